@@ -23,7 +23,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-ts test-postgres test-aws deploy-check localstack localstack-down lint weftvet switches words check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
+.PHONY: help run demo test race test-ts test-postgres test-aws deploy-check localstack localstack-down lint weftvet switches words check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,18 +39,17 @@ demo: ## play a cart through against a fresh server, and show what each step cos
 # linked, which no test reads and which takes a third of a link.
 GOTEST = go test -vet=off -ldflags=-w -timeout 20m
 
-# The tests that need a build without the race detector, and their packages: what counts allocations, the kept seeds, the mutants, and
-# the reduction. TestSeeds, TestLinearizable and the tests of internal/disk play a small part with the race detector, and all without.
-PLAIN_FILES = grep -rl --include='*_test.go' '^//go:build !race' .
-PLAIN_PACKAGES = $$($(PLAIN_FILES) | xargs -n 1 dirname | sort -u)
-PLAIN_TESTS = $$($(PLAIN_FILES) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | sort -u | paste -sd '|' -)|TestSeeds|TestLinearizable|TestFlippedTable|TestOneFailure
-
-test: ## run all tests, with the race detector where there is a C compiler
-	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)) or cgo is off: the tests run WITHOUT the race detector"; fi
-	$(GOTEST) $(RACE) ./...
-	@if [ -n "$(RACE)" ]; then $(GOTEST) -run "^($(PLAIN_TESTS))\$$" $(PLAIN_PACKAGES); fi
+test: ## run all tests
+	$(GOTEST) ./...
 	@# Not from the cache: go test does not know that these read the examples.
 	cd cmd/weftvet && $(GOTEST) -count=1 ./...
+
+# What starts no goroutines of its own: its code runs on those of packages that the race detector sees in their own tests.
+WITHOUT_GOROUTINES = /examples/|/infra|/localstack|/proof/(archtest|cost|docs|measured|model|privilege|scale)
+
+race: ## run the tests of all packages that start goroutines with the race detector (needs a C compiler)
+	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)), or cgo is off: the race detector needs one"; exit 1; fi
+	$(GOTEST) $(RACE) $$(go list ./... | grep -vE '$(WITHOUT_GOROUTINES)')
 
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft

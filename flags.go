@@ -13,15 +13,16 @@ import (
 	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
-// Flags are the flags and environment variables of a local server, for kong. Main parses them, and a program with a command line of its
-// own can embed them; docs/settings.md lists them. No flag has a default here: a field that was not given is empty, and Over leaves the option
-// alone then.
+// Flags are the flags and environment variables of a local server, for kong. Main parses them. A
+// program with a command line of its own can embed them. docs/settings.md lists them. No flag has a
+// default here: a field is empty if it was not given, and Over then leaves the option alone.
 type Flags struct{ settings.Server }
 
 // Duration is a time as an operator gives it: 90s, 10m, 48h. The zero Duration was not given.
 type Duration = limits.Duration
 
-// AfterApply refuses --auth beside --no-auth, of which the last would hold. Either replaces WEFT_AUTH.
+// AfterApply returns an error if --auth and --no-auth are both given, because only the last would
+// hold. Either replaces WEFT_AUTH.
 func (f *Flags) AfterApply(c *kong.Context) error {
 	auth := slices.ContainsFunc(c.Args, func(arg string) bool { return arg == "--auth" || strings.HasPrefix(arg, "--auth=") })
 	if auth && slices.Contains(c.Args, "--no-auth") {
@@ -30,8 +31,8 @@ func (f *Flags) AfterApply(c *kong.Context) error {
 	return nil
 }
 
-// Over returns o with what was given on the command line or in the environment in place of what o has. A flag that was given as 0 is 0; a
-// text or a list that is empty was not given.
+// Over returns o with each option replaced that was given on the command line or in the
+// environment. A flag that was given as 0 sets 0. An empty text or list counts as not given.
 func (f *Flags) Over(o Options) Options {
 	replaceAll(reflect.ValueOf(&o).Elem(), reflect.ValueOf(f.Server))
 	given := f.Engine()
@@ -63,7 +64,7 @@ func replace[T comparable](option *T, given T) {
 	}
 }
 
-// replaceAll sets the options that have the name of a flag, and can have its value, if that was given.
+// replaceAll sets each option from the given flag of the same name, if the types match.
 func replaceAll(options, flags reflect.Value) {
 	for i := range flags.NumField() {
 		field, given := flags.Type().Field(i), flags.Field(i)
@@ -75,7 +76,7 @@ func replaceAll(options, flags reflect.Value) {
 		none := given.IsZero() || given.Kind() == reflect.Slice && given.Len() == 0
 		given = reflect.Indirect(given)
 		if none || !option.IsValid() || given.Kind() == reflect.Map {
-			continue // it was not given, or Over does more with it
+			continue // it was not given, or Over handles it
 		}
 		if given.CanConvert(option.Type()) {
 			option.Set(given.Convert(option.Type()))

@@ -20,8 +20,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// optionCases has, for each option, a value that a program passes, the flags that replace it, if there are any, and what it is then. local
-// says that it does not reach the server's settings by itself, and why.
+// optionCases has, for each option: a value that a program passes, the flags that replace it, if
+// there are any, and the value after that. local says why an option does not itself reach the
+// server's settings.
 var optionCases = map[string]struct {
 	passed any
 	flags  string
@@ -53,7 +54,7 @@ var optionCases = map[string]struct {
 	"Telemetry":     {Telemetry(func(context.Context, observe.Settings) (observe.Telemetry, error) { return nil, nil }), "", nil, "Serve opens it"},
 }
 
-// zeroCases are flags that are given as 0, which is a value as any other.
+// zeroCases are flags that are given as 0, which is a value like any other.
 var zeroCases = map[string]struct{ passed, given Options }{
 	"--isolate=0":        {Options{Isolate: Isolation{Children: 2, MemoryMiB: 64, CPUs: 1}}, Options{}},
 	"--isolate-memory=0": {Options{Isolate: Isolation{Children: 2, MemoryMiB: 64}}, Options{Isolate: Isolation{Children: 2}}},
@@ -74,7 +75,7 @@ func parse(t *testing.T, args string) *Flags {
 	return &f
 }
 
-// withoutVariables takes the variables of Weft out of the environment, until the test ends.
+// withoutVariables unsets Weft's environment variables until the test ends.
 func withoutVariables(t *testing.T) {
 	t.Helper()
 	for _, variable := range os.Environ() {
@@ -87,8 +88,8 @@ func withoutVariables(t *testing.T) {
 	}
 }
 
-// variablesOf returns flags as variables with their values. Those of task queues have none: on AWS the variables of these names have another
-// form.
+// variablesOf returns flags as variables with their values. It leaves out those of task queues: on
+// AWS these variables have another form.
 func variablesOf(t *testing.T, flags string) map[string]string {
 	t.Helper()
 	parser, err := kong.New(&Flags{})
@@ -122,8 +123,8 @@ func same(field reflect.Value, want any) bool {
 	return reflect.DeepEqual(field.Interface(), want)
 }
 
-// What a program passes holds, and a flag or a variable that is given replaces it. Each option has a case, and each flag is in one, so that
-// none is forgotten.
+// A flag or a variable replaces the option that a program passes. Each option has a case, and each
+// flag is in one, so that none is forgotten.
 func TestFlagsOverOptions(t *testing.T) {
 	withoutVariables(t)
 	typ := reflect.TypeFor[Options]()
@@ -208,7 +209,7 @@ func TestOptionsReachTheServer(t *testing.T) {
 	}
 }
 
-// A variable that is empty is none for a text.
+// An empty variable counts as not given for a text.
 func TestEmptyVariable(t *testing.T) {
 	withoutVariables(t)
 	t.Setenv("WEFT_KEY_FILE", "")

@@ -20,36 +20,39 @@ import (
 
 	"github.com/seed-41655fb1/weft/backend"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/codec"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/options"
-	"github.com/seed-41655fb1/weft/internal/codec"
-	"github.com/seed-41655fb1/weft/internal/executor"
 )
 
-// Main runs the local server with these workflows and activities until it is interrupted. It ends the process: with status 1, and the
-// reason, if the server could not run. What the options say holds, unless a flag or a variable of Flags was given in its place. Of several
-// sets of options, a field that a later set gives replaces that of an earlier one.
+// Main runs the local server with these workflows and activities until it is interrupted. If the
+// server cannot run, Main prints the reason and ends the process with status 1. A flag or variable
+// of Flags replaces the option of the same name. If there are several sets of options, the fields
+// of a later set replace those of an earlier one.
 //
-// Without a Log, and without a default that the program has given to slog, a line of text for each message goes to the standard error, from
-// the level in WEFT_LOG_LEVEL on (debug, info, warn or error; info). The garbage collector runs when the heap has grown by 400 %, and more
-// often above half of the memory of the machine or the container, unless GOGC or GOMEMLIMIT are set or the program has set others.
+// If Log is nil and the program has not set a default logger for slog, Main logs lines of text to
+// standard error, from the level in WEFT_LOG_LEVEL on (debug, info, warn or error; info by
+// default). The garbage collector runs when the heap has grown by 400 %, and more often above half
+// of the memory of the machine or the container, unless GOGC or GOMEMLIMIT are set or the program
+// has set others.
 func Main(r *Registry, sets ...Options) {
 	var f Flags
 	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
 	local.TuneMemory(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := serveTelling(ctx, r, f.Over(options.Of(sets))); err != nil {
+	if err := serveWithLog(ctx, r, f.Over(options.Of(sets))); err != nil {
 		fmt.Fprintln(os.Stderr, "weft:", err)
 		os.Exit(1)
 	}
 }
 
-// serveTelling is Serve with a log for people, if neither the options nor the program have one.
-func serveTelling(ctx context.Context, r *Registry, o Options) (err error) {
+// serveWithLog is Serve with a text logger if neither the options nor the program have a logger.
+func serveWithLog(ctx context.Context, r *Registry, o Options) (err error) {
 	if o.Log == nil && isGoDefault(slog.Default()) {
 		if o.Log, err = observe.TextLogger(os.Stderr, os.Getenv); err != nil {
 			return err
@@ -59,7 +62,7 @@ func serveTelling(ctx context.Context, r *Registry, o Options) (err error) {
 	return Serve(ctx, r, o)
 }
 
-// isGoDefault reports whether a logger is the one that slog has until a program gives it another.
+// isGoDefault reports whether a logger is slog's initial one.
 func isGoDefault(log *slog.Logger) bool {
 	return fmt.Sprintf("%T", log.Handler()) == "*slog.defaultHandler"
 }
@@ -68,86 +71,102 @@ func isGoDefault(log *slog.Logger) bool {
 type Options struct {
 	// Addr is the address to serve at; empty is 127.0.0.1:8080.
 	Addr string
-	// Data is the directory in which everything is kept, by this process alone; empty is .weft.
+	// Data is the directory in which this process alone keeps everything; empty is .weft.
 	Data string
-	// Backend opens a store, queues and blobs of the program's own, which keep everything in place of Data; nil is none. Data then
-	// has only the token and the record of code that ended the process. There is no backup of it over HTTP.
+	// Backend opens a store, queues and blobs of the program's own, which replace those in Data;
+	// nil uses Data. With a Backend, Data holds only the token and the record of code that ended
+	// the process, and there is no backup over HTTP.
 	Backend backend.Open
-	// AllowedHosts are names by which the server may be asked, besides localhost, loopback addresses, the host of Addr, and the address
-	// that a connection came to. "*" is any name; web pages of others can then reach the server by DNS rebinding.
+	// AllowedHosts are host names that a request may name, besides localhost, loopback addresses,
+	// the host of Addr, and the address that the connection was made to. "*" is any name: web pages
+	// of others can then reach the server by DNS rebinding.
 	AllowedHosts []string
-	// Auth demands a bearer token, and NoAuth demands none. Without either, a server that is bound to anything but loopback demands it.
-	// The token is in the file token of Data, with mode 0600; the first start makes it and prints it once.
+	// Auth demands a bearer token, and NoAuth demands none. Without either, the server demands one
+	// unless it is bound to loopback. The token is in the file token of Data, with mode 0600. The
+	// first start creates it and prints it once.
 	Auth, NoAuth bool
-	// TLSCert and TLSKey are files in PEM: a certificate chain and its private key. With both the server speaks HTTPS only, TLS 1.2 at
-	// least. They are read once.
+	// TLSCert and TLSKey are PEM files: a certificate chain and its private key. With both, the
+	// server speaks HTTPS only, with TLS 1.2 or later. It reads them once.
 	TLSCert, TLSKey string
-	// Retention is how long a run is kept after it has closed, two hours at least; 0 is a week. A run keeps the retention with which it
-	// was opened.
+	// Retention is how long a closed run is kept, two hours at least; 0 is a week. A run keeps the
+	// retention that was set when it started.
 	Retention time.Duration
-	// DeleteEvery is how often the server looks for what has expired, a second at least; 0 is a minute. DeleteAtOnce is how many items
-	// one write deletes, 10,000 at most; 0 is 200. Other writes run in between.
+	// DeleteEvery is how often the server deletes what has expired, a second at least; 0 is a
+	// minute. DeleteAtOnce is how many items one write deletes, 10,000 at most; 0 is 200. Other
+	// writes run in between.
 	DeleteEvery  time.Duration
 	DeleteAtOnce int
-	// CORSOrigins are the origins whose web pages may use the API, as http://localhost:5173, or * for all. Where there are none,
-	// a page of another origin can neither read an answer nor write anything.
+	// CORSOrigins are the origins whose web pages may use the API, such as http://localhost:5173,
+	// or * for all. If it is empty, a page of another origin can neither read a response nor write
+	// anything.
 	CORSOrigins []string
-	// Limits bounds the updates of a run. A field that is 0 is its default (10 in flight, 20 MiB of their inputs, any number in
-	// total); one that is negative is no limit.
+	// Limits bounds the updates of a run. A field that is 0 has its default (10 in flight, 20 MiB
+	// of their inputs, any number in total); a negative field is no limit.
 	Limits engine.Limits
-	// KeyFile is a file of keys that encrypt all that workflows are given and make, in what is kept in Data; empty encrypts
-	// nothing. It has a line for each key: an id, and 32 bytes in base64. The first encrypts, and all of them open what was
-	// encrypted before; "none" in the first place encrypts nothing new. docs/security.md has the rest.
+	// KeyFile is a file of keys that encrypt all inputs, results and other payloads in Data; empty
+	// encrypts nothing. Each line is a key: an id, and 32 bytes in base64. The first key encrypts,
+	// and all keys decrypt. If the first line is "none", nothing new is encrypted. docs/security.md
+	// has the rest.
 	KeyFile string
-	// Compress compresses what is kept, from 1 KiB on.
+	// Compress compresses stored payloads of 1 KiB or more.
 	Compress bool
-	// SmallPayloads refuses payloads of more than 256 KiB, as a deployment without a bucket does. Otherwise they may have 5 MiB: what
-	// is too large for an item of a table is kept separately, in Data.
+	// SmallPayloads refuses payloads of more than 256 KiB, as a deployment without a bucket does.
+	// Otherwise they may have 5 MiB: what is too large for an item of a table is kept separately,
+	// in Data.
 	SmallPayloads bool
-	// TaskQueues are task queues that activities are sent to, besides those that they are declared with: each has the number of
-	// its activities that run at once, and 0 is as many as the default queue has, 64; and a rate, if it is to have one.
+	// TaskQueues are task queues for activities, besides those that activities are declared with.
+	// Each has the number of its activities that run at once, where 0 is 64 as on the default
+	// queue, and an optional rate.
 	TaskQueues map[string]TaskQueue
 	// Rate is that of the default task queue.
 	Rate Rate
-	// MemoryLimit is how many bytes of memory the process aims to stay within: GOMEMLIMIT, and the sizes of caches and
-	// buffers, follow from it. 0 keeps the limit that the process has.
+	// MemoryLimit is how many bytes of memory the process aims to stay within. GOMEMLIMIT and the
+	// sizes of caches and buffers follow from it. 0 keeps the limit that the process has.
 	MemoryLimit int64
-	// Isolate runs the code of workflows and activities in child processes, which are this program executed again; the zero value runs
-	// it in this process. docs/operations.md has what that costs, and what it protects.
+	// Isolate runs the code of workflows and activities in child processes, which are this program
+	// executed again. The zero value runs it in this process. docs/operations.md says what that
+	// costs and what it protects.
 	Isolate Isolation
-	// Greeting is printed when the server is ready; nil prints how to start the first workflow. The argument is the
-	// server's base URL. If callers need a token, its curl commands are printed with the header that shows it.
+	// Greeting prints a text when the server is ready; nil prints how to start the first workflow.
+	// The argument is the server's base URL. If callers need a token, the server adds its header to
+	// the curl commands of the text.
 	Greeting func(out io.Writer, url string)
-	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
+	// Log receives the messages for operators; nil is slog.Default. Payloads are never logged.
 	Log *slog.Logger
-	// Telemetry opens what exports spans and metrics: weftotel.Open, which the program has to import. nil exports nothing.
+	// Telemetry opens the exporter of spans and metrics: weftotel.Open, which the program has to
+	// import. nil exports nothing.
 	Telemetry Telemetry
 }
 
-// Telemetry opens what exports spans and metrics: weftotel.Open is one.
+// Telemetry opens the exporter of spans and metrics. weftotel.Open is one.
 type Telemetry = observe.Open
 
-// Isolation is how code is isolated: Children is the number of child processes, 0 for none, MemoryMiB the hard limit of the memory of each
-// in MiB, 0 for half of the machine's divided by Children, and CPUs the GOMAXPROCS of each, 0 for Go's default.
+// Isolation is how code is isolated:
+//
+//   - Children is the number of child processes; 0 is none.
+//   - MemoryMiB is the hard limit of the memory of each in MiB; 0 is half of the machine's divided
+//     by Children.
+//   - CPUs is the GOMAXPROCS of each; 0 is Go's default.
 type Isolation = isolate.Limits
 
-// TaskQueue is what a server does of a task queue: AtOnce is how many of its activities it runs at once, 0 for 64, and Rate how
-// many it lets begin.
+// TaskQueue limits the activities of a task queue: AtOnce is how many run at once, 0 for 64, and
+// Rate is how many may begin.
 type TaskQueue = limits.TaskQueue
 
-// Rate is how many attempts at activities of a task queue may begin: PerSecond on average, from one in an hour to 1,000 in a
-// second, and Burst at once after a while in which none has begun; 0 is those of one second, and 1 at least. The zero Rate is no
-// limit.
+// Rate is how many attempts at activities of a task queue may begin: PerSecond on average, from one
+// an hour to 1,000 a second, and Burst at once after a pause. A Burst of 0 is those of one second,
+// and 1 at least. The zero Rate is no limit.
 type Rate = limits.Rate
 
-// How long an attempt may take on AWS: in a function with the longest time-out that Lambda has, and in the one that the templates
-// deploy unless they are told otherwise. A function keeps five seconds for the result.
+// How long an attempt may take on AWS: with the longest time-out that Lambda has, and with the
+// default time-out of the templates. A function keeps five seconds for the result.
 const (
 	longestOnLambda  = 15*time.Minute - 5*time.Second
 	longestByDefault = time.Minute - 5*time.Second
 )
 
-// longerByDefault lists the activity types that Lambda allows, but not with the time-out that the templates have by default.
+// longerByDefault returns the activity types that Lambda allows, but not with the default time-out
+// of the templates.
 func (r *Registry) longerByDefault() (types []string) {
 	for _, a := range r.types.LongerThan(longestByDefault) {
 		if a.StartToClose <= longestOnLambda {
@@ -160,8 +179,8 @@ func (r *Registry) longerByDefault() (types []string) {
 // defaultAddr is the address at which a server listens without an Addr.
 const defaultAddr = "127.0.0.1:8080"
 
-// Serve runs the local server until ctx ends, and then stops it cleanly. Open workflows go on when a server is started on
-// the same directory again, after a crash as well.
+// Serve runs the local server until ctx ends, and then stops it cleanly. Open workflows continue
+// when a server is started on the same directory again, also after a crash.
 func Serve(ctx context.Context, r *Registry, o Options) error {
 	if err := r.Err(); err != nil {
 		return err
@@ -191,7 +210,7 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 			return err
 		}
 	}
-	if isolate.IsChild() { // whose parent has checked the rest
+	if isolate.IsChild() { // its parent has checked the rest
 		return o.serveChild(ctx, r, keys)
 	}
 	if err := local.CheckMemory(o.MemoryLimit, o.Log); err != nil {
@@ -218,7 +237,7 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	r.warnOfLong(o.Log) // after what is parked
+	r.warnOfLong(o.Log) // after the warnings about parked messages
 	o.warnOfNetwork(listener.Addr(), pair != nil, server)
 	o.welcome(os.Stdout, listener.Addr(), pair != nil, server)
 	if pair != nil {
@@ -273,19 +292,19 @@ func (o *Options) welcome(out io.Writer, bound net.Addr, secure bool, server *lo
 	if !local.IsLoopback(bound) {
 		_, _ = fmt.Fprintf(out, "The server listens at %s, so other machines can reach it.\n", bound)
 	}
-	if tellToken(out, server) && !strings.Contains(rest, "Authorization") {
+	if printToken(out, server) && !strings.Contains(rest, "Authorization") {
 		rest = strings.ReplaceAll(rest, "curl ", `curl -H "Authorization: Bearer $WEFT_TOKEN" `)
 	}
 	_, _ = io.WriteString(out, rest)
 }
 
-// tellToken prints the token of a server that has just made it, and else where it is, and reports whether there is one. It never prints a
-// token twice.
-func tellToken(out io.Writer, server *local.Server) bool {
+// printToken prints the token if this server has just created it, or else the file that holds it.
+// It reports whether there is a token. It never prints a token twice.
+func printToken(out io.Writer, server *local.Server) bool {
 	file, token := server.Token()
 	switch {
 	case token != "":
-		_, _ = fmt.Fprintf(out, "Callers need this token, which is visibility once and kept in %s:\n  export WEFT_TOKEN=%s\n", file, token)
+		_, _ = fmt.Fprintf(out, "Callers need this token, which is shown once and kept in %s:\n  export WEFT_TOKEN=%s\n", file, token)
 	case file != "":
 		_, _ = fmt.Fprintf(out, "Callers need the token in %s:\n  export WEFT_TOKEN=\"$(cat '%[1]s')\"\n", file)
 	}
@@ -302,15 +321,16 @@ func (o *Options) serveChild(ctx context.Context, r *Registry, keys codec.Keys) 
 	return local.OpenChild(r.types, o.local(nil, keys, hub))
 }
 
-// checkedLooks is how many tasks after each validator and query handler the server checks for a change of state: enough to find one
-// while its author tries it, and too few to be noticed later.
+// checkedLooks is how many tasks after each validator and query handler the server checks for a
+// change of state. It is enough to find one while its author tries it, and too few to be noticed
+// later.
 const checkedLooks = 100
 
-// exportTime is how long a server that stops waits for its last spans and metrics to be handed on.
+// exportTime is how long a stopping server waits for its last spans and metrics to be exported.
 const exportTime = 5 * time.Second
 
-// observe opens what is told of the server's work, and returns what closes it. That the last of it cannot be exported is
-// no error of the server.
+// observe opens the telemetry, and returns the function that closes it. A failed last export is
+// logged, and is no error of the server.
 func (o *Options) observe(ctx context.Context) (hub *observe.Hub, stop func(), err error) {
 	log := observe.Log(o.Log)
 	if o.Telemetry == nil {

@@ -26,14 +26,15 @@ type Registry struct {
 	wrong error
 }
 
-// Register returns a registry of these workflows and activities. A mistake in them (two of one name, a name that is
-// empty, options that cannot be) is reported by what uses the registry, with the places where they were declared.
+// Register returns a registry of these workflows and activities. A mistake in them (two of one
+// name, an empty name, options that cannot be) is reported by whatever uses the registry, with the
+// place of each declaration.
 func Register(registrations ...workflow.Registration) *Registry {
 	types, err := program.Registry(registrations...)
 	return &Registry{types, err}
 }
 
-// Err is what is wrong with what was registered, all of it; nil where nothing is.
+// Err returns everything that is wrong with the registrations, or nil.
 func (r *Registry) Err() error {
 	if r.wrong == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 )
 
-// The printed commands show the token if one is needed, on the first start and on later ones. A server on the network says so, and warns of
-// what is not protected.
+// The printed commands include the token if one is needed, on the first start and on later ones. A
+// server on the network says so, and warns of what is not protected.
 func TestWelcome(t *testing.T) {
 	t.Parallel()
 	registry := Register(cart.Registrations()...)

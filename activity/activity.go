@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// None is the type of an input or a result that there is none of.
+// None is the type of an input or result that carries nothing.
 type None = payload.None
 
 // Options tunes the execution of an activity. The zero value is the default.
@@ -26,38 +26,49 @@ type Options struct {
 	StartToClose time.Duration
 	// ScheduleToClose is how long all attempts together may take, the waits between them included; 0 is no limit.
 	ScheduleToClose time.Duration
-	// ScheduleToStart is how long the activity may wait for its first attempt; 0 is no limit. One that waited for longer ends as
-	// timed out when a function receives its message, and is not tried: on a task queue that nobody serves only ScheduleToClose ends it.
+	// ScheduleToStart is how long the activity may wait for its first attempt; 0 is no limit. If it
+	// waited longer, it ends as timed out without an attempt when a function receives its message.
+	// On a task queue that nobody serves, only ScheduleToClose ends it.
 	ScheduleToStart time.Duration
-	// Heartbeat is how long an attempt may go without a call of Heartbeat; 0 is for its whole time. One that is silent for
-	// longer has failed, and is tried again, and so, after half a minute more (a minute if the attempts
-	// are limited), has one whose process died.
+	// Heartbeat is how long an attempt may go without a call of Heartbeat; 0 is for its whole time.
+	// An attempt that is silent for longer has failed, and is retried. So is one whose process
+	// died, after half a minute more (a minute if the attempts are limited).
 	Heartbeat time.Duration
-	// Pending is how long an attempt that returns ErrPending may take, from its beginning until somebody completes it; 0 is
-	// StartToClose, which bounds the activity's function. It may be far longer than any function runs.
+	// Pending is how long an attempt that returns ErrPending may take, from its beginning until
+	// somebody completes it; 0 is StartToClose, which bounds the activity's function. It may be far
+	// longer than any function runs.
 	Pending time.Duration
-	// Retry says when a failed attempt is followed by another.
+	// Retry says whether and when a failed attempt is retried.
 	Retry Retry
-	// TaskQueue names the task queue whose functions make the attempts: with more memory, another role, or only so many at
-	// once. Empty is the default one. The deployment has to have the queue: a workflow that starts an activity on another
-	// waits, with what to do in its description, until it does. A name is at most 28 characters of a-z, 0-9 and -.
+	// TaskQueue names the task queue whose functions run the attempts, for example with more
+	// memory, another role, or a limit of how many run at once. Empty is the default queue. If the
+	// deployment lacks the queue, a workflow that starts the activity waits until the queue exists,
+	// and its description says what to do. A name is at most 28 characters of a-z, 0-9 and -.
 	TaskQueue string
-	// Inline lets the process that runs the activity before this one go on with this one, if nothing else follows from its
-	// result and there is time: one message and one invocation less. What is durable is the same. If the process dies
-	// meanwhile, the activity begins anew when the message of the first of the chain is delivered again, which may take as
-	// long as that queue's visibility time-out; so it is for activities that are short. One that has only one attempt
-	// (Retry.MaxAttempts is 1) is never run inline, nor is one that has a task queue, or that follows one which has.
+	// Inline lets the process that ran the activity before this one run this one too, if nothing
+	// else follows from that result and there is time. It saves one message and one invocation, and
+	// the same is durable.
+	//
+	//   - If the process dies meanwhile, the activity begins anew when the message of the first
+	//     activity of the chain is redelivered. That may take as long as that queue's visibility
+	//     time-out, so Inline is for short activities.
+	//   - An activity that has only one attempt (Retry.MaxAttempts is 1), that has a task queue, or
+	//     that follows one with a task queue is never run inline.
 	Inline bool
-	// WaitCancellation says that code whose context is canceled waits for how the activity ends, which is asked to: with its
-	// result, its failure, or an error that is workflow.ErrCanceled. By default the activity is asked to end, and the code goes
-	// on with a *CanceledError. An attempt is told by its next call of Heartbeat; one that makes none takes its time. An
-	// activity that waits for its next attempt ends when that is due, without it. A Select ends with its own context
-	// nevertheless: give it a Disconnected one.
+	// WaitCancellation makes code whose context is canceled wait until the activity has ended, with
+	// its result, its failure, or an error that is workflow.ErrCanceled. By default, the code
+	// continues at once with a *CanceledError. Either way the activity is asked to end.
+	//
+	//   - A running attempt learns of it at its next call of Heartbeat. An attempt that calls none
+	//     takes its time.
+	//   - An activity that waits for its next attempt ends when that attempt is due, without
+	//     running it.
+	//   - A Select still ends with its own context: give it a Disconnected one.
 	WaitCancellation bool
 }
 
-// Retry says when a failed attempt is followed by another. The zero value tries for ever, after 1 s, 2 s, 4 s and so on
-// up to 100 s.
+// Retry says whether and when a failed attempt is retried. The zero value retries for ever, after 1
+// s, 2 s, 4 s and so on up to 100 s.
 type Retry = workflow.Retry
 
 // The defaults of Options and Retry.
@@ -76,16 +87,17 @@ type Activity[In, Out any] struct {
 	options Options
 }
 
-// part makes an activity a workflow.Registration. It has the options that the activity had when it was made.
+// part makes an activity a workflow.Registration, with the options that the activity had then.
 type part = bridge.Part
 
-// New declares an activity. Declare each once, as a package variable, and register it with weft.Register. Of several sets of options, a
-// field that a later set gives replaces that of an earlier one.
+// New declares an activity. Declare each once, as a package variable, and register it with
+// weft.Register. If there are several sets of options, the fields of a later set replace those of
+// an earlier one.
 func New[In, Out any](name string, run func(context.Context, In) (Out, error), sets ...Options) Activity[In, Out] {
 	return Activity[In, Out]{name: name, run: run, where: where.Caller()}.tuned(options.Of(sets))
 }
 
-// tuned returns the activity with other options, which are registered with it.
+// tuned returns the activity with other options, and registers it with them.
 func (a Activity[In, Out]) tuned(o Options) Activity[In, Out] {
 	a.options, a.part = o, part{}
 	a.part = bridge.PartOf(a.register)
@@ -95,13 +107,15 @@ func (a Activity[In, Out]) tuned(o Options) Activity[In, Out] {
 // Name is the activity's name.
 func (a Activity[In, Out]) Name() string { return a.name }
 
-// With returns the activity with the options that are given here, for one call or for many. A field that is zero keeps the value that
-// the activity has, so With changes only what it names: With(Options{Retry: Retry{MaxAttempts: 3}}) keeps the other fields of Retry, too.
+// With returns the activity with the given options, for one call or for many. A field that is zero
+// keeps its value, so With changes only what it names: With(Options{Retry: Retry{MaxAttempts: 3}})
+// also keeps the other fields of Retry.
 func (a Activity[In, Out]) With(changed Options) Activity[In, Out] {
 	return a.tuned(options.Merge(a.options, changed))
 }
 
-// On returns the activity on another task queue, its other options as they are; "" is the default queue.
+// On returns the activity on another task queue, with its other options unchanged; "" is the
+// default queue.
 func (a Activity[In, Out]) On(taskQueue string) Activity[In, Out] {
 	o := a.options
 	o.TaskQueue = taskQueue
@@ -114,10 +128,10 @@ func (a Activity[In, Out]) Run(ctx workflow.Context, in In) (Out, error) {
 	return a.Start(ctx, in).Get(ctx)
 }
 
-// Start starts the activity from workflow code and returns the future of its result. When ctx is canceled the activity
-// is asked to end, and the future says that it was canceled; see Options.WaitCancellation.
+// Start starts the activity from workflow code and returns the future of its result. When ctx is
+// canceled, the activity is asked to end, and the future is canceled; see Options.WaitCancellation.
 func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Out] {
-	if err := a.check(); err != nil { // With may have brought other options than those that were registered
+	if err := a.check(); err != nil { // With may have set other options than those that were registered
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
 	return bridge.StartActivity[workflow.Future[Out]](&start[In]{ctx, in}, engine.ActivityCall{
@@ -145,13 +159,13 @@ func (a Activity[In, Out]) register(r *engine.Registry) error {
 	})
 }
 
-// checkResult reports why a result is no Out.
+// checkResult returns an error if a result is no Out.
 func checkResult[Out any](result history.Payload) error {
 	_, err := payload.DecodeOrZero[Out](result)
 	return err
 }
 
-// code is an activity's function as the engine calls it.
+// code returns an activity's function as the engine calls it.
 func code[In, Out any](name string, run func(context.Context, In) (Out, error)) engine.ActivityCode {
 	return func(ctx context.Context, input history.Payload) (history.Payload, error) {
 		in, err := payload.DecodeOrZero[In](input)
@@ -170,8 +184,8 @@ func code[In, Out any](name string, run func(context.Context, In) (Out, error)) 
 	}
 }
 
-// TaskQueues is a registration of task queues that only calls name (see On): the local server and weftest have those, and the
-// ones that activities are declared with.
+// TaskQueues registers task queues that only calls name (see On). The local server and weftest have
+// those, and the ones that activities are declared with.
 func TaskQueues(names ...string) workflow.Registration {
 	return bridge.PartOf(func(r *engine.Registry) error {
 		for _, name := range names {
@@ -183,9 +197,9 @@ func TaskQueues(names ...string) workflow.Registration {
 	})
 }
 
-// scheduled is the event with which the options are recorded, with the defaults filled in.
+// scheduled returns the event that records the options, with the defaults filled in.
 func (o Options) scheduled(name string) history.ActivityTaskScheduled {
-	retry, _ := engine.CompleteRetry(bridge.Retry(o.Retry).Policy()) // check has found it right
+	retry, _ := engine.CompleteRetry(bridge.Retry(o.Retry).Policy()) // check has accepted it
 	return history.ActivityTaskScheduled{
 		ActivityType:    name,
 		Inline:          o.Inline,
@@ -207,7 +221,7 @@ func orDefault[T comparable](v, d T) T {
 	return v
 }
 
-// check reports what is wrong with the activity's options.
+// check returns what is wrong with the activity's options, or nil.
 func (a Activity[In, Out]) check() error {
 	if err := a.options.check(); err != nil {
 		return fmt.Errorf("activity %q: %w (at %s)", a.name, err, a.where)
@@ -223,20 +237,22 @@ func (o Options) check() error {
 	return cmp.Or(err, engine.CheckTaskQueue(o.TaskQueue))
 }
 
-// Error is an application error: one that workflows and clients can tell apart by its type with errors.Is.
+// Error is an application error. Workflows and clients compare its type with errors.Is.
 type Error = failure.Error
 
-// NewError returns an application error. Declare those that callers branch on once, as variables. Final() makes one that
-// ends the attempts. It panics for the types NotFound, AlreadyStarted, Invalid and TooLarge and those that begin with "weft.": they are
-// Weft's own.
+// NewError returns an application error. Declare those that callers branch on once, as variables.
+// Final() returns one that ends the attempts. NewError panics for the types NotFound,
+// AlreadyStarted, Invalid and TooLarge and those that begin with "weft.": they are Weft's own.
 func NewError(typ, message string) *Error { return failure.NewForProgram(typ, message) }
 
-// The conditions that activities meet, besides [ErrPending]. Each is the value that packages client and workflow have under the same name.
+// The conditions that activities meet, besides [ErrPending]. Each is the value of the same name in
+// packages client and workflow.
 var (
 	// ErrCanceled is what Heartbeat and RecordHeartbeat return if the workflow no longer waits for the activity.
 	ErrCanceled error = failure.ErrCanceled
 	// ErrActivityEnded matches what Complete, Fail and RecordHeartbeat return if the attempt has ended otherwise.
 	ErrActivityEnded error = failure.ErrActivityEnded
-	// ErrInvalid matches what Complete, Fail and RecordHeartbeat return for a token that is none, and a result that is none of the activity's.
+	// ErrInvalid matches what Complete, Fail and RecordHeartbeat return for an invalid token, and
+	// for a result that is not of the activity's type.
 	ErrInvalid error = failure.ErrInvalid
 )

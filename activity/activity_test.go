@@ -87,7 +87,7 @@ func TestOptionsAreRecorded(t *testing.T) {
 	}
 }
 
-// badOptions are options that cannot be, and what is said about them.
+// badOptions are options that cannot be, and what their error says.
 var badOptions = map[string]activity.Options{
 	"negative":                 {StartToClose: -1},
 	"interval of its retry":    {Retry: activity.Retry{MaxInterval: -1}},
@@ -101,7 +101,8 @@ var badOptions = map[string]activity.Options{
 	"is negative (at activity": {Retry: activity.Retry{InitialInterval: -1}},
 }
 
-// Options that cannot be are found when the activity is registered, or, where they come later, when it is started.
+// Options that cannot be are reported when the activity is registered, or, if With sets them later,
+// when it is started.
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
 	for text, options := range badOptions {
@@ -129,7 +130,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// once runs a workflow that runs an activity once, and returns what the workflow sees.
+// once runs a workflow that runs an activity once, and returns the activity's outcome.
 func once[In, Out any](t *testing.T, a activity.Activity[In, Out], in In) (out Out, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +141,7 @@ func once[In, Out any](t *testing.T, a activity.Activity[In, Out], in In) (out O
 			t.Fatal(startErr)
 		}
 		out, err = run.Result(t.Context())
-		time.Sleep(time.Minute) // an attempt that was given up may still run
+		time.Sleep(time.Minute) // an attempt that timed out may still run
 	})
 	return out, err
 }
@@ -167,7 +168,8 @@ var (
 	errOther = activity.NewError("other", "it is other")
 )
 
-// What an activity returns reaches the workflow, with what it wraps; what cannot be mended is not tried again.
+// An activity's error reaches the workflow with the errors that it wraps. An error that no retry
+// can fix is not retried.
 func TestErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		retry    activity.Retry
@@ -210,7 +212,7 @@ type bomb struct{}
 
 func (*bomb) UnmarshalJSON([]byte) error { panic("boom") }
 
-// What an activity does that it should not is an error of its own, and ends nothing else.
+// A misbehaving activity fails with an error of its own, and ends nothing else.
 func TestPoison(t *testing.T) {
 	one := activity.Options{Retry: activity.Retry{MaxAttempts: 1}}
 	t.Run("a result that cannot be encoded", func(t *testing.T) {
@@ -241,7 +243,8 @@ func TestPoison(t *testing.T) {
 	})
 }
 
-// An activity whose input has another type than it was sent with, because one side was changed, fails with that.
+// An activity fails if its input has another type than it was sent with, because one side was
+// changed.
 func TestAnInputThatDoesNotDecode(t *testing.T) {
 	for text, changed := range map[string]workflow.Registration{
 		"does not decode": activity.New("a", func(context.Context, int) (string, error) { return "", nil }),
@@ -262,8 +265,8 @@ func TestAnInputThatDoesNotDecode(t *testing.T) {
 	}
 }
 
-// A result that the workflow cannot read fails its task, and waits for code that can read it: the activity does not run
-// again.
+// A result that the workflow cannot decode fails its task until code that can decode it is
+// deployed. The activity does not run again.
 func TestAResultThatDoesNotDecode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
@@ -284,18 +287,18 @@ func TestAResultThatDoesNotDecode(t *testing.T) {
 			t.Fatalf("%+v, %v; want a task that is stuck on the result", known, err)
 		}
 		p.Stop()
-		mended := workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) { return a.Run(ctx, none{}) })
-		p = d.Start(executor.Options{Build: "mended"}, a, mended)
+		fixed := workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) { return a.Run(ctx, none{}) })
+		p = d.Start(executor.Options{Build: "fixed"}, a, fixed)
 		text, err := typ.Get(p.Client, "w").Result(t.Context())
 		if err != nil || text != "text" || runs != 1 {
 			t.Errorf("%q, %v after %d attempts; want the one result", text, err, runs)
 		}
 		p.Stop()
-		d.Replay(mended)
+		d.Replay(fixed)
 	})
 }
 
-// Start returns at once. Each future has its own result, whatever the order in which they come.
+// Start returns at once. Each future has its own result, in whatever order the results arrive.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	a := activity.New("double", double)
@@ -323,7 +326,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// An activity whose context is canceled is asked to end, and nobody waits for it; what comes of it changes nothing.
+// An activity whose context is canceled is asked to end, and the workflow does not wait for it. Its
+// result changes nothing.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	a := activity.New("double", double)
@@ -333,7 +337,7 @@ func TestCancel(t *testing.T) {
 		if err := workflow.Sleep(ctx, time.Minute); err != nil {
 			return log, err
 		}
-		taken := a.Start(inner, n) // and taken back before it was sent
+		taken := a.Start(inner, n) // and canceled before it was sent
 		cancel()
 		for _, f := range []workflow.Future[int]{f, taken, a.Start(inner, n)} {
 			_, err := f.Get(ctx)

@@ -1,4 +1,4 @@
-// Package activity is what authors of activities write: functions that do I/O, called from workflows.
+// Package activity declares activities: functions that do I/O, called from workflows.
 //
 //	var Charge = activity.New("charge", charge, activity.Options{
 //		StartToClose: 10 * time.Second,
@@ -11,11 +11,13 @@
 //
 // # What is promised
 //
-// An activity runs at least once. A crash, a lost answer or a message that is delivered twice can have an attempt run
-// again, also after it has succeeded; the workflow sees one result all the same. So give what an activity does outside a
-// key under which doing it twice is doing it once: [InfoOf] has the run and the event id, the same for all attempts.
+// An activity runs at least once. A crash, a lost response or a message that is delivered twice can
+// run an attempt again, even after it has succeeded. The workflow still sees one result. So give
+// each external effect an idempotency key: [InfoOf] returns the run and the event id, which are the
+// same for all attempts.
 //
-// An attempt that returns an error is tried again, after a pause that grows, until the retry policy or the
-// schedule-to-close time-out says that it is over; then the workflow gets the last error. The context ends when the
-// start-to-close time-out does: an activity that does not heed it works for nothing.
+// An attempt that returns an error is retried after a growing pause, until the retry policy or the
+// schedule-to-close time-out ends the activity. Then the workflow gets the last error. The context
+// ends with the start-to-close time-out. An activity that ignores its context works for nothing
+// after that.
 package activity

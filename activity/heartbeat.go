@@ -8,14 +8,16 @@ import (
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
-// Heartbeat says that the attempt is alive, and keeps details for the next one, should this one fail or its process die. It
-// returns an error when the attempt should end: ErrCanceled where the workflow no longer waits for the activity or has
-// closed, and else why its context has ended. Return that error.
+// Heartbeat records that the attempt is alive, and keeps details for the next attempt in case this
+// one fails or its process dies. It returns an error when the attempt should end: ErrCanceled if
+// the workflow has closed or no longer waits for the activity, and otherwise the reason why its
+// context has ended. Return that error.
 //
-// Heartbeats are recorded at most each 30 s, or each four fifths of Options.Heartbeat; those between cost nothing. A recorded one
-// costs a write and a read. What was said last before a failure is kept with that failure; what was said after the last
-// recorded one is lost where the process dies. Details have at most 16 KiB. In a unit test, which calls the activity's
-// function with a context of its own, it does nothing.
+// Heartbeats are recorded at most every 30 s, or every four fifths of Options.Heartbeat. A recorded
+// one costs a write and a read, and those between cost nothing. The last details before a failure
+// are kept with that failure. If the process dies, the details since the last recorded heartbeat
+// are lost. Details have at most 16 KiB. In a unit test, which calls the activity's function with a
+// context of its own, Heartbeat does nothing.
 func Heartbeat[T any](ctx context.Context, details T) error {
 	heartbeater := attempt.HeartbeaterOf(ctx)
 	if heartbeater == nil {
@@ -28,8 +30,8 @@ func Heartbeat[T any](ctx context.Context, details T) error {
 	return heartbeater.RecordHeartbeat(ctx, body)
 }
 
-// HeartbeatDetails are the details that the attempts before this one kept last. ok is false where there are none, or where
-// they are no T.
+// HeartbeatDetails returns the last details that an earlier attempt kept. ok is false if there are
+// none, or if they are no T.
 func HeartbeatDetails[T any](ctx context.Context) (details T, ok bool) {
 	heartbeater := attempt.HeartbeaterOf(ctx)
 	if heartbeater == nil || len(heartbeater.Details()) == 0 {

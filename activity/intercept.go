@@ -10,12 +10,13 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Interceptor stands around each attempt at the activities of a program. It calls next, or returns an error without it: an
-// attempt that has failed. InfoOf and Header say which attempt it is, and for whom.
+// Interceptor wraps each attempt at the activities of a program. It calls next, or returns an error
+// without calling it, which fails the attempt. InfoOf and Header identify the attempt and its
+// workflow.
 type Interceptor func(ctx context.Context, next func(context.Context) error) error
 
-// Intercept has interceptors stand around all activities of the registry, wherever in it they are registered. The first is
-// the outermost.
+// Intercept wraps all activities of the registry in interceptors, wherever in it they are
+// registered. The first is the outermost.
 //
 //	weft.Register(activity.Intercept(timed), cart.Charge)
 func Intercept(interceptors ...Interceptor) workflow.Registration {
@@ -38,8 +39,9 @@ func (i Interceptor) around(next engine.ActivityCode) engine.ActivityCode {
 	}
 }
 
-// Header is a field of the header of the workflow that the attempt is made for. ok is false where there is no such field, or
-// where it is no T. Workflows that the activity starts with this context have the header, too.
+// Header returns a field of the header of the attempt's workflow. ok is false if there is no such
+// field, or if it is no T. Workflows that the activity starts with this context have the header,
+// too.
 func Header[T any](ctx context.Context, name string) (v T, ok bool) {
 	h, err := header.From(ctx)
 	if err != nil {

@@ -17,20 +17,23 @@ import (
 
 // LocalOptions tunes the execution of a local activity. The zero value is the default.
 type LocalOptions struct {
-	// StartToClose is how long one attempt may take; 0 is DefaultLocalStartToClose, and MaxLocalStartToClose is the most. The
-	// attempt's context ends then, or earlier where the process has less time.
+	// StartToClose is how long one attempt may take; 0 is DefaultLocalStartToClose, and
+	// MaxLocalStartToClose is the most. The attempt's context ends then, or earlier if the process
+	// has less time.
 	StartToClose time.Duration
 	// ScheduleToClose is how long all attempts together may take, the waits between them included; 0 is no limit.
 	ScheduleToClose time.Duration
-	// Retry says when a failed attempt is followed by another. The zero value tries for ever, after 100 ms, 200 ms, 400 ms and so
-	// on up to 10 s.
+	// Retry says whether and when a failed attempt is retried. The zero value retries for ever,
+	// after 100 ms, 200 ms, 400 ms and so on up to 10 s.
 	Retry Retry
-	// WaitInTask is the longest wait before a further attempt that the workflow's task waits for; 0 is DefaultLocalWaitInTask. A
-	// longer one is a durable timer: it costs what a timer costs, each time.
+	// WaitInTask is the longest wait for a further attempt that is spent within the workflow's
+	// task; 0 is DefaultLocalWaitInTask. A longer wait is a durable timer, and costs what a timer
+	// costs, each time.
 	WaitInTask time.Duration
-	// Speculative lets an update's handler run it before it is recorded that the update was accepted: the update then costs
-	// neither write nor message more. It may have run for an update that is refused in the end, because another writer came
-	// first, or that nobody ever sends again. So it is for what only looks something up.
+	// Speculative lets an update's handler run it before the update's acceptance is recorded. The
+	// update then costs no additional write or message. The activity may have run for an update
+	// that is refused in the end, because another writer came first, or that nobody ever sends
+	// again. So it is only for lookups.
 	Speculative bool
 }
 
@@ -42,10 +45,12 @@ const (
 	MaxLocalStartToClose        = engine.MaxLocalStartToClose
 )
 
-// Local is a local activity: a short function that does I/O and runs within the workflow's task, on the process that runs the
-// workflow's code. Its result is part of the commit of that task. It costs no message and no write of its own, has no heartbeat, and cannot
-// go on outside. It runs at least once: a task whose commit another writer forestalls, or whose process dies, runs it again,
-// so give what it does outside a key that follows from its input.
+// Local is a local activity: a short function that does I/O and runs within the workflow's task, in
+// the process that runs the workflow's code. Its result is part of that task's commit. It costs no
+// message and no write of its own, has no heartbeat, and cannot return ErrPending.
+//
+// It runs at least once. If another writer's commit comes first, or the process dies, the task runs
+// it again. So give each external effect a key that follows from its input.
 type Local[In, Out any] struct {
 	part
 	name    string
@@ -54,13 +59,14 @@ type Local[In, Out any] struct {
 	options LocalOptions
 }
 
-// NewLocal declares a local activity. Declare each once, as a package variable, and register it where the workflow is
-// registered that calls it. Of several sets of options, a field that a later set gives replaces that of an earlier one.
+// NewLocal declares a local activity. Declare each once, as a package variable, and register it
+// together with the workflow that calls it. If there are several sets of options, the fields of a
+// later set replace those of an earlier one.
 func NewLocal[In, Out any](name string, run func(context.Context, In) (Out, error), sets ...LocalOptions) Local[In, Out] {
 	return Local[In, Out]{name: name, run: run, where: where.Caller()}.tuned(options.Of(sets))
 }
 
-// tuned returns the activity with other options, which are registered with it.
+// tuned returns the activity with other options, and registers it with them.
 func (a Local[In, Out]) tuned(o LocalOptions) Local[In, Out] {
 	a.options, a.part = o, part{}
 	a.part = bridge.PartOf(a.register)
@@ -70,26 +76,28 @@ func (a Local[In, Out]) tuned(o LocalOptions) Local[In, Out] {
 // Name is the activity's name.
 func (a Local[In, Out]) Name() string { return a.name }
 
-// With returns the activity with the options that are given here, for one call or for many. A field that is zero keeps the value that
-// the activity has.
+// With returns the activity with the given options, for one call or for many. A field that is zero
+// keeps its value.
 func (a Local[In, Out]) With(changed LocalOptions) Local[In, Out] {
 	return a.tuned(options.Merge(a.options, changed))
 }
 
-// Run has the activity run from workflow code, and waits for its result. It returns a *workflow.ActivityError that wraps
-// why the activity failed, and a *workflow.CanceledError as soon as ctx is canceled.
+// Run runs the activity from workflow code, and waits for its result. It returns a
+// *workflow.ActivityError that wraps why the activity failed, and a *workflow.CanceledError as soon
+// as ctx is canceled.
 func (a Local[In, Out]) Run(ctx workflow.Context, in In) (Out, error) {
 	return a.Start(ctx, in).Get(ctx)
 }
 
-// Start has the activity run from workflow code, once all of the workflow's coroutines wait, and returns the future of its result. Those
-// that were started together run at the same time.
+// Start schedules the activity from workflow code, and returns the future of its result. The
+// activity runs once all of the workflow's coroutines wait. Those that were started together run at
+// the same time.
 func (a Local[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Out] {
 	call, err := a.call()
-	if err != nil { // With may have brought other options than those that were registered
+	if err != nil { // With may have set other options than those that were registered
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
-	call.Input = payload.MustEncode(in) // also on replay: what is tried again needs it
+	call.Input = payload.MustEncode(in) // also on replay: a retry needs it
 	return bridge.StartLocalActivity[workflow.Future[Out]](ctx, call)
 }
 
@@ -101,7 +109,8 @@ func (a Local[In, Out]) register(r *engine.Registry) error {
 	return r.AddActivity(&engine.Activity{Name: a.name, Where: a.where, Run: code(a.name, a.run)})
 }
 
-// call is what a call asks for, with the defaults filled in, or what is wrong with the options.
+// call returns the call with the defaults filled in, or an error that says what is wrong with the
+// options.
 func (a Local[In, Out]) call() (engine.LocalCall, error) {
 	call, err := engine.CompleteLocal(engine.LocalCall{
 		ActivityTaskScheduled: history.ActivityTaskScheduled{

@@ -28,8 +28,8 @@ type Backend struct {
 	// Blobs keeps what is too large for the store and the queues. Nil is WEFT_BUCKET in a function. The local server demands
 	// them unless weft.Options.SmallPayloads is set.
 	Blobs blob.Blobs
-	// Close is called once, after the last use of the rest; nil is nothing. A function never calls it unless it could not open:
-	// Lambda ends the process.
+	// Close is called once, after the last use of the rest; nil does nothing. A function calls it
+	// only if it could not open: Lambda ends the process.
 	Close func() error
 }
 

@@ -10,18 +10,21 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 )
 
-// CompleteActivity ends the attempt at an activity that a token names: it has succeeded. The result is durable when it
-// returns nil. The same again is no error; where the attempt has ended otherwise it is ErrActivityEnded.
-// Activity.Complete does the same with a typed result.
+// CompleteActivity ends the attempt at an activity that a token names as succeeded. The result is
+// durable when it returns nil. Completing again with the same result is no error. It returns
+// ErrActivityEnded if the attempt has ended otherwise. Activity.Complete does the same with a typed
+// result.
 func (c *Client) CompleteActivity(ctx context.Context, token string, result history.Payload) error {
 	return c.activity(ctx, "complete", api.CompleteActivityRequest{Token: token, Result: json.RawMessage(result)}, nil)
 }
 
-// FailActivity ends the attempt at an activity that a token names: it has failed with cause, and the retry policy says what
-// follows. That is durable when it returns nil. The same again is no error; where the attempt has ended otherwise it is
-// ErrActivityEnded. Of a chain of errors the text of all travels, and the type and details of the first application error; a text
-// of more than 8 KiB is cut, and details of more than 64 KiB are left out, as those of an error that an activity returns. A nil cause
-// is an error without a text.
+// FailActivity ends the attempt at an activity that a token names as failed with cause; the retry
+// policy says whether it is retried. The failure is durable when it returns nil. Failing again with
+// the same cause is no error. It returns ErrActivityEnded if the attempt has ended otherwise.
+//
+// Of a chain of errors, the whole text is sent, and the type and details of the first application
+// error. As with an error that an activity returns, a text of more than 8 KiB is cut, and details
+// of more than 64 KiB are left out. A nil cause is an error without a text.
 func (c *Client) FailActivity(ctx context.Context, token string, cause error) error {
 	r := api.FailActivityRequest{Token: token}
 	if f := failure.Flat(cause); f != nil {
@@ -30,9 +33,10 @@ func (c *Client) FailActivity(ctx context.Context, token string, cause error) er
 	return c.activity(ctx, "fail", r, nil)
 }
 
-// HeartbeatActivity says that the attempt at an activity which a token names is alive, and keeps details, of at most 16 KiB,
-// for the next one. Each is a write. It returns ErrCanceled where the workflow no longer waits for the activity: end it, with
-// FailActivity; and ErrActivityEnded where the attempt has ended.
+// HeartbeatActivity records that the attempt at an activity that a token names is alive, and keeps
+// details of at most 16 KiB for the next one. Each call is a write. It returns ErrCanceled if the
+// workflow no longer waits for the activity: end it then, with FailActivity. It returns
+// ErrActivityEnded if the attempt has ended.
 func (c *Client) HeartbeatActivity(ctx context.Context, token string, details history.Payload) error {
 	var answer api.HeartbeatResponse
 	err := c.activity(ctx, "heartbeat", api.HeartbeatActivityRequest{Token: token, Details: json.RawMessage(details)}, &answer)

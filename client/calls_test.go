@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// call is a case: what a caller does, and what it sees.
+// call is a case: what a caller does, and what it gets.
 type call struct {
 	args testbed.Args
 	play func(s *stand)
@@ -57,7 +57,7 @@ var calls = map[string]call{
 
 var background = context.Background()
 
-// add sends the update add and checks what it comes to.
+// add sends the update add and checks its outcome.
 func (s *stand) add(id string, n, want int) {
 	s.t.Helper()
 	if got, err := testbed.Add.Call(background, s.Client, "a", n, workflow.CallOptions{ID: id}); err != nil || got != want {
@@ -65,7 +65,7 @@ func (s *stand) add(id string, n, want int) {
 	}
 }
 
-// nap sends an update that is accepted and then takes so long.
+// nap sends an update that is accepted and then takes the duration d.
 func (s *stand) nap(ctx context.Context, id, d string) (workflow.UpdateHandle[string], error) {
 	return testbed.Nap.Send(ctx, s.Client, "a", d, workflow.CallOptions{ID: id})
 }
@@ -92,7 +92,7 @@ func sendAndGet(s *stand) {
 		s.t.Errorf("the outcome came after %v", took)
 	}
 	sent := len(s.wire.requests())
-	s.wantSlept(handle.Get(background)) // it knows
+	s.wantSlept(handle.Get(background)) // it is cached
 	if now := len(s.wire.requests()); now != sent {
 		s.t.Errorf("an outcome that is known was asked for again")
 	}
@@ -105,7 +105,7 @@ func poll(s *stand) {
 	if err != nil || string(out) != "3" {
 		s.t.Errorf("the outcome is %s, %v", out, err)
 	}
-	other, _ := s.of(2) // a process that knows nothing
+	other, _ := s.of(2) // a process without a cache
 	if out, err = other.Handle("a", "", "u1").Wait(background); err != nil || string(out) != "3" {
 		s.t.Errorf("elsewhere the outcome is %s, %v", out, err)
 	}
@@ -114,7 +114,7 @@ func poll(s *stand) {
 	}
 }
 
-// The server's clock ends a request and not the call: from accepted on it is polled.
+// The server's clock ends a request and not the call: once accepted, the update is polled.
 func outlivesSoftLimit(s *stand) {
 	s.start()
 	took := s.took(func() {
@@ -132,7 +132,7 @@ func outlivesSoftLimit(s *stand) {
 	s.wantEvents(1, accepted)
 }
 
-// busyFor has the store refuse all writes of process 1 for so long.
+// busyFor lets the store refuse all writes of process 1 for the duration d.
 func (s *stand) busyFor(d time.Duration) {
 	until := s.bed.Now().Add(d)
 	s.bed.Hook(1, testbed.OnPut, true, func(put func() error) error {
@@ -143,7 +143,8 @@ func (s *stand) busyFor(d time.Duration) {
 	})
 }
 
-// The server's clock ends a request before anything was accepted: it is busy, and the same request is sent again.
+// The server's clock ends a request before anything was accepted: the server answers busy, and the
+// client sends the same request again.
 func busyUntilAccepted(s *stand) {
 	s.start()
 	s.busyFor(25 * time.Second)
@@ -172,7 +173,7 @@ func callersDeadline(s *stand) {
 	s.wantEvents(2, accepted)
 }
 
-// What went wrong tells more than that the time is over.
+// The error says what went wrong, and not only that the time is over.
 func deadlineWhileBusy(s *stand) {
 	s.start()
 	s.busyFor(time.Hour)
@@ -227,7 +228,8 @@ func lostPolls(s *stand) {
 	s.wantSlept(handle.Get(background))
 }
 
-// The task that completes the update continues as new, and its answer is lost: the outcome is that of the run before.
+// The task that completes the update continues as new, and its response is lost: the outcome is
+// that of the run before.
 func lostAnswerOfRenewal(s *stand) {
 	s.start()
 	s.lose(lostAfter)
@@ -238,7 +240,7 @@ func lostAnswerOfRenewal(s *stand) {
 	if _, err := handle.Get(background); err != nil || handle.RunID.Number() != 1 {
 		s.t.Errorf("run %s, %v", handle.RunID, err)
 	}
-	s.wantEvents(0, accepted) // in the run that goes on
+	s.wantEvents(0, accepted) // in the new run
 	s.add("u2", 1, 1)
 }
 
@@ -254,7 +256,7 @@ func rejected(s *stand) {
 			return err
 		},
 	} {
-		s.lose(lostAfter) // a refusal that is lost is asked for again, too
+		s.lose(lostAfter) // the client asks again for a lost refusal, too
 		err := send()
 		var refusal *client.Rejected
 		if !errors.As(err, &refusal) || !errors.Is(err, testbed.ErrNegative) || errors.Is(err, testbed.ErrLimit) || refusal.UpdateID != "u1" {
@@ -295,7 +297,7 @@ func inFlight(s *stand) {
 	if !errors.Is(err, client.ErrUpdatesInFlight) || errors.Is(err, client.ErrUpdateLimit) || !errors.As(err, &problem) || problem.RetryAfter == 0 {
 		s.t.Errorf("%v", err)
 	}
-	s.wantSent("POST") // when one completes is more than a client can guess: it is the caller's to try again
+	s.wantSent("POST") // the client cannot guess when one completes, so the caller retries
 	if again, err := s.nap(background, "u1", "1m"); err != nil || again.ID != "u1" {
 		s.t.Errorf("a known id: %v, %v", again.Update, err)
 	}
@@ -332,7 +334,7 @@ func notFound(s *stand) {
 	if _, err := testbed.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrNotFound) {
 		s.t.Errorf("a run that has closed: %v", err)
 	}
-	for range 2 { // the same for ever
+	for range 2 { // the same each time
 		if _, err := handle.Get(background); !errors.Is(err, failure.ErrRunClosed) {
 			s.t.Errorf("an update whose run closed first: %v", err)
 		}

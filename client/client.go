@@ -27,18 +27,20 @@ type Client struct {
 
 // Options tunes a Client. The zero value is the default.
 type Options struct {
-	// HTTP sends the requests; nil is a client without a time-out of its own: the context of each call bounds it. It keeps as many
-	// connections open as callers have used at once (http.DefaultTransport keeps two).
+	// HTTP sends the requests. nil is a client without a time-out of its own: the context of each
+	// call bounds it. It keeps as many connections open as callers have used at once
+	// (http.DefaultTransport keeps two).
 	HTTP *http.Client
 	// Header is added to every request.
 	Header http.Header
-	// Token is sent as a bearer token with every request, in place of an Authorization of Header; empty sends none. The local server keeps
-	// the one it demands in the file token of its data directory.
+	// Token is sent as a bearer token with every request, and replaces an Authorization of Header;
+	// empty sends none. The local server keeps the token that it demands in the file token of its
+	// data directory.
 	Token string
-	// NewID makes the ids of requests and updates that are given none; nil makes random ones. It is for tests that want the
-	// same ids each time: two requests with one id are one request.
+	// NewID returns the ids of requests and updates that have none; nil returns random ones. It is
+	// for tests that want the same ids each time: two requests with one id are one request.
 	NewID func() string
-	// Interceptors stand around each call, the first outermost.
+	// Interceptors wrap each call, the first outermost.
 	Interceptors []Interceptor
 }
 
@@ -49,19 +51,20 @@ var shared = &http.Client{Transport: manyConnections()}
 // socket and about 20 KB, and is closed when nobody has used it for 90 s.
 const idleConnections = 1024
 
-// manyConnections is the default transport, but for the number of idle connections that it keeps.
+// manyConnections returns the default transport, except that it keeps more idle connections.
 func manyConnections() http.RoundTripper {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
-		return http.DefaultTransport // the program has put another in its place
+		return http.DefaultTransport // the program has replaced it
 	}
 	transport = transport.Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = idleConnections, idleConnections
 	return transport
 }
 
-// New returns a client of the deployment at this address, for example "http://127.0.0.1:8080". It does not connect. Of several sets of
-// options, a field that a later set gives replaces that of an earlier one.
+// New returns a client of the deployment at this address, for example "http://127.0.0.1:8080". It
+// does not connect. If there are several sets of options, the fields of a later set replace those
+// of an earlier one.
 func New(address string, sets ...Options) *Client {
 	o := options.Of(sets)
 	c := &Client{base: strings.TrimSuffix(address, "/"), http: shared, pause: sleep, newID: uuid.NewString, header: o.Header, around: o.Interceptors}
@@ -80,7 +83,7 @@ func New(address string, sets ...Options) *Client {
 	return c
 }
 
-// ForHandler returns a client of a handler in the same process: no socket lies between.
+// ForHandler returns a client of a handler in the same process, without a socket.
 func ForHandler(h http.Handler) *Client {
 	return New("http://in-process", Options{HTTP: &http.Client{Transport: inProcess{h}}})
 }
@@ -96,24 +99,24 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// attempts is how often a request is sent whose context has no end: for as long as a deployment takes to come back from
-// a restart.
+// attempts is how often the client sends a request whose context has no deadline. It covers the
+// restart of a deployment.
 const attempts = 12
 
-// backoff is the wait before the next attempt: 25 ms, doubled up to 2 s, and up to half of it taken off at random so
-// that callers who were refused together do not come back together.
+// backoff returns the wait before the next attempt: 25 ms, doubled up to 2 s. Up to half of it is
+// taken off at random, so that callers who were refused together do not retry together.
 func backoff(attempt int, least time.Duration) time.Duration {
 	d := min(25*time.Millisecond<<min(attempt, 10), 2*time.Second)
 	return max(d-rand.N(d/2), least)
 }
 
-// path builds the path of a workflow, with what follows it; ids may hold no character that a path cannot.
+// path returns the path of a workflow, with the rest appended. It escapes ids.
 func path(workflowID string, rest ...string) string {
 	parts := append([]string{"/v1/workflows", url.PathEscape(workflowID)}, rest...)
 	return strings.Join(parts, "/")
 }
 
-// runQuery is the query string that pins a run; empty for the latest run.
+// runQuery returns the query string that pins a run; it is empty for the latest run.
 func runQuery(runID string) url.Values {
 	q := url.Values{}
 	if runID != "" {
@@ -122,18 +125,22 @@ func runQuery(runID string) url.Values {
 	return q
 }
 
-// The conditions that callers branch on with errors.Is: refusals, and how runs, activities and updates end. Packages workflow and activity
-// have those that their code meets under the same names, with the same values; docs/semantics.md lists all of them.
+// The conditions that callers branch on with errors.Is: refusals, and how runs, activities and
+// updates end. Packages workflow and activity have the same values under the same names for their
+// code. docs/semantics.md lists all of them.
 var (
-	// ErrCanceled matches a run that ended as canceled, and what HeartbeatActivity returns for an activity that nobody waits for any more.
+	// ErrCanceled matches a run that ended as canceled. HeartbeatActivity returns it for an
+	// activity that the workflow no longer waits for.
 	ErrCanceled error = failure.ErrCanceled
-	// ErrTimeout matches a run, or what it waited for, that took too long.
+	// ErrTimeout matches a run that took too long, or that failed because something it waited for
+	// did.
 	ErrTimeout error = failure.ErrTimeout
 	// ErrTerminated matches a run that was terminated.
 	ErrTerminated error = failure.ErrTerminated
 	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler finished.
 	ErrRunClosed error = failure.ErrRunClosed
-	// ErrNotFound matches a workflow, run, update, query or schedule that does not exist, and a run that has closed and takes nothing more.
+	// ErrNotFound matches a workflow, run, update, query or schedule that does not exist, and a
+	// request that a run refuses because it has closed.
 	ErrNotFound error = failure.ErrNotFound
 	// ErrAlreadyStarted matches a start whose id is taken. The Type of the [Problem] ends in already-open if a run of the id is open, and
 	// in already-used if the id reuse policy forbids another.
@@ -144,7 +151,7 @@ var (
 	ErrTooLarge error = failure.ErrTooLarge
 	// ErrRejected matches every *[Rejected].
 	ErrRejected error = failure.ErrRejected
-	// ErrUnauthorized matches a request without a token that the server takes.
+	// ErrUnauthorized matches a request without a token that the server accepts.
 	ErrUnauthorized error = failure.ErrUnauthorized
 	// ErrForbidden matches a request that the server does not allow.
 	ErrForbidden error = failure.ErrForbidden
@@ -152,9 +159,10 @@ var (
 	ErrClosedRecently error = failure.ErrClosedRecently
 	// ErrNotReady matches a request to a run whose workflow task fails; the error wraps why.
 	ErrNotReady error = failure.ErrNotReady
-	// ErrOtherBuild matches a request to a run that only another build may run, which cannot be reached.
+	// ErrOtherBuild matches a request to a run that only another build may run, if that build
+	// cannot be reached.
 	ErrOtherBuild error = failure.ErrOtherBuild
-	// ErrActivityEnded matches what is reported of an attempt at an activity that has ended otherwise.
+	// ErrActivityEnded matches a report about an attempt at an activity that has ended otherwise.
 	ErrActivityEnded error = failure.ErrActivityEnded
 	// ErrQueryFailed matches a query whose handler returned an error, which the error wraps.
 	ErrQueryFailed error = failure.ErrQueryFailed
@@ -162,7 +170,8 @@ var (
 	ErrUpdateLimit error = failure.ErrUpdateLimit
 	// ErrUpdatesInFlight matches an update of a run that has as many unfinished ones as it may.
 	ErrUpdatesInFlight error = failure.ErrUpdatesInFlight
-	// ErrBusy matches a request that was refused because of load, until no time was left. It did nothing.
+	// ErrBusy matches a request that was refused because of load until its time was over. It did
+	// nothing.
 	ErrBusy error = failure.ErrBusy
 	// ErrOutcomeUnknown matches a request that may have been carried out, or not.
 	ErrOutcomeUnknown error = failure.ErrOutcomeUnknown

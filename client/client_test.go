@@ -22,19 +22,20 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// wire is a transport that calls a handler, and loses what it is told to.
+// wire is a transport that calls a handler, and loses requests and responses as told.
 type wire struct {
 	handler http.Handler
-	// faults are what becomes of the next requests; later ones arrive, and so do their answers.
+	// faults are applied to the next requests, one each. Later requests arrive, and so do their
+	// responses.
 	faults []fault
-	// always is what becomes of each request, where it is set.
+	// always is applied to each request, if it is set.
 	always fault
 
 	mu   sync.Mutex
 	sent []sent
 }
 
-// fault answers a request in the handler's place, or after it.
+// fault answers a request in place of the handler, or after it.
 type fault func(w *wire, r *http.Request) (*http.Response, error)
 
 // sent is a request that was sent.
@@ -78,11 +79,11 @@ func arrives(w *wire, r *http.Request) (*http.Response, error) {
 func lostBefore(*wire, *http.Request) (*http.Response, error) { return nil, errLine }
 
 func lostAfter(w *wire, r *http.Request) (*http.Response, error) {
-	_, _ = arrives(w, r) // the answer is lost
+	_, _ = arrives(w, r) // the response is lost
 	return nil, errLine
 }
 
-// cutOff loses the answer in the middle of its body.
+// cutOff loses the response in the middle of its body.
 func cutOff(w *wire, r *http.Request) (*http.Response, error) {
 	resp, err := arrives(w, r)
 	if err == nil {
@@ -95,7 +96,7 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errLine }
 
-// answers is a fault that answers in the handler's place.
+// answers returns a fault that answers in place of the handler.
 func answers(status int, header map[string]string, body string) fault {
 	return func(*wire, *http.Request) (*http.Response, error) {
 		w := httptest.NewRecorder()
@@ -119,7 +120,7 @@ func (w *wire) requests() []sent {
 	return slices.Clone(w.sent)
 }
 
-// bubble calls fn in a bubble, with a client whose wire leads to a deployment of one process.
+// bubble calls fn in a bubble, with a client whose wire calls a deployment of one process.
 func bubble(t *testing.T, o executor.Options, fn func(t *testing.T, d *testbed.Deployment, c *client.Client, w *wire)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,7 +131,7 @@ func bubble(t *testing.T, o executor.Options, fn func(t *testing.T, d *testbed.D
 	})
 }
 
-// verbs are the requests that write, each with how many events of it a log may have.
+// verbs are the requests that write, each with the number of its events that a log may have.
 var verbs = map[string]struct {
 	send func(ctx context.Context, c *client.Client) error
 	once history.Type
@@ -164,7 +165,8 @@ var verbs = map[string]struct {
 	"terminate": {func(ctx context.Context, c *client.Client) error { return c.Terminate(ctx, "a", "", "x") }, history.TypeWorkflowExecutionTerminated},
 }
 
-// Whatever is lost, and however often: the request is sent again as it was, and done once.
+// Whatever is lost, and however often: the client sends the request again unchanged, and it is done
+// once.
 func TestWhatIsLostIsSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, verb := range verbs {
@@ -208,7 +210,7 @@ func TestWhatIsLostIsSentAgain(t *testing.T) {
 	}
 }
 
-// count is how many events of a type there are in all logs.
+// count returns the number of events of a type in all logs.
 func count(d *testbed.Deployment, typ history.Type) (n int) {
 	for _, id := range d.Workflows() {
 		for _, run := range d.Runs(id) {
@@ -224,8 +226,8 @@ func count(d *testbed.Deployment, typ history.Type) (n int) {
 	return n
 }
 
-// The end of a run that was asked for, and of which nobody knows whether the request arrived, is no reason to fail. The end
-// of a run that is not there is.
+// Ending a run succeeds if the run has ended and the client cannot know whether its request did it.
+// It fails if there is no such run.
 func TestEndingWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
@@ -250,7 +252,7 @@ func TestEndingWhatIsNotThere(t *testing.T) {
 	})
 }
 
-// Result waits for as long as it takes, and stays with the run that it began with.
+// Result waits for as long as it takes, and follows the run that it began with.
 func TestResultOutlivesTheSoftLimit(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
@@ -268,7 +270,8 @@ func TestResultOutlivesTheSoftLimit(t *testing.T) {
 	})
 }
 
-// The caller's own clock: its end ends the wait and nothing else, and what went wrong before it is told.
+// The end of the caller's context ends the wait and nothing else. The error says what went wrong
+// before.
 func TestTheCallersClock(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
@@ -302,7 +305,7 @@ func TestTheCallersClock(t *testing.T) {
 	})
 }
 
-// Without a deadline a request is sent so many times, and then fails.
+// Without a deadline a request is sent a fixed number of times, and then fails.
 func TestAttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, always := range []fault{busy, lostBefore, lostAfter, answers(503, nil, "down for maintenance")} {
@@ -321,7 +324,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-// Retry-After is heeded, within reason.
+// The client obeys Retry-After, within reason.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string][2]time.Duration{
@@ -341,8 +344,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// What something between client and server answers is told as what it is: never as an answer, nor as one of Weft's
-// refusals.
+// A response from something between client and server is reported as such: never as Weft's answer
+// or refusal.
 func TestAnswersOfOthers(t *testing.T) {
 	t.Parallel()
 	const page = "<html><body>sign in</body></html>"
@@ -405,8 +408,8 @@ func isOurs(err error) bool {
 	return false
 }
 
-// FuzzAnswer has the server answer anything. The client neither panics nor goes on for ever, and takes nothing for
-// success that is not.
+// FuzzAnswer lets the server answer anything. The client neither panics nor loops for ever, and
+// reports success only if there is one.
 func FuzzAnswer(f *testing.F) {
 	f.Add(200, "", "application/json", []byte(`{"workflowId":"a","runId":"1-0123456789abcdef"}`))
 	f.Add(202, "", "application/json", []byte(`{"updateId":"u","runId":"1-0123456789abcdef","stage":"accepted"}`))
@@ -449,8 +452,8 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// Run is one request if the run ends in time, one more for each answer that is lost, and polls where the run takes longer. It waits for
-// no more than the context allows.
+// Run is one request if the run ends in time. It is one more for each lost response, and it polls
+// if the run takes longer. It waits no longer than the context allows.
 func TestRunIsOneRequest(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, w *wire) {
@@ -488,7 +491,8 @@ func TestRunIsOneRequest(t *testing.T) {
 	})
 }
 
-// If the context ends before the run has closed, the error says what the client knows: that the run is started, or that it may be.
+// If the context ends before the run has closed, the error says what the client knows: that the run
+// is started, or that it may be.
 func TestRunSaysWhatItKnows(t *testing.T) {
 	t.Parallel()
 	const started, unknown = `workflow "w" is started (run 1-`, "it is not known whether the run was started"
@@ -531,7 +535,7 @@ func TestRunSaysWhatItKnows(t *testing.T) {
 	}
 }
 
-// What Run follows: a run that continues as new.
+// Run follows a run that continues as new.
 func TestRunFollows(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, _ *wire) {

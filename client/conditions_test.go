@@ -16,7 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/apitest"
 )
 
-// conditions are those of the problem types of the HTTP API; after a dash stands why there is none.
+// conditions are the conditions of the problem types of the HTTP API. A text after a dash says why
+// there is none.
 var conditions = map[string]any{
 	"invalid":            client.ErrInvalid,
 	"unauthorized":       client.ErrUnauthorized,
@@ -39,7 +40,8 @@ var conditions = map[string]any{
 	"internal":           "- a defect of the server: no caller can branch on it",
 }
 
-// problemTypes returns the problem types that the document and the code have, without what all of them begin with.
+// problemTypes returns the problem types of the document and of the code, without their common
+// prefix.
 func problemTypes(t *testing.T) (types []string) {
 	t.Helper()
 	described, err := apitest.Names("Problem/properties/type/enum")
@@ -60,8 +62,8 @@ func problemTypes(t *testing.T) (types []string) {
 	return slices.Compact(types)
 }
 
-// Each problem type has its condition and no other, for the client that is refused and for the workflow whose activity returns the
-// refusal. A new problem type needs an entry in conditions.
+// Each problem type has its condition and no other, for the client that is refused and for the
+// workflow whose activity returns the refusal. A new problem type needs an entry in conditions.
 func TestProblemsAreConditions(t *testing.T) {
 	t.Parallel()
 	for _, typ := range problemTypes(t) {
@@ -94,7 +96,7 @@ func TestProblemsAreConditions(t *testing.T) {
 	}
 }
 
-// What a program declares cannot be taken for what Weft reports.
+// A program cannot declare an error that could be taken for one of Weft's.
 func TestOwnTypesAreRefused(t *testing.T) {
 	t.Parallel()
 	for typ, refused := range map[string]bool{

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 )
 
-// Callers who call at once and again reuse their connections, also after refusals.
+// Concurrent callers reuse their connections for later calls, also after refusals.
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	const callers, calls = 64, 5
@@ -51,14 +51,14 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// Of several sets of options each field that one gives holds.
+// Several sets of options are merged field by field.
 func TestSetsOfOptions(t *testing.T) {
 	t.Parallel()
 	var got http.Header
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = r.Header }))
 	defer server.Close()
 	c := client.New(server.URL, client.Options{Token: "secret"}, client.Options{Header: http.Header{"X-Tenant": {"acme"}}}, client.Options{HTTP: server.Client()})
-	_ = c.Cancel(t.Context(), "w", "", "") // the answer is none
+	_ = c.Cancel(t.Context(), "w", "", "") // there is no answer
 	if got.Get("Authorization") != "Bearer secret" || got.Get("X-Tenant") != "acme" {
 		t.Errorf("it sends %v", got)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// The client tells the server how long it waits: less than its context has left, and no more than a server allows. Without a deadline
-// it says nothing.
+// The client sends the server a time limit: less than its context has left, and no more than a
+// server allows. Without a deadline it sends none.
 func TestTheServerKnowsTheDeadline(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[time.Duration]string{
@@ -51,8 +51,8 @@ func TestTheServerKnowsTheDeadline(t *testing.T) {
 	}
 }
 
-// An update of a run that is busy is refused by the server before the caller's time is over: the caller knows that it was not carried
-// out.
+// The server refuses an update of a busy run before the caller's deadline, so the caller knows that
+// it was not carried out.
 func TestABusyRunIsRefusedInTime(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// What code returned is found by errors.Is and errors.As on the other side of HTTP, through whatever wraps it.
+// errors.Is and errors.As find the errors of workflow code on the other side of HTTP, whatever
+// wraps them.
 func TestErrorsTravel(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
@@ -61,7 +62,7 @@ func startParallel(t *testing.T, c *client.Client) string {
 	return run.WorkflowID
 }
 
-// Each refusal is the one that errors.Is looks for, and none of the others.
+// errors.Is finds the sentinel of each refusal and no other.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	all := []error{
@@ -86,7 +87,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// refusals are ways to be refused; each is on its own, whatever came before.
+// refusals are ways to be refused. Each is independent of the others.
 var refusals = map[string]struct {
 	want    error
 	provoke func(ctx context.Context, c *client.Client) error

@@ -5,5 +5,5 @@ import (
 	"time"
 )
 
-// SetPause has a client wait by another clock than that of package time.
+// SetPause replaces the function with which a client waits.
 func (c *Client) SetPause(pause func(ctx context.Context, d time.Duration) error) { c.pause = pause }

@@ -7,31 +7,35 @@ import (
 	"github.com/seed-41655fb1/weft/internal/header"
 )
 
-// Interceptor stands around each call of a client: it calls next, with a context that may have more of a header (WithHeader), or
-// returns an error without it. A call may be sent several times before next returns; a wait for a result is a call for each 20 s.
+// Interceptor wraps each call of a client. It calls next, with a context that may have additional
+// header fields (WithHeader), or returns an error without calling it. A call may be sent several
+// times before next returns. A wait for a result is one call for each 20 s.
 type Interceptor func(ctx context.Context, r Request, next func(context.Context) error) error
 
-// Request says what a client is asked to do.
+// Request is what a client was asked to do.
 type Request struct {
-	// Operation is start, signal, query, update, poll, result, describe, history, list, cancel, terminate, failUpdate, reset, move or delete;
-	// or "complete activity", "fail activity" or "heartbeat activity". What is done with a schedule is done with its workflow, whose
-	// id is "weft.schedule:" and the schedule's: a start, an update, a query, a list, a terminate.
+	// Operation is start, signal, query, update, poll, result, describe, history, list, cancel,
+	// terminate, failUpdate, reset, move or delete; or "complete activity", "fail activity" or
+	// "heartbeat activity". A request to a schedule is a request to its workflow, whose id is
+	// "weft.schedule:" and the schedule's: a start, an update, a query, a list, a terminate.
 	Operation string
-	// WorkflowID is empty where the server makes it, where workflows are listed, and where an activity is named by its token. Name
-	// is the type of the workflow that is started, the name of the signal, the query or the update, or the id of the update that is
-	// polled.
+	// WorkflowID is empty if the server chooses it, if workflows are listed, and if a token names
+	// an activity. Name is the type of the workflow that is started, the name of the signal, the
+	// query or the update, or the id of the update that is polled.
 	WorkflowID, Name string
 }
 
-// WithHeader returns a context with which workflows are started with a field in their header, besides those that ctx has: by
-// Type.Start, and by updates and signals that open a run. The header travels to activities, to children, and to the runs that
-// follow; what is started with the context of an activity has it, too. It has at most 4 KiB, names and values together. The
-// start returns what is wrong with it, or that the value cannot be encoded.
+// WithHeader returns a context whose header has one more field. Workflows that are started with the
+// context have its header: by Type.Start, and by updates and signals with a start.
+//
+// The header travels to activities, to children, to the runs that follow, and to what an activity
+// starts with its context. It has at most 4 KiB, names and values together. The start returns an
+// error if the header is too large, or if the value cannot be encoded.
 func WithHeader(ctx context.Context, name string, value any) context.Context {
 	return header.With(ctx, name, value)
 }
 
-// intercepted calls send with all that stands around it.
+// intercepted calls send through all interceptors.
 func (c *Client) intercepted(ctx context.Context, r Request, send func(context.Context) error) error {
 	for i := len(c.around) - 1; i >= 0; i-- {
 		around, next := c.around[i], send
@@ -40,7 +44,7 @@ func (c *Client) intercepted(ctx context.Context, r Request, send func(context.C
 	return send(ctx)
 }
 
-// carry puts the header of the context into a start.
+// carry puts the header of the context into a start. It returns an error if the header is invalid.
 func carry(ctx context.Context, start *api.StartRequest) (err error) {
 	if start != nil {
 		start.Header, err = header.From(ctx)

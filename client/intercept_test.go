@@ -16,7 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// A client's interceptors stand around each call, the first outermost; what they add to the header goes along.
+// A client's interceptors wrap each call, the first outermost. The request includes the header
+// fields that they add.
 func TestInterceptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.New(t).Start(executor.Options{}, testbed.Workload("build-1")...)
@@ -57,7 +58,8 @@ func TestInterceptors(t *testing.T) {
 	})
 }
 
-// An interceptor is told of each call what it does, and to which workflow: none passes by one that refuses it.
+// Each call passes the interceptor with its operation and its workflow, and the interceptor can
+// refuse it.
 func TestInterceptorsKnowAllCalls(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
@@ -110,7 +112,7 @@ func TestInterceptorsKnowAllCalls(t *testing.T) {
 	}
 }
 
-// handled is an HTTP client of a handler in this process.
+// handled returns an HTTP client of a handler in this process.
 func handled(h http.Handler) *http.Client {
 	return &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		w := httptest.NewRecorder()

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 )
 
-// TestCallsOnDynamoDB plays the cases through the function of the API, over DynamoDB servers. LocalStack is left out: it hands
-// requests on to the DynamoDB Local that is another of them.
+// TestCallsOnDynamoDB plays the cases through the function of the API, over DynamoDB servers. It
+// leaves LocalStack out, whose DynamoDB is DynamoDB Local, which is in the list.
 func TestCallsOnDynamoDB(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {

@@ -16,9 +16,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/ondisk"
 )
 
-// The typed client is tried against what serves it: the embedded server, and the function of the API on AWS, which is called in
-// this process with the events that an HTTP API and a REST API hand over. paths_aws_test.go has it over DynamoDB servers. All
-// play the same cases, those of calls.
+// These tests run the typed client against the embedded server, and against the function of the API
+// on AWS, which they call in this process with the events of an HTTP API and of a REST API.
+// paths_aws_test.go runs it over DynamoDB servers. All play the same cases, those of calls.
 
 // stand is a deployment, and a client of its process 1 whose network can fail.
 type stand struct {
@@ -37,7 +37,7 @@ func playCall(t *testing.T, beds func(testing.TB, testbed.Args) testbed.Testbed,
 	s.bed.Run(func() { play(s) })
 }
 
-// of is a client of a process.
+// of returns a client of a process.
 func (s *stand) of(process int) (*client.Client, *wire) {
 	w := &wire{handler: s.bed.Handler(process)}
 	c := client.New("http://weft.test", client.Options{HTTP: &http.Client{Transport: w}})
@@ -45,7 +45,7 @@ func (s *stand) of(process int) (*client.Client, *wire) {
 	return c, w
 }
 
-// within is a context that ends after d.
+// within returns a context that ends after d.
 func (s *stand) within(d time.Duration) (context.Context, context.CancelFunc) {
 	return s.bed.World().WithTimeout(context.Background(), d)
 }
@@ -53,14 +53,14 @@ func (s *stand) within(d time.Duration) (context.Context, context.CancelFunc) {
 // pass lets time pass.
 func (s *stand) pass(d time.Duration) { _ = s.bed.World().Wait(context.Background(), d, nil) } // nothing ends it
 
-// took is how long fn takes, in whole seconds.
+// took returns how long fn takes, in whole seconds.
 func (s *stand) took(fn func()) time.Duration {
 	began := s.bed.Now()
 	fn()
 	return s.bed.Now().Sub(began).Round(time.Second)
 }
 
-// lose has the next requests come to grief, and forgets what was sent before.
+// lose applies faults to the next requests, and forgets what was sent before.
 func (s *stand) lose(faults ...fault) { s.wire.sent, s.wire.faults = nil, faults }
 
 // start starts the counter a.
@@ -72,7 +72,7 @@ func (s *stand) start() {
 	s.lose()
 }
 
-// wantEvents checks how many events of a type stand in the history of the latest run of a.
+// wantEvents checks the number of events of a type in the history of the latest run of a.
 func (s *stand) wantEvents(n int, typ string) {
 	s.t.Helper()
 	answer := httptest.NewRecorder()
@@ -92,7 +92,8 @@ func (s *stand) wantEvents(n int, typ string) {
 	}
 }
 
-// wantSent checks the methods of the requests that were sent, and that those of each were sent again as they were.
+// wantSent checks the methods of the requests that were sent, and that retries of a request were
+// identical.
 func (s *stand) wantSent(methods string) {
 	s.t.Helper()
 	var got []string
@@ -120,7 +121,7 @@ func TestCallsEmbedded(t *testing.T) {
 	}
 }
 
-// gateways are the arguments by which requests come through the two kinds of API of API Gateway.
+// gateways are the arguments that select the two kinds of API of API Gateway.
 var gateways = []string{"http", "rest"}
 
 // TestCallsOnAWSPath plays the cases through the function of the API, over a store in memory.

@@ -14,29 +14,30 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// Overlap says what a schedule does at a moment at which a run that it has started is still open.
+// Overlap says what a schedule does when a run is due and an earlier run of it is still open.
 type Overlap = api.Overlap
 
 // The overlap policies. The first is the default.
 const (
-	// OverlapSkip leaves the new run out.
+	// OverlapSkip skips the new run.
 	OverlapSkip = api.OverlapSkip
-	// OverlapBufferOne starts one when the open one has ended, and leaves out what comes besides.
+	// OverlapBufferOne starts the new run when the open one has ended. At most one run waits;
+	// others are skipped.
 	OverlapBufferOne = api.OverlapBufferOne
-	// OverlapBufferAll starts all of them, one after the other; up to a thousand wait.
+	// OverlapBufferAll starts all runs, one after the other. Up to a thousand wait.
 	OverlapBufferAll = api.OverlapBufferAll
-	// OverlapAllowAll starts them at once.
+	// OverlapAllowAll starts the new run at once.
 	OverlapAllowAll = api.OverlapAllowAll
-	// OverlapCancel asks the open one to end, and starts the new one when it has.
+	// OverlapCancel cancels the open run, and starts the new one when it has ended.
 	OverlapCancel = api.OverlapCancel
-	// OverlapTerminate terminates the open one, and starts the new one when it has ended.
+	// OverlapTerminate terminates the open run, and starts the new one when it has ended.
 	OverlapTerminate = api.OverlapTerminate
 )
 
-// Every is a moment at each Interval since 1970 (UTC), put off by Offset.
+// Every is a moment at each Interval since 1970 (UTC), shifted by Offset.
 type Every struct{ Interval, Offset time.Duration }
 
-// ScheduleOptions says when a schedule starts runs, and how. Cron, Every, or both have to be given.
+// ScheduleOptions says when a schedule starts runs, and how. Cron, Every, or both are required.
 type ScheduleOptions struct {
 	// Cron are cron expressions, as in StartOptions. They are in the time zone, unless they begin with one of their own.
 	Cron []string
@@ -44,14 +45,17 @@ type ScheduleOptions struct {
 	Every []Every
 	// TimeZone is a name of the IANA database; empty is UTC.
 	TimeZone string
-	// StartAt and EndAt bound the moments, both included; zero does not.
+	// StartAt and EndAt bound the moments, both included; zero is no bound.
 	StartAt, EndAt time.Time
-	// Jitter puts each moment off by a part of this, always the same for the same moment, and not beyond the next one.
+	// Jitter delays each moment by a part of this, always the same for the same moment, and not
+	// beyond the next one.
 	Jitter time.Duration
 
-	// Overlap says what happens at a moment at which a run is still open; empty is OverlapSkip.
+	// Overlap says what happens when a run is due and an earlier one is still open; empty is
+	// OverlapSkip.
 	Overlap Overlap
-	// CatchUpWindow is how late a run may begin, after an outage; 0 is a year. Moments that are later are missed.
+	// CatchUpWindow is how late a run may begin, after an outage; 0 is a year. Runs that would
+	// begin later are skipped.
 	CatchUpWindow time.Duration
 	// PauseOnFailure pauses the schedule when a run of it fails or times out.
 	PauseOnFailure bool
@@ -59,29 +63,31 @@ type ScheduleOptions struct {
 	Paused bool
 	Note   string
 
-	// WorkflowID is what the workflow ids of the runs begin with, before their moment; empty is the schedule's id.
+	// WorkflowID is the prefix of the runs' workflow ids, before their moment; empty is the
+	// schedule's id.
 	WorkflowID string
 	// RunTimeout is how long each run may stay open; 0 is for ever.
 	RunTimeout time.Duration
 	// Retry is as in StartOptions. The end of a run is that of its last attempt.
 	Retry *Retry
-	// Memo and SearchAttributes are those that each run begins with, as in StartOptions.
+	// Memo and SearchAttributes are those that each run starts with, as in StartOptions.
 	Memo             []MemoField
 	SearchAttributes []SearchAttribute
-	// RequestID recognises the creation, or the change, when it is sent again; empty, one is made.
+	// RequestID identifies the creation, or the change, when it is sent again. If it is empty, the
+	// client creates one.
 	RequestID string
 }
 
-// ScheduleDescription is what is known of a schedule.
+// ScheduleDescription describes a schedule.
 type ScheduleDescription = api.ScheduleDescription
 
-// ScheduledRun is a run that a schedule has started, or will.
+// ScheduledRun is a run that a schedule has started or will start.
 type ScheduledRun = api.ScheduledRun
 
 // ScheduleSummary is a schedule in a list.
 type ScheduleSummary = api.ScheduleSummary
 
-// schedule returns what a schedule is created with, or changed to, in the form that its workflow takes.
+// schedule returns the schedule in the form that its workflow takes.
 func (o ScheduleOptions) schedule(workflowType string, input history.Payload) stored.Schedule {
 	moment := func(t time.Time) *time.Time {
 		if t.IsZero() {
@@ -111,13 +117,13 @@ type Schedule struct {
 	client *Client
 }
 
-// Schedule returns a handle of a schedule. It does not ask whether there is one.
+// Schedule returns a handle of a schedule. It does not check whether the schedule exists.
 func (c *Client) Schedule(id string) Schedule { return Schedule{id, c} }
 
 func (s Schedule) workflowID() string { return stored.IDPrefix + s.ID }
 
-// CreateSchedule creates a schedule that starts runs of a workflow type. It is durable when CreateSchedule returns. An id that
-// another schedule has is ErrAlreadyStarted.
+// CreateSchedule creates a schedule that starts runs of a workflow type. The schedule is durable
+// when CreateSchedule returns. It returns ErrAlreadyStarted if another schedule has the id.
 func (c *Client) CreateSchedule(ctx context.Context, id, workflowType string, input history.Payload, o ScheduleOptions) (Schedule, error) {
 	s := c.Schedule(id)
 	if err := errVisibility(o.Memo, o.SearchAttributes); err != nil {
@@ -139,7 +145,8 @@ func (s Schedule) ask(ctx context.Context, name string, request any, id string) 
 	return err
 }
 
-// Change gives the schedule another type, other moments and other policies, all that it was created with. What is open goes on.
+// Change replaces everything that the schedule was created with: its type, its moments and its
+// policies. Open runs continue.
 func (s Schedule) Change(ctx context.Context, workflowType string, input history.Payload, o ScheduleOptions) error {
 	if err := errVisibility(o.Memo, o.SearchAttributes); err != nil {
 		return err
@@ -148,28 +155,30 @@ func (s Schedule) Change(ctx context.Context, workflowType string, input history
 	return s.ask(ctx, stored.UpdateChange, stored.Change{Schedule: &changed}, o.RequestID)
 }
 
-// Pause keeps the schedule from starting runs, until Unpause. The note is for those who look at it.
+// Pause keeps the schedule from starting runs until Unpause. The note is for readers.
 func (s Schedule) Pause(ctx context.Context, note string) error {
 	return s.ask(ctx, stored.UpdatePause, stored.Note{Note: note}, "")
 }
 
-// Unpause lets the schedule go on, from now: the moments meanwhile are left out.
+// Unpause lets the schedule start runs again, from now on. It skips those that were due meanwhile.
 func (s Schedule) Unpause(ctx context.Context, note string) error {
 	return s.ask(ctx, stored.UpdateUnpause, stored.Note{Note: note}, "")
 }
 
-// Trigger starts a run now, also of a schedule that is paused. An empty policy is the schedule's.
+// Trigger starts a run now, even if the schedule is paused. An empty policy is the schedule's.
 func (s Schedule) Trigger(ctx context.Context, overlap Overlap) error {
 	return s.ask(ctx, stored.UpdateTrigger, stored.Trigger{Overlap: stored.Overlap(overlap)}, "")
 }
 
-// Backfill starts the runs of the moments from start to end, both included, at most a thousand, also of a schedule that is
-// paused. An empty policy is the schedule's: with OverlapSkip only the first is started.
+// Backfill starts the runs that were due from start to end, both included, at most a thousand, even
+// if the schedule is paused. An empty policy is the schedule's: with OverlapSkip only the first is
+// started.
 func (s Schedule) Backfill(ctx context.Context, start, end time.Time, overlap Overlap) error {
 	return s.ask(ctx, stored.UpdateBackfill, stored.Backfill{StartAt: start, EndAt: end, Overlap: stored.Overlap(overlap)}, "")
 }
 
-// Describe returns what is known of the schedule. Nothing is written. One that is not there, or was deleted, is ErrNotFound.
+// Describe returns a description of the schedule. It writes nothing. It returns ErrNotFound if the
+// schedule does not exist or was deleted.
 func (s Schedule) Describe(ctx context.Context) (*ScheduleDescription, error) {
 	d := &ScheduleDescription{}
 	_, err := s.client.do(ctx, request{
@@ -184,13 +193,14 @@ func (s Schedule) Describe(ctx context.Context) (*ScheduleDescription, error) {
 	return d, nil
 }
 
-// Delete deletes the schedule. The runs that it has started go on; those that it has buffered are not started.
+// Delete deletes the schedule. The runs that it has started continue. Those that it has buffered
+// are not started.
 func (s Schedule) Delete(ctx context.Context) error {
 	return s.client.Terminate(ctx, s.workflowID(), "", "the schedule was deleted")
 }
 
-// Schedules lists the schedules, a page at a time; an empty token is the beginning, and an empty next the end. The list follows
-// the log, and may be behind it.
+// Schedules lists the schedules, a page at a time. An empty token is the beginning, and an empty
+// next is the end. The list follows the log, and may be behind it.
 func (c *Client) Schedules(ctx context.Context, token string) (page []ScheduleSummary, next string, err error) {
 	q := runQuery("")
 	q.Set("type", stored.WorkflowType)

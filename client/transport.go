@@ -20,22 +20,24 @@ import (
 // request is one request of the HTTP API.
 type request struct {
 	Request
-	// start is the start that it has; nil where it has none.
+	// start is the start in the request, or nil if it has none.
 	start  *api.StartRequest
 	method string
 	path   string
 	query  url.Values
 	body   any
-	// bound says, before an attempt, how long the server may take for it; nil where a request has no such bound.
+	// bound sets, before an attempt, how long the server may take for it; nil if the request has no
+	// such bound.
 	bound func(limit time.Duration)
-	// answer is decoded into from a response of a status below 300, and of the status also.
+	// answer is what a response of a status below 300, and of the expected status also, is decoded
+	// into.
 	answer any
 	also   int
-	// unsure is set where an attempt may have been carried out whose answer did not come.
+	// unsure is set to true if an attempt may have been carried out and its response was lost.
 	unsure *bool
 }
 
-// do sends a request, with all that stands around it.
+// do sends a request through the interceptors.
 func (c *Client) do(ctx context.Context, r request) (status int, err error) {
 	err = c.intercepted(ctx, r.Request, func(ctx context.Context) (err error) {
 		if err = carry(ctx, r.start); err == nil {
@@ -46,8 +48,9 @@ func (c *Client) do(ctx context.Context, r request) (status int, err error) {
 	return status, err
 }
 
-// send sends a request, again and again while the answer is lost, busy or unknown and the context allows it, and returns
-// the status of the answer. Every request can be sent twice: those that write carry an id.
+// send sends a request and returns the status of the response. It retries while the response is
+// lost, busy or unknown and the context allows it. Every request can be sent twice: those that
+// write carry an id.
 func (c *Client) send(ctx context.Context, r request) (status int, err error) {
 	deadline, bounded := ctx.Deadline()
 	var before error
@@ -87,14 +90,15 @@ func (c *Client) send(ctx context.Context, r request) (status int, err error) {
 // longest is the most time that a server takes for a request.
 const longest = 20 * time.Second
 
-// serverTime is how much of the time that a caller has left the server may take: a tenth, at most half a second, is for the way
-// there and back, so that the caller gets the answer and not the end of its context.
+// serverTime returns how long the server may take if the caller has this much time left. A tenth,
+// at most half a second, is for the way there and back, so that the caller gets the response and
+// not the end of its context.
 func serverTime(left time.Duration) time.Duration {
 	left = max(left, 0)
 	return min(left-min(left/10, 500*time.Millisecond), longest).Truncate(time.Millisecond)
 }
 
-// again reports whether sending the request again can help, and how long the answer asks to wait.
+// again reports whether a retry can help, and sets wait to how long the response asks to wait.
 func again(err error, wait *time.Duration) bool {
 	var problem *Problem
 	if errors.As(err, &problem) {
@@ -105,13 +109,13 @@ func again(err error, wait *time.Duration) bool {
 	return errors.As(err, &lost)
 }
 
-// lostAnswer is a request whose answer did not arrive.
+// lostAnswer is the error of a request whose response did not arrive.
 type lostAnswer struct{ err error }
 
-// Error is why.
+// Error returns the reason.
 func (e *lostAnswer) Error() string { return "weft: no answer: " + e.err.Error() }
 
-// Unwrap is what went wrong on the way.
+// Unwrap returns the error of the transport.
 func (e *lostAnswer) Unwrap() error { return e.err }
 
 func (c *Client) once(ctx context.Context, r request, body []byte) (int, error) {
@@ -153,10 +157,11 @@ func isProblem(resp *http.Response) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json")
 }
 
-// longestRetryAfter is how long a server can ask to wait.
+// longestRetryAfter is the longest wait that a server can ask for.
 const longestRetryAfter = time.Minute
 
-// problemOf reads a refusal. One that is not Weft's (a proxy's page, a gateway's time-out) becomes one that is.
+// problemOf returns the refusal in a response. If the response is not Weft's (a proxy's page, a
+// gateway's time-out), it returns a problem that stands for it.
 func problemOf(resp *http.Response, data []byte) error {
 	p := &Problem{}
 	if json.Unmarshal(data, p) != nil || !strings.HasPrefix(p.Type, "urn:weft:problem:") {
@@ -165,7 +170,7 @@ func problemOf(resp *http.Response, data []byte) error {
 		p.Status = resp.StatusCode
 	}
 	if f := p.Failure; f != nil && !strings.Contains(p.Detail, f.Message) {
-		p.Detail = fmt.Sprintf("%v (%s)", f.Err(), p.Detail) // the caller may know it, the server's log may not
+		p.Detail = fmt.Sprintf("%v (%s)", f.Err(), p.Detail) // the caller may read it, the server's log may not have it
 	}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		p.RetryAfter = longestRetryAfter
@@ -176,10 +181,10 @@ func problemOf(resp *http.Response, data []byte) error {
 	return p
 }
 
-// foreign is the problem that somebody between client and server has.
+// foreign returns the problem for a response of something between client and server.
 func foreign(resp *http.Response) *Problem {
 	switch resp.StatusCode {
-	case http.StatusTooManyRequests: // refused before it came to the server
+	case http.StatusTooManyRequests: // refused before it reached the server
 		return api.ProblemOf(refusal.Busy.New("the server answered %s", resp.Status))
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return api.ProblemOf(refusal.OutcomeUnknown.New("the server answered %s", resp.Status))
@@ -192,8 +197,9 @@ func foreign(resp *http.Response) *Problem {
 // inProcess is a transport that calls a handler.
 type inProcess struct{ handler http.Handler }
 
-// RoundTrip calls the handler with the request and returns what it wrote. It returns when the request's context ends, as it does over a
-// connection: the handler goes on, and nobody gets its answer.
+// RoundTrip calls the handler with the request and returns its response. It returns when the
+// request's context ends, as it does over a connection: the handler continues, and its response is
+// lost.
 func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := &recorder{header: http.Header{}, status: http.StatusOK}
 	if req.Context().Done() == nil {
@@ -208,7 +214,8 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// serve calls the handler on a goroutine of its own. A panic of the handler is the caller's, if that still waits.
+// serve calls the handler on a goroutine of its own. A panic of the handler reaches the caller, if
+// it still waits.
 func (t inProcess) serve(w *recorder, req *http.Request) error {
 	served := make(chan any, 1)
 	go func() {
@@ -226,7 +233,7 @@ func (t inProcess) serve(w *recorder, req *http.Request) error {
 	}
 }
 
-// recorder keeps an answer that a handler gives in this process.
+// recorder keeps the response of a handler in this process.
 type recorder struct {
 	header http.Header
 	status int

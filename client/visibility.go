@@ -11,7 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// MemoField is a named value of a memo. workflow.Memo.Set makes it, and workflow.Memo.Unset one that removes the field.
+// MemoField is a named value of a memo. workflow.Memo.Set returns one, and workflow.Memo.Unset one
+// that removes the field.
 type MemoField struct {
 	Name string
 	// Value is the encoded value; nil removes the field.
@@ -20,22 +21,22 @@ type MemoField struct {
 	Err error
 }
 
-// Memo is what a run shows to those who list it, besides its search attributes: encoded values by name. workflow.Memo.Of reads
-// one of them.
+// Memo holds the encoded values by name that a run shows in lists and descriptions, besides its
+// search attributes. workflow.Memo.Of reads one of them.
 type Memo = history.Memo
 
-// SearchAttribute is a named value by which a run is found. workflow.Attribute.Set makes it, and workflow.Attribute.Unset one
-// that removes the attribute.
+// SearchAttribute is a named value by which a run is found. workflow.Attribute.Set returns one, and
+// workflow.Attribute.Unset one that removes the attribute.
 type SearchAttribute = history.SearchAttribute
 
 // SearchAttributes are those of a run. workflow.Attribute.Of reads one of them.
 type SearchAttributes = history.SearchAttributes
 
-// err is what is wrong with the options.
+// err returns what is wrong with the options, or nil.
 func (o *StartOptions) err() error { return errVisibility(o.Memo, o.SearchAttributes) }
 
-// errVisibility is what is wrong with what a run is to show. JSON would change some values on their way without a word: a moment after the
-// year 9999, a text that is not UTF-8.
+// errVisibility returns what is wrong with these fields and attributes, or nil. Without the check,
+// JSON would silently change some values: a moment after the year 9999, a text that is not UTF-8.
 func errVisibility(fields []MemoField, all []SearchAttribute) error {
 	for _, f := range fields {
 		if f.Err != nil {
@@ -50,7 +51,7 @@ func errVisibility(fields []MemoField, all []SearchAttribute) error {
 	return nil
 }
 
-// memo is what a run begins with of these fields: one that is removed is not there.
+// memo returns the memo that a run starts with. It leaves out removed fields.
 func memo(fields []MemoField) (m history.Memo) {
 	for _, f := range fields {
 		if f.Value == nil {
@@ -62,7 +63,7 @@ func memo(fields []MemoField) (m history.Memo) {
 	return m
 }
 
-// attributes is the same for search attributes.
+// attributes returns the search attributes that a run starts with. It leaves out removed ones.
 func attributes(all []SearchAttribute) (s history.SearchAttributes) {
 	for _, a := range all {
 		if a.Value.Empty() {
@@ -74,15 +75,17 @@ func attributes(all []SearchAttribute) (s history.SearchAttributes) {
 	return s
 }
 
-// Quote is a text as a filter has it, whatever is in it: "Region = " + client.Quote(region).
+// Quote returns a text as a filter takes it, whatever characters it has: "Region = " +
+// client.Quote(region).
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // Summary is a run in a list.
 type Summary = api.WorkflowSummary
 
-// List lists the runs that a filter selects, those started last first, a page at a time; an empty filter selects all, an empty
-// token is the beginning, and an empty next the end. A page has at most 100 runs; it may be short, or empty, and have another
-// one after it. The list follows the log, and may be behind it.
+// List returns a page of the runs that a filter selects, latest start first. An empty filter
+// selects all, an empty token is the beginning, and an empty next is the end. A page has at most
+// 100 runs. It may be short or empty and still have a next one. The list follows the log, and may
+// be behind it.
 //
 //	page, next, err := c.List(ctx, "WorkflowType = 'order' AND Region = 'eu' AND Amount > 100", "")
 //

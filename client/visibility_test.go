@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A text is found by its quoted form, whatever is in it, and nothing else is.
+// A quoted text finds that text, whatever characters it has, and nothing else.
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,40 +18,45 @@ import (
 
 // StartOptions tunes a start. The zero value is the default.
 type StartOptions struct {
-	// RequestID recognises the start when it is sent again; empty, one is made.
+	// RequestID identifies the start when it is sent again. If it is empty, the client creates one.
 	RequestID string
 	// IDReusePolicy says whether the id of a closed run may be used again: "allowDuplicate" (the default),
 	// "allowDuplicateFailedOnly" or "rejectDuplicate".
 	IDReusePolicy string
-	// IDConflictPolicy says what happens if a run of the id is open: "fail" (the default), "useExisting" or
-	// "terminateExisting", which does not go with "rejectDuplicate".
+	// IDConflictPolicy says what happens if a run of the id is open: "fail" (the default),
+	// "useExisting" or "terminateExisting", which cannot be combined with "rejectDuplicate".
 	IDConflictPolicy string
 	// RunTimeout is how long the run may stay open; 0 is for ever.
 	RunTimeout time.Duration
-	// StartDelay is how long the first task waits, unless a signal, an update or a cancellation comes before; 0 is not at
-	// all. The run timeout begins when it is over.
+	// StartDelay delays the first task, unless a signal, an update or a cancellation arrives
+	// earlier; 0 is no delay. The run timeout begins after it.
 	StartDelay time.Duration
-	// Retry says when another run follows one that failed or took longer than its run timeout, with the same input; nil is
-	// never. Whoever waits for the result waits for the last of them. Code reads which attempt it is from workflow.InfoOf, and
-	// what the one before failed of from workflow.LastFailure.
+	// Retry says whether another run with the same input follows one that failed or took longer
+	// than its run timeout; nil is never. A wait for the result waits for the last of them. Code
+	// reads the number of its attempt from workflow.InfoOf, and the failure of the attempt before
+	// from workflow.LastFailure.
 	Retry *Retry
-	// Cron says when the run begins, and when another one follows that has ended, well or not: "30 9 * * 1-5" (minute, hour,
-	// day of the month, month, day of the week), "@hourly", or "@every 90m", in UTC unless it begins with a time zone, as in
-	// "CRON_TZ=Europe/Berlin 30 9 * * *". Runs never overlap: moments that pass while a run is open are left out. Code reads
-	// the last result with workflow.LastResult. To cancel or to terminate a run ends the chain.
+	// Cron says when the run begins, and when another run follows after its end, whether it
+	// succeeded or not. It is "30 9 * * 1-5" (minute, hour, day of the month, month, day of the
+	// week), "@hourly", or "@every 90m", in UTC unless it begins with a time zone, as in
+	// "CRON_TZ=Europe/Berlin 30 9 * * *".
+	//
+	// Runs never overlap: a moment that passes while a run is open is skipped. Code reads the last
+	// result with workflow.LastResult. Canceling or terminating a run ends the chain.
 	Cron string
-	// ExecutionTimeout is how long the workflow may take, all its runs together: those that continue as new, are tried again,
-	// or follow by a cron expression. It begins when the start delay is over; 0 is for ever.
+	// ExecutionTimeout is how long the workflow may take, all its runs together: those that
+	// continue as new, are retried, or follow by a cron expression. It begins after the start
+	// delay; 0 is for ever.
 	ExecutionTimeout time.Duration
-	// Memo is shown with the run where it is described or listed; make its fields with workflow.Memo.Set. At most 4 KiB and 32
-	// fields; encoded where payloads are.
+	// Memo is shown when the run is described or listed. workflow.Memo.Set returns its fields. It
+	// has at most 4 KiB and 32 fields. It is encoded as payloads are.
 	Memo []MemoField
-	// SearchAttributes are what the run is found by; make them with workflow.Attribute.Set. At most 2 KiB and 32 of them. They
-	// are never encrypted.
+	// SearchAttributes are what the run is found by. workflow.Attribute.Set returns them. They are
+	// at most 32 and 2 KiB, and are never encrypted.
 	SearchAttributes []SearchAttribute
 }
 
-// Start is a run that an update or a signal opens where none is open that takes it.
+// Start is the run that an update or a signal starts if no open run takes it.
 type Start struct {
 	Type    string
 	Input   history.Payload
@@ -60,7 +65,7 @@ type Start struct {
 	Err error
 }
 
-// opening is the start in a request; its policy is policy where none is given.
+// opening returns the start in a request. It uses policy if the start has none.
 func (c *Client) opening(s *Start, policy string) *api.StartRequest {
 	if s == nil {
 		return nil
@@ -86,8 +91,8 @@ func (c *Client) startRequest(workflowType string, input history.Payload, o Star
 	}
 }
 
-// Start starts a run of a workflow type and returns the run's id. The run is durable when it returns. An empty workflow
-// id is made by the server; the id comes back.
+// Start starts a run of a workflow type and returns the run's id. The run is durable when Start
+// returns. If the workflow id is empty, the server chooses one and Start returns it.
 func (c *Client) Start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (id string, runID history.RunID, err error) {
 	answer, err := c.start(ctx, workflowID, workflowType, input, o, request{})
 	return answer.WorkflowID, answer.RunID, err
@@ -112,14 +117,16 @@ func (c *Client) start(ctx context.Context, workflowID, workflowType string, inp
 	return answer, err
 }
 
-// Run starts a run of a workflow type, waits until it has closed, and returns its result, or the failure that it ended with as an
-// error. It is one request if the run ends within 20 s.
+// Run starts a run of a workflow type and waits until it has closed. It returns the run's result,
+// or its failure as an error. It is one request if the run ends within 20 s.
 //
-// A second Run under the id of a run that has closed starts another run, unless IDReusePolicy forbids it. If a run of the id is open, Run is
-// refused with ErrAlreadyStarted, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
+// A second Run under the id of a closed run starts another run, unless IDReusePolicy forbids it. If
+// a run of the id is open, Run returns ErrAlreadyStarted. With the IDConflictPolicy "useExisting",
+// Run waits for that run instead; with "terminateExisting", it replaces it.
 //
-// The run goes on if the context ends before it has closed. The error says then whether it was started, and its ids, if the client knows
-// that; Result waits for it again. See Start and Result.
+// If the context ends before the run has closed, the run continues. The error then says whether the
+// run was started, and its ids, if the client knows them. Result waits for it again. See Start and
+// Result.
 func (c *Client) Run(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (history.Payload, error) {
 	q, unsure := url.Values{}, false
 	answer, err := c.start(ctx, workflowID, workflowType, input, o, request{query: q, bound: longPoll(q), unsure: &unsure})
@@ -146,21 +153,23 @@ func (c *Client) Run(ctx context.Context, workflowID, workflowType string, input
 	return result, err
 }
 
-// errForm is an answer that is JSON and yet not the one to the request: something between client and server made it.
+// errForm returns an error for a JSON response that does not answer the request: something between
+// client and server wrote it.
 func errForm(what string) error { return fmt.Errorf("weft: this is not the answer to a %s", what) }
 
 // SignalOptions tunes a signal. The zero value is the default.
 type SignalOptions struct {
-	// RequestID recognises the signal when it is sent again; empty, one is made.
+	// RequestID identifies the signal when it is sent again. If it is empty, the client creates
+	// one.
 	RequestID string
 	// RunID pins a run; empty is the latest.
 	RunID string
-	// Start opens a run for the signal where none is open. Its IDConflictPolicy is "useExisting", unless it is
-	// "terminateExisting".
+	// Start starts a run for the signal if none is open. Its IDConflictPolicy is "useExisting",
+	// unless it is "terminateExisting".
 	Start *Start
 }
 
-// Signal sends a signal. It is durable when Signal returns.
+// Signal sends a signal. The signal is durable when Signal returns.
 func (c *Client) Signal(ctx context.Context, workflowID, name string, input history.Payload, o SignalOptions) error {
 	if err := o.Start.err(); err != nil {
 		return err
@@ -174,7 +183,8 @@ func (c *Client) Signal(ctx context.Context, workflowID, name string, input hist
 	return err
 }
 
-// Query asks the latest run, or the run with runID, a query; the run may be closed. Nothing is written.
+// Query sends a query to the latest run, or to the run with runID, which may be closed. Nothing is
+// written.
 func (c *Client) Query(ctx context.Context, workflowID, runID, name string, input history.Payload) (history.Payload, error) {
 	var answer api.QueryResponse
 	_, err := c.do(ctx, request{
@@ -185,14 +195,16 @@ func (c *Client) Query(ctx context.Context, workflowID, runID, name string, inpu
 	return answer.Result, err
 }
 
-// Cancel asks a run to end: its code's context is canceled. The request is durable when Cancel returns.
+// Cancel asks a run to end by canceling the context of its code. The request is durable when Cancel
+// returns.
 func (c *Client) Cancel(ctx context.Context, workflowID, runID, reason string) error {
 	return c.end(ctx, "cancel", workflowID, runID, reason)
 }
 
-// FailUpdate fails an update that a run has accepted and not completed, for an operator: a run whose handler panics takes no updates
-// until then. The update's caller gets the failure, and its handler does not run any more. The update has failed when FailUpdate
-// returns; one that has completed keeps its outcome.
+// FailUpdate fails an update that a run has accepted and not completed. It is for operators: a run
+// whose handler panics takes no updates until then. The update's caller gets the failure, and its
+// handler runs no more. The update has failed when FailUpdate returns. An update that has completed
+// keeps its outcome.
 func (c *Client) FailUpdate(ctx context.Context, workflowID, runID, updateID, reason string) error {
 	_, err := c.do(ctx, request{
 		Request: Request{"failUpdate", workflowID, updateID},
@@ -202,28 +214,31 @@ func (c *Client) FailUpdate(ctx context.Context, workflowID, runID, updateID, re
 	return err
 }
 
-// ResetOptions says where a reset goes back to, by one of EventID, To and Build, and what it leaves out.
+// ResetOptions says which task a reset goes back to, by one of EventID, To and Build, and what it
+// leaves out.
 type ResetOptions struct {
-	// EventID is one of the events of the workflow task that is to be run anew.
+	// EventID is an event of the workflow task that is to run anew.
 	EventID int64
 	// To is "firstTask" or "lastTask".
 	To string
-	// Build means the first task that ran under this build.
+	// Build selects the first task that ran under this build.
 	Build string
-	// Exclude leaves out what came after the task: "updates", "signals", or both. What is not left out is brought to the new
-	// run in its order. Updates are validated again, and run again; their callers are not told.
+	// Exclude leaves out what came after the task: "updates", "signals", or both. The new run gets
+	// the others in their order. Updates are validated and run again; their callers are not
+	// informed.
 	Exclude []string
-	// Reason is for those who read the history.
+	// Reason is for readers of the history.
 	Reason string
-	// RunID pins the run; it has to be the latest. Empty is the latest.
+	// RunID pins the run, which has to be the latest. Empty is the latest.
 	RunID string
-	// RequestID recognises the reset when it is sent again; empty, one is made.
+	// RequestID identifies the reset when it is sent again. If it is empty, the client creates one.
 	RequestID string
 }
 
-// Reset opens a run that goes on from an earlier workflow task of the latest one, which is terminated if it is open, and
-// returns the new run's id. Both are durable when it returns. Activities and timers that were pending at the task are so
-// again: activities that have run since then run again.
+// Reset starts a run that continues from an earlier workflow task of the latest run, and returns
+// the new run's id. It terminates the latest run if it is open. Both are durable when Reset
+// returns. Activities and timers that were pending at the task are pending again: activities that
+// have run since then run again.
 func (c *Client) Reset(ctx context.Context, workflowID string, o ResetOptions) (history.RunID, error) {
 	var answer api.ResetResponse
 	_, err := c.do(ctx, request{
@@ -240,19 +255,22 @@ func (c *Client) Reset(ctx context.Context, workflowID string, o ResetOptions) (
 	return answer.RunID, err
 }
 
-// MoveOptions says where a run is moved to. The zero value is the build that the request comes to: the newest.
+// MoveOptions says where a run is moved to. The zero value is the newest build, which serves the
+// request.
 type MoveOptions struct {
-	// Build is the build that runs it from then on, and is to be deployed still; empty is the one that the request comes to.
+	// Build is the build that runs it from then on, which must still be deployed; empty is the
+	// one that serves the request.
 	Build string
-	// Unpin has the newest build run it from then on, whichever that is, as if its type were not pinned.
+	// Unpin lets the newest build run it from then on, whichever that is, as if its type were not
+	// pinned.
 	Unpin bool
-	// RunID pins the run; it has to be the latest. Empty is the latest.
+	// RunID pins the run, which has to be the latest. Empty is the latest.
 	RunID string
 }
 
-// Move has another build run an open run from now on, and returns that build; it is empty where the run is pinned to none.
-// That build replays the run's history first: where its code does not do what the history says, or fails, the error is
-// ErrNotReady with that failure, and nothing has changed.
+// Move assigns an open run to another build from now on. It returns that build, or an empty one if
+// the run is now unpinned. The build replays the run's history first. If its code fails or does not
+// match the history, Move returns ErrNotReady with that failure, and nothing has changed.
 func (c *Client) Move(ctx context.Context, workflowID string, o MoveOptions) (build string, err error) {
 	var answer api.MoveResponse
 	_, err = c.do(ctx, request{
@@ -266,20 +284,21 @@ func (c *Client) Move(ctx context.Context, workflowID string, o MoveOptions) (bu
 	return answer.Build, err
 }
 
-// Delete deletes a closed run, with its history and result; runID says which. It is gone when Delete returns. An open run is
-// ErrAlreadyStarted; one that closed less than two hours ago ErrClosedRecently; and one that is not there ErrNotFound.
+// Delete deletes the closed run runID, with its history and result. The run is gone when Delete
+// returns. It returns ErrAlreadyStarted if the run is open, ErrClosedRecently if it closed less
+// than two hours ago, and ErrNotFound if it does not exist.
 func (c *Client) Delete(ctx context.Context, workflowID, runID string) error {
 	unsure := false
 	_, err := c.do(ctx, request{
 		Request: Request{"delete", workflowID, ""}, method: http.MethodDelete, path: path(workflowID), query: runQuery(runID), unsure: &unsure,
 	})
 	if unsure && errors.Is(err, refusal.NotFound) {
-		return nil // an attempt whose answer was lost has deleted it
+		return nil // an attempt whose response was lost has deleted it
 	}
 	return err
 }
 
-// Terminate ends a run at once, without asking its code. It has ended when Terminate returns.
+// Terminate ends a run at once, without running its code. It has ended when Terminate returns.
 func (c *Client) Terminate(ctx context.Context, workflowID, runID, reason string) error {
 	return c.end(ctx, "terminate", workflowID, runID, reason)
 }
@@ -290,7 +309,8 @@ func (c *Client) end(ctx context.Context, how, workflowID, runID, reason string)
 		method: http.MethodPost, path: path(workflowID, how), query: runQuery(runID), Request: Request{how, workflowID, ""}, body: api.EndRequest{Reason: reason}, unsure: &unsure,
 	})
 	if unsure && errors.Is(err, refusal.NotFound) {
-		// An attempt whose answer was lost has probably ended the run. It is over in any case, if there was one.
+		// An attempt whose response was lost has probably ended the run. In any case it is over, if
+		// there was one.
 		if d, lookErr := c.Describe(ctx, workflowID, runID); lookErr == nil && d.Status.Closed() {
 			return nil
 		}
@@ -298,25 +318,26 @@ func (c *Client) end(ctx context.Context, how, workflowID, runID, reason string)
 	return err
 }
 
-// longPoll has a request wait for what has not happened yet: for as long as the server does, or for what the caller has left.
+// longPoll makes a request wait for an event: for as long as the server does, or for what the
+// caller has left.
 func longPoll(q url.Values) (bound func(limit time.Duration)) {
 	bound = func(limit time.Duration) { q.Set("wait", limit.String()) }
 	bound(longest)
 	return bound
 }
 
-// pollPause is the wait between two such requests: a server that stops answers at once.
+// pollPause is the wait between two such requests, because a stopping server answers at once.
 const pollPause = 50 * time.Millisecond
 
-// Result waits until the run has closed and returns its result, or the failure that it ended with as an error. A run that
-// continued as new, is tried again, has a next one by its cron expression, or was open when it was reset, is followed to the
-// one that went on. The context bounds the wait.
+// Result waits until the run has closed. It returns the run's result, or its failure as an error.
+// It follows a run that continues as new, is retried, has a next one by its cron expression, or was
+// reset while open, to the run that continues it. The context bounds the wait.
 func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.Payload, error) {
 	result, _, err := c.result(ctx, workflowID, runID)
 	return result, err
 }
 
-// result is Result. It reports whether the run has closed: an error is its failure then.
+// result is Result, and reports whether the run has closed: the error is its failure then.
 func (c *Client) result(ctx context.Context, workflowID, runID string) (result history.Payload, closed bool, err error) {
 	q := runQuery(runID)
 	wait := longPoll(q)
@@ -337,14 +358,14 @@ func (c *Client) result(ctx context.Context, workflowID, runID string) (result h
 		case status != http.StatusAccepted || answer.RunID == "":
 			return nil, false, errForm("request for a result")
 		}
-		q.Set("runId", string(answer.RunID)) // the same run, also if another one is started
+		q.Set("runId", string(answer.RunID)) // the same run, even if another one is started
 		if err := c.pause(ctx, pollPause); err != nil {
 			return nil, false, err
 		}
 	}
 }
 
-// Description is what is known of a run, and what it waits for.
+// Description describes a run, and what it waits for.
 type Description = api.Description
 
 // What a Description lists.
@@ -353,17 +374,17 @@ type (
 	PendingActivity = api.PendingActivity
 	// PendingTimer is a timer that has not fired.
 	PendingTimer = api.PendingTimer
-	// PendingChild is a child workflow whose outcome has not come.
+	// PendingChild is a child workflow whose outcome has not arrived.
 	PendingChild = api.PendingChild
 	// UpdateInFlight is an update that was accepted and has not completed.
 	UpdateInFlight = api.UpdateInFlight
-	// UnreadSignal is the signals of one name that have not reached a run's code.
+	// UnreadSignal counts the signals of one name that have not reached a run's code.
 	UnreadSignal = api.UnreadSignal
-	// StuckTask is a workflow task that fails and is tried again.
+	// StuckTask is a workflow task that fails and is retried.
 	StuckTask = api.StuckTask
 )
 
-// Describe returns what is known of a run.
+// Describe returns the description of a run.
 func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*Description, error) {
 	var answer Description
 	_, err := c.do(ctx, request{
@@ -375,7 +396,8 @@ func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*Descr
 	return &answer, err
 }
 
-// History is what has happened to a run so far, in events. It is exported as JSON, and weftest.Replay takes it.
+// History is what has happened to a run so far, in events. It marshals to JSON, which
+// weftest.Replay takes.
 type History = api.HistoryResponse
 
 // HistoryEvent is an event of a History.
@@ -404,15 +426,15 @@ func (c *Client) History(ctx context.Context, workflowID, runID string) (*Histor
 	}
 }
 
-// Rejected is an update that was refused by its validator, has no handler, or does not decode. Nothing was written: the
-// same id may be sent again, and is validated again.
+// Rejected is an update that was refused by its validator, has no handler, or does not decode.
+// Nothing was written: if the same id is sent again, it is validated again.
 type Rejected struct {
 	UpdateID string
 	RunID    history.RunID
 	Failure  *failure.Failure
 }
 
-// Error is the validator's message.
+// Error returns the validator's message.
 func (e *Rejected) Error() string {
 	if e.Failure == nil {
 		return "update rejected"
@@ -420,7 +442,7 @@ func (e *Rejected) Error() string {
 	return "update rejected: " + e.Failure.Err().Error()
 }
 
-// Unwrap is the validator's error.
+// Unwrap returns the validator's error.
 func (e *Rejected) Unwrap() error { return e.Failure.Err() }
 
 // Is reports whether target is ErrRejected.
@@ -438,17 +460,18 @@ type Update struct {
 
 // UpdateOptions tunes an update. The zero value is the default.
 type UpdateOptions struct {
-	// ID recognises the update when it is sent again; empty, one is made.
+	// ID identifies the update when it is sent again. If it is empty, the client creates one.
 	ID string
 	// RunID pins a run; empty is the latest.
 	RunID string
-	// Start opens a run for the update where none is open. Run, first task and update are one put where the update is accepted;
-	// a refused one leaves the run open. Its IDConflictPolicy is "useExisting", unless another is given.
+	// Start starts a run for the update if no run is open. If the update is accepted, the run, its
+	// first task and the update are one put. If it is refused, the run stays open. Its
+	// IDConflictPolicy is "useExisting", unless another is given.
 	Start *Start
 }
 
-// Update sends an update and returns when it has been accepted or refused; it is durable then. Use the handle's Wait for
-// its outcome. A refusal by the validator is a *Rejected.
+// Update sends an update and returns when it has been accepted or refused. An acceptance is then
+// durable. Use the handle's Wait for its outcome. A refusal by the validator is a *Rejected.
 func (c *Client) Update(ctx context.Context, workflowID, name string, input history.Payload, o UpdateOptions) (*Update, error) {
 	return c.update(ctx, workflowID, name, input, api.StageAccepted, o)
 }
@@ -494,7 +517,8 @@ func (c *Client) update(ctx context.Context, workflowID, name string, input hist
 	return u, nil
 }
 
-// Handle returns a handle of an update that was accepted before, by whomever. It does not ask whether there is one.
+// Handle returns a handle of an update that any client sent before. It does not check whether the
+// update exists.
 func (c *Client) Handle(workflowID, runID, updateID string) *Update {
 	return &Update{ID: updateID, WorkflowID: workflowID, RunID: history.RunID(runID), client: c}
 }
@@ -505,8 +529,8 @@ func (u *Update) keep(answer *api.UpdateResponse) {
 	}
 }
 
-// Wait waits for the outcome of the update: the handler's result, or its error. The context bounds the wait; the update
-// goes on without it. An update that nobody knows is ErrNotFound.
+// Wait waits for the outcome of the update: the handler's result, or its error. The context bounds
+// the wait; the update continues without it. Wait returns ErrNotFound if the update does not exist.
 func (u *Update) Wait(ctx context.Context) (history.Payload, error) {
 	q := runQuery(string(u.RunID))
 	wait := longPoll(q)

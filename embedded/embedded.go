@@ -1,5 +1,5 @@
-// Package embedded is the data directory of the local server as a store, queues and blobs: for a program that wraps them in
-// something of its own, or that tests an adapter beside them.
+// Package embedded opens the data directory of the local server as a store, queues and blobs, for a
+// program that wraps them in something of its own, or that tests an adapter beside them.
 package embedded
 
 import (

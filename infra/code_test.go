@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// The alarm and the dashboard are of metrics that there are, and the dashboard has all of them.
+// The alarm and the dashboard use metrics that exist, and the dashboard has all of them.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	d := declaredByTemplate(t, inputs{}.parameters())

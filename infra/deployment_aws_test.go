@@ -41,8 +41,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// deployment is what a template declares, in this process: its functions, with the environment that it gives them, over a table and
-// queues of the names that it gives them, on servers of this machine. What each function asks of AWS is recorded.
+// deployment runs what a template declares in this process: its functions with their
+// environment, over a table and queues with its names, on servers of this machine. It records the
+// requests of each function to AWS.
 type deployment struct {
 	*client.Client
 	t         *testing.T
@@ -101,7 +102,7 @@ func (d *deployment) bucket() string {
 	return d.functions[string(adapter.API)].variables["WEFT_BUCKET"]
 }
 
-// store is the table, not recorded.
+// store returns the table, without recording.
 func (d *deployment) store() *dynamo.Store {
 	d.t.Helper()
 	s, err := dynamo.New(d.tables, dynamo.Options{Table: d.table(), Namespace: namespace})
@@ -111,7 +112,8 @@ func (d *deployment) store() *dynamo.Store {
 	return s
 }
 
-// codec keeps large things in the bucket, as the functions do, by the time of a clock if one is given.
+// codec returns a codec that offloads to the bucket, as the functions do, with the time of a
+// clock if one is given.
 func (d *deployment) codec(objects *s3.Client, clock ...func() time.Time) *codec.Codec {
 	o := codec.Options{Namespace: namespace, Blobs: blobs3.New(objects, d.bucket())}
 	if len(clock) > 0 {
@@ -120,7 +122,8 @@ func (d *deployment) codec(objects *s3.Client, clock ...func() time.Time) *codec
 	return codec.New(o)
 }
 
-// url is the URL, on the server, of a queue that is named by its URL or ARN in the template.
+// url returns the URL, on the server, of a queue that is named by its URL or ARN in the
+// template.
 func (d *deployment) url(name string) string {
 	d.t.Helper()
 	name = name[strings.LastIndexAny(name, "/:")+1:]
@@ -130,8 +133,8 @@ func (d *deployment) url(name string) string {
 	return d.urls[name]
 }
 
-// start starts a function, in the place of the one of that role that ran before, if any. Variables are set besides those of
-// the template, or in their place.
+// start starts a function, and replaces the one of that role that ran before, if any. The
+// variables are added to those of the template, or replace them.
 func (d *deployment) start(role adapter.Role, variables map[string]string, registrations ...workflow.Registration) {
 	d.t.Helper()
 	d.mu.Lock()
@@ -155,7 +158,8 @@ func (d *deployment) start(role adapter.Role, variables map[string]string, regis
 	d.running[name] = f
 }
 
-// config is the configuration of a function's clients, which are of several servers. What they ask for is recorded.
+// config returns the configuration of a function's clients, which use several servers. It
+// records their requests.
 func (d *deployment) config(name string) aws.Config {
 	c, recorder := awstest.DynamoDB(d.t)[0].Config.Copy(), d.recorded[name]
 	c.BaseEndpoint = nil
@@ -167,10 +171,11 @@ func (d *deployment) config(name string) aws.Config {
 	return c
 }
 
-// endpoints are the addresses of services, by the services' ids. The SDK asks for them as it does for AWS_ENDPOINT_URL_SQS.
+// endpoints has the addresses of services, by the services' ids. The SDK asks for them as it
+// does for AWS_ENDPOINT_URL_SQS.
 type endpoints map[string]string
 
-// GetServiceBaseEndpoint is what the SDK asks.
+// GetServiceBaseEndpoint implements the SDK's interface.
 func (e endpoints) GetServiceBaseEndpoint(_ context.Context, id string) (string, bool, error) {
 	return e[id], e[id] != "", nil
 }
@@ -183,8 +188,8 @@ func (d *deployment) Invoke(ctx context.Context, role string, event []byte) ([]b
 	return f.Invoke(ctx, event)
 }
 
-// deliver begins to hand the messages of the queues to the functions that the template maps them to, and to strike the
-// schedule more often than each minute.
+// deliver begins to pass the messages of the queues to the functions that the template maps them
+// to, and to fire the schedule more often than each minute.
 func (d *deployment) deliver() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -226,7 +231,8 @@ func (d *deployment) take(variable string) string {
 	}
 }
 
-// hand hands a message to a function, as if from the queue of activities, and wants it to be done with.
+// hand passes a message to a function, as if from the queue of activities, and demands that the
+// function handles it.
 func (d *deployment) hand(role adapter.Role, body string) {
 	d.t.Helper()
 	activities := path.Base(d.functions[string(role)].variables["WEFT_QUEUE_ACTIVITIES"])
@@ -243,7 +249,7 @@ func (d *deployment) hand(role adapter.Role, body string) {
 	}
 }
 
-// body is the text of a message.
+// body returns the text of a message.
 func body(t testing.TB, m *engine.Message) string {
 	t.Helper()
 	b, err := history.EncodeBody(m)
@@ -253,5 +259,5 @@ func body(t testing.TB, m *engine.Message) string {
 	return base64.RawStdEncoding.EncodeToString(b)
 }
 
-// newStack is a name that no other stack has.
+// newStack returns a name that no other stack has.
 func newStack() string { return fmt.Sprintf("weft-%s", strings.ToLower(rand.Text()[:10])) }

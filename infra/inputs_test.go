@@ -15,17 +15,18 @@ import (
 // variable is a variable of the module.
 type variable struct {
 	description, kind string
-	// fallback is the default, as the template writes it; required says that there is none.
+	//	// fallback is the default, as the template writes it; required means that there is none.
 	fallback string
 	required bool
-	// validated says that not all values are taken.
+	//	// validated means that some values are refused.
 	validated bool
 	// literal is the default as the module writes it.
 	literal string
 }
 
-// onlyTerraform are the variables for which the template has no parameters: a stack has a name, and SAM builds the package, one
-// for all functions; and parameters cannot be maps. (What task queues have the template has for each: infra.SAMWith.)
+// onlyTerraform has the variables for which the template has no parameters: a stack has a name,
+// SAM builds one package for all functions, and parameters cannot be maps. (The template has
+// parameters for each task queue: infra.SAMWith.)
 var onlyTerraform = []string{"name", "package", "packages", "environment", "task_queues"}
 
 // In the form that terraform fmt gives it.
@@ -73,7 +74,8 @@ func unquoted(text string) string { return strings.ReplaceAll(text, `\"`, `"`) }
 
 var output = regexp.MustCompile(`(?m)^output "([a-z0-9_]+)" \{\n  description = "(.*)"$`)
 
-// The tables of the module's README are its variables and its outputs: go test ./infra -run TestReadme -tables
+// The tables of the module's README list its variables and its outputs: go test ./infra -run
+// TestReadme -tables
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	variables := moduleVariables(t)

@@ -3,18 +3,18 @@ package infra_test
 // kind says what a resource of Terraform's is in CloudFormation.
 type kind struct {
 	is string
-	// names are the properties that the attributes are, at any depth. Empty is what is not compared: what AWS makes, and what has
-	// no counterpart. An attribute that is not here fails the test.
+	//	// names maps attributes, at any depth, to properties. An empty property is not compared: AWS makes it, or it has no counterpart. An attribute that is missing here fails the test.
 	names map[string]string
-	// of says, where the resource is a part of another one there, by which attribute that is found.
+	//	// of is the attribute that names the resource of which this one is a part in CloudFormation; empty if it is no part.
 	of string
 	// in is the property that the part is an element of, or all of; empty adds to the properties.
 	in string
-	// mend changes what differs otherwise.
-	mend func(properties map[string]any)
+	//	// adjust changes properties that differ in another way.
+	adjust func(properties map[string]any)
 }
 
-// identities are the properties that tell resources of a type apart; types with one resource have none.
+// identities are the properties that identify a resource among those of its type. A type with
+// one resource has none.
 var identities = map[string]string{
 	"AWS::SQS::Queue": "QueueName", "AWS::IAM::Role": "RoleName", "AWS::Lambda::Function": "FunctionName", "AWS::Lambda::EventSourceMapping": "EventSourceArn",
 	"AWS::Logs::LogGroup": "LogGroupName", "AWS::Lambda::Permission": "Principal", "AWS::CloudWatch::Alarm": "AlarmName", "AWS::Events::Rule": "Name",
@@ -33,7 +33,7 @@ var (
 )
 
 var kinds = map[string]kind{
-	"aws_dynamodb_table": {is: "AWS::DynamoDB::Table", mend: mendTable, names: map[string]string{
+	"aws_dynamodb_table": {is: "AWS::DynamoDB::Table", adjust: adjustTable, names: map[string]string{
 		"name": "TableName", "billing_mode": "BillingMode", "deletion_protection_enabled": "DeletionProtectionEnabled",
 		"hash_key": "hash", "range_key": "range", "attribute": "AttributeDefinitions", "type": "AttributeType",
 		"global_secondary_index": "GlobalSecondaryIndexes", "projection_type": "ProjectionType", "non_key_attributes": "NonKeyAttributes",
@@ -46,7 +46,7 @@ var kinds = map[string]kind{
 		"kms_master_key_id": "KmsMasterKeyId", "sqs_managed_sse_enabled": "SqsManagedSseEnabled",
 		"redrive_policy": "RedrivePolicy", "redrive_allow_policy": "RedriveAllowPolicy", "arn": "", "url": "",
 	}},
-	"aws_lambda_function": {is: "AWS::Lambda::Function", mend: mendFunction, names: map[string]string{
+	"aws_lambda_function": {is: "AWS::Lambda::Function", adjust: adjustFunction, names: map[string]string{
 		"function_name": "FunctionName", "role": "Role", "runtime": "Runtime", "handler": "Handler", "architectures": "Architectures",
 		"memory_size": "MemorySize", "publish": "Publish", "layers": "Layers", "timeout": "Timeout", "reserved_concurrent_executions": "ReservedConcurrentExecutions",
 		"environment": "Environment", "variables": "Variables", "logging_config": "LoggingConfig", "log_format": "LogFormat", "log_group": "LogGroup", "application_log_level": "ApplicationLogLevel",
@@ -100,7 +100,7 @@ var kinds = map[string]kind{
 	"aws_cloudwatch_event_target": {is: "AWS::Events::Rule", of: "rule", in: "Targets", names: map[string]string{
 		"rule": "", "target_id": "Id", "arn": "Arn",
 	}},
-	"aws_cloudwatch_metric_alarm": {is: "AWS::CloudWatch::Alarm", mend: mendAlarm, names: map[string]string{
+	"aws_cloudwatch_metric_alarm": {is: "AWS::CloudWatch::Alarm", adjust: adjustAlarm, names: map[string]string{
 		"alarm_name": "AlarmName", "alarm_description": "AlarmDescription", "alarm_actions": "AlarmActions", "ok_actions": "OKActions",
 		"comparison_operator": "ComparisonOperator", "threshold": "Threshold", "evaluation_periods": "EvaluationPeriods",
 		"datapoints_to_alarm": "DatapointsToAlarm", "treat_missing_data": "TreatMissingData", "namespace": "Namespace", "metric_name": "MetricName",
@@ -150,14 +150,15 @@ var kinds = map[string]kind{
 		"rest_api_id": "RestApiId", "deployment_id": "DeploymentId", "stage_name": "StageName", "xray_tracing_enabled": "TracingEnabled",
 		"access_log_settings": "AccessLogSetting", "destination_arn": "DestinationArn", "format": "Format",
 	}},
-	"aws_api_gateway_method_settings": {is: "AWS::ApiGateway::Stage", of: "stage_name", in: "MethodSettings", mend: mendSettings, names: map[string]string{
+	"aws_api_gateway_method_settings": {is: "AWS::ApiGateway::Stage", of: "stage_name", in: "MethodSettings", adjust: adjustSettings, names: map[string]string{
 		"rest_api_id": "", "stage_name": "", "method_path": "path", "settings": "settings",
 		"throttling_rate_limit": "ThrottlingRateLimit", "throttling_burst_limit": "ThrottlingBurstLimit",
 	}},
 }
 
-// mendTable writes keys as lists, names that differ by place, and what the template leaves to CloudFormation: the table's name.
-func mendTable(p map[string]any) {
+// adjustTable writes keys as lists, names that differ by place, and removes the table's name, which
+// the template leaves to CloudFormation.
+func adjustTable(p map[string]any) {
 	keySchema(p)
 	delete(p, "TableName")
 	for _, one := range p["AttributeDefinitions"].([]any) {
@@ -192,14 +193,14 @@ func rename(v any, from, to string) {
 	delete(p, from)
 }
 
-func mendFunction(p map[string]any) {
+func adjustFunction(p map[string]any) {
 	if p["ReservedConcurrentExecutions"] == -1.0 {
 		delete(p, "ReservedConcurrentExecutions")
 	}
 }
 
-// mendAlarm writes the dimensions as a list, and what a metric is apart from how it is counted.
-func mendAlarm(p map[string]any) {
+// adjustAlarm writes the dimensions as a list, and separates a metric from its statistic.
+func adjustAlarm(p map[string]any) {
 	dimensions(p)
 	metrics, _ := p["Metrics"].([]any)
 	for _, one := range metrics {
@@ -225,8 +226,9 @@ func dimensions(p map[string]any) {
 	p["Dimensions"] = list
 }
 
-// mendSettings writes the methods and the paths that settings are for as the template does: */* is all methods of all paths.
-func mendSettings(p map[string]any) {
+// adjustSettings writes the methods and the paths of settings as the template does: */* is all
+// methods of all paths.
+func adjustSettings(p map[string]any) {
 	if p["path"] == "*/*" {
 		delete(p, "path")
 		p["HttpMethod"], p["ResourcePath"] = "*", "/*"

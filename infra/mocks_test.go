@@ -7,7 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 )
 
-// mocks is what AWS would say of resources when they are made: what the template's reader says of them.
+// mocks has the values that AWS would return for new resources, as the template's reader returns
+// them.
 func mocks() map[string]any {
 	var data, resources []any
 	override := func(list *[]any, target string, values map[string]string) {

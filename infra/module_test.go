@@ -24,11 +24,12 @@ var (
 	plugins = flag.String("plugins", "", "with -fresh and -replan, the folder from which terraform takes its provider, with registry.terraform.io in it")
 )
 
-// plan is what the Terraform module declares: by the addresses of resources, the attributes that it sets. Those that are null,
-// false, zero or empty are left out, and so is what only AWS knows.
+// plan is what the Terraform module declares: the attributes that it sets, by the addresses of
+// resources. It leaves out those that are null, false, zero or empty, and those that only AWS
+// knows.
 type plan map[string]map[string]any
 
-// kept is a plan as testdata has it.
+// kept is a plan as it is stored in testdata.
 type kept struct {
 	// Of is a hash of the module and of the variant's variables, so that the test fails without terraform when either has changed.
 	Of   string `json:"of"`
@@ -37,10 +38,12 @@ type kept struct {
 
 const howToPlan = "go test ./infra -run TestPlans -replan [-plugins FOLDER]"
 
-// plans are the plans of the variants as they are kept in testdata, so that tests need no terraform.
+// plans returns the plans of the variants that are kept in testdata, so that tests need no
+// terraform.
 //
-// They are of a test run of Terraform with a mocked provider: no account is asked for anything, and yet every reference is
-// resolved, those in policies among them. After a change of the module or of a variant they are made again, as howToPlan says.
+// They come from a test run of Terraform with a mocked provider: it asks no account for
+// anything, and yet resolves every reference, including those in policies. Renew them after a
+// change of the module or of a variant, as howToPlan says.
 func plans(t testing.TB) map[string]plan {
 	t.Helper()
 	all := map[string]plan{}
@@ -63,7 +66,8 @@ func plans(t testing.TB) map[string]plan {
 
 func planFile(variant string) string { return filepath.Join("testdata", "plan-"+variant+".json") }
 
-// hashOf is a hash of what a plan is of: the module, but for what is only said to people, and variables.
+// hashOf returns a hash of a plan's inputs: the module, without text that is only for people,
+// and the variables.
 func hashOf(t testing.TB, in inputs) string {
 	t.Helper()
 	h := sha256.New()
@@ -78,11 +82,12 @@ func hashOf(t testing.TB, in inputs) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// forPeople are comments, and messages. (The description of the key is compared all the same, with -fresh.)
+// forPeople matches comments, and messages. (With -fresh the description of the key is compared
+// all the same.)
 var forPeople = regexp.MustCompile(`^(#|description =|error_message =)`)
 
-// TestPlans has terraform plan all variants, with -replan to keep the plans, and with -fresh to compare them. Without either it
-// wants each resource of the module to be in a plan.
+// TestPlans demands that each resource of the module is in a plan. With -replan, terraform plans
+// all variants and the test keeps the plans. With -fresh it compares them.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	if *replan || *fresh {
@@ -132,7 +137,7 @@ func moduleText(t testing.TB) string {
 	return all.String()
 }
 
-// text is what is kept: a line for each resource.
+// text returns the stored form: a line for each resource.
 func (p plan) text(of string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\"of\": %q, \"plan\": {", of)

@@ -16,8 +16,8 @@ var (
 	ofStack = regexp.MustCompile(`\bweft-[a-z.-]*[a-z]`)
 )
 
-// Each alarm has its place under a heading of docs/operations.md with its name, and no heading names an alarm that there is not.
-// (The Terraform module has those of the template: see same_test.go.)
+// Each alarm has a heading of docs/operations.md with its name, and no heading names an alarm
+// that does not exist. (The Terraform module has those of the template: see same_test.go.)
 func TestAlarmsAreDocumented(t *testing.T) {
 	t.Parallel()
 	c := load(t, filepath.Join("sam", "template.yaml"), "weft", nil)
@@ -50,7 +50,7 @@ func TestAlarmsAreDocumented(t *testing.T) {
 	}
 }
 
-// What the commands of docs/operations.md name is there in a stack called weft.
+// A stack called weft has all that the commands of docs/operations.md name.
 func TestOperatorsNames(t *testing.T) {
 	t.Parallel()
 	c := load(t, filepath.Join("sam", "template.yaml"), "weft", nil)

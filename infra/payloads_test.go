@@ -20,7 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
-// unreachable answers no request: what is asked for is recorded before it is sent.
+// unreachable answers no request: requests are recorded before they are sent.
 type unreachable struct{}
 
 func (unreachable) Do(*http.Request) (*http.Response, error) { return nil, errors.New("unreachable") }
@@ -35,8 +35,8 @@ var madeKey = lambdahost.ARN("kms", "key/weft-PayloadKey")
 
 const madeBucket = "weft-payloadbucket"
 
-// payloadUses is what the program asks of KMS and S3 for a namespace, with two keys and a bucket: all of it, and what the timer
-// function does.
+// payloadUses returns the requests of the program to KMS and S3 for a namespace, with two keys
+// and a bucket: those of all functions, and those of the timer function.
 func payloadUses(t *testing.T, namespace string, keyARNs []string, bucket string) (all, timer []privilege.Use) {
 	t.Helper()
 	var r *privilege.Recorder
@@ -50,7 +50,7 @@ func payloadUses(t *testing.T, namespace string, keyARNs []string, bucket string
 		r = &privilege.Recorder{}
 		for _, call := range calls {
 			if call(t.Context()) == nil {
-				t.Error("an answer of nobody")
+				t.Error("a request was answered")
 			}
 		}
 		if errs := r.Errs(); len(errs) > 0 {
@@ -58,7 +58,7 @@ func payloadUses(t *testing.T, namespace string, keyARNs []string, bucket string
 		}
 		return r.Uses()
 	}
-	seal := []func(ctx context.Context) error{
+	ofKeys := []func(ctx context.Context) error{
 		func(ctx context.Context) error { _, _, err := keys.Generate(ctx, namespace); return err },
 		func(ctx context.Context) error {
 			_, err := keys.Unwrap(ctx, namespace, path.Base(keyARNs[0]), []byte("x"))
@@ -73,8 +73,8 @@ func payloadUses(t *testing.T, namespace string, keyARNs []string, bucket string
 	put := func(ctx context.Context) error {
 		return blobs.Put(ctx, namespace+"/00000000/message/x", []byte("x"))
 	}
-	all = record(append(seal, get, put)...)
-	timer = record(append(seal, get, put, func(ctx context.Context) error {
+	all = record(append(ofKeys, get, put)...)
+	timer = record(append(ofKeys, get, put, func(ctx context.Context) error {
 		return blobs.Delete(ctx, namespace+"/00000000/message/x")
 	}, func(ctx context.Context) error {
 		_, err := blobs.List(ctx, namespace+"/", namespace+"/a", 10)
@@ -83,8 +83,9 @@ func payloadUses(t *testing.T, namespace string, keyARNs []string, bucket string
 	return all, timer
 }
 
-// With keys of payloads and a bucket each function may do with them what the program asks for, and nothing else: nothing more, and
-// nothing of another namespace. So it is with those that are given, and with those that are made.
+// With keys of payloads and a bucket, each role allows exactly the requests of the program, and
+// nothing in another namespace. That holds for existing keys and buckets, and for those that the
+// template makes.
 func TestRightsToPayloads(t *testing.T) {
 	t.Parallel()
 	checkRightsToPayloads(t, []string{youngKey, oldKey}, youngKey+","+oldKey, "payloads", "payloads")
@@ -102,7 +103,8 @@ func TestRightsToPayloads(t *testing.T) {
 // ofPayloads are the statements that let functions use keys of payloads and the bucket.
 var ofPayloads = []string{"Seal", "Blobs", "FindBlobs"}
 
-// checkRightsToPayloads wants what the parameters come to, and rights to just that.
+// checkRightsToPayloads demands the keys and the bucket that the parameters name, and
+// permissions for just these.
 func checkRightsToPayloads(t *testing.T, keyARNs []string, payloadKeys, bucket, parameter string) {
 	t.Helper()
 	functions := samFunctions(t, "weft", map[string]string{"Namespace": namespaceHere, "PayloadKeys": payloadKeys, "Bucket": parameter})
@@ -133,14 +135,15 @@ func checkRightsToPayloads(t *testing.T, keyARNs []string, payloadKeys, bucket, 
 		}
 		for _, u := range others {
 			if allowed, err := privilege.Allowed(r.Statements, u.Request()); err != nil || allowed {
-				t.Errorf("%s may do in another namespace: %v, %v", name, u, err)
+				t.Errorf("%s may do this in another namespace: %v, %v", name, u, err)
 			}
 		}
 	}
 }
 
-// The key that is made is used by the functions, for their namespace, and by nobody else, and the account can always manage it; the
-// bucket that is made is closed to everybody else, and keeps what it has. Both stay when the stack is deleted.
+// Only the functions use the key that the template makes, for their namespace, and the account
+// can always manage it. The bucket that it makes is closed to everybody else, and keeps its
+// objects. Both stay when the stack is deleted.
 func TestMadeForPayloads(t *testing.T) {
 	t.Parallel()
 	given := map[string]string{"Namespace": namespaceHere, "PayloadKeys": "create", "Bucket": "create"}
@@ -155,7 +158,7 @@ func TestMadeForPayloads(t *testing.T) {
 	for _, s := range statements {
 		for _, action := range at(t, s, "Action").([]any) {
 			if users[action.(string)] = at(t, s, "Principal", "AWS"); action == "kms:*" {
-				t.Error("whoever may use keys may use the one of payloads")
+				t.Error("all that may use keys may use the key of payloads")
 			}
 		}
 	}
@@ -165,7 +168,7 @@ func TestMadeForPayloads(t *testing.T) {
 	}
 	want(t, "who decrypts", users["kms:Decrypt"], roles)
 	want(t, "who makes data keys", users["kms:GenerateDataKey"], roles)
-	want(t, "who may mend the policy", users["kms:PutKeyPolicy"], "arn:aws:iam::"+lambdahost.Account+":root")
+	want(t, "who may change the policy", users["kms:PutKeyPolicy"], "arn:aws:iam::"+lambdahost.Account+":root")
 	want(t, "for which namespace", at(t, statements[1], "Condition", "StringEquals", "kms:EncryptionContext:weft-namespace"), []any{namespaceHere})
 
 	bucket := d["AWS::S3::Bucket"].(map[string]any)
@@ -185,7 +188,7 @@ func TestMadeForPayloads(t *testing.T) {
 	want(t, "and on what", at(t, denial, "Resource"), []any{"arn:aws:s3:::" + madeBucket, "arn:aws:s3:::" + madeBucket + "/*"})
 }
 
-// A bucket that is made is encrypted by the key of the deployment, where it has one.
+// A bucket that the template makes is encrypted with the key of the deployment, if it has one.
 func TestBucketIsEncrypted(t *testing.T) {
 	t.Parallel()
 	for kms, expected := range map[string][]any{
@@ -200,11 +203,11 @@ func TestBucketIsEncrypted(t *testing.T) {
 	}
 }
 
-// namespaceHere is that of the deployment of this test, which is not the default.
+// namespaceHere is the namespace of this test's deployment. It is not the default one.
 const namespaceHere = "shop"
 
-// withOldWrites adds that new data keys are made with the old key, which they are before a rotation and after it has been taken
-// back: a role does not tell the keys apart.
+// withOldWrites adds requests for new data keys of the old key, as before a rotation and after
+// its rollback: a role treats both keys alike.
 func withOldWrites(uses []privilege.Use, old string) []privilege.Use {
 	for _, u := range uses {
 		if u.Operation == "KMS.GenerateDataKey" {

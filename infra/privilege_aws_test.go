@@ -11,11 +11,11 @@ import (
 	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
-// namespace is that of the deployment of these tests, which is not the default.
+// namespace is the namespace of these tests' deployment. It is not the default one.
 const namespace = "shop"
 
-// Each function is allowed what it asks of AWS, and nothing else: neither what nothing asks for, nor what only other functions
-// do, nor anything of another namespace or another stack.
+// Each role allows the requests of its function to AWS, and nothing else: no unused request, no
+// request that only another function makes, and nothing in another namespace or another stack.
 func TestRightsAreWhatFunctionsUse(t *testing.T) {
 	t.Parallel()
 	stack := newStack()
@@ -40,7 +40,7 @@ func TestRightsAreWhatFunctionsUse(t *testing.T) {
 	}
 }
 
-// everything runs each function through all that it does, and returns what each has asked for.
+// everything runs each function through all its work, and returns the requests of each.
 func everything(t *testing.T, stack string, functions map[string]function) map[string][]privilege.Use {
 	t.Helper()
 	d := deploy(t, stack, functions)
@@ -53,7 +53,7 @@ func everything(t *testing.T, stack string, functions map[string]function) map[s
 	d.runDeadLetters(v)
 	d.runGhosts()
 	d.deliver()
-	d.runErrands(v)
+	d.runWalks(v)
 	d.runRequests()
 	d.runPinned(v)
 	d.runAfterwards()
@@ -72,7 +72,7 @@ func everything(t *testing.T, stack string, functions map[string]function) map[s
 	return uses
 }
 
-// findings are all that is wrong with the rights of a role.
+// findings returns all errors in the permissions of a role.
 func findings(t *testing.T, r privilege.Role, uses map[string][]privilege.Use, stack string) (all []string) {
 	t.Helper()
 	missing, err := privilege.Missing(r, uses[r.Name])
@@ -99,7 +99,7 @@ func findings(t *testing.T, r privilege.Role, uses map[string][]privilege.Use, s
 	return append(all, outside(t, r, uses, stack)...)
 }
 
-// outside is what a role allows of another namespace, or of another stack.
+// outside returns what a role allows in another namespace, or in another stack.
 func outside(t *testing.T, r privilege.Role, uses map[string][]privilege.Use, stack string) (all []string) {
 	t.Helper()
 	for _, used := range uses {
@@ -119,7 +119,7 @@ func outside(t *testing.T, r privilege.Role, uses map[string][]privilege.Use, st
 	return all
 }
 
-// inNamespace is a use of the same items, or of the same object, of another namespace.
+// inNamespace returns a use of the same items, or of the same object, in another namespace.
 func inNamespace(u privilege.Use, other string) privilege.Use {
 	if strings.HasPrefix(u.Resource, "arn:aws:s3:") {
 		u.Resource = strings.Replace(u.Resource, "/"+namespace+"/", "/"+other+"/", 1)
@@ -131,13 +131,13 @@ func inNamespace(u privilege.Use, other string) privilege.Use {
 	return u
 }
 
-// inStack is the same use in another stack.
+// inStack returns the same use in another stack.
 func inStack(u privilege.Use, stack string) privilege.Use {
 	u.Resource = strings.Replace(u.Resource, stack, "other", 1)
 	return u
 }
 
-// changes are roles that differ from one by a single mistake: each has to be found.
+// changes returns roles that differ from one by a single mistake: the test has to find each.
 func changes(r privilege.Role) map[string]privilege.Role {
 	all := map[string]privilege.Role{}
 	add := func(what string, i int, change func(s *privilege.Statement)) {

@@ -6,7 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
-// No right is wider than it need be, and what AWS does with the roles is what its documentation asks for.
+// No permission is wider than necessary, and the statements for AWS's services are those of its
+// documentation.
 func TestRightsAreNarrow(t *testing.T) {
 	t.Parallel()
 	for what, parameters := range map[string]map[string]string{

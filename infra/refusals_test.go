@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// refusal is a deployment that is refused before anything is made: by the module at addresses, and by a rule of the template,
-// or only by AWS, where rules cannot say it: they cannot calculate.
+// refusal is a deployment that is refused before anything is made: by the module at addresses,
+// and by a rule of the template. If a rule cannot express it, because rules cannot calculate, only
+// AWS refuses it.
 type refusal struct {
 	inputs
 	by   string
@@ -34,8 +35,8 @@ var refusals = map[string]refusal{
 	"one_activity":   {inputs{"activity_maximum_concurrency": 1}, "var.activity_maximum_concurrency", "Concurrency"},
 }
 
-// bad are values that a variable may not have, nor its parameter: one that is too small, or of the wrong form, and one that is too
-// large.
+// bad has values that neither a variable nor its parameter may have: one that is too small or
+// malformed, and one that is too large.
 var bad = map[string][]any{
 	"name": {"1st", "a-name-that-is-longer-than-28"}, "package": {"none.zip"}, "packages": {map[string]string{"apis": packageFile}},
 	"task_queues": {
@@ -58,7 +59,8 @@ var bad = map[string][]any{
 	"kms": {"alias/key"}, "payload_keys": {[]string{"alias/key"}, []string{"create", "create"}}, "compress": {"gzip"}, "bucket": {"a/b", "s3://a"}, "log_retention_days": {2}, "log_level": {"loud"}, "metrics": {"some"}, "age_alarm_seconds": {900},
 }
 
-// badRuns are the same, in as few deployments as it takes: all that such a deployment sets is to be refused.
+// badRuns returns the same values in as few deployments as possible: every value of such a
+// deployment has to be refused.
 func badRuns() []inputs {
 	var all []inputs
 	for name, values := range bad {
@@ -72,7 +74,8 @@ func badRuns() []inputs {
 	return all
 }
 
-// The template's parameters refuse what the module's variables refuse, where there is such a parameter.
+// The template's parameters refuse what the module's variables refuse, if there is such a
+// parameter.
 func TestBadInputs(t *testing.T) {
 	t.Parallel()
 	c := load(t, path.Join("sam", "template.yaml"), "weft", nil)
@@ -109,7 +112,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// refused are the rules that refuse the parameters.
+// refused returns the rules that refuse the parameters.
 func (c *template) refused() (all []string) {
 	c.t.Helper()
 	for name, rule := range c.rules {

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// What must hold between resources, and between them and the code, holds in each variant of the template; TestSame says that
-// it does so in the module.
+// In each variant of the template, resources agree with each other and with the code. TestSame
+// extends that to the module.
 func TestRelations(t *testing.T) {
 	t.Parallel()
 	for variant, in := range variants {
@@ -39,7 +39,7 @@ func TestRelations(t *testing.T) {
 	}
 }
 
-// of are the resources of a type, sorted.
+// of returns the resources of a type, sorted.
 func (d declared) of(kind string) (all []string) {
 	for name := range d {
 		if name == kind || strings.HasPrefix(name, kind+" ") {
@@ -50,7 +50,7 @@ func (d declared) of(kind string) (all []string) {
 	return all
 }
 
-// at is a property of something, by its path.
+// at returns a property of something, by its path.
 func at(t testing.TB, v any, path ...string) any {
 	t.Helper()
 	for i, name := range path {
@@ -78,7 +78,7 @@ func want(t testing.TB, what string, got, want any) {
 	}
 }
 
-// named is the resource of a type that an ARN names.
+// named returns the resource of a type that an ARN names.
 func (d declared) named(t testing.TB, kind string, arn any) map[string]any {
 	t.Helper()
 	name := fmt.Sprint(arn)
@@ -89,7 +89,7 @@ func (d declared) named(t testing.TB, kind string, arn any) map[string]any {
 	return found
 }
 
-// consumer is the name of the function that consumes a queue.
+// consumer returns the name of the function that consumes a queue.
 func (d declared) consumer(t testing.TB, q map[string]any) string {
 	t.Helper()
 	for _, mapping := range d.of("AWS::Lambda::EventSourceMapping") {
@@ -132,7 +132,7 @@ func (d declared) checkQueue(t *testing.T, q map[string]any) {
 func (d declared) checkMapping(t *testing.T, m map[string]any) {
 	t.Helper()
 	q, f := d.named(t, "AWS::SQS::Queue", m["EventSourceArn"]), d.named(t, "AWS::Lambda::Function", m["FunctionName"])
-	// What AWS asks for: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+	//	// AWS demands this: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 	if visibility, least := seconds(t, q, "VisibilityTimeout"), 6*seconds(t, f, "Timeout"); visibility < least {
 		t.Errorf("%s has a visibility of %v, which is less than six times the time-out of %s", q["QueueName"], visibility, f["FunctionName"])
 	}
@@ -140,7 +140,7 @@ func (d declared) checkMapping(t *testing.T, m map[string]any) {
 	want(t, fmt.Sprint(f["FunctionName"])+"'s recursive loop", f["RecursiveLoop"], "Allow") // all that consume send, too
 }
 
-// checkTable holds the table to the one of the store.
+// checkTable compares the table with the store's.
 func (d declared) checkTable(t *testing.T) {
 	t.Helper()
 	table, schema := d["AWS::DynamoDB::Table"], dynamo.Schema("any")
@@ -178,7 +178,7 @@ func (d declared) checkTable(t *testing.T) {
 	want(t, "point-in-time recovery", at(t, table, "PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"), true)
 }
 
-// checkFunctions holds the environment and the time-outs to what the functions do.
+// checkFunctions compares the environment and the timeouts with what the functions do.
 func (d declared) checkFunctions(t *testing.T) {
 	t.Helper()
 	softLimit := executor.Defaults().SoftLimit
@@ -202,7 +202,7 @@ func (d declared) checkFunctions(t *testing.T) {
 		if d := duration(t, at(t, variables, "WEFT_LONG_TIMER")); d > queue.MaxDelay {
 			t.Errorf("%s: a queue does not delay by %v", name, d)
 		}
-		// What is tried for so long has to be committed and answered afterwards.
+		//		// After the last try of a request, there has to be time to commit and to answer.
 		timeout := seconds(t, f, "Timeout")
 		if timeout-adapter.Reserve < softLimit {
 			t.Errorf("%s has %v, which is too little for what is tried for %v", name, timeout, softLimit)
@@ -226,7 +226,8 @@ func duration(t testing.TB, v any) time.Duration {
 	return d
 }
 
-// checkAPI wants an API to wait for the function at least as long as a request is tried, and the function to be there until then.
+// checkAPI demands that an API waits for the function at least as long as a request is retried,
+// and that the function runs at least as long.
 func (d declared) checkAPI(t *testing.T) {
 	t.Helper()
 	timeout := seconds(t, d["AWS::Lambda::Function weft-api"], "Timeout")
@@ -252,7 +253,7 @@ func (d declared) checkAPI(t *testing.T) {
 	}
 }
 
-// checkRoutes wants all that the API serves to come to the function, and nothing else.
+// checkRoutes demands that exactly the requests that the API serves reach the function.
 func (d declared) checkRoutes(t *testing.T) {
 	t.Helper()
 	methods := slices.Sorted(slices.Values(httpapi.Methods()))
@@ -286,7 +287,7 @@ func (d declared) checkRoutes(t *testing.T) {
 	want(t, "the routes of the HTTP API", routes, all)
 }
 
-// checkAlarms holds alarms to how often things happen that are well.
+// checkAlarms demands that alarms allow what happens in a healthy deployment.
 func (d declared) checkAlarms(t *testing.T) {
 	t.Helper()
 	for _, name := range d.of("AWS::CloudWatch::Alarm") {
@@ -297,7 +298,7 @@ func (d declared) checkAlarms(t *testing.T) {
 			}
 		}
 		if strings.Contains(name, "-stuck-") {
-			// A task that fails is tried again after at most as long as a queue delays.
+			//			// A task that fails is retried within the longest delay of a queue.
 			period, periods := seconds(t, a, "Period"), seconds(t, a, "EvaluationPeriods")/time.Second
 			if window := period * periods; window <= queue.MaxDelay {
 				t.Errorf("%s looks back for %v, and would end between two tries", name, window)

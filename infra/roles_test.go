@@ -14,14 +14,14 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// function is a function of a deployment, as far as its rights go.
+// function is a function of a deployment, with what its permissions depend on.
 type function struct {
 	privilege.Role
 	// variables are its environment.
 	variables map[string]string
 }
 
-// urlOf is the URL of a queue by its environment; empty where that has none.
+// urlOf returns the URL of a queue from the function's environment, or "" if that has none.
 func (f function) urlOf(name string) string {
 	taskQueue, is := queue.IsForTasks(name)
 	if !is || taskQueue == "" {
@@ -35,8 +35,8 @@ func (f function) urlOf(name string) string {
 	return ""
 }
 
-// samFunctions are the functions of the SAM template by their roles, deployed as a stack of this name with these parameters, and
-// those of task queues by their names.
+// samFunctions returns the functions of the SAM template by their roles, and those of task
+// queues by their names. They are deployed as a stack of this name with these parameters.
 func samFunctions(t testing.TB, stack string, parameters map[string]string, taskQueues ...string) map[string]function {
 	t.Helper()
 	text, err := infra.SAMWith(taskQueues...)
@@ -69,7 +69,7 @@ func (c *template) globals(id, name string) any {
 	return c.value(c.global[name])
 }
 
-// variables is the environment of a function: that of all functions, and its own.
+// variables returns the environment of a function: that of all functions, and its own.
 func (c *template) variables(id string) map[string]string {
 	c.t.Helper()
 	all := map[string]string{}
@@ -131,7 +131,7 @@ func (c *template) policies(v any, r *privilege.Role) {
 	}
 }
 
-// surroundings reads what AWS does with a function's role.
+// surroundings reads the statements that AWS's services need in a function's role.
 func (c *template) surroundings(id string, r *privilege.Role) {
 	c.t.Helper()
 	for _, mapping := range c.of("AWS::Lambda::EventSourceMapping") {
@@ -155,5 +155,5 @@ func (c *template) surroundings(id string, r *privilege.Role) {
 	r.KeptInS3 = len(c.of("AWS::S3::Bucket")) > 0
 }
 
-// roleNames are the roles of functions, sorted.
+// roleNames returns the roles of functions, sorted.
 func roleNames(functions map[string]function) []string { return slices.Sorted(maps.Keys(functions)) }

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/infra"
 )
 
-// declared are the properties of resources, in CloudFormation's words, by type and what tells resources of the type apart.
+// declared has the properties of resources, in CloudFormation's words, by type and by what
+// identifies the resource.
 type declared map[string]any
 
 // The module and the template declare the same resources, with the same properties.
@@ -54,7 +55,7 @@ func declaredByTemplate(t testing.TB, parameters map[string]string, taskQueues .
 	c := read(t, text, "weft", parameters)
 	all := declared{}
 	var versions []string         // the functions that have one
-	var policies []map[string]any // those that stand apart from their roles
+	var policies []map[string]any // those that are separate from their roles
 	for id := range c.resources {
 		kind := c.kind(id)
 		properties, _ := c.value(c.properties(id)).(map[string]any)
@@ -153,13 +154,13 @@ func declaredByModule(t testing.TB, p plan) declared {
 func (k kind) properties(t testing.TB, address string, attributes map[string]any) map[string]any {
 	t.Helper()
 	properties := k.named(t, address, attributes)
-	if k.mend != nil {
-		k.mend(properties)
+	if k.adjust != nil {
+		k.adjust(properties)
 	}
 	return properties
 }
 
-// named is a resource, or a block of it, with properties in the place of attributes.
+// named returns a resource, or a block of it, with properties instead of attributes.
 func (k kind) named(t testing.TB, address string, attributes map[string]any) map[string]any {
 	t.Helper()
 	properties := map[string]any{}
@@ -195,7 +196,7 @@ func (k kind) named(t testing.TB, address string, attributes map[string]any) map
 
 // ---- both ----
 
-// decodeJSON puts what a text says in its place, at any depth.
+// decodeJSON replaces each text by its decoded value, at any depth.
 func decodeJSON(t testing.TB, v any, name string) {
 	t.Helper()
 	object, _ := v.(map[string]any)
@@ -213,8 +214,9 @@ func decodeJSON(t testing.TB, v any, name string) {
 	}
 }
 
-// flat are all properties, at any depth, by where they are; what is null, false, zero or empty is left out. The order of a list of
-// texts says nothing, nor does that of a list of objects with names.
+// flat returns all properties, at any depth, by their places, without those that are null,
+// false, zero or empty. It ignores the order of a list of texts, and of a list of objects with
+// names.
 func (d declared) flat() map[string]string {
 	all := map[string]string{}
 	for resource, properties := range d {
@@ -253,11 +255,12 @@ func flatten(all map[string]string, at string, v any) {
 	}
 }
 
-// onlySAM are names that differ. The module gives the table and the bucket a name; the template leaves that to CloudFormation, and has a
-// deployment of the REST API for each kind of authorization, because CloudFormation never makes one anew.
+// onlySAM has names that differ. The module gives the table and the bucket a name; the template
+// leaves that to CloudFormation. It has a deployment of the REST API for each kind of
+// authorization, because CloudFormation never replaces one.
 var onlySAM = strings.NewReplacer("weft-Table", "weft", "weft-payloadbucket", "weft-000000000000-us-east-1-blobs", "weft-RestOpenDeployment", "weft-RestDeployment", "weft-RestSignedDeployment", "weft-RestDeployment")
 
-// label is what tells an object of a list from others: its name, or else its place.
+// label returns what identifies an object in a list: its name, or else its place.
 func label(v any, place int) any {
 	object, _ := v.(map[string]any)
 	for _, name := range []string{"Sid", "PolicyName", "Id", "IndexName", "AttributeName", "Name"} {

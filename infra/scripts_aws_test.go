@@ -26,8 +26,8 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// No script of package turn, whatever it is about, has a function ask for more than its role allows. (That they come to what they
-// should is TestUpdateCasesOnAWS.)
+// In no script of package executor does a function ask for more than its role allows.
+// (TestUpdateCasesOnAWS checks their results.)
 func TestScriptsNeedNoOtherRights(t *testing.T) {
 	t.Parallel()
 	const beds = "testbed-*" // each testbed of a script has a namespace of its own
@@ -67,8 +67,8 @@ func TestScriptsNeedNoOtherRights(t *testing.T) {
 	}
 }
 
-// usesOfTaskQueues are what the function of each task queue would have asked for in the place of the one that a testbed has: the
-// rate of its queue.
+// usesOfTaskQueues returns the requests that the function of each task queue would have made
+// instead of the one function of a testbed: those for the rate of its queue.
 func usesOfTaskQueues(recorders map[string]*privilege.Recorder) map[string][]privilege.Use {
 	all := map[string][]privilege.Use{}
 	for _, u := range recorders[string(adapter.Activity)].Uses() {
@@ -79,7 +79,7 @@ func usesOfTaskQueues(recorders map[string]*privilege.Recorder) map[string][]pri
 	return all
 }
 
-// paces is the task queue, not the default one, whose rate a request is about.
+// paces returns the task queue whose rate a request is about, except for the default queue.
 func paces(u privilege.Use) string {
 	if u.Action != "dynamodb:UpdateItem" {
 		return ""
@@ -88,8 +88,8 @@ func paces(u privilege.Use) string {
 	return name
 }
 
-// playRecorded plays the scripts of a file on a table of its own. What is recorded names the table and the queues of the
-// template in its place.
+// playRecorded runs the scripts of a file on a table of its own. The recorded requests name the
+// table and the queues of the template instead.
 func playRecorded(t *testing.T, path string, functions map[string]function, recorders map[string]*privilege.Recorder) {
 	t.Helper()
 	of := func(ctx context.Context) *privilege.Recorder { return recorders[string(awspath.Role(ctx))] }

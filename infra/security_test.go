@@ -16,7 +16,8 @@ import (
 
 var tables = flag.Bool("tables", false, "rewrite the tables of docs/security.md and terraform/README.md") // rewrite is datadriven's
 
-// whys says what functions do with their own rights, by the names of the statements; by role and name where roles differ.
+// whys says why functions have their permissions, by the names of the statements, or by role and
+// name if roles differ.
 var whys = map[string]string{
 	"Log":           "read histories, and append commits and attempts",
 	"KeepTimers":    "keep timers that a queue cannot delay for so long (a batch may delete them, too: IAM has no action for putting alone)",
@@ -43,8 +44,8 @@ var whys = map[string]string{
 	"Check":         "find those runs. A scan has no partition keys, so that IAM cannot hold it to a namespace; the store passes over the others",
 }
 
-// The tables of docs/security.md are what the template declares. Rewrite them with
-// `go test ./infra -run TestSecurityTables -tables`.
+// The tables of docs/security.md agree with the template. Rewrite them with `go test ./infra
+// -run TestSecurityTables -tables`.
 func TestSecurityTables(t *testing.T) {
 	t.Parallel()
 	functions := samFunctions(t, "weft", map[string]string{
@@ -56,13 +57,14 @@ func TestSecurityTables(t *testing.T) {
 	})
 }
 
-// holdTables wants the tables of a document to have these rows; with -tables it writes them.
+// holdTables demands that the tables of a document have these rows. With -tables it writes them.
 func holdTables(t *testing.T, path string, rows map[string][]string) {
 	t.Helper()
 	holdRegions(t, path, rows, "<!-- begin %s -->\n", "<!-- end %s -->\n")
 }
 
-// holdRegions holds the lines between two marks, in which the name of a region stands for %s, to these.
+// holdRegions compares the lines between two marks with these lines. %s in a mark is the name of
+// the region.
 func holdRegions(t *testing.T, path string, rows map[string][]string, beginMark, endMark string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -127,7 +129,7 @@ func actionsTable() []string {
 
 func code(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
 
-// places says, in short, what a statement is about.
+// places returns a short form of a statement's resources.
 func places(s privilege.Statement) string {
 	var all []string
 	for _, resource := range s.Resources {

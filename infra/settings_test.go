@@ -18,7 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
-// What the declarations of settings say of infra/sam, infra/terraform and docs/settings.md is written from them:
+// The parts of infra/sam, infra/terraform and docs/settings.md about settings are written from
+// the declarations of settings:
 //
 //	go test ./infra -run TestSettings -tables
 func TestSettings(t *testing.T) {
@@ -29,12 +30,13 @@ func TestSettings(t *testing.T) {
 	holdTables(t, filepath.Join("..", "docs", "settings.md"), map[string][]string{"functions": functionRows(), "server": serverRows()})
 }
 
-// handedOn are the settings of functions for which the template has a parameter that all functions get.
+// handedOn returns the settings of functions for which the template has a parameter that all
+// functions get.
 func handedOn() []settings.Setting {
 	return slices.DeleteFunc(settings.Of[settings.Function](), func(s settings.Setting) bool { return s.Parameter == "" })
 }
 
-// holdFile holds a file to a text, or writes it.
+// holdFile compares a file with a text, or writes the text.
 func holdFile(t *testing.T, path, want string) {
 	t.Helper()
 	if *tables {
@@ -99,7 +101,7 @@ func isSwitch(s settings.Setting) bool {
 	return len(s.Values) == 2 && slices.Contains(s.Values, "on") && slices.Contains(s.Values, "off")
 }
 
-// pattern is what the value of a parameter matches; empty is anything.
+// pattern returns the pattern of a parameter's values, or "" if any value will do.
 func pattern(s settings.Setting) string {
 	if s.Type == reflect.TypeFor[limits.Limit]() {
 		return "^([1-9][0-9]*|none)$"
@@ -115,7 +117,7 @@ func listOf(values []string) string {
 	return strings.Join(all, ", ")
 }
 
-// snake is the name that the module has for a parameter.
+// snake returns the module's name for a parameter.
 func snake(parameter string) string {
 	var out strings.Builder
 	for i, r := range parameter {
@@ -199,7 +201,7 @@ func escaped(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 // ---- both directions ----
 
-// Functions are given all variables that they read, and no others.
+// Functions get all variables that they read, and no others.
 func TestVariables(t *testing.T) {
 	t.Parallel()
 	read, given := map[string]bool{}, map[string]bool{}

@@ -8,9 +8,12 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// SAMWith is SAM with task queues besides the default one. CloudFormation has no loops, so this is one: what the template has for
-// the default queue (parameters, queue and dead letters, role, function, mappings, alarms, outputs) is there once more for each,
-// under names that begin with Tasks and the queue's name. An error is a name that cannot be, or that is there twice.
+// SAMWith returns SAM with task queues besides the default one. It fails if a name is invalid,
+// or is given twice.
+//
+// CloudFormation has no loops. So SAMWith repeats all parts of the default queue (parameters, queue
+// and dead letters, role, function, mappings, alarms, outputs) for each task queue, under names
+// that begin with Tasks and the queue's name.
 func SAMWith(taskQueues ...string) (string, error) {
 	var all []taskQueue
 	seen := map[string]bool{}
@@ -67,21 +70,21 @@ func pascal(name string) string {
 type taskQueue struct{ name, prefix string }
 
 var (
-	// begins is the first line of an entry of a section, or of a section, or what stands before it.
+	//	// begins matches the first line of an entry of a section, or of a section, or the line before it.
 	begins = regexp.MustCompile(`^( {0,2}[A-Za-z#]|\n)`)
-	// ofActivities is the first line of an entry that each task queue has.
+	//	// ofActivities matches the first line of an entry that each task queue has.
 	ofActivities = regexp.MustCompile(`^  (Activity[A-Za-z]+|LimitsActivities|ReservesActivity):`)
 	identifier   = regexp.MustCompile(`\bActivity([A-Z][A-Za-z]+)|\b(Limits|Reserves)Activit(?:y|ies)\b`)
-	// inNames is where the names of resources have the queue's or the function's.
+	//	// inNames matches the queue's or the function's name in the names of resources.
 	inNames = regexp.MustCompile(`(\$\{AWS::StackName\}-(?:[a-z-]+-)?)activit(?:y|ies)\b`)
 	label   = regexp.MustCompile(`"label": "[a-z]+"`)
 	anchor  = regexp.MustCompile(`^( +)- &([A-Za-z]+)`)
 )
 
-// of is an entry of the default queue's, as it is for this one.
+// of returns an entry of the default queue, changed for this one.
 func (q taskQueue) of(entry []string) string {
 	var out strings.Builder
-	within := -1 // of an anchored value, which is there already: how far it is indented
+	within := -1 // the indentation of an anchored value, which the template has already
 	for _, line := range entry {
 		if indent := len(line) - len(strings.TrimLeft(line, " ")); within >= 0 && indent > within {
 			continue
@@ -108,7 +111,8 @@ func (q taskQueue) renamed(line string) string {
 	return line
 }
 
-// joined is a line of what there is once, with what it has of the default queue for the others, too.
+// joined returns a line of a part that exists once, with the default queue's values repeated for
+// the other queues.
 func joined(line string, all []taskQueue) string {
 	after := func(what string) {
 		old := what
@@ -143,7 +147,8 @@ func joined(line string, all []taskQueue) string {
 	return line
 }
 
-// onDashboard is a metric of the default queue, or of its function, with those of the others behind it.
+// onDashboard returns a metric of the default queue, or of its function, followed by those of
+// the other queues.
 func onDashboard(line string, all []taskQueue) string {
 	metric, rest, _ := strings.Cut(line, `}]`)
 	out := metric + `}]`

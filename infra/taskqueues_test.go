@@ -10,8 +10,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
-// The function of a task queue may do what the activity function may, with a queue, a log group and versions of its own; whoever
-// may send to the activity queue may send to that of the task queue, and nobody else may. (TestSame says the same of the module.)
+// The function of a task queue may do what the activity function may, with a queue, a log group
+// and versions of its own. The functions that may send to the activity queue, and no others, may
+// send to the queue of the task queue. (TestSame extends that to the module.)
 func TestRightsOfTaskQueues(t *testing.T) {
 	t.Parallel()
 	for name, parameters := range map[string]map[string]string{
@@ -49,7 +50,7 @@ func TestRightsOfTaskQueues(t *testing.T) {
 	}
 }
 
-// A template with task queues is refused where their names cannot be.
+// SAMWith refuses invalid names of task queues.
 func TestSAMWith(t *testing.T) {
 	t.Parallel()
 	if text, err := infra.SAMWith(); err != nil || text != infra.SAM {

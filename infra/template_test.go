@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 )
 
-// template is a CloudFormation template with the values of its parameters, resolved as far as tests ask for it. What it cannot
-// resolve fails the test.
+// template is a CloudFormation template with the values of its parameters. It resolves what
+// tests ask for, and fails the test if it cannot.
 type template struct {
 	t          testing.TB
 	stack      string
@@ -37,7 +37,7 @@ func load(t testing.TB, path, stack string, given map[string]string) *template {
 	return read(t, string(text), stack, given)
 }
 
-// read is load for the text of a template.
+// read does what load does, for the text of a template.
 func read(t testing.TB, text, stack string, given map[string]string) *template {
 	t.Helper()
 	var n yaml.Node
@@ -67,7 +67,8 @@ func read(t testing.TB, text, stack string, given map[string]string) *template {
 	return c
 }
 
-// plain is a node without YAML's short forms: !Ref x is {"Ref": "x"}, and !Sub x is {"Fn::Sub": "x"}.
+// plain returns a node without YAML's short forms: !Ref x is {"Ref": "x"}, and !Sub x is
+// {"Fn::Sub": "x"}.
 func plain(t testing.TB, n *yaml.Node) any {
 	t.Helper()
 	var v any
@@ -101,7 +102,7 @@ func plain(t testing.TB, n *yaml.Node) any {
 	return map[string]any{name: v}
 }
 
-// none is what AWS::NoValue comes to: the value is not there.
+// none is the value of AWS::NoValue: the property is missing.
 type none struct{}
 
 // value resolves a value.
@@ -217,7 +218,8 @@ func (c *template) holds(v any) bool {
 	return false
 }
 
-// ref is what Ref returns: a parameter, a pseudo parameter, the URL of a queue, or the name of something else.
+// ref returns what Ref returns: a parameter, a pseudo parameter, the URL of a queue, or the name
+// of something else.
 func (c *template) ref(name string) any {
 	c.t.Helper()
 	if value, ok := c.parameters[name]; ok {
@@ -252,7 +254,7 @@ func (c *template) properties(id string) map[string]any {
 	return p
 }
 
-// name is the name of a resource: the one that it is given, or one that is made as CloudFormation makes them.
+// name returns the name of a resource: its own, or one as CloudFormation makes it.
 func (c *template) name(id string) string {
 	c.t.Helper()
 	given := map[string]string{
@@ -270,7 +272,7 @@ func (c *template) name(id string) string {
 	return c.stack + "-" + id
 }
 
-// attribute is what GetAtt returns.
+// attribute returns what GetAtt returns.
 func (c *template) attribute(path string) string {
 	c.t.Helper()
 	id, attribute, _ := strings.Cut(path, ".")
@@ -291,7 +293,7 @@ func (c *template) attribute(path string) string {
 	return arn
 }
 
-// of are the ids of the resources of a type, sorted.
+// of returns the ids of the resources of a type, sorted.
 func (c *template) of(kind string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.resources)), func(id string) bool { return c.kind(id) != kind })
 }

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// terraformPlans has terraform plan all variants of the module, and want the refusals to be refused. What the mocked provider makes up differs from plan to plan,
-// which is how it is told from what the module says: each variant is planned twice.
+// terraformPlans runs terraform to plan all variants of the module, and demands that it refuses
+// the refusals. It plans each variant twice: the values that the mocked provider invents differ
+// between the two plans, and those of the module do not.
 func terraformPlans(t *testing.T) map[string]plan {
 	t.Helper()
 	dir := t.TempDir()
@@ -99,7 +100,7 @@ func terraform(t testing.TB, dir string, args ...string) []byte {
 	return out
 }
 
-// event is a line of what terraform says with -json.
+// event is a line of terraform's output with -json.
 type event struct {
 	Type       string
 	Run        string `json:"@testrun"`
@@ -112,7 +113,7 @@ type event struct {
 	} `json:"test_plan"`
 }
 
-// said are the lines that are JSON.
+// said returns the lines that are JSON.
 func said(t testing.TB, output []byte) (all []event) {
 	t.Helper()
 	for line := range bytes.Lines(output) {
@@ -124,7 +125,7 @@ func said(t testing.TB, output []byte) (all []event) {
 	return all
 }
 
-// drawnPlans are the plans of a test run.
+// drawnPlans returns the plans of a test run.
 func drawnPlans(t testing.TB, output []byte) map[string]plan {
 	t.Helper()
 	all := map[string]plan{}
@@ -143,7 +144,7 @@ func drawnPlans(t testing.TB, output []byte) map[string]plan {
 	return all
 }
 
-// common is what both plans say.
+// common returns what both plans have in common.
 func (p plan) common(other plan) plan {
 	all := plan{}
 	for address, attributes := range p {
@@ -152,7 +153,7 @@ func (p plan) common(other plan) plan {
 	return all
 }
 
-// common is what two values have in common, without what is null, false, zero or empty.
+// common returns what two values have in common, without what is null, false, zero or empty.
 func common(a, b any) any {
 	switch a := a.(type) {
 	case map[string]any:

@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// inputs are variables of the module; those that are not there have their defaults.
+// inputs has variables of the module; the others have their defaults.
 type inputs map[string]any
 
-// variants are the deployments that are compared. Each variable has another value than its default in one of them at least.
+// variants has the deployments that are compared. In at least one of them, each variable has
+// another value than its default.
 var variants = map[string]inputs{
 	"http": {},
 	"rest": {
@@ -53,15 +54,15 @@ var variants = map[string]inputs{
 // packageFile is the path of the zip in variants.
 const packageFile = "package.zip"
 
-// variables are all variables that a variant sets. The size of messages is what a provider before 6.8 takes: such a one is what
-// may be there where this is planned.
+// variables returns all variables that a variant sets. The size of messages is one that a
+// provider before 6.8 accepts, because the machine that plans may have such a provider.
 func (in inputs) variables() inputs {
 	all := inputs{"package": packageFile, "max_message_size": 262144}
 	maps.Copy(all, in)
 	return all
 }
 
-// parameters are the same, as parameters of the template.
+// parameters returns the same, as parameters of the template.
 func (in inputs) parameters() map[string]string {
 	all := map[string]string{}
 	for name, value := range in.variables() {
@@ -78,13 +79,14 @@ func (in inputs) parameters() map[string]string {
 	return all
 }
 
-// taskQueues are the names of task queues, sorted: each is a part of its own in the template.
+// taskQueues returns the names of task queues, sorted: each has a part of its own in the
+// template.
 func (in inputs) taskQueues() []string {
 	queues, _ := in["task_queues"].(map[string]map[string]any)
 	return slices.Sorted(maps.Keys(queues))
 }
 
-// parameter is a variable's value as the template writes it.
+// parameter returns a variable's value as the template writes it.
 func parameter(value any) string {
 	switch value := value.(type) {
 	case bool:
@@ -95,7 +97,7 @@ func parameter(value any) string {
 	return fmt.Sprint(value)
 }
 
-// pascal is a name of Terraform's as CloudFormation would write it.
+// pascal returns a Terraform name as CloudFormation would write it.
 func pascal(name string) string {
 	var all strings.Builder
 	for word := range strings.SplitSeq(name, "_") {
@@ -104,7 +106,7 @@ func pascal(name string) string {
 	return all.String()
 }
 
-// Each variable that a parameter stands for is tried.
+// A variant sets each variable that has a parameter.
 func TestVariantsTryAll(t *testing.T) {
 	t.Parallel()
 	for name, v := range moduleVariables(t) {

@@ -17,8 +17,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// lambda plays Lambda's API for functions that look for their version with build-1, which is not here and does nothing: it lists
-// version 7 with that build, and answers that what it is handed succeeded.
+// lambda plays Lambda's API for functions that look for their version with build-1. It lists
+// version 7 with that build, and answers that each event that it gets succeeded, without doing
+// anything.
 func (d *deployment) lambda(w http.ResponseWriter, r *http.Request) {
 	answer := `{"batchItemFailures":[]}`
 	switch {
@@ -30,7 +31,8 @@ func (d *deployment) lambda(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answer)
 }
 
-// runPinned hands each function what a run of build-1 needs: a request, a timer and an activity.
+// runPinned passes the work of a run of build-1 to each function: a request, a timer and an
+// activity.
 func (d *deployment) runPinned(v *traveller) {
 	d.t.Helper()
 	l, ctx := &letters{}, d.t.Context()

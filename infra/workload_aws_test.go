@@ -15,11 +15,12 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// errand is a workflow that makes one step after the other, as it is told. Whoever brings what ends a step makes the next one:
-// a request, an activity's message, a result or a timer. So each kind of step after each other one shows what each function asks for.
+// walk is a workflow that takes the steps of its input, one after the other. The process that
+// handles the event which ends a step (a request, an activity's message, a result or a timer) takes
+// the next one. So all pairs of steps show the requests of each function.
 var (
-	errand = workflow.NewWorkflow[[]string, string]("errand")
-	pinned = workflow.NewWorkflow[[]string, string]("pinned errand") // which stays with its build
+	walk   = workflow.NewWorkflow[[]string, string]("walk")
+	pinned = workflow.NewWorkflow[[]string, string]("pinned walk") // which stays with its build
 	detour = workflow.NewUpdate[[]string, string]("detour")
 	note   = workflow.NewSignal[[]string]("note")
 	left   = workflow.NewQuery[workflow.None, int]("left")
@@ -30,14 +31,14 @@ const (
 	work     = "work"          // an activity
 	fanOut   = "fan out"       // two at once: their results take the workflow queue
 	children = "children"      // two at once: their news take the workflow queue
-	flaky    = "flaky"         // an activity that fails once, and is soon tried again
-	distant  = "distant"       // an activity that fails once, and is tried again after longer than a queue's delay
+	flaky    = "flaky"         // an activity that fails once, and is soon retried
+	distant  = "distant"       // an activity that fails once, and is retried after longer than a queue's delay
 	nap      = "nap"           // a timer that a queue delays
 	sleep    = "sleep"         // one that is kept in the table
 	haul     = "haul"          // an activity whose input and result are large
 	convoy   = "convoy"        // two at once: their results take the workflow queue
-	beat     = "beat"          // an activity that tells how far it is
-	ask      = "ask"           // an activity that goes on outside
+	beat     = "beat"          // an activity that sends a heartbeat
+	ask      = "ask"           // an activity that continues outside
 	trip     = "trip"          // the code panics a few times
 	again    = "again"         // continue as new, with the steps that are left
 	listen   = "listen"        // wait for a signal, which has the steps to make next
@@ -49,7 +50,7 @@ const (
 	forever   = "sleep for ever" // ... and the step that waits for it
 )
 
-// Activities of an errand.
+// Activities of a walk.
 var (
 	working = activity.New("working", func(context.Context, workflow.None) (string, error) { return "did", nil })
 	hauling = activity.New("hauling", func(_ context.Context, load string) (string, error) { return load, nil })
@@ -73,13 +74,14 @@ var (
 	failingLong  = failing.With(activity.Options{Retry: activity.Retry{InitialInterval: longNap}})
 )
 
-// freight is large: what has it takes the bucket, in the log and on its way.
+// freight is large: a commit and a message with it are offloaded to the bucket.
 var freight = strings.Repeat("freight ", 1<<17)
 
-// asked are the tokens that asking has taken.
+// asked has the tokens that asking has taken.
 var asked = make(chan string, 4)
 
-// traveller makes errands. Its code trips as often as trips says: it is not as its history has it, until it is mended.
+// traveller has the code of walks. It panics at the step trip for the first trips times, as code
+// would before it is fixed.
 type traveller struct{ trips atomic.Int32 }
 
 func (v *traveller) run(ctx workflow.Context, steps []string) (string, error) {
@@ -101,7 +103,7 @@ func (v *traveller) run(ctx workflow.Context, steps []string) (string, error) {
 	for ; at < len(steps); at++ {
 		switch steps[at] {
 		case again:
-			return errand.ContinueAsNew(ctx, steps[at+1:])
+			return walk.ContinueAsNew(ctx, steps[at+1:])
 		case listen:
 			more, err := note.Receive(ctx)
 			if err != nil {
@@ -127,7 +129,7 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 			_, err = other.Get(ctx)
 		}
 	case children:
-		one, other := errand.StartChild(ctx, []string{work}), errand.StartChild(ctx, []string{work})
+		one, other := walk.StartChild(ctx, []string{work}), walk.StartChild(ctx, []string{work})
 		if _, err = one.Get(ctx); err == nil {
 			_, err = other.Get(ctx)
 		}
@@ -166,5 +168,5 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 }
 
 func (v *traveller) registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(errand, v.run), workflow.Bind(pinned, v.run, workflow.BindOptions{Pinned: true}), working, hauling, failing, beating, asking}
+	return []workflow.Registration{workflow.Bind(walk, v.run), workflow.Bind(pinned, v.run, workflow.BindOptions{Pinned: true}), working, hauling, failing, beating, asking}
 }

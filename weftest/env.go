@@ -18,12 +18,12 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/program"
-	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store"
@@ -46,25 +46,26 @@ type Env struct {
 	client  *client.Client
 	meter   meter.Meter
 
-	// working are the goroutines of deliveries and calls.
+	// working waits for the goroutines of deliveries and calls.
 	working sync.WaitGroup
-	// poke tells the loop that something has changed, and quit that it is to end; it closes done then.
+	// poke wakes the loop after a change, and quit ends it; the loop then closes done.
 	poke       chan struct{}
 	quit, done chan struct{}
-	// given is the context of all requests. It ends, with the reason, when the test has failed for good.
+	// given is the context of all requests. It ends, with the reason, when the test has failed for
+	// good.
 	given context.Context
 	fail  context.CancelCauseFunc
 
 	mu         sync.Mutex
 	mocks      map[string]attempt
-	failures   map[string]string // what the latest attempt at an activity came to
-	begun      bool              // a request has come: the registry is in use
+	failures   map[string]string // why the latest attempt at an activity failed
+	begun      bool              // a request was sent: the registry is in use
 	calls      []*call
 	settlers   []chan struct{}
-	requests   int       // that are being answered
-	deliveries int       // that are under way
+	requests   int       // being answered
+	deliveries int       // under way
 	steps      int       // since the last request
-	idle       time.Time // since when nothing can happen by itself; zero where something can
+	idle       time.Time // since when nothing can happen by itself; zero if something can
 	trouble    []trouble
 	skipReplay bool
 	// allowFailed is set by AllowFailedUpdates.
@@ -74,8 +75,8 @@ type Env struct {
 // keep is how long runs are kept, and requests wait: longer than any test.
 const keep = 100 * 365 * 24 * time.Hour
 
-// New returns an environment that knows these workflows and activities: what weft.Register is given.
-// Call it in a bubble of testing/synctest, one to a bubble. It ends with the test.
+// New returns an environment with these workflows and activities, which are those of weft.Register.
+// Call it in a bubble of testing/synctest, once in a bubble. The environment ends with the test.
 func New(t testing.TB, registrations ...workflow.Registration) *Env {
 	t.Helper()
 	checkBubble(t)
@@ -99,7 +100,7 @@ func New(t testing.TB, registrations ...workflow.Registration) *Env {
 	return e
 }
 
-// registry is a registry of these.
+// registry returns a registry of these. It ends the test if a registration is wrong.
 func registry(t testing.TB, registrations []workflow.Registration) *engine.Registry {
 	t.Helper()
 	r, err := program.Registry(registrations...)
@@ -109,7 +110,8 @@ func registry(t testing.TB, registrations []workflow.Registration) *engine.Regis
 	return r
 }
 
-// checkBubble ends the test where it is in no bubble of testing/synctest, or in one that has an environment.
+// checkBubble ends the test if it is not in a bubble of testing/synctest, or in one that already
+// has an environment.
 func checkBubble(t testing.TB) {
 	t.Helper()
 	defer func() {
@@ -126,10 +128,11 @@ func checkBubble(t testing.TB) {
 	synctest.Wait()
 }
 
-// checkedLooks is how many tasks after each validator and query handler a test checks for a change of state: nearly all.
+// checkedLooks is how many tasks after each validator and query handler a test checks for a change
+// of state: nearly all.
 const checkedLooks = 10_000
 
-// open starts the process. It offloads large payloads if the options have a place for them.
+// open starts the process. It offloads large payloads if the options have a store for them.
 func (e *Env) open(o codec.Options) {
 	quiet := slog.New(slog.DiscardHandler)
 	o.Log = quiet
@@ -147,21 +150,24 @@ func (e *Env) open(o codec.Options) {
 	})
 }
 
-// Client is a client of the environment, for everything that takes one: Start, Call, Send, Ask, Result.
+// Client returns a client of the environment, for Start, Call, Send, Ask and Result.
 func (e *Env) Client() *client.Client { return e.client }
 
-// Now is the time, the same that workflows, activities and time.Now see. A test begins at midnight, 2000-01-01 UTC.
+// Now returns the time that workflows, activities and time.Now have. A test begins at midnight,
+// 2000-01-01 UTC.
 func (e *Env) Now() time.Time { return time.Now().UTC() }
 
-// Cost is what things cost: the units that a store and a queue bill.
+// Cost counts the units that a store and a queue bill.
 type Cost = meter.Cost
 
-// Cost is what all requests that change something, and all messages, have cost so far. What only looks (queries, waits for
-// results, histories) is left out: it costs reads, as many as there is time to wait.
+// Cost returns what all requests that change something, and all messages, have cost so far. It
+// leaves out queries, waits for results and histories: they cost reads, as many as there is time to
+// wait.
 func (e *Env) Cost() Cost { return e.meter.Cost() }
 
-// SkipReplay leaves out the replays that the test makes by itself: of all histories at its end, and for the check of validators and query
-// handlers. It is for a test of code that is not deterministic, or that counts in variables of the test how often code runs.
+// SkipReplay turns off the replays that the test does by itself: of all histories at its end, and
+// for the check of validators and query handlers. Use it to test code that is not deterministic, or
+// that counts in variables of the test how often it runs.
 func (e *Env) SkipReplay() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -169,17 +175,19 @@ func (e *Env) SkipReplay() {
 	e.process.Service.SkipChecks()
 }
 
-// AllowFailedUpdates lets a test expect that the task of an update fails: its handler panics, or a validator or a query handler changes
-// state or does what it may not. The call returns the error, which is client.ErrNotReady. Without AllowFailedUpdates such a task fails the
-// test even if the test has looked at the error. A task that would be tried until other code is deployed fails the test in any case.
+// AllowFailedUpdates lets a test expect that the task of an update fails, because its handler
+// panics, or because a validator or a query handler changes state or breaks another rule. The call
+// returns the error, which is client.ErrNotReady. Without AllowFailedUpdates such a task fails the
+// test even if the test has looked at the error. A task that would be retried until other code is
+// deployed fails the test in any case.
 func (e *Env) AllowFailedUpdates() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.allowFailed = true
 }
 
-// SmallPayloads limits payloads to 256 KiB and commits to 380 KiB, as in a deployment without a bucket. It fails the test if a request
-// has come before.
+// SmallPayloads limits payloads to 256 KiB and commits to 380 KiB, as in a deployment without a
+// bucket. It fails the test if a request was sent before.
 func (e *Env) SmallPayloads() {
 	e.t.Helper()
 	e.mu.Lock()
@@ -191,7 +199,7 @@ func (e *Env) SmallPayloads() {
 	e.open(codec.Options{})
 }
 
-// world is the clock of the bubble, and chance from a seed.
+// world has the clock of the bubble, and random numbers from a seed.
 type world struct {
 	host.Machine
 	mu     sync.Mutex
@@ -210,7 +218,7 @@ func (w *world) Within(limit time.Duration, fn func()) bool {
 	return w.Machine.Within(limit, w.counted(fn))
 }
 
-// counted counts fn in running until it has returned.
+// counted returns fn counted in running until it has returned.
 func (w *world) counted(fn func()) func() {
 	w.running.Add(1)
 	return func() {
@@ -219,7 +227,7 @@ func (w *world) counted(fn func()) func() {
 	}
 }
 
-// ID draws from the seed.
+// ID returns an id from the seed.
 func (w *world) ID() (id [16]byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -229,8 +237,8 @@ func (w *world) ID() (id [16]byte) {
 	return id
 }
 
-// Wait waits for wake alone where there is one. What others wait for is done by this process, which closes wake then: there
-// is no need to look again from time to time, each time for a read.
+// Wait waits for wake alone if there is one. This process closes wake itself when the awaited thing
+// happens, so there is no need to poll, which would cost a read each time.
 func (w *world) Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	if wake != nil {
 		d = keep
@@ -238,19 +246,19 @@ func (w *world) Wait(ctx context.Context, d time.Duration, wake <-chan struct{})
 	return w.Machine.Wait(ctx, d, wake)
 }
 
-// newID is ID for the client, as text.
+// newID returns an id for the client, as text.
 func (w *world) newID() string {
 	id := w.ID()
 	return hex.EncodeToString(id[:])
 }
 
-// close ends the environment, and checks what can be checked at the end.
+// close ends the environment, and runs the checks at the end of the test.
 func (e *Env) close() {
 	e.t.Helper()
 	close(e.quit)
 	<-e.done
 	e.working.Wait()
-	e.troubled() // what the loop has not come to
+	e.troubled() // what the loop has not reported yet
 	e.process.Service.Close()
 	e.missing()
 	if e.given.Err() == nil {
@@ -265,7 +273,8 @@ func (e *Env) close() {
 	e.abandoned()
 }
 
-// abandoned lets time pass for code that was given up and sleeps: the bubble ends when that has returned. It reports code that still runs.
+// abandoned lets time pass for code that timed out and still sleeps: the bubble ends when that has
+// returned. It reports code that still runs.
 func (e *Env) abandoned() {
 	e.t.Helper()
 	if e.world.running.Load() > 0 {

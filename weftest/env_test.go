@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The order of a shop: it is paid, waits for its approval or for two days, and is shipped.
+// An order of a shop. It is paid, waits for its approval or for two days, and is shipped.
 var (
 	Order    = workflow.NewWorkflow[string, string]("order")
 	Approve  = workflow.NewSignal[string]("approve")
@@ -145,7 +145,7 @@ func TestMock(t *testing.T) {
 	})
 }
 
-// An activity that is watched keeps the mock that it has.
+// A watched activity keeps its mock.
 func TestWatchedMock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Activities run at once, and the one that is done first is first.
+// Activities run at the same time. The one that ends first is first.
 func TestActivitiesRunTogether(t *testing.T) {
 	t.Parallel()
 	Sleeper := activity.New("sleeper", func(_ context.Context, d time.Duration) (time.Duration, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// recorder is a test that may fail: what it reports is kept.
+// recorder is a test that may fail. It keeps its reports.
 type recorder struct {
 	testing.TB
 	mu       sync.Mutex
@@ -52,7 +52,7 @@ func (r *recorder) Failed() bool {
 	return r.failed
 }
 
-// play runs a test that has to fail, and returns what it says.
+// play runs a test that has to fail, and returns its reports.
 func play(t *testing.T, fn func(r *recorder)) (said string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestWaitsWithoutEnd(t *testing.T) {
 	}
 }
 
-// What a mock does that fails for ever, or ends its goroutine, is said with why.
+// A mock that fails for ever, or that ends its goroutine, is reported with the reason.
 func TestMocksThatFail(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -202,7 +202,7 @@ func TestAnUpdateWithoutEnd(t *testing.T) {
 	expect(t, said, "update never-1 is in flight", "in weftest_test.waiter.func1")
 }
 
-// A goroutine of the test that sleeps may still bring what the workflow waits for.
+// A goroutine of the test that sleeps may still send what the workflow waits for.
 func TestGoroutinesOfTheTestMaySleep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

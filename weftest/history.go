@@ -28,7 +28,8 @@ type History struct {
 	Events            []Event
 }
 
-// History is the history of the latest run of a workflow. The test ends where there is none.
+// History returns the history of the latest run of a workflow. It ends the test if there is no such
+// workflow.
 func (e *Env) History(workflowID string) History {
 	e.t.Helper()
 	runs := e.Runs(workflowID)
@@ -38,8 +39,8 @@ func (e *Env) History(workflowID string) History {
 	return runs[len(runs)-1]
 }
 
-// Runs are the histories of all runs of a workflow, in their order: more than one where it continued as new, was reset, or
-// was started again. Those that were deleted are not there.
+// Runs returns the histories of all runs of a workflow, in their order. There is more than one if
+// the workflow continued as new, was reset, or was started again. Deleted runs are left out.
 func (e *Env) Runs(workflowID string) []History {
 	e.t.Helper()
 	var all []History
@@ -59,15 +60,16 @@ func historyOf(run *engine.Run) History {
 	return h
 }
 
-// Of are the events of these types, in order.
+// Of returns the events of these types, in order.
 func (h History) Of(types ...history.Type) []Event {
 	return slices.DeleteFunc(slices.Clone(h.Events), func(e Event) bool { return !slices.Contains(types, e.Type) })
 }
 
-// Count is how many events of these types there are.
+// Count returns the number of events of these types.
 func (h History) Count(types ...history.Type) int { return len(h.Of(types...)) }
 
-// Types are the types of the events, in order, without those of the workflow tasks: what happened, and what the code did.
+// Types returns the types of the events, in order, without those of the workflow tasks: what
+// happened, and what the code did.
 func (h History) Types() []history.Type {
 	var types []history.Type
 	for _, e := range h.Events {
@@ -78,7 +80,7 @@ func (h History) Types() []history.Type {
 	return types
 }
 
-// String lists the events, a line for each.
+// String returns the events, a line for each.
 func (h History) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "workflow %s, run %s (%s)\n", h.WorkflowID, h.RunID, h.Status)
@@ -92,10 +94,10 @@ func (h History) String() string {
 	return b.String()
 }
 
-// stamp is a moment as it stands in messages.
+// stamp returns a time as messages show it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000") }
 
-// workflows are the ids of all workflows, sorted.
+// workflows returns the ids of all workflows, sorted.
 func (e *Env) workflows() (ids []string) {
 	for token := ""; ; {
 		page, next, err := e.store.ListRuns(context.Background(), store.Filter{}, token, 100)
@@ -112,7 +114,7 @@ func (e *Env) workflows() (ids []string) {
 	}
 }
 
-// runs are the runs of a workflow that have been, in their order, but those that were deleted.
+// runs returns the runs of a workflow in their order, except for those that were deleted.
 func (e *Env) runs(workflowID string) (runs []*engine.Run) {
 	page, err := e.commits.Backward(context.Background(), workflowID, store.Key{}, store.Key{}, 1)
 	if err != nil {
@@ -128,7 +130,8 @@ func (e *Env) runs(workflowID string) (runs []*engine.Run) {
 	return runs
 }
 
-// run reads a run from the log. A log that cannot be read is a defect of Weft, and not of the test.
+// run reads a run from the log. It ends the test if the log cannot be read, which is a defect of
+// Weft, and not of the test.
 func (e *Env) run(workflowID string, number uint32) *engine.Run {
 	run := engine.NewRun(workflowID, number)
 	from := store.Key{Workflow: workflowID, Run: number}

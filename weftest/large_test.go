@@ -21,7 +21,7 @@ var (
 	CloseBook = workflow.NewSignal[workflow.None]("closeBook")
 )
 
-// archive renders a page of each size that it is told, and returns how many bytes it has.
+// archive renders pages of the sizes that it receives, and returns how many bytes they have.
 func archive(ctx workflow.Context, first string) (int, error) {
 	total := len(first)
 	Keep.Handle(ctx, func(_ workflow.Context, page string) (string, error) {
@@ -40,7 +40,7 @@ func archive(ctx workflow.Context, first string) (int, error) {
 	return total, failed
 }
 
-// inArchive runs a test with an archive that is open.
+// inArchive runs a test with an open archive.
 func inArchive(t *testing.T, small bool, fn func(t *testing.T, env *weftest.Env, run workflow.Run[int])) {
 	synctest.Test(t, func(t *testing.T) {
 		env := weftest.New(t, workflow.Bind(Archive, archive), Render)
@@ -108,8 +108,9 @@ func TestLogOfLargePayloads(t *testing.T) {
 	}
 }
 
-// One byte more than the limit is refused, by an error that names the limit and says what to do. Without a place for large payloads the
-// limit is 256 KiB, and an update that answers as much as it brings fits in a second commit.
+// A payload of one byte more than the limit is refused, with an error that names the limit and says
+// what to do. Without a place for large payloads the limit is 256 KiB, and an update with a result
+// as large as its input fits in a second commit.
 func TestPayloadsAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, small := range []bool{false, true} {

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A validator that reserves what it should only look at fails the update after it, and is named. The test expects that.
+// A validator that reserves instead of only reading fails the next update, and the error names the
+// validator. The test expects that.
 func TestImpureValidator(t *testing.T) {
 	t.Parallel()
 	shops, buy := workflow.NewWorkflow[int, string]("shop"), workflow.NewUpdate[int, int]("buy")
@@ -45,8 +46,9 @@ func TestImpureValidator(t *testing.T) {
 	})
 }
 
-// A task that fails by what an update or a query has done fails the test, whatever the test makes of the error: a panic of a handler, and
-// a validator or a query handler that changes state, also if that shows in a later task.
+// A task that fails because of an update or a query fails the test, even if the test has looked at
+// the error: a panic of a handler, and a validator or a query handler that changes state, even if
+// that shows only in a later task.
 func TestFailedUpdatesAreReported(t *testing.T) {
 	t.Parallel()
 	typ, end := workflow.NewWorkflow[workflow.None, int]("w"), workflow.NewUpdate[workflow.None, int]("end")
@@ -91,7 +93,7 @@ func TestFailedUpdatesAreReported(t *testing.T) {
 			call(r, env, -1)
 			call(r, env, 1)
 		}, []string{"an update of workflow w failed its task (misuse): " + validator, "WorkflowExecutionUpdateCompleted(", "differs"}},
-		// The batch fails, and each of its updates works alone, on a new instance.
+		// The batch fails. Each of its updates alone succeeds, on a new instance.
 		"a validator, and updates in a batch": {returns, func(r *recorder, env *weftest.Env) {
 			var all sync.WaitGroup
 			all.Go(func() { call(r, env, -2) })
@@ -161,7 +163,7 @@ func TestSleepingValidator(t *testing.T) {
 	for d, returns := range map[time.Duration]bool{3 * time.Second: true, 48 * time.Hour: false} {
 		said := play(t, func(r *recorder) {
 			env := weftest.New(r, code)
-			r.Cleanup(func() { time.Sleep(48 * time.Hour) }) // after the environment's own, or the bubble would not end
+			r.Cleanup(func() { time.Sleep(48 * time.Hour) }) // after the environment's own clean-up, or the bubble would not end
 			if _, err := typ.Start(r.Context(), env.Client(), "w", workflow.None{}); err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +179,8 @@ func TestSleepingValidator(t *testing.T) {
 	}
 }
 
-// SkipReplay is for code that is not deterministic: no check of a validator runs it again either.
+// SkipReplay is for code that is not deterministic: checks of validators do not run it again
+// either.
 func TestSkipReplaySkipsChecks(t *testing.T) {
 	t.Parallel()
 	shops, buy := workflow.NewWorkflow[workflow.None, int]("shop"), workflow.NewUpdate[int, int]("buy")

@@ -14,18 +14,19 @@ import (
 )
 
 const (
-	// patience is for how long nothing may happen by itself before a wait is taken to be without end: goroutines of the
-	// test may sleep, and nobody knows of them.
+	// patience is how long nothing may happen by itself until a wait counts as endless. Goroutines
+	// of the test may sleep, and the loop cannot see them.
 	patience = 24 * time.Hour
 	// mostSteps is how many messages may be delivered between two requests.
 	mostSteps = 10_000
 	// mostAttempts is how many attempts an activity may have.
 	mostAttempts = 1000
-	// sweepAhead is how long before its moment a timer that the store keeps is sent to its queue.
+	// sweepAhead is how long before its time the store's timer is sent to its queue.
 	sweepAhead = outbox.SweepEvery
 )
 
-// queuesOf are the queues of a deployment with these task queues, in the order in which they are looked at.
+// queuesOf returns the queues of a deployment with these task queues, in the order in which the
+// loop reads them.
 func queuesOf(taskQueues []string) []string {
 	names := queue.All(taskQueues...)
 	for _, name := range queue.All(taskQueues...) {
@@ -34,7 +35,8 @@ func queuesOf(taskQueues []string) []string {
 	return names
 }
 
-// loop lets one thing happen after the other: it does nothing while anything else in the bubble can go on.
+// loop runs one step after the other. It does nothing while anything else in the bubble can
+// continue.
 func (e *Env) loop() {
 	defer close(e.done)
 	defer func() {
@@ -59,7 +61,7 @@ func (e *Env) loop() {
 	}
 }
 
-// step lets one thing happen that can happen now. It reports false where nothing can.
+// step runs one step that can happen now. It returns false if there is none.
 func (e *Env) step() bool {
 	if e.given.Err() != nil {
 		return false
@@ -78,7 +80,7 @@ func (e *Env) step() bool {
 	return e.call()
 }
 
-// deliver has messages of a queue handled, one by one where they do not belong together.
+// deliver delivers the messages of a queue, one by one unless they belong together.
 func (e *Env) deliver(name string) {
 	limit := 1
 	if name == queue.Workflow {
@@ -96,7 +98,7 @@ func (e *Env) deliver(name string) {
 	}
 }
 
-// spawn does something on a goroutine of its own.
+// spawn calls fn on a goroutine of its own.
 func (e *Env) spawn(fn func()) {
 	e.mu.Lock()
 	e.deliveries++
@@ -114,14 +116,14 @@ func (e *Env) spawn(fn func()) {
 	})
 }
 
-// changed changes what the loop looks at, and tells it.
+// changed changes the loop's state, and wakes the loop.
 func (e *Env) changed(change func()) {
 	e.mu.Lock()
 	change()
 	e.mu.Unlock()
 	select {
 	case e.poke <- struct{}{}:
-	default: // it has been told
+	default: // it is awake already
 	}
 }
 
@@ -136,7 +138,7 @@ func (e *Env) rest() {
 	}
 }
 
-// pause is for how long nothing happens by itself.
+// pause returns how long nothing will happen by itself.
 func (e *Env) pause() time.Duration {
 	at, ok := e.next()
 	e.mu.Lock()
@@ -162,7 +164,7 @@ func (e *Env) pause() time.Duration {
 	return time.Until(at)
 }
 
-// next is when the next thing happens that is known of.
+// next returns when the next known thing happens.
 func (e *Env) next() (next time.Time, ok bool) {
 	earlier := func(at time.Time, is bool) {
 		if is && (!ok || at.Before(next)) {
@@ -175,7 +177,7 @@ func (e *Env) next() (next time.Time, ok bool) {
 	return next, ok
 }
 
-// stored is when the next timer is sent that the store keeps.
+// stored returns when the next timer that the store keeps is due to be sent.
 func (e *Env) stored() (at time.Time, ok bool) {
 	timers, err := e.store.DueTimers(context.Background(), time.Now().Add(2*keep), 1)
 	if err != nil || len(timers) == 0 {
@@ -184,7 +186,7 @@ func (e *Env) stored() (at time.Time, ok bool) {
 	return timers[0].Due.Add(-sweepAhead), true
 }
 
-// settled lets those go on who wait until nothing can happen; e.mu is held.
+// settled wakes those who wait until nothing more can happen. e.mu is held.
 func (e *Env) settled() {
 	for _, s := range e.settlers {
 		close(s)

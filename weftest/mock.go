@@ -23,7 +23,7 @@ type attempt = func(ctx context.Context, input history.Payload) (history.Payload
 // Call is an attempt at an activity that was mocked or watched.
 type Call[In any] struct {
 	Input In
-	// WorkflowID is the workflow that it was made for.
+	// WorkflowID is the workflow that called the activity.
 	WorkflowID string
 	// Attempt is 1 for the first.
 	Attempt int
@@ -45,22 +45,27 @@ type Activity[In, Out any] interface {
 	Run(ctx workflow.Context, in In) (Out, error)
 }
 
-// Mock has fn run in the place of an activity, from its next attempt on. Its input and its result are encoded as in
-// production, and the options of the activity are its own: time-outs end the context of fn, and what fn returns is retried. An
-// activity that was not registered is, if it is mocked before the first request. fn may sleep (time.Sleep takes no time),
-// wait for its context, and talk to workflows through the environment's client. It reports with t.Error, not with t.Fatal.
+// Mock runs fn in place of an activity, from its next attempt on. It returns the mock, which
+// records the attempts.
+//
+//   - Input and result are encoded as in production. The activity keeps its options: time-outs end
+//     the context of fn, and errors of fn are retried.
+//   - Mock registers the activity if it was not registered, before the first request.
+//   - fn may sleep (time.Sleep takes no time), wait for its context, and call workflows through the
+//     environment's client. It reports with t.Error, not with t.Fatal.
 func Mock[In, Out any](env *Env, a Activity[In, Out], fn func(context.Context, In) (Out, error)) *Mocked[In, Out] {
 	env.t.Helper()
 	return install(env, activity.New(a.Name(), fn), false)
 }
 
-// Watch records the attempts at an activity whose code stays what it is, also where it is that of a mock.
+// Watch records the attempts at an activity and keeps its code, or the mock that it has.
 func Watch[In, Out any](env *Env, a Activity[In, Out]) *Mocked[In, Out] {
 	env.t.Helper()
 	return install(env, a, true)
 }
 
-// install has an activity take the place of the one of its name, and record its attempts; one that keeps its code only does that.
+// install replaces the activity of the same name, and records its attempts. If keeps is set, it
+// only records them.
 func install[In, Out any](env *Env, a Activity[In, Out], keeps bool) *Mocked[In, Out] {
 	env.t.Helper()
 	types := &engine.Registry{}
@@ -77,7 +82,8 @@ func install[In, Out any](env *Env, a Activity[In, Out], keeps bool) *Mocked[In,
 	return m
 }
 
-// Fail has the next n attempts end with err, before those after them run the activity. It returns the mock, for
+// Fail makes the next n attempts return err; later attempts run the activity. It returns the mock,
+// for
 //
 //	charge := weftest.Mock(env, shop.Charge, accept).Fail(2, errors.New("the bank does not answer"))
 func (m *Mocked[In, Out]) Fail(n int, err error) *Mocked[In, Out] {
@@ -87,17 +93,17 @@ func (m *Mocked[In, Out]) Fail(n int, err error) *Mocked[In, Out] {
 	return m
 }
 
-// Count is how many attempts there were, those that failed included.
+// Count returns the number of attempts, including failed ones.
 func (m *Mocked[In, Out]) Count() int { return len(m.Calls()) }
 
-// Calls are the attempts so far.
+// Calls returns the attempts so far.
 func (m *Mocked[In, Out]) Calls() []Call[In] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.calls)
 }
 
-// Inputs are the inputs of the attempts so far.
+// Inputs returns the inputs of the attempts so far.
 func (m *Mocked[In, Out]) Inputs() []In {
 	var inputs []In
 	for _, c := range m.Calls() {
@@ -106,12 +112,13 @@ func (m *Mocked[In, Out]) Inputs() []In {
 	return inputs
 }
 
-// before records an attempt before it is made, unless it is one that fails.
+// before returns run with a record of each attempt, or with the error of Fail in place of an
+// attempt.
 func (m *Mocked[In, Out]) before(run attempt) attempt {
 	return func(ctx context.Context, input history.Payload) (history.Payload, error) {
 		in, err := payload.DecodeOrZero[In](input)
 		if err != nil {
-			return run(ctx, input) // it says what is wrong
+			return run(ctx, input) // its error says what is wrong
 		}
 		if err := m.record(ctx, in); err != nil {
 			return nil, err
@@ -131,14 +138,14 @@ func (m *Mocked[In, Out]) record(ctx context.Context, in In) (fails error) {
 	return fails
 }
 
-// mockOf is what runs in the place of an activity; nil where its own code does.
+// mockOf returns the mock of an activity, or nil if its own code runs.
 func (e *Env) mockOf(name string) attempt {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.mocks[name]
 }
 
-// mock has an activity stand in for the one of its name.
+// mock replaces the activity of the same name.
 func (e *Env) mock(code *engine.Activity) {
 	e.t.Helper()
 	e.mu.Lock()
@@ -156,7 +163,7 @@ func (e *Env) mock(code *engine.Activity) {
 	}
 }
 
-// divert has the mock of an activity run in its place, where there is one.
+// divert makes the activity run its mock, if it has one.
 func (e *Env) divert(a *engine.Activity) {
 	name, own := a.Name, a.Run
 	a.Run = func(ctx context.Context, input history.Payload) (result history.Payload, err error) {
@@ -170,7 +177,7 @@ func (e *Env) divert(a *engine.Activity) {
 	}
 }
 
-// errGone stands for what an attempt came to, until it returns.
+// errGone is an attempt's error until it returns.
 var errGone = errors.New("it ended its goroutine")
 
 // note keeps why an attempt at an activity failed, for messages. It is deferred.

@@ -4,21 +4,21 @@ import (
 	"time"
 )
 
-// call is something that the test wants done at a moment.
+// call is a function that the test wants called at a time.
 type call struct {
 	at time.Time
 	fn func()
 }
 
-// After has fn called when d has passed, on a goroutine of its own: to send a signal while the test waits for a result, or
-// to look at how far the workflow is. At one moment timers of workflows come first, and calls in the order in which they
-// were given. fn reports with t.Error, not with t.Fatal.
+// After calls fn when d has passed, on a goroutine of its own: to send a signal while the test
+// waits for a result, or to look at the workflow's progress. At the same time, timers of workflows
+// fire first, and then calls run in the order of After. fn reports with t.Error, not with t.Fatal.
 func (e *Env) After(d time.Duration, fn func()) {
 	c := &call{time.Now().Add(d), fn}
 	e.changed(func() { e.calls = append(e.calls, c) })
 }
 
-// Sleep lets time pass, and returns when all that happens until then has happened.
+// Sleep lets time pass, and returns when everything that is due until then has happened.
 func (e *Env) Sleep(d time.Duration) {
 	time.Sleep(d)
 	e.Settle()
@@ -35,7 +35,7 @@ func (e *Env) Settle() {
 	}
 }
 
-// first is the place of the call that comes next; -1 where there is none. e.mu is held.
+// first returns the index of the call that is due next, or -1 if there is none. e.mu is held.
 func (e *Env) first() int {
 	place := -1
 	for i, c := range e.calls {
@@ -46,7 +46,7 @@ func (e *Env) first() int {
 	return place
 }
 
-// called is when the next call comes.
+// called returns when the next call is due.
 func (e *Env) called() (at time.Time, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -56,7 +56,7 @@ func (e *Env) called() (at time.Time, ok bool) {
 	return at, false
 }
 
-// call calls what is due; false where nothing is.
+// call starts the calls that are due. It returns false if there are none.
 func (e *Env) call() bool {
 	e.mu.Lock()
 	i := e.first()
@@ -71,7 +71,7 @@ func (e *Env) call() bool {
 	return true
 }
 
-// missing fails the test where a call has not come: it may be the one that would have found something.
+// missing fails the test if a call has not run: it may be the one that would have found something.
 func (e *Env) missing() {
 	e.t.Helper()
 	e.mu.Lock()

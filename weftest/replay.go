@@ -16,16 +16,17 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Source is where histories come from: [Files], [JSON] or [Latest].
+// Source returns histories: [Files], [JSON] or [Latest].
 type Source func(ctx context.Context) ([]recorded, error)
 
-// recorded is a history and where it comes from, for messages.
+// recorded is a history and its source, for messages.
 type recorded struct {
 	from string
 	*client.History
 }
 
-// Files are the files that match a pattern (as in filepath.Glob), each with a history as JSON. There has to be one.
+// Files reads the files that match a pattern (as in filepath.Glob), each with a history as JSON. At
+// least one has to match.
 func Files(pattern string) Source {
 	return func(context.Context) ([]recorded, error) {
 		names, err := filepath.Glob(pattern)
@@ -51,7 +52,8 @@ func Files(pattern string) Source {
 	}
 }
 
-// JSON is a history as GET /v1/workflows/{workflowId}/history answers it. Several pages stand one after the other.
+// JSON parses a history in the form of GET /v1/workflows/{workflowId}/history. Several pages follow
+// each other.
 func JSON(text []byte) Source {
 	return func(context.Context) ([]recorded, error) {
 		h, err := parse(text)
@@ -59,7 +61,7 @@ func JSON(text []byte) Source {
 	}
 }
 
-// Latest is the history of the latest run of a workflow in a deployment; it may be open.
+// Latest reads the history of the latest run of a workflow in a deployment. The run may be open.
 func Latest(c *client.Client, workflowID string) Source {
 	return func(ctx context.Context) ([]recorded, error) {
 		h, err := c.History(ctx, workflowID, "")
@@ -67,9 +69,10 @@ func Latest(c *client.Client, workflowID string) Source {
 	}
 }
 
-// Replay runs recorded histories with the code of today, and fails the test where it does something else than they record:
-// a deployment of that code would hold these runs until other code is deployed. The message has the event, what the
-// history records there, and what the code does now. Activities do not run. It needs no bubble.
+// Replay runs recorded histories with the current code, and fails the test if the code does
+// something else than they record: a deployment of that code would hold these runs until other code
+// is deployed. The message has the event, what the history records there, and what the code does
+// now. Activities do not run. Replay needs no bubble.
 //
 //	weftest.Replay(t, cart.Registrations(), weftest.Files("testdata/*.json"))
 func Replay(t testing.TB, registrations []workflow.Registration, sources ...Source) {
@@ -92,7 +95,7 @@ func Replay(t testing.TB, registrations []workflow.Registration, sources ...Sour
 	}
 }
 
-// replay replays a history.
+// replay replays a history. It returns an error if the code does something else.
 func (r recorded) replay(types *engine.Registry) error {
 	run, err := replay.FromEvents(r.WorkflowID, r.RunID, r.Events)
 	if err != nil {

@@ -20,7 +20,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the history in testdata")
 
 var registrations = []workflow.Registration{workflow.Bind(Order, order), Charge, Ship}
 
-// exported is the history of an order, as JSON.
+// exported returns the history of an order, as JSON.
 func exported(t *testing.T) (text []byte) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestReplay(t *testing.T) {
 	weftest.Replay(t, registrations, weftest.JSON(text), weftest.Files(file))
 }
 
-// replayed is what a replay says.
+// replayed returns what a replay reports.
 func replayed(t *testing.T, registrations []workflow.Registration, sources ...weftest.Source) string {
 	t.Helper()
 	r := &recorder{TB: t}
@@ -137,7 +137,8 @@ func TestReplayOfWhatIsNoHistory(t *testing.T) {
 	expect(t, replayed(t, registrations), "there is nothing to replay")
 }
 
-// Whatever a file has in it, the importer says what is wrong, and code that is replayed ends.
+// Whatever a file contains, the importer returns an error that says what is wrong, or the replayed
+// code ends.
 func FuzzReplay(f *testing.F) {
 	recorded := `{"workflowId":"w","runId":"1-0123456789abcdef","events":[` +
 		`{"id":1,"type":"WorkflowExecutionStarted","time":"2000-01-01T00:00:00Z","batch":0,"attributes":{"workflowType":"order","input":"tea"}},` +
@@ -164,7 +165,7 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// A history that an earlier build has written replays; this is the line of a program's own tests.
+// The history of an earlier build replays. A program's own tests have the same line.
 func TestReplayOfAFile(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/order.json"

@@ -16,20 +16,22 @@ import (
 	"github.com/seed-41655fb1/weft/internal/replay"
 )
 
-// listener is told what the process does.
+// listener receives the events of the process.
 type listener Env
 
-// trouble is what a workflow task or an activity has come to that fails a test.
+// trouble is an event of a workflow task or an activity that fails the test.
 type trouble struct {
 	workflowID string
-	// failed is the kind of a workflow task's failure; empty where it is an activity's.
+	// failed is the kind of a workflow task's failure; empty for an activity.
 	failed string
-	// commit records the failed task, if it is on record. update says that an update has brought it.
+	// commit is the commit of the failed task, if it was recorded. update is set if an update
+	// caused it.
 	commit history.CommitID
 	update bool
-	// impure is what a check of the task has found: it does not fail again.
+	// impure is the finding of the task's purity check: such a task does not fail again.
 	impure string
-	// activity is the type of the activity; it is not registered where it is unknown, and called t.Fatal or the like where it is gone.
+	// activity is the type of the activity. unknown is set if it is not registered, and gone if it
+	// called t.Fatal or the like.
 	activity      string
 	unknown, gone bool
 	timedOut      bool
@@ -58,7 +60,8 @@ func (l *listener) Observe(_ context.Context, event observe.Event) {
 	}
 }
 
-// troubled fails the test where a workflow is in trouble, for good if that does not end by itself.
+// troubled fails the test if a workflow is in trouble. It fails it for good if the trouble does not
+// end by itself.
 func (e *Env) troubled() bool {
 	e.mu.Lock()
 	all, allowed := e.trouble, e.allowFailed
@@ -91,7 +94,7 @@ func (e *Env) stuck(t trouble) *failure.Failure {
 	return nil
 }
 
-// describeTask says why a task failed that does not fail again by itself.
+// describeTask returns why a task failed that does not fail again by itself.
 func (e *Env) describeTask(t trouble) string {
 	what, why := "a task of workflow "+t.workflowID+" failed", t.impure
 	if t.update {
@@ -107,7 +110,7 @@ func (e *Env) describeTask(t trouble) string {
 	return fmt.Sprintf("%s (%s): %s\nA test that expects this calls env.AllowFailedUpdates", what, t.failed, why)
 }
 
-// describe says what the trouble with an activity is.
+// describe returns what is wrong with an activity.
 func (e *Env) describe(t trouble) string {
 	if t.unknown {
 		return fmt.Sprintf("workflow %s runs activity %q, which is not registered, and would be tried until a build is deployed that has it: "+
@@ -138,7 +141,7 @@ func (e *Env) broken(text string) {
 	e.fail(errors.New(first))
 }
 
-// deadlock fails a test that waits for what will not come.
+// deadlock fails a test that waits for something that cannot happen.
 func (e *Env) deadlock() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "nothing will end what the test waits for: no message is on its way, no timer is set, no activity runs, and no call of "+
@@ -150,7 +153,7 @@ func (e *Env) deadlock() {
 // mostNamed is how many open runs a message names.
 const mostNamed = 20
 
-// openRuns says of each open run what it waits for.
+// openRuns returns what each open run waits for.
 func (e *Env) openRuns() string {
 	var all []string
 	for _, id := range e.workflows() {
@@ -166,7 +169,7 @@ func (e *Env) openRuns() string {
 	return strings.Join(all, "")
 }
 
-// waits says what an open run waits for, and where.
+// waits returns what an open run waits for, and where.
 func (e *Env) waits(run *engine.Run) string {
 	s := run.State
 	var b strings.Builder
@@ -209,7 +212,8 @@ func (e *Env) replayAll() {
 	}
 }
 
-// dump writes the histories of all runs to the test's log: of many runs the first and the last, of long ones the beginning and the end.
+// dump writes the histories of all runs to the test's log. If there are many runs, it writes the
+// first and the last; if a run is long, the beginning and the end.
 func (e *Env) dump() {
 	e.t.Helper()
 	const first, last = 30, 30

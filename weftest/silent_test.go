@@ -12,7 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// An attempt that is silent for too long is followed by another, whatever it returns when its context ends.
+// An attempt that sends no heartbeat for too long is retried, whatever it returns when its context
+// ends.
 func TestSilentAttemptsAreTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := activity.New("silent", func(ctx context.Context, _ workflow.None) (int, error) {

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// transport takes the client's requests to the handler, and tells the loop when they come and go.
+// transport passes the client's requests to the handler, and wakes the loop when they begin and
+// end.
 type transport Env
 
 // RoundTrip implements http.RoundTripper.
@@ -35,7 +36,7 @@ func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	recorder, patient := httptest.NewRecorder(), r.Clone(ctx)
 	if q := patient.URL.Query(); q.Has("wait") {
-		q.Set("wait", keep.String()) // it need not come again and again
+		q.Set("wait", keep.String()) // one long poll, and not many
 		patient.URL.RawQuery = q.Encode()
 	}
 	if e.given.Err() == nil {
@@ -52,7 +53,8 @@ func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// follows reports whether a request may be a wait that goes on, from run to run: the client sends it, and not the test.
+// follows reports whether a request may be a repeated wait that follows a run to the next one: the
+// client sends it, and not the test.
 func follows(r *http.Request) bool {
 	t := httpapi.Find(r)
 	return t != nil && t.ID == "getResult"

@@ -13,19 +13,19 @@ import (
 	"github.com/seed-41655fb1/weft/internal/replay"
 )
 
-// rebuild runs code with the commits of a run, and returns an instance that stands where they end; close it. The error says where
-// the code does something else.
+// rebuild runs code with the commits of a run, and returns the instance as it is after them; close
+// it. It returns an error if the code does something else.
 func rebuild(code *engine.Workflow, workflowID string, commits []*history.Commit) (*engine.Instance, error) {
 	in := engine.NewInstance(code, workflowID, commits[0].RunID)
 	if err := replay.Rebuild(in, commits); err != nil {
-		err = fmt.Errorf("%w%s", err, where(in, errors.Unwrap(err))) // which has the place before it
+		err = fmt.Errorf("%w%s", err, where(in, errors.Unwrap(err))) // which begins with the place
 		in.Close()
 		return nil, err
 	}
 	return in, nil
 }
 
-// check is rebuild for the error alone.
+// check returns the error of rebuild.
 func check(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
 	in, err := rebuild(code, workflowID, commits)
 	if err == nil {
@@ -34,7 +34,8 @@ func check(code *engine.Workflow, workflowID string, commits []*history.Commit) 
 	return err
 }
 
-// where says where code stands that has failed: the stack of a panic, or else the lines that it has come to.
+// where returns the place where the code failed: the stack of a panic, or else the lines that it
+// has reached.
 func where(in *engine.Instance, err error) string {
 	switch f := failure.FromError(err); {
 	case f.Kind != failure.KindNonDeterminism && f.Stack != "":
@@ -47,7 +48,7 @@ func where(in *engine.Instance, err error) string {
 	return lines(in)
 }
 
-// advice is what to do about what a replay has found.
+// advice returns what to do about the finding of a replay.
 func advice(err error) string {
 	if !errors.Is(err, &failure.OtherError{Kind: failure.KindNonDeterminism}) {
 		return ""
@@ -55,7 +56,7 @@ func advice(err error) string {
 	return "\n\tOpen runs would be held there: have them go on as they did, with workflow.Patched around what is new"
 }
 
-// lines are where the code waits, a line for each of its coroutines.
+// lines returns where the code waits, a line for each of its coroutines.
 func lines(in *engine.Instance) string {
 	var b strings.Builder
 	for _, stack := range in.Scheduler().Stacks() {
@@ -64,7 +65,7 @@ func lines(in *engine.Instance) string {
 	return b.String()
 }
 
-// line is where in the author's code a stack stands, for messages; empty where it stands in none.
+// line returns, for messages, the topmost line of the author's code in a stack, or an empty text.
 func line(stack string) string {
 	if at := place(stack); at != "" {
 		return "\n\tat " + at
@@ -81,7 +82,7 @@ var inside = []string{
 	"github.com/seed-41655fb1/weft/workflow.", "github.com/seed-41655fb1/weft/activity.",
 }
 
-// place is where in the author's code a stack stands; empty where it stands in none.
+// place returns the topmost place of the author's code in a stack, or an empty text.
 func place(stack string) string {
 	for _, found := range frame.FindAllStringSubmatch(stack, -1) {
 		own := !slices.ContainsFunc(inside, func(prefix string) bool { return strings.HasPrefix(found[1], prefix) })

@@ -22,9 +22,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 	"github.com/seed-41655fb1/weft/queue"
@@ -32,10 +32,12 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// canary is in all that users give to Weft, and in nothing that Weft tells.
+// canary is in everything that users give to Weft, and must be in nothing that Weft logs or
+// exports.
 const canary = "canary-5b1e"
 
-// everything is all that is told of a deployment: its log, at level debug, its metrics and its spans.
+// everything holds all that a deployment logs and exports: its log, at level debug, its metrics and
+// its spans.
 type everything struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -66,7 +68,7 @@ func (e *everything) Write(text []byte) (int, error) {
 	return e.text.Write(text)
 }
 
-// lacks fails the test where one of the texts was told, or where one of the parts was not.
+// lacks fails the test if one of the texts was exported, or one of the parts was not.
 func (e *everything) lacks(t *testing.T, parts []string, texts ...string) {
 	t.Helper()
 	if err := e.lines.Flush(); err != nil {
@@ -95,7 +97,7 @@ func (e *everything) lacks(t *testing.T, parts []string, texts ...string) {
 // panicky panics when it is decoded.
 type panicky struct{}
 
-// UnmarshalJSON panics with what it is given.
+// UnmarshalJSON panics with its input.
 func (*panicky) UnmarshalJSON(text []byte) error { panic(string(text)) }
 
 var (
@@ -128,7 +130,7 @@ func keeping(ctx context.Context, text string) (string, error) {
 	return text, nil
 }
 
-// secrets is a workflow whose state is nobody's business. The build decides whether it fails.
+// secrets is a workflow with a confidential state. The build decides whether it fails.
 func secrets(build string) func(workflow.Context, string) (string, error) {
 	return func(ctx workflow.Context, text string) (string, error) {
 		tell.Handle(ctx, func(ctx workflow.Context, text string) (string, error) {
@@ -173,7 +175,7 @@ func secrets(build string) func(workflow.Context, string) (string, error) {
 	}
 }
 
-// What users give is in no log line, no metric and no span, whatever happens to it.
+// User data is in no log line, no metric and no span, whatever happens to it.
 func TestNoPayloadIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -212,7 +214,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 		post("/c/signals/say", input("differ"))
 		post("/d/cancel", fmt.Sprintf(`{"reason":%q}`, canary))
 		post("/a/signals/say", input("again"))
-		// Messages that nobody can read, and a store that takes nothing when a timer fires.
+		// Messages that nobody can decode, and a store that refuses writes when a timer fires.
 		for _, body := range []string{canary, "\x01\x78\x20" + canary, "\x01\xa2\x02\x6b" + canary} {
 			if err := d.Queue.Send(t.Context(), queue.Timers, queue.Message{Body: []byte(body)}); err != nil {
 				t.Fatal(err)
@@ -236,7 +238,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 	})
 }
 
-// The same holds of all scripts of package turn, played through the functions.
+// The same holds of all scripts of the executor, played through the functions.
 func TestNoPayloadOfTheScriptsIsTold(t *testing.T) {
 	t.Parallel()
 	all := hear(t)

@@ -1,6 +1,6 @@
-// Package weftotel exports what Weft tells of its work by OpenTelemetry: a trace for each workflow, and metrics. It is a
-// package of its own because the SDK and its exporters make a program larger and its start longer; a program that does not
-// import it has neither.
+// Package weftotel exports Weft's telemetry by OpenTelemetry: a trace for each workflow, and
+// metrics. It is a separate package because the SDK and its exporters make a program larger and its
+// start longer. A program that does not import it has neither.
 //
 // The local server, and a Lambda function:
 //
@@ -8,17 +8,18 @@
 //
 //	adapter.Settings{Telemetry: weftotel.Open}.Main(adapter.FromEnvironment(), registrations...)
 //
-// [Open] does nothing unless the environment names an endpoint. It reads the variables that OpenTelemetry has for that:
+// [Open] does nothing unless the environment names an endpoint. It reads OpenTelemetry's variables:
 //
 //	OTEL_EXPORTER_OTLP_ENDPOINT        where to send, as in http://127.0.0.1:4318; OTLP over HTTP, in protobuf
 //	OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT
 //	OTEL_EXPORTER_OTLP_HEADERS         and the exporters' other variables: time-outs, compression, certificates
-//	OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER   none exports none of the one or the other
+//	OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER   "none" exports no traces, or no metrics
 //	OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG  which traces are kept; else that of the caller decides, or all are
-//	OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES   who tells
+//	OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES   the exporting service
 //	OTEL_SDK_DISABLED                  true exports nothing
 //
-// It sets the global tracer provider, so that spans of your activities are part of the workflow's trace:
+// It sets the global tracer provider, so that spans of your activities are part of the workflow's
+// trace:
 //
 //	func charge(ctx context.Context, o Order) (string, error) {
 //		ctx, span := otel.Tracer("shop").Start(ctx, "card")

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/weftotel"
 )
 
-// TestMain makes of this test program a function too, where it is started as a bootstrap.
+// TestMain runs this test program as a function if it is started as a bootstrap.
 func TestMain(m *testing.M) {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
 		adapter.Settings{Telemetry: weftotel.Open}.Main(adapter.FromEnvironment(), testbed.Workload("build-1")...)
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// log is what a function writes. Whoever waits for a line is woken by each.
+// log keeps what a function writes. Each line wakes those who wait for one.
 type log struct {
 	mu      sync.Mutex
 	written sync.Cond
@@ -50,7 +50,7 @@ func (l *log) Write(line []byte) (int, error) {
 	return l.text.Write(line)
 }
 
-// await returns the lines so far when a text is in n of them.
+// await waits until a text is in n lines, and returns the lines so far.
 func (l *log) await(text string, n int) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +60,7 @@ func (l *log) await(text string, n int) []string {
 	return strings.Split(strings.TrimSpace(l.text.String()), "\n")
 }
 
-// apiFunction starts this program as the api function, over a table that is empty.
+// apiFunction starts this program as the api function, over an empty table.
 func apiFunction(t *testing.T, vars map[string]string) (http.Handler, *log) {
 	t.Helper()
 	table := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -101,8 +101,8 @@ func ask(t *testing.T, gateway http.Handler) {
 	}
 }
 
-// A function that is frozen after each answer has handed on its spans and metrics before, in lines and in OTLP. Its log names
-// the request and the trace.
+// A function that is frozen after each answer has exported its spans and metrics before, in lines
+// and in OTLP. Its log names the request and the trace.
 func TestFunction(t *testing.T) {
 	t.Parallel()
 	r := receive(t)
@@ -130,7 +130,7 @@ func TestFunction(t *testing.T) {
 	}
 }
 
-// A function whose collector is gone answers all the same, and says so once.
+// A function whose collector does not answer still serves requests, and logs the error once.
 func TestFunctionWithoutCollector(t *testing.T) {
 	t.Parallel()
 	r := receive(t)

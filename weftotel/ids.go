@@ -10,22 +10,23 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// IDs returns what makes the ids of spans: those of runs and of their tasks follow from what is in the log, so that each
-// function can say which span another one's belongs to. Others are random; a trace id begins with the time in seconds, as
-// AWS X-Ray wants it.
+// IDs returns the generator of span ids. The ids of runs and of their tasks are derived from the
+// log, so that each function knows the parent spans of others. Other ids are random. A trace id
+// begins with the time in seconds, as AWS X-Ray demands.
 func IDs() sdktrace.IDGenerator { return ids{} }
 
 type ids struct{}
 
 type idsKey struct{}
 
-// given are the ids that the next span is to have; a trace id that is zero is not given.
+// given are the ids for the next span. A zero trace id is not given.
 type given struct {
 	trace trace.TraceID
 	span  trace.SpanID
 }
 
-// withIDs returns a context to start one span with. It is not to be handed on: each span begun with it has these ids.
+// withIDs returns a context for starting one span. Do not pass it on: each span that begins with it
+// has these ids.
 func withIDs(ctx context.Context, g given) context.Context {
 	return context.WithValue(ctx, idsKey{}, g)
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// instruments are those of the metrics.
+// instruments are the instruments of the metrics.
 type instruments struct {
 	counts map[*observe.Metric]metric.Int64Counter
 	times  map[*observe.Metric]metric.Float64Histogram
 	with   metric.MeasurementOption
 }
 
-// buckets are the bounds of the histograms, in milliseconds: what a task takes that finds its run in memory, and what a
-// caller waits at most.
+// buckets are the bounds of the histograms, in milliseconds: from a task whose run is in memory up
+// to the longest wait of a caller.
 var buckets = []float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 20000}
 
 func newInstruments(m metric.Meter, name string) (*instruments, error) {

@@ -24,14 +24,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// Settings are what Weft tells an export of the process that it is for.
+// Settings describe the process to an export.
 type Settings = observe.Settings
 
-// Export is an export that was opened. Weft flushes it after each invocation of a function, and closes it.
+// Export is an opened export. Weft flushes it after each invocation of a function, and closes it.
 type Export = observe.Telemetry
 
-// Open opens the export that the environment asks for; see the package comment. It is nil, without an error, where the
-// environment names no endpoint. It sets OpenTelemetry's global providers and its propagator (W3C trace context).
+// Open opens the export that the environment asks for; see the package comment. It returns nil
+// without an error if the environment names no endpoint. It sets OpenTelemetry's global providers
+// and its propagator (W3C trace context).
 func Open(ctx context.Context, s Settings) (Export, error) {
 	spans, metrics, err := wanted(os.Getenv, s)
 	if err != nil || !spans && !metrics {
@@ -63,8 +64,8 @@ func Open(ctx context.Context, s Settings) (Export, error) {
 	return p.open(s)
 }
 
-// metricsBy returns a provider that exports by OTLP. A function exports when it is flushed, and what has been added since:
-// each of its processes is short-lived, and is one of many.
+// metricsBy returns a provider that exports by OTLP. A function exports at each flush what was
+// added since the last one, because each of its processes is short-lived, and one of many.
 func metricsBy(ctx context.Context, s observe.Settings, about *resource.Resource) (*sdkmetric.MeterProvider, error) {
 	var options []otlpmetrichttp.Option
 	var reading []sdkmetric.PeriodicReaderOption
@@ -81,7 +82,7 @@ func metricsBy(ctx context.Context, s observe.Settings, about *resource.Resource
 	return sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter, reading...)), sdkmetric.WithResource(about)), nil
 }
 
-// complaints tells what goes wrong with the export, at most once a minute.
+// complaints logs errors of the export, at most once a minute.
 type complaints struct {
 	log  *slog.Logger
 	mu   sync.Mutex
@@ -98,7 +99,7 @@ func (c *complaints) Handle(err error) {
 	}
 }
 
-// wanted is what the environment asks for.
+// wanted returns what the environment asks for. It returns an error if that is not supported.
 func wanted(getenv func(string) string, s observe.Settings) (spans, metrics bool, err error) {
 	if getenv("OTEL_SDK_DISABLED") == "true" {
 		return false, false, nil
@@ -123,18 +124,19 @@ func wanted(getenv func(string) string, s observe.Settings) (spans, metrics bool
 	return spans, metrics, err
 }
 
-// namespace is the Weft namespace of a deployment.
+// namespace returns the attribute of a deployment's namespace.
 func namespace(name string) attribute.KeyValue { return attribute.String("weft.namespace", name) }
 
-// Providers are OpenTelemetry's, as a program has set them up itself. Either may be nil: that is not exported then.
+// Providers are OpenTelemetry's providers that a program has set up itself. Either may be nil: it
+// exports nothing.
 type Providers struct {
-	// Spans has to be made with the option sdktrace.WithIDGenerator(weftotel.IDs()): the spans of a workflow find each other
-	// by their ids.
+	// Spans has to have the option sdktrace.WithIDGenerator(weftotel.IDs()): the spans of a
+	// workflow find each other by their ids.
 	Spans   *sdktrace.TracerProvider
 	Metrics *sdkmetric.MeterProvider
 }
 
-// Open is what weft.Options and adapter.Settings take: weftotel.Providers{...}.Open.
+// Open is for weft.Options and adapter.Settings: weftotel.Providers{...}.Open.
 func (p Providers) Open(_ context.Context, s Settings) (Export, error) {
 	return p.open(s)
 }

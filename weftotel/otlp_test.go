@@ -20,14 +20,14 @@ import (
 
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/weftotel"
 )
 
-// receiver takes OTLP over HTTP, as a collector does.
+// receiver receives OTLP over HTTP, as a collector does.
 type receiver struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -62,7 +62,7 @@ func receive(t *testing.T) *receiver {
 	return r
 }
 
-// read reads a request. It is called with the lock held until the answer is written.
+// read reads a request. The lock is held from the call until the answer is written.
 func (r *receiver) read(w http.ResponseWriter, q *http.Request, into proto.Message) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +101,7 @@ func (r *receiver) traces(body *collectortrace.ExportTraceServiceRequest) {
 	r.came.Broadcast()
 }
 
-// await waits until so many spans of a name have come.
+// await waits until n spans of a name have arrived.
 func (r *receiver) await(t *testing.T, name string, n int) {
 	t.Helper()
 	r.mu.Lock()
@@ -167,8 +167,8 @@ func open(t *testing.T, s observe.Settings) observe.Telemetry {
 	return telemetry
 }
 
-// A function's spans and metrics are with the collector when it has been flushed; the metrics are those since the last
-// time.
+// A flush of a function delivers its spans and metrics to the collector. The metrics are those
+// since the last flush.
 func TestOTLP(t *testing.T) {
 	r := receive(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
@@ -202,8 +202,8 @@ func TestOTLP(t *testing.T) {
 	}
 }
 
-// A collector that is gone, or refuses, fails no request: what the flush comes to is told to whoever asked for it, and the
-// spans go when the collector is back.
+// A collector that does not answer, or refuses, fails no request: the flush returns the error, and
+// the spans are sent when the collector is back.
 func TestCollectorFails(t *testing.T) {
 	r := receive(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
@@ -230,7 +230,7 @@ func TestCollectorFails(t *testing.T) {
 	}
 }
 
-// The local server exports too, and what it has left when it stops.
+// The local server exports too, and exports the rest when it stops.
 func TestLocalServer(t *testing.T) {
 	r := receive(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
@@ -257,7 +257,7 @@ func TestLocalServer(t *testing.T) {
 	}
 }
 
-// What the environment asks for, and what it cannot have.
+// What the environment can ask for, and what is not supported.
 func TestEnvironment(t *testing.T) {
 	for _, test := range []struct {
 		name     string

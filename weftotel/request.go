@@ -12,11 +12,11 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// operation is a request that is being carried out. Its span is in the caller's trace; a caller without one gets one only
-// for a start, which begins the workflow's trace.
+// operation is a request in progress. Its span is in the caller's trace. Without a caller's trace,
+// only a start has a span, which begins the workflow's trace.
 type operation struct {
 	*observe.Request
-	span trace.Span // nil where there is none
+	span trace.Span // nil if there is none
 }
 
 type operationKey struct{}
@@ -67,7 +67,7 @@ func (t *telemetry) TraceParent(ctx context.Context) string {
 	return traceParent(o.span.SpanContext())
 }
 
-// served ends what is traced of a request.
+// served ends the span of a request.
 func (t *telemetry) served(o *operation) {
 	run := o.Run()
 	if o.span != nil {
@@ -84,7 +84,8 @@ func (t *telemetry) served(o *operation) {
 		}
 		o.span.End(trace.WithTimestamp(o.Ended))
 	}
-	// The run's own trace has the request too, unless it has it already: as the update that it was, or as the start.
+	// The request is in the run's own trace too, unless that has it already as the update or the
+	// start.
 	if o.InTrace && run != nil {
 		t.operation(o, run)
 	}

@@ -35,7 +35,7 @@ func collect(t *testing.T, options ...sdktrace.TracerProviderOption) *collector 
 	return c
 }
 
-// of are the spans of a trace, in the order in which they began.
+// of returns the spans of a trace, in the order in which they began.
 func (c *collector) of(id trace.TraceID) (spans []tracetest.SpanStub) {
 	for _, s := range c.GetSpans() {
 		if s.SpanContext.TraceID() == id {
@@ -48,7 +48,7 @@ func (c *collector) of(id trace.TraceID) (spans []tracetest.SpanStub) {
 	return spans
 }
 
-// traces are the ids of all traces, in the order in which their first span ended.
+// traces returns the ids of all traces, in the order in which their first span ended.
 func (c *collector) traces() (ids []trace.TraceID) {
 	for _, s := range c.GetSpans() {
 		if id := s.SpanContext.TraceID(); !slices.Contains(ids, id) {
@@ -58,8 +58,9 @@ func (c *collector) traces() (ids []trace.TraceID) {
 	return ids
 }
 
-// tree shows a trace: each span under the one that it belongs to, with its seconds and some of its attributes. No span
-// has the id of another, and each belongs to one that is there; only a request's belongs to a caller's.
+// tree returns a trace as text: each span under its parent, with its seconds and some of its
+// attributes. It fails the test if two spans have one id, or if a parent is missing; only a request
+// may have a caller's span as its parent.
 func tree(t *testing.T, spans []tracetest.SpanStub) string {
 	t.Helper()
 	known := map[trace.SpanID]bool{}
@@ -113,7 +114,7 @@ func value(s tracetest.SpanStub, key attribute.Key) string {
 	return ""
 }
 
-// named is the first span with a name.
+// named returns the first span with a name.
 func named(t *testing.T, spans []tracetest.SpanStub, name string) tracetest.SpanStub {
 	t.Helper()
 	for _, s := range spans {
@@ -139,7 +140,7 @@ func wantTree(t *testing.T, spans []tracetest.SpanStub, want string) {
 	}
 }
 
-// collectInto is the hub of another process, whose spans go to the same collector.
+// collectInto returns the hub of another process, whose spans go to the same collector.
 func collectInto(t *testing.T, c *collector, options ...sdktrace.TracerProviderOption) *observe.Hub {
 	t.Helper()
 	other := collect(t, append(options, sdktrace.WithSyncer(c))...)

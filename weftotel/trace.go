@@ -20,7 +20,7 @@ import (
 // scope is the instrumentation scope of all spans and metrics.
 const scope = "github.com/seed-41655fb1/weft"
 
-// telemetry exports what it is told. Either of tracer and instruments may be nil.
+// telemetry exports the events that it observes. Either of tracer and instruments may be nil.
 type telemetry struct {
 	providers   Providers
 	propagator  propagation.TextMapPropagator
@@ -97,7 +97,7 @@ func (t *telemetry) task(ctx context.Context, e *observe.Task) {
 	})
 }
 
-// closed emits the span of a run, which all others of it have said they belong to.
+// closed emits the span of a run, which is the parent of its other spans.
 func (t *telemetry) closed(e *observe.Closed) {
 	failed := ""
 	if e.Status == history.Failed || e.Status == history.TimedOut {
@@ -109,19 +109,20 @@ func (t *telemetry) closed(e *observe.Closed) {
 	})
 }
 
-// past is a span of which everything is known.
+// past is a finished span.
 type past struct {
 	name string
-	// id is the span's; zero is a random one.
+	// id is the span's id; zero is a random one.
 	id observe.SpanID
-	// parent is the span that it belongs to; zero is that of its run. root says that it is the run's own.
+	// parent is the span's parent; zero is the run's span. root is set for the run's span itself.
 	parent       observe.SpanID
 	root         bool
 	began, ended time.Time
-	// cause is a context whose span brought it about, if that is not its parent; nil is none.
+	// cause is a context with the span that caused this one, if that is not its parent; nil is
+	// none.
 	cause      context.Context
 	attributes []attribute.KeyValue
-	// failed says why it counts as an error; empty where it does not.
+	// failed says why the span is an error; empty if it is not.
 	failed string
 }
 
@@ -144,15 +145,16 @@ func (t *telemetry) emit(r *observe.Run, p past) {
 	span.End(trace.WithTimestamp(p.ended))
 }
 
-// within returns a context in the trace of a run: in one of its spans, or, where that is zero, in the run's own.
+// within returns a context in the trace of a run: in the span parent, or, if that is zero, in the
+// run's own span.
 func (t *telemetry) within(r *observe.Run, parent observe.SpanID) context.Context {
 	if parent == (observe.SpanID{}) {
 		parent = r.Span()
 	}
 	id, _, flags, kept := r.Trace()
 	if !kept {
-		// Nobody has decided whether this trace is kept. The sampler does, by its id: each function comes to the same. The
-		// span is never ended, and so never exported.
+		// Nobody has decided whether this trace is kept. The sampler decides by the trace's id, in
+		// each function alike. The span is never ended, and so never exported.
 		ctx, g := t.root(r)
 		_, undecided := t.tracer.Start(withIDs(ctx, g), "workflow "+r.Type)
 		flags = byte(undecided.SpanContext().TraceFlags())
@@ -160,8 +162,8 @@ func (t *telemetry) within(r *observe.Run, parent observe.SpanID) context.Contex
 	return remote(id, parent, flags)
 }
 
-// root returns a context to begin a run's own span in, and its ids: in the span that the workflow was started in, if there
-// is one.
+// root returns a context for starting a run's own span, and its ids. The parent is the span in
+// which the workflow was started, if there is one.
 func (t *telemetry) root(r *observe.Run) (context.Context, given) {
 	id, start, flags, kept := r.Trace()
 	g := given{trace: trace.TraceID(id), span: trace.SpanID(r.Span())}
@@ -181,7 +183,7 @@ func spanContext(id observe.TraceID, span observe.SpanID, flags byte) trace.Span
 	})
 }
 
-// about are the attributes that all spans of a run have.
+// about returns the attributes that all spans of a run have.
 func about(r *observe.Run) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String("weft.workflow.id", r.WorkflowID), attribute.String("weft.workflow.type", r.Type), attribute.String("weft.run.id", string(r.RunID)),
@@ -217,7 +219,7 @@ func under(ctx context.Context, span trace.Span) context.Context {
 	return tracelog.With(trace.ContextWithSpan(ctx, span), sc.TraceID().String(), sc.SpanID().String())
 }
 
-// traceParent is a span context as a traceparent header of version 00.
+// traceParent returns a span context as a traceparent header of version 00.
 func traceParent(sc trace.SpanContext) string {
 	return fmt.Sprintf("00-%s-%s-%s", sc.TraceID(), sc.SpanID(), sc.TraceFlags())
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 )
 
-// onAWSPath is a deployment of functions and queues, on a clock of its own.
+// onAWSPath returns a deployment of functions and queues, on a clock of its own.
 func onAWSPath(t *testing.T, c *collector) testbed.Testbed {
 	t.Helper()
 	return awspath.Testbeds(awspath.Memory, awspath.Ears{Observe: c.hub})(t, nil)
@@ -88,7 +88,7 @@ POST /v1/workflows status_code=201
 	}
 }
 
-// A process that dies, a message that comes again, and a continued run do not break the trace.
+// A process that dies, a redelivered message, and a continued run do not break the trace.
 func TestTraceGoesOn(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
@@ -106,7 +106,7 @@ func TestTraceGoesOn(t *testing.T) {
 	got := tree(t, c.of(c.traces()[0]))
 	for _, want := range []string{
 		"\n  workflow counter status=continuedAsNew", "\n  workflow counter status=completed",
-		// The attempts are not limited: one that is made again after a crash has the same number.
+		// The attempts are not limited: the retry after a crash has the same number.
 		"      activity work attempt=1 outcome=completed (1m0s)\n      activity work attempt=1 outcome=completed (1m0s)\n",
 	} {
 		if !strings.Contains(got, want) {
@@ -115,7 +115,7 @@ func TestTraceGoesOn(t *testing.T) {
 	}
 }
 
-// A run that was reset goes on in the same trace: what it has sent again belongs to the reset.
+// A reset run continues in the same trace. The activities that it runs again belong to the reset.
 func TestTraceOfAReset(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
@@ -150,8 +150,8 @@ func asked(t *testing.T, p *testbed.Process, flags, target, body string) trace.S
 	return caller
 }
 
-// A workflow that is started by somebody who traces is part of that trace. An update from another trace has a span there,
-// which links to the workflow, and one in the workflow, which links back.
+// A workflow that is started within a trace is part of that trace. An update from another trace has
+// a span there, which links to the workflow, and one in the workflow, which links back.
 func TestCallersTraces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -186,8 +186,8 @@ POST /v1/workflows/{id}/updates/{name} status_code=200
 	})
 }
 
-// Whether a workflow is traced is decided once, by whoever starts it, or by the id of its trace: no function keeps half of
-// a trace.
+// Whether a workflow is traced is decided once, by its starter, or by the id of its trace: no
+// function keeps half of a trace.
 func TestSamplingIsConsistent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -232,7 +232,8 @@ func TestSamplingIsConsistent(t *testing.T) {
 	}
 }
 
-// A workflow that was started without tracing has a trace as well, the same in each process, and through a continued run.
+// A workflow that was started without tracing has a trace as well, the same in each process, and
+// across a continued run.
 func TestTraceWithoutStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -253,7 +254,7 @@ func TestTraceWithoutStart(t *testing.T) {
 	})
 }
 
-// Spans of an activity's own are part of the trace, and it can say which.
+// An activity's own spans are part of the trace, and it can read its trace id.
 func TestSpansOfActivities(t *testing.T) {
 	t.Parallel()
 	c := collect(t)

@@ -20,7 +20,7 @@ var (
 
 type none = workflow.None
 
-// blocking is a call that waits for what does not come.
+// blocking is a call that waits for something that never happens.
 type blocking struct {
 	name string
 	call func(workflow.Context) error
@@ -78,7 +78,7 @@ var blockingCalls = []blocking{
 
 func never() bool { return false }
 
-// wantCanceled wants the cancellation with its reason.
+// wantCanceled checks that err is the cancellation with its reason.
 func wantCanceled(t *testing.T, err error, reason string) {
 	t.Helper()
 	var canceled *workflow.CanceledError
@@ -118,7 +118,7 @@ func TestCanceledBefore(t *testing.T) {
 				return none{}, got
 			}, none{})
 			wantCanceled(t, got, "")
-			// Only a canceled branch: the run itself was not asked to end, and so it failed.
+			// Only a branch was canceled, and not the run, so the run failed.
 			if status := s.Run.State.Status; status != history.Failed {
 				t.Errorf("the run is %v, want failed", status)
 			}
@@ -162,11 +162,11 @@ func TestCanceledBranch(t *testing.T) {
 
 func TestErr(t *testing.T) {
 	t.Parallel()
-	var apart, child workflow.Context
+	var detached, child workflow.Context
 	s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
-		apart = workflow.Disconnected(ctx)
+		detached = workflow.Disconnected(ctx)
 		child, _ = workflow.WithCancel(ctx)
-		if ctx.Err() != nil || apart.Err() != nil || child.Err() != nil {
+		if ctx.Err() != nil || detached.Err() != nil || child.Err() != nil {
 			t.Error("canceled from the start")
 		}
 		_ = workflow.Sleep(ctx, time.Hour)
@@ -175,8 +175,8 @@ func TestErr(t *testing.T) {
 	s.Cancel("enough")
 	wantCanceled(t, s.Outcome(nil), "enough")
 	wantCanceled(t, child.Err(), "enough")
-	if apart.Err() != nil {
-		t.Errorf("a disconnected context: %v", apart.Err())
+	if detached.Err() != nil {
+		t.Errorf("a disconnected context: %v", detached.Err())
 	}
 }
 
@@ -211,7 +211,8 @@ var there = map[string]func(workflow.Context) error{
 	"AwaitHandlers": workflow.AwaitHandlers,
 }
 
-// What is there already is handed out under a canceled context, too: nothing is lost by a cancellation.
+// A call returns what is already there, also under a canceled context: nothing is lost by a
+// cancellation.
 func TestWhatIsThereWinsOverACancellation(t *testing.T) {
 	t.Parallel()
 	for name, call := range there {

@@ -12,50 +12,54 @@ import (
 	"github.com/seed-41655fb1/weft/internal/options"
 )
 
-// ParentClosePolicy says what becomes of an open child when the run that started it closes, in whichever way: a run that
-// continues as new has closed, too.
+// ParentClosePolicy says what happens to an open child when the run that started it closes, for
+// whatever reason. A run that continues as new has closed, too.
 type ParentClosePolicy = history.ParentClosePolicy
 
 // The policies. The first is the default.
 const (
-	// TerminateChild ends the child at once, without asking its code.
+	// TerminateChild ends the child at once, without running its code.
 	TerminateChild = history.TerminateChild
 	// RequestCancelChild asks the child to end.
 	RequestCancelChild = history.RequestCancelChild
-	// AbandonChild lets the child be. It is started even if its parent closes before that.
+	// AbandonChild leaves the child alone. The child is started even if its parent closes before
+	// that.
 	AbandonChild = history.AbandonChild
 )
 
 // ChildOptions tunes the start of a child. The zero value is the default.
 type ChildOptions struct {
-	// WorkflowID is the child's workflow id; empty, one is made, which follows from the parent's run.
+	// WorkflowID is the child's workflow id. If it is empty, one is derived from the parent's run.
 	WorkflowID string
-	// ParentClosePolicy is what becomes of the child when its parent closes before it: TerminateChild by default.
+	// ParentClosePolicy says what happens to the child if its parent closes before it:
+	// TerminateChild by default.
 	ParentClosePolicy ParentClosePolicy
-	// WaitCancellation says that code whose context is canceled waits for how the child ends, which is asked to. By default
-	// the child is asked to end, and the code goes on with a *CanceledError. To leave a child alone, start it under a
-	// Disconnected context.
+	// WaitCancellation makes code whose context is canceled wait until the child has ended. By
+	// default, the code continues at once with a *CanceledError. Either way the child is asked to
+	// end. To leave a child alone, start it under a Disconnected context.
 	WaitCancellation bool
 	// IDReusePolicy says whether a workflow id may be used again after its run closed: allowDuplicate (the default),
 	// allowDuplicateFailedOnly or rejectDuplicate.
 	IDReusePolicy string
 	// RunTimeout is how long the child may stay open; 0 is for ever.
 	RunTimeout time.Duration
-	// StartDelay is how long the child's first task waits, unless a signal or a request to end comes before; 0 is not at all.
+	// StartDelay delays the child's first task, unless a signal or a request to end arrives
+	// earlier; 0 is no delay.
 	StartDelay time.Duration
 	// Retry, Cron and ExecutionTimeout are as in StartOptions: the child's result is that of its last run.
 	Retry            *Retry
 	Cron             string
 	ExecutionTimeout time.Duration
-	// Memo and SearchAttributes are what the child begins with, as in StartOptions. It has none of its parent's.
+	// Memo and SearchAttributes are what the child starts with, as in StartOptions. It inherits
+	// none of its parent's.
 	Memo             []MemoField
 	SearchAttributes []SearchAttribute
-	// Quiet says that nobody waits for the start: Started is ready when the outcome has come. It saves the parent a workflow task, as
-	// RunChild does.
+	// Quiet says that no code waits for the start: Started is ready when the outcome has arrived.
+	// It saves the parent a workflow task, as RunChild does.
 	Quiet bool
 }
 
-// retry is the child's retry policy as it is recorded.
+// retry returns the child's retry policy as it is recorded.
 func (o *ChildOptions) retry() *history.RetryPolicy {
 	if o.Retry == nil {
 		return nil
@@ -71,18 +75,19 @@ type Child[Out any] struct {
 	result  *result[Out]
 }
 
-// StartChild starts a run of this type as a child of the run whose code calls it, and returns it. Its start is durable when
-// the workflow next waits; nobody waits for it here.
+// StartChild starts a run of this type as a child of the run whose code calls it, and returns the
+// child. It does not wait: the start is durable when the workflow next waits.
 //
 //	shipped, err := Ship.StartChild(ctx, order).Get(ctx)
 //
-// Whoever cancels ctx asks the child to end; see ChildOptions.WaitCancellation. Errors are *ChildWorkflowError, and wrap why.
+// If ctx is canceled, the child is asked to end; see ChildOptions.WaitCancellation. Errors are
+// *ChildWorkflowError, and wrap why.
 func (t Type[In, Out]) StartChild(ctx Context, in In, sets ...ChildOptions) Child[Out] {
 	return startChild[Out](ctx, t.name, in, options.Of(sets))
 }
 
-// RunChild starts a run of this type as a child, and waits for its result. Nobody waits for the start, which saves the parent
-// a workflow task.
+// RunChild starts a run of this type as a child, and waits for its result. It does not wait for the
+// start, which saves the parent a workflow task.
 func (t Type[In, Out]) RunChild(ctx Context, in In, sets ...ChildOptions) (Out, error) {
 	o := options.Of(sets)
 	o.Quiet = true
@@ -111,16 +116,17 @@ func startChild[Out any](ctx Context, name string, in any, o ChildOptions) Child
 	return Child[Out]{child, child.Started(), &result[Out]{Future: child.Result(), kind: "child workflow", name: name, wait: o.WaitCancellation}}
 }
 
-// misuse is what code does that no code should.
+// misuse returns the error of code that breaks a rule.
 func misuse(format string, args ...any) error {
 	return &failure.OtherError{Kind: failure.KindMisuse, Message: fmt.Sprintf(format, args...)}
 }
 
-// WorkflowID is the child's workflow id.
+// WorkflowID returns the child's workflow id.
 func (c Child[Out]) WorkflowID() string { return c.child.WorkflowID() }
 
-// Started waits until the child has started, and returns the id of its run. It returns a *ChildWorkflowError where the child
-// could not be started; that wraps ErrAlreadyStarted where its workflow id is taken.
+// Started waits until the child has started, and returns the id of its run. It returns a
+// *ChildWorkflowError if the child could not be started. That wraps ErrAlreadyStarted if the
+// child's workflow id is taken.
 func (c Child[Out]) Started(ctx Context) (runID string, err error) {
 	s := ctx.scheduler()
 	s.MustRun("wait for a child workflow")
@@ -134,45 +140,47 @@ func (c Child[Out]) Get(ctx Context) (Out, error) {
 	return c.Result().Get(ctx)
 }
 
-// Result is the future of the child's result.
+// Result returns the future of the child's result.
 func (c Child[Out]) Result() Future[Out] { return Future[Out]{c.result} }
 
-// Cancel asks the child to end; its result says how it did. The future is ready when the child has been asked, by this call or
-// another, or has closed without that (ErrNotFound).
+// Cancel asks the child to end. The child's result says how it ended. The future is ready when the
+// child has been asked, by this call or another. It is also ready, with ErrNotFound, when the child
+// has closed before that.
 func (c Child[Out]) Cancel(ctx Context, reason string) Future[None] {
 	return Future[None]{&sent{ctx.instance().CancelChild(ctx.scope, c.child, reason)}}
 }
 
 func (c Child[Out]) target() engine.SignalTarget { return engine.SignalTarget{Child: c.child} }
 
-// Target is where workflow code sends a signal: a Child, or an External.
+// Target is a receiver of signals from workflow code: a Child, or an External.
 type Target interface{ target() engine.SignalTarget }
 
-// External is another workflow, by its id: whichever run of it is open.
+// External is the id of another workflow: its open run.
 type External string
 
 func (w External) target() engine.SignalTarget { return engine.SignalTarget{WorkflowID: string(w)} }
 
-// Cancel asks the workflow to end. The future is ready when it has been asked; it says ErrNotFound where no run is open, unless the
-// latest had been asked before it closed.
+// Cancel asks the workflow to end. The future is ready when it has been asked. Its error is
+// ErrNotFound if no run is open, unless the latest had been asked before it closed.
 func (w External) Cancel(ctx Context, reason string) Future[None] {
 	return Future[None]{&sent{ctx.instance().EndExternal(ctx.scope, string(w), reason, false)}}
 }
 
-// Terminate ends the workflow at once, without asking its code. The future is ready when it has ended; it says ErrNotFound where
-// no run is open.
+// Terminate ends the workflow at once, without running its code. The future is ready when it has
+// ended. Its error is ErrNotFound if no run is open.
 func (w External) Terminate(ctx Context, reason string) Future[None] {
 	return Future[None]{&sent{ctx.instance().EndExternal(ctx.scope, string(w), reason, true)}}
 }
 
-// SendTo sends the signal to another workflow, from workflow code. It is durable when the workflow next waits, and arrives even
-// if the workflow has closed by then. The future is ready when it has arrived; it says ErrNotFound where no run is open. Signals
-// that are sent without waiting for the one before may arrive in any order.
+// SendTo sends the signal to another workflow, from workflow code. The signal is durable when the
+// workflow next waits, and is delivered even if the workflow has closed by then. The future is
+// ready when it was delivered. Its error is ErrNotFound if no run is open. Signals that are sent
+// without waiting for the one before may be delivered in any order.
 func (g Signal[T]) SendTo(ctx Context, to Target, v T) Future[None] {
 	return Future[None]{&sent{ctx.instance().SignalExternal(ctx.scope, to.target(), g.name, func() history.Payload { return mustEncode(v) })}}
 }
 
-// sent is the future of something that was sent to another workflow.
+// sent is the future of a request to another workflow.
 type sent struct{ *coro.Future[struct{}] }
 
 func (f *sent) ready() bool         { return f.Ready() }

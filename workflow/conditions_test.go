@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// met are the conditions that workflow code meets, by name.
+// met are the conditions that workflow code gets, by name.
 var met = map[string]error{
 	"canceled": workflow.ErrCanceled, "timeout": workflow.ErrTimeout, "terminated": workflow.ErrTerminated, "run closed": workflow.ErrRunClosed,
 	"not found": workflow.ErrNotFound, "already started": workflow.ErrAlreadyStarted, "invalid": workflow.ErrInvalid,
@@ -33,7 +33,7 @@ func namesOf(err error) (names []string) {
 	return names
 }
 
-// outside is what an activity asks a client, by name.
+// outside are the requests to a client that an activity makes, by name.
 var outside = map[string]func(ctx context.Context, c *client.Client) error{
 	"not found": func(ctx context.Context, c *client.Client) error {
 		return c.Signal(ctx, "nobody", "x", nil, client.SignalOptions{})
@@ -53,7 +53,7 @@ var outside = map[string]func(ctx context.Context, c *client.Client) error{
 	},
 }
 
-// inside is what workflow code meets without an activity.
+// inside are the calls by which workflow code gets a condition without an activity.
 var inside = map[string]func(ctx workflow.Context) error{
 	"not found": func(ctx workflow.Context) error {
 		_, err := workflow.External("nobody").Cancel(ctx, "").Get(ctx)
@@ -78,8 +78,9 @@ var inside = map[string]func(ctx workflow.Context) error{
 	},
 }
 
-// A condition has one value: errors.Is finds it in what a client returns, in what workflow code meets, in workflow code whose activity
-// returns what a client has returned, and in the result of that workflow.
+// A condition has one value. errors.Is finds it in what a client returns, in what workflow code
+// gets, in workflow code whose activity returns a client's error, and in the result of that
+// workflow.
 func TestOneValueForEachCondition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c *client.Client

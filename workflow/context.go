@@ -11,16 +11,16 @@ import (
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
-// Context is what workflow code reaches the engine through. It is not a context.Context, so that it cannot be handed to
-// anything that does I/O. Pass it down like one; there is no use in storing it.
+// Context gives workflow code access to the engine. It is not a context.Context, so that it cannot
+// be passed to anything that does I/O. Pass it down like one. Do not store it.
 type Context struct {
 	in    *engine.Instance
 	scope *coro.Scope
-	// within says that it is that of an interceptor's Start.
+	// within is set if the context is that of an interceptor's Start.
 	within bool
 }
 
-// Err is nil until the context is canceled, and a *CanceledError from then on.
+// Err returns nil until the context is canceled, and a *CanceledError from then on.
 func (ctx Context) Err() error { return ctx.scope.Err() }
 
 func (ctx Context) scheduler() *coro.Scheduler { return ctx.instance().Scheduler() }
@@ -34,12 +34,12 @@ func (ctx Context) instance() *engine.Instance {
 	return ctx.in
 }
 
-// CancelFunc cancels the context that it came with.
+// CancelFunc cancels the context that was returned with it.
 type CancelFunc func()
 
-// WithCancel returns a context that is canceled with its parent, or earlier by the function that comes with it. What
-// waits under it then returns a *CanceledError; activities and timers that were started under it are canceled.
-// Validators, query handlers and conditions must not call it.
+// WithCancel returns a context that is canceled with its parent, or earlier by the returned
+// function. Calls that wait under it then return a *CanceledError. Activities and timers that were
+// started under it are canceled. Validators, query handlers and conditions must not call it.
 func WithCancel(parent Context) (Context, CancelFunc) {
 	s := parent.scheduler()
 	s.Guard("make a context that can be canceled")
@@ -51,39 +51,41 @@ func WithCancel(parent Context) (Context, CancelFunc) {
 	}
 }
 
-// Disconnected returns a context that is not canceled when its parent is, for the clean-up of a workflow that was
-// canceled.
+// Disconnected returns a context that is not canceled with its parent, for the clean-up of a
+// canceled workflow.
 func Disconnected(parent Context) Context {
-	apart := parent
-	apart.scope = parent.scheduler().NewScope()
-	return apart
+	detached := parent
+	detached.scope = parent.scheduler().NewScope()
+	return detached
 }
 
-// Now is the time of the current workflow task: the same on replay, and the same throughout a task. Workflow code must
-// not call time.Now. What may only look (validators, query handlers, conditions) may not ask for the time either.
+// Now returns the time of the current workflow task: the same on replay, and the same throughout a
+// task. Workflow code must not call time.Now. Validators, query handlers and conditions must not
+// call Now either.
 func Now(ctx Context) time.Time { return ctx.instance().Now().Time() }
 
 // Info is what a workflow can read about its own run.
 type Info struct {
 	WorkflowID string
-	// RunID is another one after a reset: decide nothing by it that the history must repeat.
+	// RunID changes with a reset: decide nothing by it that the history must repeat.
 	RunID        string
 	WorkflowType string
 	// HistoryLength is the number of events so far.
 	HistoryLength int
 	// HistoryBytes is the stored size of the run so far.
 	HistoryBytes int
-	// FirstRunID is the first run of the chain that this one belongs to: of those that continued as new, were tried again or
-	// followed by a cron expression.
+	// FirstRunID is the first run of this run's chain: of those that continued as new, were retried
+	// or followed by a cron expression.
 	FirstRunID string
-	// Attempt is 1, or more in a run that follows one which failed: see StartOptions.Retry.
+	// Attempt is 1, or more in a run that follows a failed one: see StartOptions.Retry.
 	Attempt int
-	// Cron is the cron expression by which runs follow each other; empty where there is none.
+	// Cron is the cron expression by which runs follow each other, or empty.
 	Cron string
-	// SuggestContinueAsNew says that the history has become long, and that the workflow should continue as new when it
-	// can.
+	// SuggestContinueAsNew is set if the history has become long: the workflow should continue as
+	// new when it can.
 	SuggestContinueAsNew bool
-	// Parent is the run that started this one, or the chain that it is part of, as its child; nil where none did.
+	// Parent is the run that started this run, or the chain that it is part of, as a child; nil if
+	// it is no child.
 	Parent *Parent
 }
 
@@ -105,8 +107,9 @@ func InfoOf(ctx Context) Info {
 	}
 }
 
-// LastResult returns the result of the last run before this one that had one, where a cron expression makes runs follow each
-// other. ok is false in the first run, and where none has succeeded yet. T has to be the type of the workflow's result.
+// LastResult returns the result of the last run before this one that had one, if a cron expression
+// makes runs follow each other. ok is false in the first run, and if none has succeeded yet. T has
+// to be the type of the workflow's result.
 func LastResult[T any](ctx Context) (result T, ok bool) {
 	p := ctx.instance().Info().Started.LastResult
 	if len(p) == 0 {
@@ -119,6 +122,6 @@ func LastResult[T any](ctx Context) (result T, ok bool) {
 	return result, true
 }
 
-// LastFailure returns what the run before this one failed of, where this one follows it by a retry policy or a cron
-// expression; nil where it did not fail.
+// LastFailure returns the failure of the run before this one, if this one follows it by a retry
+// policy or a cron expression. It returns nil if that run did not fail.
 func LastFailure(ctx Context) error { return ctx.instance().Info().Started.LastFailure.Err() }

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Now stands still within a task, and is the same when the code is rebuilt: the harness rebuilds it before each task.
+// Now is the same throughout a task, and when the code is rebuilt. The harness rebuilds it before
+// each task.
 func TestNow(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (times []time.Time, err error) {
@@ -36,14 +37,14 @@ func TestNow(t *testing.T) {
 	s.Sleep(5 * time.Hour)
 	var got []time.Time
 	if err := s.Outcome(&got); err != nil || len(got) != 3 || !got[0].Equal(begun) || got[2].Sub(got[1]) != time.Hour {
-		t.Errorf("%v, %v; want three times, an hour apart", got, err)
+		t.Errorf("%v, %v; want three times at intervals of an hour", got, err)
 	}
 	if begun.Location() != time.UTC {
 		t.Errorf("times are in %v, want UTC on every machine", begun.Location())
 	}
 }
 
-// What code reads of its own run is the same when the code is rebuilt.
+// InfoOf is the same when the code is rebuilt.
 func TestInfoOf(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (infos []workflow.Info, err error) {
@@ -77,7 +78,8 @@ func TestInfoOf(t *testing.T) {
 	}
 }
 
-// A coroutine begins when the one that started it waits or ends, and those that are started begin in their order.
+// A coroutine begins when the one that started it waits or ends. Started coroutines begin in their
+// order.
 func TestGo(t *testing.T) {
 	t.Parallel()
 	got, err := play(t, func(ctx workflow.Context) (log []string, err error) {
@@ -97,7 +99,8 @@ func TestGo(t *testing.T) {
 	}
 }
 
-// A coroutine that waits when the workflow's function returns runs its deferred functions, and one that has not begun never does.
+// A coroutine that waits when the workflow's function returns runs its deferred functions. One that
+// has not begun never does.
 func TestCoroutinesThatAreLeft(t *testing.T) {
 	t.Parallel()
 	var log []string
@@ -118,7 +121,8 @@ func TestCoroutinesThatAreLeft(t *testing.T) {
 	}
 }
 
-// Who returns while handlers run is warned, but for those that were set with Abandon. A second set of options leaves what the first has set.
+// A workflow that returns while handlers run logs a warning, except for those that were set with
+// Abandon. A second set of options keeps what the first has set.
 func TestAbandon(t *testing.T) {
 	t.Parallel()
 	sleeps := func(ctx workflow.Context, _ none) (none, error) { return none{}, workflow.Sleep(ctx, time.Hour) }
@@ -147,7 +151,7 @@ func TestAbandon(t *testing.T) {
 		}
 		want := []string{"kept (the kept)"}
 		if fails {
-			want = nil // what failed needs no further warning
+			want = nil // a failed workflow needs no further warning
 		}
 		if got := s.Signal("word", "up").Unfinished; !slices.Equal(got, want) {
 			t.Errorf("fails: %v: warned of %q, want %q", fails, got, want)
@@ -160,7 +164,7 @@ func TestAbandon(t *testing.T) {
 	}
 }
 
-// An error of the workflow's own is told apart by its type.
+// errors.Is recognises an error of the workflow's own by its type.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	one, other := workflow.NewError("one", "this one"), workflow.NewError("other", "another one")

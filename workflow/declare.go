@@ -14,28 +14,31 @@ import (
 	"github.com/seed-41655fb1/weft/internal/where"
 )
 
-// None is the type of an input or a result that there is none of.
+// None is the type of an input or a result that carries nothing.
 type None = payload.None
 
-// Type is a workflow type: its name, and the types of its input and its result. The code that runs it is bound to it at
-// registration (Bind), so that the code itself can name its type.
+// Type is a workflow type: its name, and the types of its input and its result. Bind binds its code
+// at registration, so that the code itself can name its type.
 type Type[In, Out any] struct{ name string }
 
 // NewWorkflow declares a workflow type. Declare each once, as a package variable, beside its code.
 func NewWorkflow[In, Out any](name string) Type[In, Out] { return Type[In, Out]{name} }
 
-// Name is the name under which runs of the type are recorded: changing it strands those that are open.
+// Name returns the name under which runs of the type are recorded. A changed name strands open
+// runs.
 func (t Type[In, Out]) Name() string { return t.name }
 
-// Registration is what weft.Register takes: a workflow that was bound to its code, an activity, task queues, or interceptors. Only Weft's
-// packages make one.
+// Registration is what weft.Register takes: a workflow that was bound to its code, an activity,
+// task queues, or interceptors. Only Weft's packages implement it.
 type Registration interface{ bridge.Registration }
 
 // BindOptions tunes a binding. The zero value is the default.
 type BindOptions struct {
-	// Pinned keeps each run with the build that started it, however often code is deployed while it is open: its code may change as it
-	// likes, without Patched. The build has to stay deployed until its last run has closed, or has been moved to another (Run.Move); see
-	// docs/operations.md. A run that continues another stays with that one's build. Changing the option changes no run that is open.
+	// Pinned keeps each run on the build that started it, however often code is deployed while it
+	// is open. Its code may change freely, without Patched. A run that continues another one stays
+	// on that run's build. The build has to stay deployed until its last run has closed, or has
+	// been moved to another build (Run.Move); see docs/operations.md. Changing the option changes
+	// no open run.
 	Pinned bool
 }
 
@@ -70,10 +73,11 @@ func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets
 // mustEncode encodes a value of workflow code.
 func mustEncode(v any) history.Payload { return payload.MustEncode(v) }
 
-// ContinueAsNew ends this run and goes on in a new one of this type with another input: return what it returns from the
-// workflow's function. The new run has the same workflow id, an empty history, and the signals that this one has not
-// received. It does not have what is running: activities, timers and update handlers end with the run, so call
-// AwaitHandlers before. Both runs change hands in one step; who waits for the result waits for the new run's.
+// ContinueAsNew ends this run and continues in a new run of this type with another input. The
+// workflow's function has to return what it returns. The new run has the same workflow id, an empty
+// history, and the signals that this run has not received. Activities, timers and update handlers
+// end with the old run, so call AwaitHandlers before. One put closes the old run and opens the new
+// one. A wait for the result waits for the new run's.
 func (t Type[In, Out]) ContinueAsNew(ctx Context, in In) (out Out, err error) {
 	ctx.scheduler().MustRun("continue as new")
 	return out, &engine.ContinueAsNew{WorkflowType: t.name, Input: mustEncode(in)}
@@ -82,18 +86,19 @@ func (t Type[In, Out]) ContinueAsNew(ctx Context, in In) (out Out, err error) {
 // StartOptions tunes a start. [client.StartOptions] documents its fields. The zero value is the default.
 type StartOptions = client.StartOptions
 
-// Retry says when what failed is tried again: an activity, or a whole workflow.
+// Retry says whether and when a failed activity or workflow is retried.
 type Retry = client.Retry
 
-// Run is a run that was started, or that is known by its ids.
+// Run is a handle of a run, which was started or is known by its ids.
 type Run[Out any] struct {
 	WorkflowID string
 	RunID      string
 	client     *client.Client
 }
 
-// Start starts a run under this workflow id; an empty one is made. The run is durable when Start returns. A workflow id
-// that has an open run is client.ErrAlreadyStarted.
+// Start starts a run under this workflow id. If the id is empty, the server chooses one. The run is
+// durable when Start returns. It returns client.ErrAlreadyStarted if the workflow id has an open
+// run.
 func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID string, in In, sets ...StartOptions) (Run[Out], error) {
 	input, err := payload.Encode(in)
 	if err != nil {
@@ -103,14 +108,15 @@ func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID s
 	return Run[Out]{WorkflowID: id, RunID: string(runID), client: c}, err
 }
 
-// Run starts a run under this workflow id, waits until it has closed, and returns its result or the error that it ended with: Start and
-// Result in one request, if the run ends within 20 s.
+// Run starts a run under this workflow id, waits until it has closed, and returns its result or the
+// error that it ended with. It does Start and Result in one request, if the run ends within 20 s.
 //
-// A second Run under the id of a run that has closed starts another run, unless IDReusePolicy forbids it. If a run of the id is open, Run is
-// refused with client.ErrAlreadyStarted, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
+// A second Run under the id of a closed run starts another run, unless IDReusePolicy forbids it. If
+// a run of the id is open, Run returns client.ErrAlreadyStarted. With the IDConflictPolicy
+// "useExisting", Run waits for that run instead; with "terminateExisting", it replaces it.
 //
-// The run goes on if the context ends before it has closed. The error says then whether it was started, and its ids, if the client knows
-// that. Type.Get and Result wait for it again.
+// If the context ends before the run has closed, the run continues. The error then says whether the
+// run was started, and its ids, if the client knows them. Type.Get and Result wait for it again.
 func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID string, in In, sets ...StartOptions) (out Out, err error) {
 	input, err := payload.Encode(in)
 	if err != nil {
@@ -123,7 +129,8 @@ func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID str
 	return payload.DecodeOrZero[Out](p)
 }
 
-// WithStart is a run of this type for an update or a signal to open, where none is open that takes it:
+// WithStart returns the start of a run of this type, for an update or a signal that starts it if no
+// open run takes it:
 //
 //	total, err := AddItem.Call(ctx, c, "cart-42", item, workflow.CallOptions{Start: Workflow.WithStart(Start{Owner: "ada"})})
 func (t Type[In, Out]) WithStart(in In, sets ...StartOptions) *client.Start {
@@ -131,7 +138,8 @@ func (t Type[In, Out]) WithStart(in In, sets ...StartOptions) *client.Start {
 	return &client.Start{Type: t.name, Input: input, Options: options.Of(sets), Err: err}
 }
 
-// Get returns a handle of the latest run of a workflow id. It does not ask whether there is one.
+// Get returns a handle of the latest run of a workflow id. It does not check whether the run
+// exists.
 func (t Type[In, Out]) Get(c *client.Client, workflowID string) Run[Out] {
 	return Run[Out]{WorkflowID: workflowID, client: c}
 }
@@ -151,12 +159,13 @@ func (r Run[Out]) Cancel(ctx context.Context, reason string) error {
 	return r.client.Cancel(ctx, r.WorkflowID, r.RunID, reason)
 }
 
-// ResetOptions says where a reset goes back to, and what it leaves out.
+// ResetOptions says which task a reset goes back to, and what it leaves out.
 type ResetOptions = client.ResetOptions
 
-// Reset opens another run that goes on from an earlier workflow task of this one, which is terminated if it is open, and
-// returns it. Both are durable when Reset returns. What came after that task is brought to the new run, unless the options
-// leave it out; see client.Client.Reset. Only the latest run of a workflow id can be reset.
+// Reset starts another run that continues from an earlier workflow task of this one, and returns
+// it. It terminates this run if it is open. Both are durable when Reset returns. The new run gets
+// the events after that task, unless the options leave them out; see client.Client.Reset. Only the
+// latest run of a workflow id can be reset.
 func (r Run[Out]) Reset(ctx context.Context, o ResetOptions) (Run[Out], error) {
 	if o.RunID == "" {
 		o.RunID = r.RunID
@@ -165,11 +174,12 @@ func (r Run[Out]) Reset(ctx context.Context, o ResetOptions) (Run[Out], error) {
 	return Run[Out]{WorkflowID: r.WorkflowID, RunID: string(id), client: r.client}, err
 }
 
-// MoveOptions says where a run is moved to. The zero value is the build that the request comes to: the newest.
+// MoveOptions says where a run is moved to. The zero value is the newest build, which serves the
+// request.
 type MoveOptions = client.MoveOptions
 
-// Move has another build run the run from now on. That build replays its history first, and nothing is changed where this
-// fails; see client.Client.Move.
+// Move assigns the run to another build from now on. That build replays its history first. If the
+// replay fails, nothing changes; see client.Client.Move.
 func (r Run[Out]) Move(ctx context.Context, o MoveOptions) error {
 	if o.RunID == "" {
 		o.RunID = r.RunID
@@ -178,13 +188,13 @@ func (r Run[Out]) Move(ctx context.Context, o MoveOptions) error {
 	return err
 }
 
-// Delete deletes the run, which has to have closed two hours ago or before, with its history and result; see
+// Delete deletes the run with its history and result, if it closed at least two hours ago; see
 // client.Client.Delete.
 func (r Run[Out]) Delete(ctx context.Context) error {
 	return r.client.Delete(ctx, r.WorkflowID, r.RunID)
 }
 
-// Terminate ends the run at once, without asking its code.
+// Terminate ends the run at once, without running its code.
 func (r Run[Out]) Terminate(ctx context.Context, reason string) error {
 	return r.client.Terminate(ctx, r.WorkflowID, r.RunID, reason)
 }

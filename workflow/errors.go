@@ -2,7 +2,8 @@ package workflow
 
 import "github.com/seed-41655fb1/weft/engine/failure"
 
-// Error is an application error: one that its receiver can tell apart by its type with errors.Is, wherever it travels.
+// Error is an application error. Its receiver compares its type with errors.Is, wherever it is
+// sent.
 type Error = failure.Error
 
 // The errors that workflow code meets, for errors.As.
@@ -15,29 +16,29 @@ type (
 	TimeoutError = failure.TimeoutError
 	// CanceledError is what blocking calls return when their context was canceled.
 	CanceledError = failure.CanceledError
-	// PanicError is an activity that panicked.
+	// PanicError reports an activity that panicked.
 	PanicError = failure.PanicError
 )
 
-// The conditions that workflow code and callers branch on with errors.Is. Each is the value that package client has under the same name,
-// which has the others; docs/semantics.md lists all of them.
+// The conditions that workflow code and callers branch on with errors.Is. Each is the value of the
+// same name in package client, which has further ones. docs/semantics.md lists all of them.
 var (
 	// ErrCanceled matches every *CanceledError.
 	ErrCanceled error = failure.ErrCanceled
 	// ErrTimeout matches every *TimeoutError.
 	ErrTimeout error = failure.ErrTimeout
-	// ErrTerminated matches the end of a run, a child's too, that was terminated.
+	// ErrTerminated matches the end of a terminated run, a child's too.
 	ErrTerminated error = failure.ErrTerminated
 	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler finished.
 	ErrRunClosed error = failure.ErrRunClosed
-	// ErrNotFound matches what was sent to a workflow that does not exist, or has no open run: a signal or a request to end, from workflow
-	// code or from outside.
+	// ErrNotFound matches a signal or a request to end, from workflow code or from outside, that
+	// was sent to a workflow that does not exist or has no open run.
 	ErrNotFound error = failure.ErrNotFound
 	// ErrAlreadyStarted matches a start, a child's too, whose workflow id is taken.
 	ErrAlreadyStarted error = failure.ErrAlreadyStarted
-	// ErrInvalid matches what is wrong in itself: a name, an id or an option of what is started or sent.
+	// ErrInvalid matches a name, an id or an option that is wrong in itself.
 	ErrInvalid error = failure.ErrInvalid
-	// ErrTooLarge matches what is above a limit of size.
+	// ErrTooLarge matches a request or a payload above a limit of size.
 	ErrTooLarge error = failure.ErrTooLarge
 	// ErrRejected matches every *client.Rejected.
 	ErrRejected error = failure.ErrRejected
@@ -48,8 +49,9 @@ var (
 // and those that begin with "weft.": they are Weft's own.
 func NewError(typ, message string) *Error { return failure.NewForProgram(typ, message) }
 
-// DetailsOf returns the details (Error.With) of an error that is, or wraps, one of the type of declared: in workflow code as in a
-// client. ok is false where there is no such error, and where it has no details or none that are a T.
+// DetailsOf returns the details (Error.With) of an error in err's chain that has the type of
+// declared, in workflow code as in a client. ok is false if there is no such error, or if it has no
+// details that are a T.
 //
 //	fee, ok := workflow.DetailsOf[Fee](err, ErrUndeclared)
 func DetailsOf[T any](err error, declared *Error) (details T, ok bool) {

@@ -10,20 +10,22 @@ import (
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
-// Future is a value that will come: the result of an activity or a child, the firing of a timer, or what code sets itself.
+// Future is a value that arrives later: the result of an activity or a child, the firing of a
+// timer, or what code sets itself.
 type Future[T any] struct{ pending pending[T] }
 
-// pending is what a Future stands for.
+// pending is the source of a Future's value.
 type pending[T any] interface {
 	ready() bool
 	peek() (T, error)
 	waiters() *coro.List
-	// waits says that whoever waits does so under a canceled context, too.
+	// waits reports whether Get waits under a canceled context, too.
 	waits() bool
 }
 
-// Get waits until the value has come, and returns it. It returns a *CanceledError as soon as ctx is canceled, unless the
-// value has come, or is that of an activity or a child which was started with WaitCancellation.
+// Get waits until the value has arrived, and returns it. It returns a *CanceledError as soon as ctx
+// is canceled, unless the value has arrived, or is that of an activity or a child which was started
+// with WaitCancellation.
 func (f Future[T]) Get(ctx Context) (T, error) {
 	s := ctx.scheduler()
 	s.MustRun("wait for a future")
@@ -40,10 +42,11 @@ func (f Future[T]) Get(ctx Context) (T, error) {
 	return f.pending.peek()
 }
 
-// Ready reports whether the value has come, so that Get would not wait.
+// Ready reports whether the value has arrived, so that Get would not wait.
 func (f Future[T]) Ready() bool { return f.pending.ready() }
 
-// NewFuture returns a future and the function that gives it its value or error. The first call of the function counts.
+// NewFuture returns a future and the function that sets its value or error. Only the first call of
+// the function counts.
 func NewFuture[T any](ctx Context) (Future[T], func(T, error)) {
 	s := ctx.scheduler()
 	set := &own[T]{}
@@ -61,16 +64,17 @@ func (f *own[T]) peek() (T, error)    { return f.Peek() }
 func (f *own[T]) waiters() *coro.List { return f.Waiters() }
 func (f *own[T]) waits() bool         { return false }
 
-// result is the future of the result of an activity or a child, which is decoded when it is first asked for.
+// result is the future of the result of an activity or a child. It decodes the result at the first
+// Get.
 type result[T any] struct {
 	*coro.Future[history.Payload]
 	kind    string
 	name    string
-	wait    bool // whoever cancels it waits for how it ends
+	wait    bool // after a cancellation, Get still waits for the end
 	decoded bool
 	value   T
 	err     error
-	self    Future[T] // of an activity: the future that stands for it
+	self    Future[T] // of an activity: the future that refers to it
 }
 
 func (f *result[T]) ready() bool         { return f.Ready() }
@@ -88,7 +92,8 @@ func (f *result[T]) peek() (T, error) {
 	}
 	value, err := payload.DecodeOrZero[T](p)
 	if err != nil {
-		// The types have changed since it ran: the task fails, and the run goes on when the code is mended.
+		// The types have changed since it ran: the task fails, and the run continues when the code
+		// is fixed.
 		panic(fmt.Errorf("the result of %s %s does not decode: %w", f.kind, f.name, err))
 	}
 	f.value = value
@@ -97,12 +102,13 @@ func (f *result[T]) peek() (T, error) {
 
 func init() { bridge.Connect(bridge.Starter{Activity: startActivity, Local: startLocal}) }
 
-// resulting is a *Future, of whatever type.
+// resulting is a *Future of any type.
 type resulting interface {
 	ofResult(f *coro.Future[history.Payload], kind, name string, wait bool) (future any)
 }
 
-// ofResult returns a pointer to the future of the result of an activity. It stands in the result: two allocations would show in a replay.
+// ofResult returns a pointer to the future of the result of an activity. The future is part of the
+// result, because a second allocation would cost in a replay.
 func (*Future[T]) ofResult(raw *coro.Future[history.Payload], kind, name string, wait bool) any {
 	r := &result[T]{Future: raw, kind: kind, name: name, wait: wait}
 	r.self.pending = r

@@ -21,7 +21,7 @@ var (
 	errNo = workflow.NewError("no", "not for sale")
 )
 
-// sells counts what is bought, up to a limit; a purchase takes a minute.
+// sells counts sales, up to a limit. A sale takes a minute.
 func sells(ctx workflow.Context, limit int) (int, error) {
 	n := 0
 	sold.Handle(ctx, func(none) (int, error) { return n, nil })
@@ -110,7 +110,7 @@ func TestEnd(t *testing.T) {
 		if _, err := second.Result(ctx); !errors.Is(err, workflow.ErrTerminated) || err.Error() != "the run was terminated: fire" {
 			t.Errorf("%v, want that it was terminated, and why", err)
 		}
-		// Each handle is of its own run; Get is of the latest.
+		// Each handle refers to its own run. Get refers to the latest.
 		_, err = run.Result(ctx)
 		wantCanceled(t, err, "it rains")
 		if _, err := shop.Get(p.Client, "shop-1").Result(ctx); !errors.Is(err, workflow.ErrTerminated) {
@@ -181,7 +181,7 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
-// An update whose run closes first has an outcome all the same.
+// An update whose run closes first has an outcome nevertheless.
 func TestUpdateWhoseRunCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p, run := openShop(t)
@@ -203,7 +203,7 @@ func TestUpdateWhoseRunCloses(t *testing.T) {
 	})
 }
 
-// A validator that does what it may not is the code's failure: the caller is told so, and the run goes on.
+// A validator that breaks a rule is the code's failure: the caller gets it, and the run continues.
 func TestAMisusedValidatorFailsNoRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typ, good := workflow.NewWorkflow[none, none]("misused"), workflow.NewUpdate[none, string]("good")

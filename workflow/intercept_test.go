@@ -26,7 +26,7 @@ var (
 	errSaved = workflow.NewError("saved", "an interceptor has made something else of it")
 )
 
-// sees says what an activity sees of the header.
+// sees returns what an activity reads of the header.
 func sees(ctx context.Context, _ workflow.None) (string, error) {
 	text := ""
 	for _, name := range []string{"tenant", "path", "more"} {
@@ -62,7 +62,7 @@ func guard(ctx workflow.Context, left int) (string, error) {
 	return nested.RunChild(ctx, workflow.None{})
 }
 
-// layer is an interceptor that writes its name wherever it comes by.
+// layer returns an interceptor that logs its name at each call.
 func layer(name string, log *[]string) workflow.Interceptor {
 	say := func(what string) { *log = append(*log, name+" "+what) }
 	return workflow.Interceptor{
@@ -158,8 +158,8 @@ func TestInterceptedErrorsAndUpdates(t *testing.T) {
 	})
 }
 
-// A program's interceptors stand around the runs that a schedule starts, and not around the schedule, which is not its code. Its
-// header goes along.
+// A program's interceptors wrap the runs that a schedule starts, and not the schedule, which is not
+// its code. The schedule's header is passed to its runs.
 func TestSchedulesAreNotIntercepted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,7 +204,8 @@ func TestSchedulesAreNotIntercepted(t *testing.T) {
 	})
 }
 
-// What an interceptor's Start starts would call it again, and again, until the process ends: it is refused, however it is reached.
+// An activity or child that an interceptor's Start starts would call it again, without end. It is
+// refused, on whatever way it is started.
 func TestStartStartsNothing(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(workflow.Context){

@@ -22,20 +22,21 @@ var (
 	other  = activity.NewLocal("other", func(context.Context, string) (string, error) { return "", nil })
 )
 
-// again says that a local activity is not over, and goes on in another task after d.
+// again returns a run of a local activity that is not over, and continues in another task after d.
 func again(d time.Duration) func(*engine.LocalActivity) engine.LocalResult {
 	return func(a *engine.LocalActivity) engine.LocalResult {
 		return engine.LocalResult{Number: a.Number, Attempt: a.Attempt, RetryAt: a.Time.Add(d)}
 	}
 }
 
-// Whoever no longer waits for a local activity has it canceled: before it has begun, and while a timer waits for it.
+// A local activity is canceled if the code no longer waits for it: before it has begun, and while a
+// timer waits for its next attempt.
 func TestCanceledLocalActivity(t *testing.T) {
 	t.Parallel()
 	ran := 0
 	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (string, error) {
-		apart, cancel := workflow.WithCancel(ctx)
-		first := lookUp.Start(apart, "never begun")
+		detached, cancel := workflow.WithCancel(ctx)
+		first := lookUp.Start(detached, "never begun")
 		cancel()
 		_, err := first.Get(ctx)
 		slow, cancel := workflow.WithCancel(ctx)
@@ -60,7 +61,7 @@ func TestCanceledLocalActivity(t *testing.T) {
 	}
 }
 
-// A run that ends does not wait for local activities, nor runs them.
+// A run that ends neither waits for local activities nor runs them.
 func TestLocalActivityThatNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (none, error) {
@@ -77,7 +78,7 @@ func TestLocalActivityThatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-// Results come in the order in which history has them, and each is seen before the next.
+// Results arrive in the order of the history, and the code sees each before the next.
 func TestLocalActivitiesTogether(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{false, true} {
@@ -114,7 +115,8 @@ func TestLocalActivitiesTogether(t *testing.T) {
 	}
 }
 
-// A result that is too large for any commit fails alone. One that does not fit beside others comes with the next task.
+// A result that is too large for any commit fails alone. One that does not fit beside others
+// arrives with the next task.
 func TestLargeLocalResults(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Open(t, func(ctx workflow.Context, sizes []int) (seen []string, err error) {
@@ -137,7 +139,7 @@ func TestLargeLocalResults(t *testing.T) {
 	}
 }
 
-// Code that asks for other local activities than history has is told so.
+// Code that starts other local activities than its history has fails with an error that says so.
 func TestLocalActivitiesThatHistoryDoesNotHave(t *testing.T) {
 	t.Parallel()
 	for name, changed := range map[string]func(workflow.Context){
@@ -161,12 +163,12 @@ func TestLocalActivitiesThatHistoryDoesNotHave(t *testing.T) {
 			if same := name == "as before"; same != (f == nil) || !same && (f.Kind != failure.KindNonDeterminism || !strings.Contains(f.Message, "LocalActivity")) {
 				t.Errorf("%+v", f)
 			}
-			code = before // for the replay with which the test ends
+			code = before // for the replay at the end of the test
 		})
 	}
 }
 
-// Options that cannot be are refused where the activity is registered.
+// Options that cannot be are refused when the activity is registered.
 func TestLocalOptions(t *testing.T) {
 	t.Parallel()
 	for want, options := range map[string]activity.LocalOptions{

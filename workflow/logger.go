@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// replayLogger drops what workflow code logs while it is replayed.
+// replayLogger drops the logs of workflow code while it is replayed.
 type replayLogger struct {
 	slog.Handler
 	in *engine.Instance
@@ -24,7 +24,7 @@ func newReplayLogger(in *engine.Instance) *replayLogger {
 	return &replayLogger{h, in}
 }
 
-// Enabled is false while the workflow is replayed.
+// Enabled returns false while the workflow is replayed.
 func (l *replayLogger) Enabled(ctx context.Context, level slog.Level) bool {
 	return !l.in.Replaying() && l.Handler.Enabled(ctx, level)
 }
@@ -39,14 +39,14 @@ func (l *replayLogger) WithGroup(name string) slog.Handler {
 	return &replayLogger{l.Handler.WithGroup(name), l.in}
 }
 
-// Logger returns a logger that is silent on replay and names the run. It writes to the handler of slog.Default. What a
-// task logs that is tried again, or an update that is refused in the end, is logged each time.
+// Logger returns a logger that is silent on replay and names the run. It writes to the handler of
+// slog.Default. A task that is retried, or an update that is refused in the end, logs each time.
 func Logger(ctx Context) *slog.Logger {
 	return slog.New(newReplayLogger(ctx.instance()))
 }
 
-// Random returns a source of random numbers that gives the same ones on replay. Workflow code must not use the functions
-// of math/rand or crypto/rand.
+// Random returns a source of random numbers that repeats the same numbers on replay. Workflow code
+// must not use the functions of math/rand or crypto/rand.
 func Random(ctx Context) *rand.Rand { return ctx.instance().Random() }
 
 // NewID returns a random id (a UUID) that is the same on replay.

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// things are what code needs to do something with: they are made where that is allowed.
+// things are the objects that code acts on. They are created where that is allowed.
 type things struct {
 	future, ready workflow.Future[int]
 	set           func(int, error)
@@ -39,7 +39,7 @@ func newThings(ctx workflow.Context) *things {
 	return x
 }
 
-// acts are what code may do only where it may act.
+// acts are the calls that are allowed only in code that may act.
 var acts = []struct {
 	name string
 	do   func(ctx workflow.Context, x *things)
@@ -115,7 +115,8 @@ var (
 	ask  = workflow.NewQuery[none, none]("ask")
 )
 
-// A validator may only look. One that does more fails the task: it is not a refusal of the update, and the run goes on.
+// A validator may only read. One that acts fails the task. That does not refuse the update, and the
+// run continues.
 //
 //weftvet:ignore readonly they do more
 func TestValidatorsMayOnlyLook(t *testing.T) {
@@ -171,7 +172,8 @@ func TestQueryHandlersMayOnlyLook(t *testing.T) {
 	}
 }
 
-// Conditions are asked by the code itself first, and by the engine from then on: they may only look both times.
+// The code itself evaluates a condition first, and then the engine does. It may only read both
+// times.
 func TestConditionsMayOnlyLook(t *testing.T) {
 	t.Parallel()
 	waits := map[string]func(workflow.Context, func() bool) error{
@@ -209,7 +211,7 @@ func TestConditionsMayOnlyLook(t *testing.T) {
 	}
 }
 
-// A side effect's function is not called on replay, which would miss what it has done.
+// A side effect's function is not called on replay, which would miss its effects.
 func TestSideEffectsDoNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, a := range acts {
@@ -236,7 +238,7 @@ func TestSideEffectsDoNothingElse(t *testing.T) {
 	}
 }
 
-// What only looks is allowed everywhere.
+// Reading is allowed everywhere.
 func TestLookingIsAllowedEverywhere(t *testing.T) {
 	t.Parallel()
 	s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
@@ -271,7 +273,7 @@ func TestLookingIsAllowedEverywhere(t *testing.T) {
 	}
 }
 
-// uses are uses of a Context.
+// uses are calls that use a Context.
 var uses = map[string]func(workflow.Context){
 	"WithCancel":          func(ctx workflow.Context) { workflow.WithCancel(ctx) },
 	"Disconnected":        func(ctx workflow.Context) { workflow.Disconnected(ctx) },
@@ -316,7 +318,7 @@ func TestZeroContext(t *testing.T) {
 	}
 }
 
-// A child whose options cannot be fails the task, and the run goes on when the code is mended.
+// A child with options that cannot be fails the task, and the run continues when the code is fixed.
 func TestOptionsOfChildren(t *testing.T) {
 	t.Parallel()
 	for says, o := range map[string]workflow.ChildOptions{

@@ -11,13 +11,13 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// mute is an error that cannot say what it is.
+// mute is an error whose text panics.
 type mute struct{}
 
 func (mute) Error() string { panic("mute") }
 
-// An error whose text panics, as does a nil *workflow.Error in an error, is a panic of the code that returned it: a query is
-// answered with it, and a validator refuses with it.
+// An error whose text panics counts as a panic of the code that returned it, as does a nil
+// *workflow.Error in an error. A query returns it, and a validator refuses with it.
 func TestErrorsWhoseTextPanics(t *testing.T) {
 	for name, returned := range map[string]error{"a method that panics": mute{}, "a nil pointer": (*workflow.Error)(nil)} {
 		t.Run(name, func(t *testing.T) {

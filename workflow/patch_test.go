@@ -14,7 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A function that gives another value each time gives the code the same one, however often it is rebuilt; it runs once.
+// The code gets the same value of a side effect however often it is rebuilt. The function runs
+// once.
 func TestSideEffect(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{false, true} {
@@ -46,7 +47,8 @@ var (
 	piece = activity.New("piece", func(context.Context, int) (int, error) { return 0, nil })
 )
 
-// What may only look has no side effects, and code that asks for one more than history has is told so.
+// Code that may only read has no side effects. Code that calls SideEffect more often than its
+// history has fails with an error that says so.
 func TestSideEffectMisuse(t *testing.T) {
 	t.Parallel()
 	more, big := false, false
@@ -84,11 +86,11 @@ func TestSideEffectMisuse(t *testing.T) {
 	s.Deploy()
 	s.Step(engine.Task{Attempt: 2})
 	if s.Stuck() != nil {
-		t.Errorf("mended: %v", s.Stuck())
+		t.Errorf("fixed: %v", s.Stuck())
 	}
 }
 
-// A value that was recorded as another type holds the run, and the message says what it is about.
+// A value that was recorded as another type fails the task, and the message names the side effect.
 func TestSideEffectOfAnotherType(t *testing.T) {
 	t.Parallel()
 	number := false
@@ -111,12 +113,12 @@ func TestSideEffectOfAnotherType(t *testing.T) {
 	s.Deploy()
 	s.Step(engine.Task{Attempt: 2})
 	if s.Stuck() != nil {
-		t.Errorf("mended: %v", s.Stuck())
+		t.Errorf("fixed: %v", s.Stuck())
 	}
 }
 
-// A patch that comes while a run is open: what it has passed it has passed, what it comes to later goes the new way. The first
-// answer holds, and the question can go in the end.
+// A patch is deployed while a run is open. The run keeps what it has passed, and goes the new way
+// at places that it reaches later. The first answer holds, and the call can be deleted in the end.
 func TestPatched(t *testing.T) {
 	t.Parallel()
 	version := 1
@@ -160,7 +162,8 @@ func TestPatched(t *testing.T) {
 	}
 }
 
-// Code that has dropped its question replays a history with the patch, and other commands keep their numbers.
+// Code without its call of Patched replays a history with the patch, and other commands keep their
+// numbers.
 func TestPatchIsForgotten(t *testing.T) {
 	t.Parallel()
 	asks := true
@@ -189,5 +192,5 @@ func TestPatchIsForgotten(t *testing.T) {
 	if err := s.Outcome(&result); err != nil || result != "7 8" {
 		t.Errorf("%q, %v", result, err)
 	}
-	asks = true // what ends the test makes the first task again, byte for byte
+	asks = true // the end of the test creates the first task again, byte for byte
 }

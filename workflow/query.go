@@ -11,19 +11,19 @@ import (
 	"github.com/seed-41655fb1/weft/internal/where"
 )
 
-// Query is a question to a workflow that changes nothing and is not recorded: its name and the types of its input and
-// its answer.
+// Query is a request to a workflow that reads its state. It changes nothing and is not recorded. It
+// has a name and the types of its input and its answer.
 type Query[In, Out any] struct{ name string }
 
 // NewQuery declares a query. Declare each once, as a package variable.
 func NewQuery[In, Out any](name string) Query[In, Out] { return Query[In, Out]{name} }
 
-// Name is the query's name.
+// Name returns the query's name.
 func (q Query[In, Out]) Name() string { return q.name }
 
-// Handle sets the handler of the query. It gets no Context: it can only look at the workflow's state. Set it before the
-// workflow first waits, so that the query is answered from the start. Setting it twice fails the task with an error that
-// names both places.
+// Handle sets the handler of the query. The handler gets no Context: it can only read the
+// workflow's state. Set it before the workflow first waits, so that the query is answered from the
+// start. Setting it twice fails the task with an error that names both places.
 func (q Query[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
 	ctx.instance().HandleQuery(q.name, &engine.QueryHandler{
 		Where: where.Caller(),
@@ -41,7 +41,8 @@ func (q Query[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
 	})
 }
 
-// Ask asks the latest run of a workflow, which may be closed, and returns its answer. Nothing is written.
+// Ask sends the query to the latest run of a workflow, which may be closed, and returns its answer.
+// Nothing is written.
 func (q Query[In, Out]) Ask(ctx context.Context, c *client.Client, workflowID string, in In) (out Out, err error) {
 	input, err := payload.Encode(in)
 	if err != nil {

@@ -21,7 +21,8 @@ import (
 
 var version4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-// Ids and numbers are random, no two are the same, and a replay draws them again: the code is rebuilt before each task.
+// Ids and numbers are random and unique, and a replay repeats them: the code is rebuilt before each
+// task.
 func TestNewIDAndRandom(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{false, true} {
@@ -59,10 +60,11 @@ func TestNewIDAndRandom(t *testing.T) {
 	}
 }
 
-// firstID is the first id of the run that every harness has. Histories hold such ids: no later version may make others.
+// firstID is the first id in the run of every harness. Histories hold such ids: no later version
+// may change them.
 const firstID = "d21fcf66-e001-4a5e-b4fc-20bcea30774d"
 
-// A number that is drawn by an update that was refused must not be missing later.
+// A refused update that draws a number changes no later number.
 func TestRandomIsUntouchedByWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	refuse := workflow.NewUpdate[none, none]("refuse")
@@ -90,7 +92,7 @@ func TestRandomIsUntouchedByWhatIsRefused(t *testing.T) {
 	}
 }
 
-// logs logs three times, in three tasks.
+// logs logs three lines, in three tasks.
 func logs(ctx workflow.Context, _ none) (none, error) {
 	ask.Handle(ctx, func(none) (none, error) { return none{}, nil })
 	l := workflow.Logger(ctx)
@@ -106,7 +108,7 @@ func logs(ctx workflow.Context, _ none) (none, error) {
 	return none{}, nil
 }
 
-// runLogs runs it, each task in a process of its own, and asks a query after each.
+// runLogs runs logs, each task in a process of its own, and sends a query after each.
 func runLogs(t *testing.T) {
 	ctx, typ, d := t.Context(), workflow.NewWorkflow[none, none]("logs"), testbed.New(t)
 	for i := range 4 {
@@ -127,7 +129,7 @@ func runLogs(t *testing.T) {
 	}
 }
 
-// The logger is silent while the code is replayed, in a query as well, and names the run.
+// The logger is silent while the code is replayed, also in a query, and names the run.
 func TestLoggerIsSilentOnReplay(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
@@ -144,7 +146,8 @@ func TestLoggerIsSilentOnReplay(t *testing.T) {
 	}
 }
 
-// A panic in a coroutine keeps the stack of the code that panicked, however deep, and so does one after a wait.
+// A panic in a coroutine keeps the stack of the code that panicked, however deep, also after a
+// wait.
 func TestAPanicKeepsItsStack(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]func(workflow.Context, none) (none, error){
@@ -191,7 +194,7 @@ var (
 	exit  = workflow.NewUpdate[none, none]("exit")
 )
 
-// exitAt takes its goroutine with it, somewhere.
+// exitAt calls runtime.Goexit at the place where.
 func exitAt(ctx workflow.Context, where string) (none, error) {
 	handle := func(workflow.Context, none) (none, error) { runtime.Goexit(); return none{}, nil }
 	exit.Handle(ctx, handle, workflow.Validate(func(none) error {
@@ -213,7 +216,7 @@ func exitAt(ctx workflow.Context, where string) (none, error) {
 	return none{}, err
 }
 
-// Code that takes its goroutine with it fails its task; the process lives.
+// Code that calls runtime.Goexit fails its task. The process survives.
 func TestGoexitFailsTheTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p := t.Context(), testbed.One(t, workflow.Bind(exits, exitAt))
@@ -232,7 +235,7 @@ func TestGoexitFailsTheTask(t *testing.T) {
 	})
 }
 
-// Where only an update or a query runs such code, their callers are told so, and the run goes on.
+// If only an update or a query runs such code, its caller gets the error, and the run continues.
 func TestGoexitInHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p := t.Context(), testbed.One(t, workflow.Bind(exits, exitAt))

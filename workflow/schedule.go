@@ -10,13 +10,14 @@ import (
 // ScheduleOptions says when a schedule starts runs, and how.
 type ScheduleOptions = client.ScheduleOptions
 
-// Schedule creates a schedule that starts runs of this type with an input. It is durable when Schedule returns:
+// Schedule creates a schedule that starts runs of this type with an input. The schedule is durable
+// when Schedule returns:
 //
 //	nightly, err := Report.Schedule(ctx, c, "nightly", Config{Full: true}, workflow.ScheduleOptions{
 //		Cron: []string{"30 2 * * *"}, TimeZone: "Europe/Berlin",
 //	})
 //
-// An id that another schedule has is client.ErrAlreadyStarted.
+// It returns client.ErrAlreadyStarted if another schedule has the id.
 func (t Type[In, Out]) Schedule(ctx context.Context, c *client.Client, id string, in In, o ScheduleOptions) (client.Schedule, error) {
 	input, err := payload.Encode(in)
 	if err != nil {
@@ -25,7 +26,7 @@ func (t Type[In, Out]) Schedule(ctx context.Context, c *client.Client, id string
 	return c.CreateSchedule(ctx, id, t.name, input, o)
 }
 
-// ChangeSchedule makes a schedule one of this type, with another input and other options.
+// ChangeSchedule changes a schedule to this type, with another input and other options.
 func (t Type[In, Out]) ChangeSchedule(ctx context.Context, s client.Schedule, in In, o ScheduleOptions) error {
 	input, err := payload.Encode(in)
 	if err != nil {

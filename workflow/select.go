@@ -9,28 +9,28 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// errNotNeeded is why a timer is canceled whose case was not taken.
+// errNotNeeded is the reason of canceling a timer whose case was not taken.
 var errNotNeeded = errors.New("no longer waited for")
 
-// Case is one thing that Select waits for, and what to do when it happens.
+// Case is an event that Select waits for, and a function to call when it happens.
 type Case struct{ begin func(ctx Context) waiting }
 
 // waiting is a case while a Select waits for it.
 type waiting struct {
-	// ready reports whether the case can go on. A value that it goes on with is taken from where it was.
+	// ready reports whether the case is ready. It takes the case's value from its source.
 	ready func() bool
-	// then does what the case is for; nil for nothing.
+	// then runs the case's function; nil does nothing.
 	then func()
-	// condition is asked when nothing else is ready; nil for none.
+	// condition is evaluated when nothing else is ready, or nil.
 	condition func() bool
 	list      *coro.List
-	// leave is called when the Select no longer waits, end when it ends; nil for nothing.
+	// leave is called when the Select no longer waits, end when it ends; nil does nothing.
 	leave, end func()
 }
 
-// Select waits until one of the cases can go on, and lets it. Where several can, the first of them in the order of the
-// arguments does. It returns a *CanceledError when ctx is canceled and no case can go on: code that loops around a
-// Select must end its loop then.
+// Select waits until one of the cases is ready, and runs it. If several are ready, it runs the
+// first of them in the order of the arguments. It returns a *CanceledError if ctx is canceled and
+// no case is ready: a loop around a Select must end then.
 //
 //	for !done {
 //		err := workflow.Select(ctx,
@@ -60,7 +60,7 @@ func choose(ctx Context, all []waiting) (chosen *waiting, err error) {
 	s := ctx.scheduler()
 	condition, lists := together(all)
 	defer forEach(all, func(w *waiting) func() { return w.leave })
-	defer s.Enlist(lists...)() // off the lists first: a case that is left passes its wake-up on to another
+	defer s.Enlist(lists...)() // off the lists first: a case that is left passes its wake-up on to another waiter
 	for {
 		for i := range all {
 			if all[i].ready() {
@@ -82,7 +82,7 @@ func forEach(all []waiting, hook func(*waiting) func()) {
 	}
 }
 
-// together is what the cases wait for.
+// together returns the conditions and lists that the cases wait for, as one.
 func together(all []waiting) (condition func() bool, lists []*coro.List) {
 	var conditions []func() bool
 	for _, w := range all {
@@ -106,7 +106,7 @@ func together(all []waiting) (condition func() bool, lists []*coro.List) {
 	}, lists
 }
 
-// OnFuture goes on when the future is ready, and hands its value or error to fn. A nil fn does nothing.
+// OnFuture is ready when the future is, and passes its value or error to fn. A nil fn does nothing.
 func OnFuture[T any](f Future[T], fn func(T, error)) Case {
 	return Case{func(Context) waiting {
 		return waiting{list: f.pending.waiters(), ready: f.Ready, then: func() {
@@ -117,13 +117,13 @@ func OnFuture[T any](f Future[T], fn func(T, error)) Case {
 	}}
 }
 
-// OnTimer goes on at a moment. The timer is canceled if another case is taken; a loop that waits for the same moment
-// each time around costs one timer, not one for each time. A nil fn does nothing.
+// OnTimer is ready at a moment. The timer is canceled if another case is taken. A loop that waits
+// for the same moment in each iteration costs one timer in all. A nil fn does nothing.
 func OnTimer(at time.Time, fn func()) Case {
 	return Case{func(ctx Context) waiting { return onTimer(startTimer(ctx, at), fn) }}
 }
 
-// OnTimeout goes on after this long. See OnTimer.
+// OnTimeout is ready after this duration. See OnTimer.
 func OnTimeout(d time.Duration, fn func()) Case {
 	return Case{func(ctx Context) waiting { return onTimer(startTimer(ctx, Now(ctx).Add(d)), fn) }}
 }
@@ -144,8 +144,8 @@ func onTimer(t *engine.Timer, fn func()) waiting {
 	}
 }
 
-// OnCondition goes on when the condition is true. It is asked again whenever the workflow has done something; it may
-// only look, and not at the clock.
+// OnCondition is ready when the condition is true. The condition is evaluated again whenever the
+// workflow has done something. It may only read, and must not read the clock.
 func OnCondition(condition func() bool) Case {
 	return Case{func(ctx Context) waiting {
 		s := ctx.scheduler()
@@ -153,8 +153,8 @@ func OnCondition(condition func() bool) Case {
 	}}
 }
 
-// OnReceive goes on when the channel has a value, and hands it to fn; when the channel is closed and empty, fn gets the
-// zero value and false. A nil fn does nothing.
+// OnReceive is ready when the channel has a value, and passes it to fn. If the channel is closed
+// and empty, fn gets the zero value and false. A nil fn does nothing.
 func OnReceive[T any](c Channel[T], fn func(v T, ok bool)) Case {
 	return Case{func(ctx Context) waiting {
 		s := ctx.scheduler()
@@ -176,8 +176,8 @@ func OnReceive[T any](c Channel[T], fn func(v T, ok bool)) Case {
 	}}
 }
 
-// OnSignal goes on when a signal of this name has arrived, and hands its value to fn. It sets values aside that do not decode, as
-// Receive does. A nil fn does nothing.
+// OnSignal is ready when a signal of this name has arrived, and passes its value to fn. It sets
+// aside values that do not decode, as Receive does. A nil fn does nothing.
 func OnSignal[T any](sig Signal[T], fn func(T)) Case {
 	return Case{func(ctx Context) waiting {
 		s, channel := ctx.scheduler(), sig.signals(ctx)
@@ -198,7 +198,8 @@ func OnSignal[T any](sig Signal[T], fn func(T)) Case {
 	}}
 }
 
-// next takes the next signal whose value decodes off the channel, if there is one, and drops those before it.
+// next takes the next signal whose value decodes off the channel, if there is one, and drops those
+// before it.
 func (g Signal[T]) next(ctx Context, channel *coro.Channel[history.Payload]) (v T, ok bool) {
 	for {
 		p, ok := channel.TryReceive(ctx.scheduler())
@@ -209,11 +210,11 @@ func (g Signal[T]) next(ctx Context, channel *coro.Channel[history.Payload]) (v 
 		if err == nil {
 			return v, true
 		}
-		g.setAside(ctx) // by the first rules it was dropped, too
+		g.setAside(ctx) // the first rules dropped it, too
 	}
 }
 
-// Default goes on when no case before it can, at once. Put it last. A nil fn does nothing.
+// Default is ready at once, if no case before it is. Put it last. A nil fn does nothing.
 func Default(fn func()) Case {
 	return Case{func(Context) waiting { return waiting{ready: func() bool { return true }, then: fn} }}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// ready are cases that can all go on, and what each notes.
+// readyCases returns cases that are all ready. Each notes its name.
 func readyCases(ctx workflow.Context, note func(string)) map[string]workflow.Case {
 	f, set := workflow.NewFuture[int](ctx)
 	set(1, nil)
@@ -32,7 +32,7 @@ func readyCases(ctx workflow.Context, note func(string)) map[string]workflow.Cas
 	}
 }
 
-// Where several cases can go on, the first one does, and only that.
+// If several cases are ready, Select runs the first one, and only that.
 func TestTheFirstCaseGoesOn(t *testing.T) {
 	t.Parallel()
 	notes := map[string]string{"channel": "channel1 true", "closed": "closed0 false", "true": ""}
@@ -93,7 +93,8 @@ func TestNilFunctionsDoNothing(t *testing.T) {
 	}
 }
 
-// Two coroutines wait for one signal; the first is woken for it, and takes its timer instead. The second one gets it.
+// Two coroutines wait for one signal. The first is woken for it, and takes its timer instead. The
+// second one gets the signal.
 func TestASignalIsNotLostOnWhoTakesAnotherWay(t *testing.T) {
 	t.Parallel()
 	s := enginetest.New(t, func(ctx workflow.Context, _ none) (log []string, err error) {
@@ -115,7 +116,8 @@ func TestASignalIsNotLostOnWhoTakesAnotherWay(t *testing.T) {
 	}
 }
 
-// crowd has workers that prefer to stop, one that stays, and senders who all send in the same task.
+// crowd has workers that prefer to stop, one that stays, and senders that all send in the same
+// task.
 func crowd(ctx workflow.Context, capacity int) (got []int, err error) {
 	work, stop := workflow.NewChannel[int](capacity), workflow.NewChannel[none](capacity)
 	var group workflow.WaitGroup
@@ -149,7 +151,7 @@ func crowd(ctx workflow.Context, capacity int) (got []int, err error) {
 	return got, errors.Join(err, group.Wait(ctx))
 }
 
-// The same for a channel: every value is received once, by whoever can.
+// The same for a channel: every value is received once, by some receiver.
 func TestAValueIsNotLostOnWhoTakesAnotherWay(t *testing.T) {
 	t.Parallel()
 	for _, capacity := range []int{0, 1, 5} {
@@ -192,7 +194,8 @@ func TestACaseMayWait(t *testing.T) {
 	}
 }
 
-// A loop that waits for one moment costs one timer, however often it goes round, and whatever waits beside it.
+// A loop that waits for one moment costs one timer, however many iterations it has, and whatever
+// else it waits for.
 func TestOneTimerForAMoment(t *testing.T) {
 	t.Parallel()
 	s := enginetest.New(t, func(ctx workflow.Context, _ none) (n int, err error) {

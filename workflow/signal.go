@@ -12,22 +12,25 @@ import (
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
-// Signal is a message to a running workflow that is not answered: its name and the type of its value.
+// Signal is a message to a running workflow that has no answer. It has a name and the type of its
+// value.
 type Signal[T any] struct{ name string }
 
 // NewSignal declares a signal. Declare each once, as a package variable.
 func NewSignal[T any](name string) Signal[T] { return Signal[T]{name} }
 
-// Name is the signal's name.
+// Name returns the signal's name.
 func (g Signal[T]) Name() string { return g.name }
 
-// Receive waits for the next signal of this name, in the order in which they arrived. A signal that arrived before is
-// kept until it is received. It returns a *CanceledError as soon as ctx is canceled, unless a signal is there. A loop that goes on
-// after an error must end at a *CanceledError: it would never wait again.
+// Receive waits for the next signal of this name, in the order of arrival. A signal is kept until
+// it is received. Receive returns a *CanceledError as soon as ctx is canceled, unless a signal is
+// there. A loop that continues after errors must end at a *CanceledError: it would never wait
+// again.
 //
-// A signal whose value does not decode is refused when it arrives, once the code has received signals of this name. One that was
-// accepted before is set aside: Receive goes on with the next, the run's description counts it, and a warning is logged. Code that is
-// to see such values declares the signal with the type json.RawMessage and decodes them itself.
+// A signal whose value does not decode is refused when it arrives, once the code has received
+// signals of this name. One that was accepted before is set aside: Receive continues with the next,
+// the run's description counts it, and a warning is logged. Code that needs such values declares
+// the signal with the type json.RawMessage and decodes them itself.
 func (g Signal[T]) Receive(ctx Context) (v T, err error) {
 	s := ctx.scheduler()
 	s.MustRun("receive a signal")
@@ -43,8 +46,8 @@ func (g Signal[T]) Receive(ctx Context) (v T, err error) {
 	}
 }
 
-// TryReceive returns the next signal of this name if one has arrived; ok is false where none has. It sets values aside as Receive
-// does.
+// TryReceive returns the next signal of this name if one has arrived; otherwise ok is false. It
+// sets values aside as Receive does.
 func (g Signal[T]) TryReceive(ctx Context) (v T, ok bool, err error) {
 	s := ctx.scheduler()
 	s.MustRun("receive a signal")
@@ -60,7 +63,8 @@ func (g Signal[T]) TryReceive(ctx Context) (v T, ok bool, err error) {
 	}
 }
 
-// signals returns the channel of the signals of this name. What arrives from now on is checked first.
+// signals returns the channel of the signals of this name. Signals that arrive from now on are
+// checked first.
 func (g Signal[T]) signals(ctx Context) *coro.Channel[history.Payload] {
 	in := ctx.instance()
 	in.ReceivesSignal(g.name, reflect.TypeFor[T]().String(), func(p history.Payload) error {
@@ -70,7 +74,8 @@ func (g Signal[T]) signals(ctx Context) *coro.Channel[history.Payload] {
 	return in.Signals(g.name)
 }
 
-// setAside sets aside a signal whose value does not decode. It returns false if the code is to get an error, as it did before.
+// setAside sets aside a signal whose value does not decode. It returns false if the code gets an
+// error instead, as it did in its history.
 func (g Signal[T]) setAside(ctx Context) bool { return ctx.instance().SetAside(g.name) }
 
 func (g Signal[T]) decode(p []byte) (v T, err error) {
@@ -83,8 +88,8 @@ func (g Signal[T]) decode(p []byte) (v T, err error) {
 // SendOptions tunes the sending of a signal. The zero value is the default.
 type SendOptions = client.SignalOptions
 
-// Send sends the signal to the latest run of a workflow, or to one that it starts (SendOptions.Start). It is durable when
-// Send returns.
+// Send sends the signal to the latest run of a workflow, or to one that it starts
+// (SendOptions.Start). The signal is durable when Send returns.
 func (g Signal[T]) Send(ctx context.Context, c *client.Client, workflowID string, v T, sets ...SendOptions) error {
 	input, err := payload.Encode(v)
 	if err != nil {

@@ -28,7 +28,7 @@ func collect(ctx workflow.Context, _ none) (got []string, err error) {
 	}
 }
 
-// collectBySelect does it by a Select, as a loop that waits for other things, too.
+// collectBySelect does the same with a Select, like a loop that waits for other things, too.
 func collectBySelect(ctx workflow.Context, _ none) (got []string, err error) {
 	for done := false; !done && err == nil; {
 		err = workflow.Select(ctx, workflow.OnSignal(word, func(text string) {
@@ -47,7 +47,8 @@ func numbers(n int) (all []string) {
 	return all
 }
 
-// Ten thousand signals come one by one, or all together in one task: none is lost, and their order is kept.
+// Ten thousand signals arrive one by one, or all together in one task: none is lost, and their
+// order is kept.
 func TestSignalFlood(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]func(workflow.Context, none) ([]string, error){"Receive": collect, "OnSignal": collectBySelect} {
@@ -71,7 +72,7 @@ func TestSignalFlood(t *testing.T) {
 	}
 }
 
-// The same through the API: a sender who waits for each answer, while others send as well.
+// The same through the API: one sender waits for each answer, while others send as well.
 func TestSignalFloodThroughTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typ := workflow.NewWorkflow[none, []string]("collect")
@@ -111,7 +112,7 @@ func TestSignalFloodThroughTheAPI(t *testing.T) {
 	})
 }
 
-// Signals wait for the code that asks for them, in any coroutine, and for each name apart.
+// Signals wait for the code that receives them, in any coroutine, separately for each name.
 func TestSignalsWait(t *testing.T) {
 	t.Parallel()
 	other := workflow.NewSignal[int]("other")
@@ -139,8 +140,8 @@ type bomb struct{}
 
 func (*bomb) UnmarshalJSON([]byte) error { panic("boom") }
 
-// A signal whose value does not decode, or whose decoder panics, is set aside by all that receives: the next one is received as if it
-// had not been.
+// Every way to receive sets aside a signal whose value does not decode, or whose decoder panics.
+// The next one is received as if it had not been there.
 func TestPoisonedSignals(t *testing.T) {
 	t.Parallel()
 	bombs := workflow.NewSignal[bomb]("bombs")
@@ -166,7 +167,7 @@ func TestPoisonedSignals(t *testing.T) {
 	}
 }
 
-// What somebody sends never ends a process, and never strands a run: it is refused.
+// A poisoned input never ends a process, and never strands a run: it is refused.
 func TestPoisonThroughTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typ := workflow.NewWorkflow[bomb, none]("bombed")

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/coro"
 )
 
-// Mutex keeps coroutines of a workflow out of each other's way while they wait for activities and timers. It is granted
-// in the order in which it is asked for. The zero value is unlocked.
+// Mutex excludes coroutines of a workflow from each other while they wait for activities and
+// timers. Coroutines get it in the order in which they called Lock. The zero value is unlocked.
 type Mutex struct{ s *coro.Semaphore }
 
 func (m *Mutex) semaphore() *coro.Semaphore {
@@ -17,47 +17,48 @@ func (m *Mutex) semaphore() *coro.Semaphore {
 	return m.s
 }
 
-// Lock waits for the mutex. It returns a *CanceledError, and has not locked, if ctx is canceled first.
+// Lock waits for the mutex. If ctx is canceled first, it returns a *CanceledError and has not
+// locked.
 func (m *Mutex) Lock(ctx Context) error {
 	s := ctx.scheduler()
 	s.MustRun("lock a mutex")
 	return m.semaphore().Acquire(s, ctx.scope, 1)
 }
 
-// TryLock locks the mutex if that needs no waiting, and reports whether it did.
+// TryLock locks the mutex if it need not wait, and reports whether it did.
 func (m *Mutex) TryLock(ctx Context) bool {
 	ctx.scheduler().MustRun("lock a mutex")
 	return m.semaphore().TryAcquire(1)
 }
 
-// Unlock unlocks the mutex. One that is not locked fails the task.
+// Unlock unlocks the mutex. If the mutex is not locked, the task fails.
 func (m *Mutex) Unlock(ctx Context) {
 	s := ctx.scheduler()
 	s.Guard("unlock a mutex")
 	m.semaphore().Release(s, 1)
 }
 
-// Semaphore hands out a number of units to coroutines, in the order in which they ask.
+// Semaphore hands out a number of units to coroutines, in the order in which they called Acquire.
 type Semaphore struct{ s *coro.Semaphore }
 
 // NewSemaphore returns a semaphore of this many units.
 func NewSemaphore(units int) Semaphore { return Semaphore{coro.NewSemaphore(units)} }
 
-// Acquire waits for n units. It returns a *CanceledError, and has none, if ctx is canceled first. More than the semaphore
-// has fails the task.
+// Acquire waits for n units. If ctx is canceled first, it returns a *CanceledError and has none.
+// Asking for more than the semaphore has fails the task.
 func (m Semaphore) Acquire(ctx Context, n int) error {
 	s := ctx.scheduler()
 	s.MustRun("acquire a semaphore")
 	return m.s.Acquire(s, ctx.scope, n)
 }
 
-// TryAcquire takes n units if that needs no waiting, and reports whether it did.
+// TryAcquire takes n units if it need not wait, and reports whether it did.
 func (m Semaphore) TryAcquire(ctx Context, n int) bool {
 	ctx.scheduler().MustRun("acquire a semaphore")
 	return m.s.TryAcquire(n)
 }
 
-// Release gives n units back. More than are taken fails the task.
+// Release gives n units back. Giving back more than are taken fails the task.
 func (m Semaphore) Release(ctx Context, n int) {
 	s := ctx.scheduler()
 	s.Guard("release a semaphore")
@@ -83,7 +84,7 @@ func (g *WaitGroup) Add(ctx Context, delta int) {
 	g.g.Add(s, delta)
 }
 
-// Done takes one off the number that the group waits for. A number below zero fails the task.
+// Done subtracts one from the number that the group waits for. A number below zero fails the task.
 func (g *WaitGroup) Done(ctx Context) { g.Add(ctx, -1) }
 
 // Wait waits until the number is zero. It returns a *CanceledError as soon as ctx is canceled, unless it is zero.
@@ -93,15 +94,17 @@ func (g *WaitGroup) Wait(ctx Context) error {
 	return g.g.Wait(s, ctx.scope)
 }
 
-// Await waits until the condition is true. It returns a *CanceledError as soon as ctx is canceled, unless the condition is
-// true. The condition is asked again whenever the workflow has done something; it may only look, and not at the clock.
+// Await waits until the condition is true. It returns a *CanceledError as soon as ctx is canceled,
+// unless the condition is true. The condition is evaluated again whenever the workflow has done
+// something. It may only read, and must not read the clock.
 func Await(ctx Context, condition func() bool) error {
 	s := ctx.scheduler()
 	s.MustRun("wait for a condition")
 	return s.Await(ctx.scope, condition)
 }
 
-// AwaitFor is Await for at most this long. ok is false where the time passed and the condition was still false.
+// AwaitFor is Await with a time limit. ok is false if the time passed and the condition was still
+// false.
 func AwaitFor(ctx Context, d time.Duration, condition func() bool) (ok bool, err error) {
 	s := ctx.scheduler()
 	s.MustRun("wait for a condition")
@@ -116,6 +119,6 @@ func AwaitFor(ctx Context, d time.Duration, condition func() bool) (ok bool, err
 	if s.Look(condition) {
 		return true, nil
 	}
-	_, err = timer.Future().Peek() // not nil where the timer was canceled with ctx
+	_, err = timer.Future().Peek() // an error if the timer was canceled with ctx
 	return false, err
 }

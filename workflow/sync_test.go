@@ -73,7 +73,7 @@ func TestChannels(t *testing.T) {
 	}
 }
 
-// Who asked first is served first; a large request is not overtaken by small ones, and one that is canceled holds up
+// Requests are served in order. Small ones do not overtake a large one, and a canceled one holds up
 // nobody.
 func TestSemaphoreIsFair(t *testing.T) {
 	t.Parallel()
@@ -114,7 +114,8 @@ func TestSemaphoreIsFair(t *testing.T) {
 	}
 }
 
-// Among many who wait for a mutex, across tasks, each has it once, in the order in which they asked.
+// Of many coroutines that wait for a mutex, across tasks, each gets it once, in the order in which
+// they called Lock.
 func TestMutexIsFair(t *testing.T) {
 	t.Parallel()
 	s := enginetest.New(t, func(ctx workflow.Context, _ none) (got []int, err error) {
@@ -149,7 +150,7 @@ func TestMutexIsFair(t *testing.T) {
 	}
 }
 
-// A mutex whose Lock was canceled is not locked, also where it was on its way.
+// A mutex whose Lock was canceled is not locked, even if it was just being granted.
 func TestCanceledLockIsNotLocked(t *testing.T) {
 	t.Parallel()
 	free, err := play(t, func(ctx workflow.Context) (bool, error) {

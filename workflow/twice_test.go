@@ -55,7 +55,7 @@ func TestHandlerSetTwice(t *testing.T) {
 	}
 }
 
-// after is the line after a place.
+// after returns the line after a place.
 func after(t *testing.T, place string) string {
 	t.Helper()
 	file, text, _ := strings.Cut(place, ":")

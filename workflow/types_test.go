@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// preamble is what the snippets of TestTypes have before them.
+// preamble precedes the snippets of TestTypes.
 const preamble = `package snippet
 
 import (
@@ -49,7 +49,7 @@ func snippet(ctx workflow.Context, c context.Context, cl *client.Client) {
 }
 `
 
-// What is right compiles, and what differs from it by a wrong type does not.
+// Correct snippets compile. Those that differ from them by a wrong type do not.
 var snippets = []struct {
 	what string
 	good string
@@ -193,7 +193,8 @@ var snippets = []struct {
 	},
 }
 
-// mismatch is what the type checker says about wrong types, and does not say about, say, a variable that is not used.
+// mismatch is what the type checker reports for wrong types, and not for, say, a variable that is
+// not used.
 var mismatch = regexp.MustCompile("cannot use|not enough arguments|too many arguments|does not match|mismatched types|undefined|cannot infer|non-channel|does not satisfy")
 
 func TestTypes(t *testing.T) {
@@ -211,7 +212,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// checker checks the types of snippets, against what the go command has compiled of this module.
+// checker type-checks snippets against this module as the go command has compiled it.
 type checker struct {
 	t      *testing.T
 	files  *token.FileSet
@@ -237,7 +238,8 @@ func newChecker(t *testing.T) *checker {
 	return c
 }
 
-// check returns what is wrong with the types of a snippet. One that does not parse is a mistake of the test.
+// check returns what is wrong with the types of a snippet, or nil. A snippet that does not parse is
+// a mistake of the test.
 func (c *checker) check(snippet string) error {
 	c.t.Helper()
 	f, err := parser.ParseFile(c.files, "snippet.go", fmt.Sprintf(preamble, snippet), 0)

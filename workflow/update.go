@@ -12,23 +12,25 @@ import (
 	"github.com/seed-41655fb1/weft/internal/where"
 )
 
-// Update is a call into a running workflow that is validated and answered: its name and the types of its input and its
-// result. An update that its validator refuses leaves no trace; one that is accepted is durable.
+// Update is a call into a running workflow that is validated and answered. It has a name and the
+// types of its input and its result. An update that its validator refuses leaves no trace. An
+// accepted one is durable.
 type Update[In, Out any] struct{ name string }
 
 // NewUpdate declares an update. Declare each once, as a package variable.
 func NewUpdate[In, Out any](name string) Update[In, Out] { return Update[In, Out]{name} }
 
-// Name is the update's name.
+// Name returns the update's name.
 func (u Update[In, Out]) Name() string { return u.name }
 
 // HandlerOptions tunes the handler of an update. The zero value is the default.
 type HandlerOptions[In any] struct {
-	// Validate is the validator: an error refuses the update, and nothing is written. It gets no Context: it depends on the workflow's
-	// state and the input alone, and changes nothing. It runs when the update arrives, perhaps several times, and never on replay, so it
-	// may be changed at any time. nil refuses nothing.
+	// Validate is the validator: if it returns an error, the update is refused and nothing is
+	// written. It gets no Context: it depends on the workflow's state and the input alone, and
+	// changes nothing. It runs when the update arrives, perhaps several times, and never on replay,
+	// so it may be changed at any time. nil refuses nothing.
 	Validate func(In) error
-	// Abandon says that the workflow may end while the handler runs. Without it, a warning is logged then.
+	// Abandon allows the workflow to end while the handler runs. Without it, that logs a warning.
 	Abandon bool
 }
 
@@ -39,9 +41,10 @@ func Validate[In any](fn func(In) error) HandlerOptions[In] {
 	return HandlerOptions[In]{Validate: fn}
 }
 
-// Handle sets the handler of the update. It runs in a coroutine of its own and may wait; its error is the update's
-// outcome, and the workflow goes on. Set it before the workflow first waits. Setting it twice fails the task with an
-// error that names both places. Of several sets of options, a field that a later set gives replaces that of an earlier one.
+// Handle sets the handler of the update. The handler runs in a coroutine of its own and may wait.
+// If it returns an error, that is the update's outcome, and the workflow continues. Set it before
+// the workflow first waits. Setting it twice fails the task with an error that names both places.
+// If there are several sets of options, the fields of a later set replace those of an earlier one.
 func (u Update[In, Out]) Handle(ctx Context, fn func(Context, In) (Out, error), sets ...HandlerOptions[In]) {
 	o := options.Of(sets)
 	h := &engine.UpdateHandler{
@@ -67,7 +70,7 @@ func (u Update[In, Out]) Handle(ctx Context, fn func(Context, In) (Out, error), 
 	ctx.instance().HandleUpdate(u.name, h)
 }
 
-// as is the value of type T in v; a nil v is the zero value, for a T that is an interface.
+// as returns the value of type T in v. A nil v is the zero value, for a T that is an interface.
 func as[T any](v any) T {
 	t, _ := v.(T)
 	return t
@@ -77,8 +80,8 @@ func as[T any](v any) T {
 // default.
 type CallOptions = client.UpdateOptions
 
-// Call sends the update to the latest run of a workflow and returns its outcome: the handler's result or its error. A
-// refusal is a *client.Rejected; nothing was written then.
+// Call sends the update to the latest run of a workflow and returns its outcome: the handler's
+// result or its error. A refusal is a *client.Rejected: nothing was written.
 func (u Update[In, Out]) Call(ctx context.Context, c *client.Client, workflowID string, in In, sets ...CallOptions) (out Out, err error) {
 	input, err := payload.Encode(in)
 	if err != nil {
@@ -91,8 +94,8 @@ func (u Update[In, Out]) Call(ctx context.Context, c *client.Client, workflowID 
 	return payload.DecodeOrZero[Out](p)
 }
 
-// Send sends the update and returns when it has been accepted, which is durable, or refused. Get the outcome from the
-// handle.
+// Send sends the update and returns when it has been accepted or refused. An acceptance is then
+// durable. Get the outcome from the handle.
 func (u Update[In, Out]) Send(ctx context.Context, c *client.Client, workflowID string, in In, sets ...CallOptions) (UpdateHandle[Out], error) {
 	input, err := payload.Encode(in)
 	if err != nil {
@@ -102,7 +105,7 @@ func (u Update[In, Out]) Send(ctx context.Context, c *client.Client, workflowID 
 	return UpdateHandle[Out]{h}, err
 }
 
-// UpdateHandle is an update that was accepted.
+// UpdateHandle is a handle of an accepted update.
 type UpdateHandle[Out any] struct{ *client.Update }
 
 // Get waits for the outcome: the handler's result or its error. The context bounds the wait.
@@ -114,11 +117,12 @@ func (h UpdateHandle[Out]) Get(ctx context.Context) (out Out, err error) {
 	return payload.DecodeOrZero[Out](p)
 }
 
-// AllHandlersFinished reports whether no update handler runs.
+// AllHandlersFinished reports whether no update handler is running.
 func AllHandlersFinished(ctx Context) bool { return ctx.instance().RunningUpdates() == 0 }
 
-// AwaitHandlers waits until no update handler runs. A workflow whose handlers wait for anything calls it before it
-// returns; otherwise those who sent the updates are told that the run closed first.
+// AwaitHandlers waits until no update handler is running. A workflow whose handlers wait calls it
+// before it returns. Otherwise the senders of the updates get an error that says that the run
+// closed first.
 func AwaitHandlers(ctx Context) error {
 	return Await(ctx, func() bool { return AllHandlersFinished(ctx) })
 }

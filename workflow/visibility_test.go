@@ -24,7 +24,7 @@ var (
 	about = workflow.NewMemo[any]("about")
 )
 
-// showing is a workflow whose code, told to, does something to what it shows.
+// showing registers a workflow whose code changes what it shows, as its signal says.
 func showing(does map[string]func(workflow.Context)) workflow.Registration {
 	return workflow.Bind(shows, func(ctx workflow.Context, _ workflow.None) (n int, err error) {
 		for ; err == nil; n++ {
@@ -40,7 +40,7 @@ func showing(does map[string]func(workflow.Context)) workflow.Registration {
 	})
 }
 
-// failing tells a run what to do, and returns what its task fails of; empty where it does not.
+// failing sends what to a run, and returns the failure of its task, or an empty text.
 func failing(t *testing.T, c *client.Client, what string) string {
 	t.Helper()
 	if err := turnUp.Send(t.Context(), c, "shows-1", what); err != nil {
@@ -56,8 +56,8 @@ func failing(t *testing.T, c *client.Client, what string) string {
 	return d.StuckTask.Failure.Message
 }
 
-// What cannot be shown fails the task, and not the run.
-func TestWhatCannotBeShown(t *testing.T) {
+// Invalid visibility fails the task, and not the run.
+func TestInvalidVisibility(t *testing.T) {
 	t.Parallel()
 	for want, do := range map[string]func(workflow.Context){
 		"no finite number": func(ctx workflow.Context) { workflow.UpsertSearchAttributes(ctx, level.Set(math.NaN())) },
@@ -101,8 +101,9 @@ func TestWhatCannotBeShown(t *testing.T) {
 	}
 }
 
-// At the limits everything is well. The last of several changes of a name counts, and nothing is nothing.
-func TestWhatIsShown(t *testing.T) {
+// Values at the limits are accepted. The last of several changes of a name counts, and a change of
+// nothing changes nothing.
+func TestVisibilityAtTheLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.New(t).Start(executor.Options{}, showing(map[string]func(workflow.Context){
@@ -147,8 +148,9 @@ func TestWhatIsShown(t *testing.T) {
 	})
 }
 
-// Code that shows something else, or nothing, where its history says what it has shown is not deterministic. Other values are.
-func TestOtherThingsShown(t *testing.T) {
+// Code is not deterministic if it shows other names than its history, or none. Other values are
+// allowed.
+func TestChangedVisibility(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		now  func(workflow.Context)

@@ -1,5 +1,5 @@
 // Package sigv4 signs the requests of a client with AWS credentials, which a deployment on AWS asks for by default
-// (authorization AWS_IAM). It stands apart from package client, so that only those who call AWS get the AWS SDK:
+// (authorization AWS_IAM). It is separate from package client, so that only callers of AWS get the AWS SDK:
 //
 //	config, err := config.LoadDefaultConfig(ctx)
 //	signing, err := sigv4.New(ctx, config)
@@ -23,7 +23,7 @@ import (
 )
 
 // New returns an HTTP client that signs each request (Signature Version 4), with the credentials and for the region of
-// the configuration. Credentials that expire are renewed. It fails where there is no region or there are no credentials.
+// the configuration. Credentials that expire are renewed. It fails if there is no region or there are no credentials.
 // Like that of package client, it has no time-out of its own.
 func New(ctx context.Context, config aws.Config) (*http.Client, error) {
 	if config.Region == "" {

@@ -26,7 +26,7 @@ func (s *sent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, err
 }
 
-// The signatures are those that botocore 1.43 makes of the same requests.
+// The signatures equal those of botocore 1.43 for the same requests.
 func TestSignatures(t *testing.T) {
 	t.Parallel()
 	const gateway, lambda = "https://abc.execute-api.eu-west-1.amazonaws.com/live", "https://abc.lambda-url.eu-west-1.on.aws"
@@ -74,7 +74,7 @@ func configured(key, token string) aws.Config {
 	return aws.Config{Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider(key, "secret", token)}
 }
 
-// What cannot be signed is said at once, and not after the client's retries.
+// A request that cannot be signed fails at once, and not after the client's retries.
 func TestNotConfigured(t *testing.T) {
 	t.Parallel()
 	noRegion := configured("AKIDEXAMPLE", "")

@@ -214,14 +214,14 @@ func TestBackupWithoutItsToken(t *testing.T) {
 // A backup shows the token of the file, as the other commands do.
 func TestBackupShowsTheTokenOfTheFile(t *testing.T) {
 	t.Parallel()
-	var visibility atomic.Value
+	var authorization atomic.Value
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		visibility.Store(r.Header.Get("Authorization"))
+		authorization.Store(r.Header.Get("Authorization"))
 		w.WriteHeader(http.StatusNotFound)
 	}))
 	defer server.Close()
 	b := backup{remote: remote{URL: server.URL, TokenFile: kong.FileContentFlag("secret\n")}}
-	if _, err := b.fetch(t.Context(), io.Discard); err == nil || visibility.Load() != "Bearer secret" {
-		t.Errorf("the server got %q, and the backup ended with %v", visibility.Load(), err)
+	if _, err := b.fetch(t.Context(), io.Discard); err == nil || authorization.Load() != "Bearer secret" {
+		t.Errorf("the server got %q, and the backup ended with %v", authorization.Load(), err)
 	}
 }

@@ -78,7 +78,7 @@ func play(ctx context.Context, url string) error {
 		if s.body != "" {
 			fmt.Printf("   > %s\n", s.body)
 		}
-		fmt.Printf("   < %s\n   < Weft-Cost: %s\n%s\n", resp.Status, resp.Header.Get("Weft-Cost"), visibility(body))
+		fmt.Printf("   < %s\n   < Weft-Cost: %s\n%s\n", resp.Status, resp.Header.Get("Weft-Cost"), printable(body))
 		if resp.StatusCode >= http.StatusInternalServerError {
 			return fmt.Errorf("step %d was answered %s", i+1, resp.Status)
 		}
@@ -86,8 +86,8 @@ func play(ctx context.Context, url string) error {
 	return nil
 }
 
-// shown is a body as the demo shows it: a history as one line for each event, anything else as it came.
-func visibility(body []byte) string {
+// printable returns a body as the demo prints it: a history with a line for each event, anything else unchanged.
+func printable(body []byte) string {
 	var history struct {
 		Events []struct {
 			ID         int

@@ -1,10 +1,11 @@
-# docs/operations.md says of each alarm what it means and what to do. Each is silent where there is nothing to measure.
+# docs/operations.md says what each alarm means and what to do. Each is silent if nothing is
+# measured.
 locals {
   watched = var.alarms ? local.queues : {}
 }
 
-# The dead function takes a dead letter away at once, so that none may be there when they are counted: what was received
-# counts, too.
+# The dead function receives a dead letter at once, so that the queue may be empty when letters
+# are counted. So received letters count, too.
 resource "aws_cloudwatch_metric_alarm" "dead_letters" {
   for_each = local.watched
 
@@ -81,7 +82,8 @@ resource "aws_cloudwatch_metric_alarm" "errors" {
   ok_actions          = var.alarm_topics
 }
 
-# Once is nothing: messages come again. A quarter of an hour is too little concurrency.
+# A single throttle needs no alarm, because messages are redelivered. A quarter of an hour means
+# too little concurrency.
 resource "aws_cloudwatch_metric_alarm" "throttles" {
   for_each = var.alarms ? local.functions : {}
 
@@ -100,7 +102,8 @@ resource "aws_cloudwatch_metric_alarm" "throttles" {
   ok_actions          = var.alarm_topics
 }
 
-# A stuck run is tried again every 15 minutes at least: one attempt in 20 minutes says that it still is.
+# A stuck run is retried at least every 15 minutes: one failed attempt in 20 minutes means that it
+# is still stuck.
 resource "aws_cloudwatch_metric_alarm" "stuck" {
   count = var.alarms && var.metrics == "emf" ? 1 : 0
 

@@ -6,7 +6,7 @@ locals {
 
   methods = ["DELETE", "GET", "HEAD", "POST"]
 
-  # What an access log has of each request. No body, and no query.
+  # The fields of each request in the access log. It has no body, and no query.
   access_log = {
     requestId    = "$context.requestId"
     time         = "$context.requestTime"
@@ -22,7 +22,8 @@ locals {
   }
 }
 
-# For vended logs API Gateway needs no entry in the account's policy of log groups, which has room for few.
+# For vended logs API Gateway needs no entry in the account's policy of log groups, which holds
+# only a few.
 resource "aws_cloudwatch_log_group" "access" {
   count = var.access_log && !local.url ? 1 : 0
 
@@ -40,7 +41,7 @@ resource "aws_lambda_permission" "api" {
   source_arn    = "${local.http ? aws_apigatewayv2_api.this[0].execution_arn : aws_api_gateway_rest_api.this[0].execution_arn}/*"
 }
 
-# ---- a function URL: whoever signs as the account and may invoke the function ----
+# ---- a function URL, for callers of the account that sign and may invoke the function ----
 
 resource "aws_lambda_function_url" "this" {
   count = local.url ? 1 : 0

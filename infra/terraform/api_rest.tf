@@ -56,7 +56,7 @@ resource "aws_api_gateway_integration" "this" {
   timeout_milliseconds    = 29000
 }
 
-# A deployment is a copy of the API as it was: what changes the API makes another one.
+# A deployment is a copy of the API at one moment: a change of the API makes another one.
 resource "aws_api_gateway_deployment" "this" {
   count = local.rest ? 1 : 0
 

@@ -13,8 +13,9 @@ resource "aws_cloudwatch_log_group" "function" {
   kms_key_id        = local.key_arn
 }
 
-# One program is every function: a user's repository then has one main, builds one zip, and all functions agree on which
-# build they are. Where packages gives a function another one, that may ignore WEFT_ROLE.
+# One program is every function: a user's repository then has one main, builds one zip, and all
+# functions agree on which build they are. If packages gives a function another program, that may
+# ignore WEFT_ROLE.
 resource "aws_lambda_function" "function" {
   for_each = local.functions
 
@@ -57,7 +58,8 @@ resource "aws_lambda_function" "function" {
     )
   }
 
-  # Lambda takes lines without a level, as those with metrics are, for INFO. So it lets that pass, and the program does the rest.
+  #   # Lambda takes lines without a level, such as those with metrics, for INFO. So Lambda lets
+  #   INFO pass, and the program filters by its own level.
   logging_config {
     log_format            = "JSON"
     log_group             = aws_cloudwatch_log_group.function[each.key].name
@@ -68,7 +70,7 @@ resource "aws_lambda_function" "function" {
     mode = var.tracing ? "Active" : "PassThrough"
   }
 
-  # A function is not to begin before it may log, nor a mapping before the function may receive.
+  #   # A function must not begin before it may log, nor a mapping before the function may receive.
   depends_on = [aws_iam_role_policy.function, aws_iam_role_policy.key, aws_iam_role_policy.payload_keys]
 
   lifecycle {

@@ -16,7 +16,8 @@ locals {
 
   function_arn = { for role in keys(local.functions) : role => "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${var.name}-${role}" }
 
-  # The functions that run code of workflows or activities: what another build has to do they hand to their version that has it.
+  #   # The functions that run code of workflows or activities. They pass the work of another build
+  #   to their version with that build.
   pinned = concat(["api", "workflow", "activity"], keys(local.tasks))
 
   # What each task queue is: a queue with dead letters, and the function that consumes it, both of this name.
@@ -72,14 +73,14 @@ locals {
       reserved = var.activity_reserved_concurrency
       receives = [local.queue_arn.activities]
     }
-    # Sweeps what is due soon from the table to the timer queue, and checks all runs, slowly. The next sweep begins after 60.
+    #     # Moves timers that are due soon from the table to the timer queue, and checks all runs, slowly. The next sweep begins after 60 s.
     timer = {
       timeout  = 55
       memory   = var.memory
       reserved = -1
       receives = []
     }
-    # Resolves what could not be handled, so that no run waits for it for ever.
+    #     # Sends messages again that could not be handled, so that no run waits for them for ever.
     dead = {
       timeout  = var.workflow_timeout
       memory   = var.memory
@@ -94,7 +95,8 @@ locals {
   } })
 }
 
-# What AWS would refuse only in the middle of an apply is refused by the resources it concerns, with preconditions. This is advice.
+# Preconditions of resources refuse what AWS would refuse only in the middle of an apply. This
+# check is advice.
 check "visibility" {
   assert {
     condition     = alltrue([for q in local.queues : q.visibility >= 6 * local.functions[q.consumer].timeout])

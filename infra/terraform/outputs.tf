@@ -52,6 +52,6 @@ output "payload_keys" {
 }
 
 output "bucket" {
-  description = "The name of the bucket of large payloads; null where there is none."
+  description = "The name of the bucket of large payloads; null if there is none."
   value       = local.bucket == "" ? null : local.bucket
 }

@@ -1,4 +1,4 @@
-# What payloads are encrypted with, and what large ones are kept in, where that is to be made.
+# The key of payloads and the bucket of large ones, if they are to be made.
 locals {
   makes_payload_key = contains(var.payload_keys, "create")
   makes_bucket      = var.bucket == "create"
@@ -7,8 +7,9 @@ locals {
   bucket       = local.makes_bucket ? aws_s3_bucket.payloads[0].bucket : var.bucket
 }
 
-# Unlike the key of the table it is not for everybody whom the account's policies let use keys: the functions use it, and only for
-# their namespace. The account manages it. (In the policy of a key the resource * is that key.)
+# The account's policies cannot let anybody use this key, unlike the key of the table: only the
+# functions use it, and only for their namespace. The account manages it. (In the policy of a key
+# the resource * is that key.)
 resource "aws_kms_key" "payloads" {
   count = local.makes_payload_key ? 1 : 0
 
@@ -33,9 +34,9 @@ resource "aws_kms_key" "payloads" {
         Sid       = "Functions"
         Effect    = "Allow"
         Principal = { AWS = [for role in aws_iam_role.function : role.arn] }
-        Action    = local.seal.Action
+        Action    = local.encryption.Action
         Resource  = "*"
-        Condition = local.seal.Condition
+        Condition = local.encryption.Condition
       },
     ]
   })
@@ -48,8 +49,8 @@ resource "aws_kms_alias" "payloads" {
   target_key_id = aws_kms_key.payloads[0].key_id
 }
 
-# The name is made of names, so that a plan shows each policy in full. There are no versions: what Weft deletes is to be gone, and
-# no object changes.
+# The name is made of names, so that a plan shows each policy in full. The bucket has no versions:
+# what Weft deletes should be gone, and no object changes.
 resource "aws_s3_bucket" "payloads" {
   count = local.makes_bucket ? 1 : 0
 
@@ -82,7 +83,8 @@ resource "aws_s3_bucket_server_side_encryption_configuration" "payloads" {
   }
 }
 
-# Nothing is deleted by its age: a run may be open for longer than any. The timer function deletes what nobody refers to.
+# No rule deletes objects by age: a run may be open for any time. The timer function deletes
+# objects that no commit refers to.
 resource "aws_s3_bucket_lifecycle_configuration" "payloads" {
   count = local.makes_bucket ? 1 : 0
 

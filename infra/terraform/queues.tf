@@ -2,7 +2,7 @@ locals {
   longest_retention = 1209600 # 14 days
 }
 
-# High throughput for the FIFO ones, or 300 calls a second would be the limit.
+# The FIFO queues have high throughput. Without it the limit would be 300 calls a second.
 resource "aws_sqs_queue" "queue" {
   for_each = local.queues
 
@@ -42,7 +42,8 @@ resource "aws_sqs_queue" "dead" {
   kms_master_key_id          = local.key_arn
   sqs_managed_sse_enabled    = local.encrypted ? null : true
 
-  # An attribute and not a resource of its own, which would have to wait for both queues, and does so in vain on emulators.
+  #   # An attribute and not a resource of its own, which would have to wait for both queues. On
+  #   emulators that wait does not end.
   redrive_allow_policy = jsonencode({
     redrivePermission = "byQueue"
     sourceQueueArns   = [local.queue_arn[each.key]]

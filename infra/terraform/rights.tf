@@ -1,8 +1,10 @@
-# What each function may do: the items of its namespace (all keys begin with it: NS/w/ the workflows, NS/t/ the timers, NS/l/ the
-# list, NS/m the mark of the check, NS/k the key of tokens, NS/r/ the rates of task queues) and the queues that it names, and nothing else. Statements called Poller, Logs, Tracing and
-# Kms are what Lambda and other services do with the role; the rest is what the program does itself. Four resources end in a
-# star, because AWS knows no other form: the streams of a log group, the versions of a function, the objects of a namespace in a
-# bucket, and X-Ray, whose actions have none.
+# What each function may do: the items of its namespace (all keys begin with it: NS/w/ the
+# workflows, NS/t/ the timers, NS/l/ the list, NS/m the mark of the check, NS/k the key of tokens,
+# NS/r/ the rates of task queues) and the queues that it names, and nothing else. Statements called
+# Poller, Logs, Tracing and Kms are for Lambda and other services, which use the role; the others
+# are for the program itself. Four resources end in a star, because AWS has no other form: the
+# streams of a log group, the versions of a function, the objects of a namespace in a bucket, and
+# X-Ray, whose actions have no resources.
 locals {
   # Conditions on the partition keys of items.
   own = { for kind, keys in { workflows = "w/*", timers = "t/*", list = "l/*", mark = "m", signing = "k" } : kind => {
@@ -115,7 +117,7 @@ locals {
     concat(local.attempts, [local.pace[name], merge(local.shorten, { Resource = [local.queue_arn[name]] })])
   })
 
-  # What each function whose versions stay may do to itself.
+  #   # What each function whose versions stay may do with itself.
   versions = { for role in local.pinned : role => [{
     Sid      = "FindVersion"
     Effect   = "Allow"
@@ -128,8 +130,9 @@ locals {
     Resource = ["${local.function_arn[role]}:*"]
   }] if var.pinning }
 
-  # What is stored and sent is encrypted, and kept in a bucket where it is large, if there are keys and a bucket.
-  seal = {
+  #   # If there are keys and a bucket, what is stored and sent is encrypted, and large values are
+  #   in the bucket.
+  encryption = {
     Sid       = "Seal"
     Effect    = "Allow"
     Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
@@ -203,7 +206,7 @@ resource "aws_iam_role_policy" "function" {
   })
 }
 
-# Apart, because the ARN of a key that is to be made is not known in a plan.
+# A separate policy, because a plan does not know the ARN of a key that is to be made.
 resource "aws_iam_role_policy" "key" {
   for_each = local.encrypted ? local.functions : {}
 
@@ -221,7 +224,7 @@ resource "aws_iam_role_policy" "key" {
   })
 }
 
-# Apart for the same reason.
+# Separate for the same reason.
 resource "aws_iam_role_policy" "payload_keys" {
   for_each = length(var.payload_keys) > 0 ? local.functions : {}
 
@@ -229,6 +232,6 @@ resource "aws_iam_role_policy" "payload_keys" {
   role = aws_iam_role.function[each.key].name
   policy = jsonencode({
     Version   = "2012-10-17"
-    Statement = [merge(local.seal, { Resource = local.payload_keys })]
+    Statement = [merge(local.encryption, { Resource = local.payload_keys })]
   })
 }

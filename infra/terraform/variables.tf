@@ -25,7 +25,7 @@ variable "package" {
 }
 
 variable "packages" {
-  description = "The path of another zip for some functions (keys: api, workflow, activity, timer, dead), where the code of activities is deployed apart from that of workflows."
+  description = "The path of another zip for some functions (keys: api, workflow, activity, timer, dead), if the code of activities is deployed separately from that of workflows."
   type        = map(string)
   default     = {}
 

@@ -18,8 +18,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// An instance whose validator or handler was given up is unwound when that comes back, and not before: until then it may use the state
-// that deferred functions change. With the race detector, the test also finds anything else that uses the instance meanwhile.
+// An instance whose validator or handler was given up is unwound when that code returns, and not
+// earlier: until then the code may use the state that deferred functions change. With the race
+// detector, the test also finds anything else that uses the instance meanwhile.
 func TestAbandonedInstanceIsUnwoundWhenItsCodeComesBack(t *testing.T) {
 	t.Parallel()
 	for name, naps := range map[string]struct{ validator, handler time.Duration }{
@@ -72,7 +73,8 @@ func TestAbandonedInstanceIsUnwoundWhenItsCodeComesBack(t *testing.T) {
 	}
 }
 
-// Code that has failed is not kept, however the put of its failure ends: whoever comes next gets what the log says.
+// The instance of failed code is not kept, however the put of its failure ends: the next reader
+// gets what the log says.
 func TestFailedCodeIsNotKept(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(){"panic": func() { panic("the store has a defect") }, "goexit": runtime.Goexit} {

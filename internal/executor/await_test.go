@@ -12,8 +12,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A caller may go before the first look at the run that it has started. The answer has no outcome then, rather than one of no run.
-func TestStartAndAwaitOfACallerWhoGoes(t *testing.T) {
+// A caller may leave before the first read of the run that it has started. Then the answer has no
+// outcome, instead of the outcome of no run.
+func TestStartAndAwaitOfACallerThatLeaves(t *testing.T) {
 	t.Parallel()
 	long := workflow.NewWorkflow[workflow.None, workflow.None]("long")
 	code := workflow.Bind(long, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {

@@ -24,13 +24,13 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// tries is a workflow of one activity with these options, and what its attempts did.
+// tries is a workflow of one activity with these options, and a record of its attempts.
 type tries struct {
 	*testbed.Deployment
 	t *testing.T
 
 	mu      sync.Mutex
-	numbers []int // of the attempts that were made
+	numbers []int // of the attempts that began
 	do      func(ctx context.Context) (string, error)
 }
 
@@ -54,7 +54,7 @@ func (d *tries) process(o activity.Options) *testbed.Process {
 	return d.Idle(executor.Options{}, all...)
 }
 
-// start starts the workflow, with a process that handles nothing by itself.
+// start starts the workflow in a process that handles nothing by itself.
 func (d *tries) start(o activity.Options) *testbed.Process {
 	d.t.Helper()
 	p := d.process(o)
@@ -64,7 +64,7 @@ func (d *tries) start(o activity.Options) *testbed.Process {
 	return p
 }
 
-// receive takes what is visible in a queue, and does not handle it.
+// receive receives a visible message of a queue, and does not handle it.
 func (d *tries) receive(name string) queue.Delivery {
 	d.t.Helper()
 	got, err := d.Queue.Receive(d.t.Context(), name, 1)
@@ -74,7 +74,7 @@ func (d *tries) receive(name string) queue.Delivery {
 	return got[0]
 }
 
-// hand has a process handle a delivery, and reports whether it is done with.
+// hand has a process handle a delivery, and reports whether it is done with the message.
 func (d *tries) hand(p *testbed.Process, name string, m queue.Delivery) bool {
 	d.t.Helper()
 	done := worker.Handler{Service: p.Service, Log: slog.New(slog.DiscardHandler), Extend: d.Queue.Extend}.For(name)(d.t.Context(), []queue.Delivery{m})
@@ -101,7 +101,7 @@ func (d *tries) settle(p *testbed.Process) {
 	}
 }
 
-// outcome is what the workflow has come to.
+// outcome returns the workflow's outcome.
 func (d *tries) outcome(p *testbed.Process) string {
 	d.t.Helper()
 	if what, err := p.Client.Describe(d.t.Context(), "w", ""); err != nil || !what.Status.Closed() {
@@ -114,7 +114,8 @@ func (d *tries) outcome(p *testbed.Process) string {
 	return result
 }
 
-// Receives that reach no function use up no attempt. Where they come to the end of a queue's patience, the dead letter is sent again.
+// Receives that reach no function use up no attempt. If they exceed the queue's receive limit, the
+// dead letter is sent again.
 func TestReceivesThatReachNoFunction(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]activity.Options{
@@ -141,7 +142,8 @@ func TestReceivesThatReachNoFunction(t *testing.T) {
 	}
 }
 
-// An attempt that has begun counts when its process dies: not before it must have ended, and however often the message is received.
+// An attempt that has begun counts when its process dies, but only after it must have ended, and
+// once however often the message is received.
 func TestAttemptsOfProcessesThatDie(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 2} {
@@ -186,7 +188,8 @@ func TestAttemptsOfProcessesThatDie(t *testing.T) {
 	}
 }
 
-// An activity that has to begin in time, and has begun, does not fail for want of a begin when its process has died.
+// An activity with a start timeout that has begun does not fail by that timeout when its process
+// has died.
 func TestScheduleToStartOfAnAttemptThatDied(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +216,7 @@ func TestScheduleToStartOfAnAttemptThatDied(t *testing.T) {
 	})
 }
 
-// mortal has ports fail from when it is set on: their process has died.
+// mortal returns a switch that makes ports fail, as if their process had died.
 func mortal(ports *executor.Ports) *atomic.Bool {
 	dead := &atomic.Bool{}
 	ports.Log, ports.Attempts = mortalLog{ports.Log, dead}, mortalAttempts{ports.Attempts, dead}
@@ -279,7 +282,7 @@ type ahead struct {
 
 func (w ahead) Now() time.Time { return w.Machine.Now().Add(w.by) }
 
-// slowRecords is a store whose records of attempts take a while.
+// slowRecords is a store that takes a while to record attempts.
 type slowRecords struct {
 	store.Attempts
 	wait time.Duration
@@ -303,8 +306,8 @@ func (l *mute) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
-// An attempt that takes its whole time, after a record that took long and before a result that takes as long as it may, does not count
-// as interrupted by a clock that is 10 s ahead.
+// An attempt takes its whole time, after a record that took long and before a result that takes as
+// long as it may. A clock that is 10 s ahead does not make it count as interrupted.
 func TestClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -332,7 +335,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		go func() { handled <- d.hand(first, queue.Activities, message) }()
 		time.Sleep(30 * time.Second)
 		log.on.Store(true)
-		time.Sleep(68 * time.Second) // the result is known for 19 s, and is not committed yet
+		time.Sleep(68 * time.Second) // the result has existed for 19 s, and is not committed yet
 		if err := second.Handle(t.Context(), executor.Delivery{Message: again, Received: 2}); err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// Deliveries of a message that wait for a build become one, and other sendings of it stay: one of these may be the only one that sends
-// what follows. So may one of the copies that take the place of a message.
+// Deliveries of a message that wait for a build become one. Other sendings of it stay: one of them
+// may be the only one that sends what follows. So may one of the copies that replace a message.
 func TestParkedCopies(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []engine.MessageKind{engine.RunActivity, engine.RetryTask, engine.CloseAttempt} {
@@ -30,7 +30,7 @@ func parkCopies(t *testing.T, kind engine.MessageKind) {
 	m := &engine.Message{Kind: kind, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Attempt: 2}
 	for _, send := range []uint64{1, 2, 1, 2, 2, 3, 4, 3} {
 		m.Send, m.Look, m.Copy = send, 0, 0
-		if send > 2 { // two copies that take the place of one message
+		if send > 2 { // two copies that replace one message
 			m.Send, m.Look, m.Copy = 2, 1, send
 		}
 		if err := p.Service.Park(t.Context(), m); err != nil {
@@ -54,7 +54,8 @@ func parkCopies(t *testing.T, kind engine.MessageKind) {
 	}
 }
 
-// A result waits for its build although it is larger than an item of the store may be, and comes back whole.
+// A result waits for its build, even if it is larger than an item of the store may be, and comes
+// back whole.
 func TestParkedResult(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +67,7 @@ func TestParkedResult(t *testing.T) {
 		m := &engine.Message{
 			Kind: engine.TakeResult, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Commit: history.CommitID{1}, EventID: 5, Attempt: 1, Send: 1, Result: &done,
 		}
-		for range 3 { // its build is away
+		for range 3 { // no process of its build runs
 			if err := p.Service.Park(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +93,8 @@ func TestParkedResult(t *testing.T) {
 	})
 }
 
-// A message that a sweep has sent is parked before the sweep deletes its timer, because the clock of the sweep is ahead. It stays.
+// A message that a sweep has sent is parked before the sweep deletes its timer, because the clock
+// of the sweep is ahead. The parked message stays.
 func TestParkedBeforeItsMoment(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []engine.MessageKind{engine.RunActivity, engine.DeliverExternal, engine.CloseAttempt} {

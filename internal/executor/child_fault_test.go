@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// runChildren deals with children in every way that sends messages, and leaves one to its close policy.
+// runChildren uses children in every way that sends messages, and leaves one to its close policy.
 func runChildren(ctx workflow.Context, _ string) (string, error) {
 	left := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "left"})
 	asked := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "asked"})
@@ -43,7 +43,7 @@ func runChildren(ctx workflow.Context, _ string) (string, error) {
 	return again + ", " + heard, err
 }
 
-// playChildren plays it with one write failing, and returns what became of all.
+// playChildren runs it with one failing write, and returns how everything ended.
 func playChildren(t *testing.T, number int, f fault) (seen []string, count int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

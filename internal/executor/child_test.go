@@ -16,12 +16,13 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflows of these tests: a kid does what its input says, and a parent what the test's function says.
+// The workflows of these tests: a kid does what its input says, and a parent runs the test's
+// function.
 var (
 	kid     = workflow.NewWorkflow[string, string]("kid")
 	kidGo   = workflow.NewSignal[string]("go")
 	kidEnd  = workflow.NewUpdate[workflow.None, string]("end")
-	parent  = workflow.NewWorkflow[string, string]("parent")
+	parent  = workflow.NewWorkflow[string, string]("brood")
 	errSour = workflow.NewError("sour", "this kid is sour")
 )
 
@@ -55,7 +56,7 @@ func runKid(ctx workflow.Context, how string) (string, error) {
 	return how + " of " + info.Parent.WorkflowID, nil
 }
 
-// parents is a deployment whose parents run a function of the test's.
+// parents is a deployment whose parents run a function of the test.
 type parents struct {
 	*testbed.Deployment
 	*testbed.Process
@@ -80,7 +81,8 @@ func (f *parents) play(input string) (string, error) {
 	return run.Result(f.t.Context())
 }
 
-// check looks at the types of events in the history of a workflow's latest run, in their order, and replays all runs.
+// check compares the types of events in the history of a workflow's latest run, in order, and
+// replays all runs.
 func (f *parents) check(id string, want ...history.Type) {
 	f.t.Helper()
 	types, err := f.History(f.t.Context(), id)
@@ -237,7 +239,8 @@ func TestChildIsSignaledAndCanceled(t *testing.T) {
 	})
 }
 
-// Whoever cancels the context of a child asks it to end, and waits for that if he has said so.
+// Canceling the context of a child asks the child to end, and waits for that if the child's options
+// say so.
 func TestCanceledScopeOfAChild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -285,7 +288,8 @@ func TestCanceledScopeOfAChild(t *testing.T) {
 	})
 }
 
-// A request to end under a context that is canceled is none: the child's own context asks it later, or does at once.
+// A cancel request under a canceled context sends nothing: the child's own context sends it later,
+// or at once.
 func TestRequestUnderCanceledContext(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"before", "together"} {
@@ -310,7 +314,7 @@ func TestRequestUnderCanceledContext(t *testing.T) {
 				if got, err := f.play(how); err != nil || got != "canceled" {
 					t.Errorf("%q, %v", got, err)
 				}
-				time.Sleep(time.Minute) // the parent has not waited until it was told
+				time.Sleep(time.Minute) // the parent did not wait for the notification
 				if f.status("k1") != history.Canceled {
 					t.Errorf("the child is %v, want canceled", f.status("k1"))
 				}
@@ -320,7 +324,7 @@ func TestRequestUnderCanceledContext(t *testing.T) {
 	}
 }
 
-// What becomes of children when their parent closes, in each way in which it can.
+// Children of a parent that closes, for each way in which it can close.
 func TestParentClosePolicies(t *testing.T) {
 	t.Parallel()
 	for _, ends := range []string{"returns", "fails", "continues", "terminated", "times out", "at once"} {
@@ -380,7 +384,7 @@ func TestParentClosePolicies(t *testing.T) {
 	}
 }
 
-// A child that continues as new, or is reset, is waited for to its end.
+// The parent waits until the whole chain of a child ends that continues as new or is reset.
 func TestParentWaitsForTheWholeChain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -410,8 +414,8 @@ func TestParentWaitsForTheWholeChain(t *testing.T) {
 	})
 }
 
-// A run that goes on from before the start of a child, or from after it: it has the outcome of the child once, and a child that
-// it does not know is dealt with by its policy.
+// A run that a reset opens before or after the start of a child gets the child's outcome once. The
+// close policy decides about a child that the run does not have.
 func TestResetOfAParent(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"open", "closed", "reported", "before"} {
@@ -483,8 +487,9 @@ func TestResetOfAParent(t *testing.T) {
 	}
 }
 
-// A run that is taken back to a task to which code has put a child off, because the task before was full: it starts a child of its own.
-// That of the run which was reset had the same place in the code, and was ended by its policy.
+// A reset goes back to a task to which code has postponed the start of a child, because the task
+// before was full. The new run starts a child of its own. The child of the reset run had the same
+// place in the code, and its policy ended it.
 func TestChildThatWaitedForATaskAfterAReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -529,14 +534,15 @@ func TestChildThatWaitedForATaskAfterAReset(t *testing.T) {
 		if err != nil || len(after) != 2 || after[0] != before[0] || after[1] == before[1] {
 			t.Errorf("%v: the children were %v, and are %v", err, before, after)
 		}
-		if second != first { // the first child is the same, and had heard of the second one of then
+		if second != first { // the first child is the same, and had received the signal about the earlier second one
 			t.Errorf("the run came to %q, and before the reset to %q", second, first)
 		}
 		f.Deployment.Replay(f.registrations...)
 	})
 }
 
-// A run that was taken back to its first task starts a child of its own: that of the run before was another's.
+// A run that was reset to its first task starts a child of its own: the earlier child belonged to
+// the earlier run.
 func TestChildAfterResetToTheFirstTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

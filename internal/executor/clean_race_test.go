@@ -35,7 +35,8 @@ func (l *lateLog) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(context.WithoutCancel(ctx), items...)
 }
 
-// oneIsOpen demands that of two starts of workflow "w", which returned these errors, one has opened a run.
+// oneIsOpen demands that one of two starts of workflow "w", which returned these errors, has opened
+// a run.
 func oneIsOpen(t *testing.T, d *testbed.Deployment, first, second error) {
 	t.Helper()
 	open := 0
@@ -49,9 +50,9 @@ func oneIsOpen(t *testing.T, d *testbed.Deployment, first, second error) {
 	}
 }
 
-// A start that has read what was there, and is overtaken by its deletion and by another start, which finds nothing: one of
-// the two opens a run, and the other finds it open. It is so whatever the first one read: the closed run, or the void one
-// that takes its place until that expires.
+// A start that has read the log is overtaken by a deletion and by another start, which finds
+// nothing. One of the two opens a run, and the other finds it open. This holds whether the first
+// one has read the closed run, or the void one that replaces it until that expires.
 func TestStartRacesWithDeletion(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]time.Duration{"the closed run": 6 * day, "the void run": 9 * day, "the void run, expired": 30 * day} {
@@ -63,7 +64,7 @@ func TestStartRacesWithDeletion(t *testing.T) {
 				time.Sleep(before)
 				var other error
 				d.Ports.Log = &lateLog{Log: d.Store, meanwhile: func() {
-					time.Sleep(3 * day) // it is deleted meanwhile, if it was not before
+					time.Sleep(3 * day) // it is deleted meanwhile, if not before
 					for d.Store.DeleteExpired(func(int) int { return 0 }) {
 					}
 					_, other = testbed.Counter.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{})
@@ -76,8 +77,9 @@ func TestStartRacesWithDeletion(t *testing.T) {
 	}
 }
 
-// As in TestStartRacesWithDeletion, but the number that the slow start takes lies below a void run: two starts and a message had made
-// runs 2 and 3 void, and run 2 has expired. The model found this (proof/model, shape "deletion").
+// As in TestStartRacesWithDeletion, but the number that the slow start takes is below a void run:
+// two starts and a message had made runs 2 and 3 void, and run 2 has expired. The model found this
+// (proof/model, shape "deletion").
 func TestStartBelowAVoidRunRacesWithDeletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +101,7 @@ func TestStartBelowAVoidRunRacesWithDeletion(t *testing.T) {
 	})
 }
 
-// voidRun is the first and only item of a void run, which expires after some time.
+// voidRun returns the first and only item of a void run, which expires after some time.
 func voidRun(t *testing.T, workflowID string, number uint32, expires time.Duration) store.Item {
 	t.Helper()
 	now := time.Now()
@@ -112,8 +114,9 @@ func voidRun(t *testing.T, workflowID string, number uint32, expires time.Durati
 	return store.Item{Key: store.Key{Workflow: workflowID, Run: number}, Commit: c.ID, Body: body, Expires: now.Add(expires)}
 }
 
-// The message of a start whose put is still under way stays, although the process that receives it has seen a void run with the same
-// number. That has been deleted since. Without the message, the run would wait for the slow check.
+// The message of a start whose put is still on its way stays, although the process that receives it
+// has seen a void run with the same number, which has been deleted since. Without the message, the
+// run would wait for the slow check.
 func TestMessageOfARunWhoseNumberWasVoid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -152,7 +155,8 @@ func TestMessageOfARunWhoseNumberWasVoid(t *testing.T) {
 	})
 }
 
-// A process that knew the run when it was open, and sleeps while others close and delete it, writes nothing to it.
+// A process that holds an open run, and sleeps while others close and delete it, writes nothing to
+// it.
 func TestCachedRunIsDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,7 +183,8 @@ func TestCachedRunIsDeleted(t *testing.T) {
 	})
 }
 
-// scanFault is a scanner of which one write fails: it is refused, or applied in half, or applied and reported as failed.
+// scanFault is a scanner with one failing write: the write is refused, or applied in half, or
+// applied and reported as failed.
 type scanFault struct {
 	store.Scanner
 	number, count int
@@ -218,8 +223,8 @@ func (s *scanFault) WriteMark(ctx context.Context, old, mark []byte) error {
 	return store.ErrUnknown
 }
 
-// Every write of a deletion fails, in three ways, and so does the put of the void run: nobody ever sees half a run, and a
-// later round ends what was begun.
+// Every write of a deletion fails, in three ways, and so does the put of the void run. Nobody ever
+// sees half a run, and a later round ends the deletion.
 func TestEveryWriteOfADeletionFails(t *testing.T) {
 	t.Parallel()
 	writes := 0
@@ -228,7 +233,7 @@ func TestEveryWriteOfADeletionFails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := maintained(t)
 				scanner := &scanFault{Scanner: d.Store, number: number, fault: f}
-				puts := &faulty{Ports: d.Ports, fault: f, number: number - 5} // the puts of the one that deletes
+				puts := &faulty{Ports: d.Ports, fault: f, number: number - 5} // the puts of the deleting process
 				d.Ports.Scanner = scanner
 				p := d.Idle(executor.Options{}, counters()...)
 				worker := d.Start(executor.Options{CheckEvery: 1000 * day}, counters()...)
@@ -242,7 +247,7 @@ func TestEveryWriteOfADeletionFails(t *testing.T) {
 				for range 8 {
 					time.Sleep(day)
 					for range 3 {
-						_, _ = cleaner.Service.Maintain(t.Context()) // it may fail: the next one goes on
+						_, _ = cleaner.Service.Maintain(t.Context()) // it may fail: the next one continues
 						if a := p.Do(http.MethodGet, "/v1/workflows/w/result", ""); a.Status != http.StatusOK && a.Status != http.StatusNotFound {
 							t.Errorf("%d %s", a.Status, a.Body)
 						}
@@ -263,7 +268,8 @@ func TestEveryWriteOfADeletionFails(t *testing.T) {
 	}
 }
 
-// Many runs are walked by in steps, whatever their length, and each is seen to its end: one that waits in vain among them.
+// The check passes many runs in steps, whatever their length. It looks at each to its end,
+// including one that waits in vain.
 func TestStepsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

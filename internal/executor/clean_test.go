@@ -21,8 +21,8 @@ import (
 
 const day = 24 * time.Hour
 
-// closeRun starts a run of the counter and brings it to its end, with a few commits and a recorded attempt. It returns the
-// run's id.
+// closeRun starts a run of the counter and completes it, with a few commits and a recorded attempt.
+// It returns the run's id.
 func closeRun(t *testing.T, p *testbed.Process, id string) string {
 	t.Helper()
 	ctx := t.Context()
@@ -47,7 +47,8 @@ func closeRun(t *testing.T, p *testbed.Process, id string) string {
 	return run.RunID
 }
 
-// isGone wants every request to a workflow to find nothing: not one that fails, or is told of something corrupt.
+// isGone demands that every request to a workflow finds nothing, instead of failing or reporting
+// corruption.
 func isGone(t *testing.T, p *testbed.Process, id, runID string) {
 	t.Helper()
 	base := "/v1/workflows/" + id
@@ -67,9 +68,10 @@ func isGone(t *testing.T, p *testbed.Process, id, runID string) {
 	}
 }
 
-// A closed run without a deadline goes when its retention has passed, with all that belongs to it. A start after that works,
-// again and again, whether or not what is left of the run before has expired.
-func TestClosedRunsGo(t *testing.T) {
+// A closed run without a deadline is deleted when its retention has passed, with all that belongs
+// to it. A start after that works, repeatedly, whether or not the remains of the earlier run have
+// expired.
+func TestClosedRunsAreDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := maintained(t)
@@ -110,8 +112,9 @@ func TestClosedRunsGo(t *testing.T) {
 	})
 }
 
-// What is open stays, what has a deadline is left to that, and of a workflow with several runs the open one stays.
-func TestOthersStay(t *testing.T) {
+// The check does not delete open runs or runs with a deadline, and keeps the open run of a workflow
+// with several runs.
+func TestOtherRunsAreKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := maintained(t)
@@ -139,7 +142,8 @@ func TestOthersStay(t *testing.T) {
 	})
 }
 
-// A run that is being deleted is gone for everybody, however far the deletion has come, and a start opens the next run.
+// Nobody finds a run that is being deleted, however far the deletion is, and a start opens the next
+// run.
 func TestHalfDeleted(t *testing.T) {
 	t.Parallel()
 	for gone := 1; ; gone++ {
@@ -149,7 +153,7 @@ func TestHalfDeleted(t *testing.T) {
 			p := d.Start(executor.Options{}, testbed.Workload("build-2")...)
 			id := closeRun(t, p, "w")
 			p.Stop()
-			time.Sleep(2 * time.Hour) // nobody deletes a run that has closed more recently
+			time.Sleep(2 * time.Hour) // nobody deletes a run that has just closed
 			items := d.Store.Dump("w")
 			more = gone+1 < len(items)
 			if err := d.Store.Delete(context.Background(), items[:gone], nil); err != nil {
@@ -170,8 +174,8 @@ func TestHalfDeleted(t *testing.T) {
 	}
 }
 
-// A closed child is kept for as long as its parent waits for its outcome. Without it the parent would start the child again, after an
-// outage that was longer than the retention.
+// A closed child is kept as long as its parent waits for its outcome. Otherwise the parent would
+// start the child again after an outage that was longer than the retention.
 func TestAChildIsKeptForItsParent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -202,7 +206,7 @@ func TestAChildIsKeptForItsParent(t *testing.T) {
 		if closed.Status != history.Completed {
 			t.Fatalf("the child is %s", closed.Status)
 		}
-		purge(d) // what would tell the parent
+		purge(d) // what would notify the parent
 		time.Sleep(13 * day)
 		if err := p.Service.Delete(ctx, "c", closed.RunID); !errors.Is(err, refusal.AlreadyOpen) {
 			t.Errorf("a request to delete the child is answered %v", err)

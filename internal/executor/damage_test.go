@@ -21,7 +21,7 @@ import (
 type damagedLog struct {
 	store.Log
 	damaged atomic.Bool
-	met     atomic.Int64 // how often
+	met     atomic.Int64 // how often a damaged item was read
 }
 
 func (l *damagedLog) check(workflowID string) error {
@@ -53,8 +53,8 @@ func (l *damagedLog) Forward(ctx context.Context, from store.Key, limit int) (st
 	return l.Log.Forward(ctx, from, limit)
 }
 
-// The answer to a request for a damaged run says so, and names the workflow. Its messages wait, other runs go on, and the run
-// goes on when its data is restored.
+// The answer to a request for a damaged run reports the damage, and names the workflow. Its
+// messages wait, other runs go on, and the run goes on when its data is restored.
 func TestDamagedRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestDamagedRun(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p.Stop() // what is in memory is not read again
+		p.Stop() // otherwise its memory would hide the damage
 		log.damaged.Store(true)
 		p = d.Start(executor.Options{}, sleeper)
 		for _, request := range []string{
@@ -83,14 +83,14 @@ func TestDamagedRun(t *testing.T) {
 			if method == http.MethodPost {
 				body = "{}"
 			}
-			w := httptest.NewRecorder() // Process.Do takes each 500 for a defect
+			w := httptest.NewRecorder() // Process.Do treats each 500 as a defect
 			p.Handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(body)))
 			if text := w.Body.String(); w.Code != http.StatusInternalServerError || !strings.Contains(text, `workflow \"bad\" is damaged`) {
 				t.Errorf("%s: %d %s", request, w.Code, text)
 			}
 		}
 		log.met.Store(0)
-		time.Sleep(time.Hour) // its timer is due, and its message is delivered again and again
+		time.Sleep(time.Hour) // its timer is due, and its message is redelivered
 		if met := log.met.Load(); met == 0 || met > 400 {
 			t.Errorf("the deliveries of an hour have met the damage %d times: want some, and no more than the queue's pace", met)
 		}

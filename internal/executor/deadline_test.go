@@ -18,7 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A sluggish workflow takes its time: its query and its validator sleep for as long as they are told.
+// A sluggish workflow is slow: its query and its validator sleep for as long as they are told.
 var (
 	sluggish     = workflow.NewWorkflow[int, int]("sluggish")
 	sluggishNap  = workflow.NewQuery[time.Duration, int]("nap")
@@ -46,11 +46,11 @@ func sluggishTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process)) {
 			t.Fatal(err)
 		}
 		fn(t, p)
-		time.Sleep(2 * time.Hour) // whatever still runs comes to its end
+		time.Sleep(2 * time.Hour) // whatever still runs ends
 	})
 }
 
-// sent is the answer to an update, and how long it took.
+// sent sends an update, and returns the answer and how long it took.
 func sent(p *testbed.Process, name, id, input string, timeout ...time.Duration) (answer *api.UpdateResponse, took time.Duration, err error) {
 	r := api.UpdateRequest{UpdateID: id, Input: []byte(input)}
 	if len(timeout) > 0 {
@@ -61,14 +61,14 @@ func sent(p *testbed.Process, name, id, input string, timeout ...time.Duration) 
 	return answer, time.Since(began), err
 }
 
-// napping has a query hold the workflow for two seconds, from now on.
+// napping starts a query that holds the workflow for two seconds.
 func napping(t *testing.T, p *testbed.Process) {
 	t.Helper()
 	go func() { _, _ = sluggishNap.Ask(context.Background(), p.Client, "w", 2*time.Second) }()
 	synctest.Wait()
 }
 
-// adds is how many updates the workflow has accepted.
+// adds returns how many updates the workflow has accepted.
 func adds(t *testing.T, p *testbed.Process) int {
 	t.Helper()
 	n, err := sluggishNap.Ask(t.Context(), p.Client, "w", 0)
@@ -78,7 +78,8 @@ func adds(t *testing.T, p *testbed.Process) int {
 	return n
 }
 
-// The timeout of an update bounds the wait behind a busy run. The update is refused then, and is never carried out.
+// The timeout of an update bounds its wait behind a busy run. Then the update is refused, and is
+// never carried out.
 func TestTimeoutBehindABusyRun(t *testing.T) {
 	for _, timeout := range []time.Duration{0, 200 * time.Millisecond} {
 		t.Run(timeout.String(), func(t *testing.T) {
@@ -96,7 +97,8 @@ func TestTimeoutBehindABusyRun(t *testing.T) {
 	}
 }
 
-// With a timeout of 0 an update is answered with the stage that it has once it was carried out.
+// With a timeout of 0 the answer to an update has the stage that it reached when it was carried
+// out.
 func TestTimeoutOfZero(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		if a, took, err := sent(p, "add", "u1", "0", 0); err != nil || a.Stage != api.StageCompleted || took != 0 {
@@ -111,7 +113,8 @@ func TestTimeoutOfZero(t *testing.T) {
 	})
 }
 
-// An update that is being carried out when its timeout is over is not reported as refused. The same update, sent again, has its outcome.
+// An update that is being carried out when its timeout ends is not reported as refused. The same
+// update, sent again, has its outcome.
 func TestTimeoutWhileCarriedOut(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		if _, took, err := sent(p, "add", "u", "700000000", 200*time.Millisecond); !errors.Is(err, refusal.OutcomeUnknown) || took != 200*time.Millisecond {
@@ -126,8 +129,8 @@ func TestTimeoutWhileCarriedOut(t *testing.T) {
 	})
 }
 
-// A caller who waits for as long as a request may take is answered by then, also if his request has waited behind a busy run, and the
-// store does not say what has become of its put.
+// A caller who waits for as long as a request may take gets an answer by then, even if the request
+// has waited behind a busy run and the store does not report the outcome of its put.
 func TestTimeoutAfterAWaitBehindABusyRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +150,7 @@ func TestTimeoutAfterAWaitBehindABusyRun(t *testing.T) {
 	})
 }
 
-// An update that another one has taken along is not reported as refused either.
+// Nor is an update reported as refused that another one carries out with it.
 func TestTimeoutWhileTakenAlong(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		napping(t, p)
@@ -169,8 +172,9 @@ func TestTimeoutWhileTakenAlong(t *testing.T) {
 	})
 }
 
-// Whoever asks for a result or polls an update, and does not want to wait, does not wait behind a busy run either.
-func TestPollsBesideABusyRun(t *testing.T) {
+// A request for a result or a poll of an update with a timeout of 0 does not wait behind a busy
+// run.
+func TestPollsDuringABusyRun(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		if _, _, err := sent(p, "add", "u", "0"); err != nil {
 			t.Fatal(err)
@@ -189,8 +193,8 @@ func TestPollsBesideABusyRun(t *testing.T) {
 	})
 }
 
-// A validator that does not come back within its budget fails its update, visibly. Other updates of the run are refused at once until
-// it does.
+// A validator that exceeds its budget fails its update, visibly. Other updates of the run are
+// refused at once until it returns.
 func TestValidatorThatTakesTooLong(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		_, took, err := sent(p, "add", "u", "60000000000")
@@ -200,7 +204,7 @@ func TestValidatorThatTakesTooLong(t *testing.T) {
 		if a, took, err := sent(p, "add", "early", "0"); !errors.Is(err, refusal.NotReady) || took != 0 {
 			t.Errorf("another update before it comes back: %+v, %v, after %v; want 409 at once", a, err, took)
 		}
-		time.Sleep(time.Hour) // the validator comes back, and nothing follows from that but that the run goes on
+		time.Sleep(time.Hour) // the validator returns, and the run goes on
 		if a, took, err := sent(p, "add", "other", "0"); err != nil || string(a.Result) != "1" || took != 0 {
 			t.Errorf("another update: %+v, %v, after %v", a, err, took)
 		}
@@ -210,8 +214,8 @@ func TestValidatorThatTakesTooLong(t *testing.T) {
 	})
 }
 
-// Whoever describes a run or reads its history does not wait behind a busy run: no code is needed for that.
-func TestReadsBesideABusyRun(t *testing.T) {
+// A description or a history needs no code, so it does not wait behind a busy run.
+func TestReadsDuringABusyRun(t *testing.T) {
 	for name, read := range map[string]func(p *testbed.Process) error{
 		"describe": func(p *testbed.Process) error {
 			d, err := p.Service.Describe(context.Background(), "w", "")
@@ -247,7 +251,7 @@ func TestReadsBesideABusyRun(t *testing.T) {
 	}
 }
 
-// startSluggish starts a process with a workflow "w", over a log that answers until the test says otherwise.
+// startSluggish starts a process with a workflow "w", over a log that can be silenced.
 func startSluggish(t *testing.T) (*testbed.Process, *silentLog) {
 	t.Helper()
 	d := testbed.New(t)
@@ -260,7 +264,7 @@ func startSluggish(t *testing.T) (*testbed.Process, *silentLog) {
 	return p, log
 }
 
-// silentLog is a log whose reads get no answer from a moment on.
+// silentLog is a log whose reads get no answer after a moment.
 type silentLog struct {
 	store.Log
 	from time.Time
@@ -288,10 +292,11 @@ func (l *silentLog) Forward(ctx context.Context, from store.Key, limit int) (sto
 	return l.Log.Forward(ctx, from, limit)
 }
 
-// The timeout of a poll bounds its last read, too. What an earlier read has seen is the answer; without one, the request is refused.
+// The timeout of a poll also bounds its last read. The answer is what an earlier read has seen;
+// without one, the request is refused.
 func TestLastReadOfAPoll(t *testing.T) {
 	for name, test := range map[string]struct {
-		wait, silent, most time.Duration // silent is when the store stops to answer
+		wait, silent, most time.Duration // silent is when the store stops answering
 		busy               bool
 	}{
 		"silent in the middle": {10 * time.Second, 5 * time.Second, 10 * time.Second, false},
@@ -318,8 +323,8 @@ func TestLastReadOfAPoll(t *testing.T) {
 	}
 }
 
-// The time that a caller waits at the gate is taken off what is left for the read.
-func TestWaitAtTheGateCounts(t *testing.T) {
+// The time that a caller waits for the workflow's lock is deducted from the time for the read.
+func TestWaitForTheLockCounts(t *testing.T) {
 	for name, test := range map[string]struct {
 		ask  func(s *executor.Service) error
 		want time.Duration
@@ -354,7 +359,7 @@ func TestWaitAtTheGateCounts(t *testing.T) {
 	}
 }
 
-// A panic after the caller's time is over is logged, once and without what it says.
+// A panic after the caller's time is over is logged once, without its value.
 func TestPanicAfterTheCallersTime(t *testing.T) {
 	t.Parallel()
 	for name, nap := range map[string]time.Duration{"late": 2 * time.Second, "in time": 0} {

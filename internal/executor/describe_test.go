@@ -15,7 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A description fits into an answer of Lambda, also when hundreds of activities fail with long errors. Each failure keeps its beginning.
+// A description fits into an answer of Lambda, even when hundreds of activities fail with long
+// errors. It has the beginning of each failure.
 func TestDescriptionIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

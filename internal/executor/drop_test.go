@@ -16,9 +16,10 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A message of an activity is delivered to two processes, and a message of another sending goes on with the activity. One process commits
-// the result, and dies before it sends what follows. The other does not know that commit, and drops its delivery: it sends what follows
-// before the message is deleted. Nothing else does, for a day.
+// Two processes receive a message of an activity, and a message of another sending goes on with the
+// activity. One process commits the result, and dies before it sends what follows. The other,
+// without that commit, drops its delivery: it sends what follows before it deletes the message.
+// Nothing else does, for a day.
 func TestDroppedMessageIsRepaired(t *testing.T) {
 	t.Parallel()
 	two := workflow.NewWorkflow[int, string]("two")
@@ -52,7 +53,7 @@ func TestDroppedMessageIsRepaired(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				other.Send, other.Seen = other.Send+1, 1 // sent again by whoever found the first commit
+				other.Send, other.Seen = other.Send+1, 1 // sent again by the handler that found the first commit
 				other.CausationID++
 				go func() { fail <- errors.New("it fails") }()
 				if err := second.Service.Handle(t.Context(), executor.Delivery{Message: other, Received: 1}); err != nil {
@@ -88,7 +89,7 @@ func TestDroppedMessageIsRepaired(t *testing.T) {
 	}
 }
 
-// heldLog is a log whose puts are on their way until they are let through.
+// heldLog is a log that holds puts until they are released.
 type heldLog struct {
 	store.Log
 	held   atomic.Bool
@@ -106,7 +107,8 @@ func (h *heldLog) Append(ctx context.Context, items ...store.Item) error {
 	return h.Log.Append(context.WithoutCancel(ctx), items...)
 }
 
-// The same, and the commit lands only after the delivery was dropped: minutes after its writer has died. A copy of the message finds it.
+// The same, but the commit lands only after the delivery was dropped: minutes after its writer has
+// died. A copy of the message finds it.
 func TestDroppedMessageIsRepairedWhenAPutLandsLate(t *testing.T) {
 	t.Parallel()
 	two := workflow.NewWorkflow[int, string]("two")
@@ -136,10 +138,10 @@ func TestDroppedMessageIsRepairedWhenAPutLandsLate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other.Send, other.Seen = other.Send+1, 1 // sent again by whoever found the first commit
+		other.Send, other.Seen = other.Send+1, 1 // sent again by the handler that found the first commit
 		other.CausationID++
 
-		held.held.Store(true) // its put is on its way, and it dies
+		held.held.Store(true) // its put is on its way when it dies
 		dead.Store(true)
 		go d.hand(first, queue.Activities, message)
 		synctest.Wait()

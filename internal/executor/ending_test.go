@@ -20,7 +20,8 @@ var (
 	hearing = workflow.NewSignal[string]("hearing")
 )
 
-// hear collects signals in a coroutine, and continues as new after a minute with what it has. The next run ends at "end".
+// hear collects signals in a coroutine, and continues as new with them after a minute. The next run
+// ends at "end".
 func hear(broken bool) func(workflow.Context, []string) ([]string, error) {
 	return func(ctx workflow.Context, got []string) ([]string, error) {
 		first := len(got) == 0
@@ -46,7 +47,8 @@ func hear(broken bool) func(workflow.Context, []string) ([]string, error) {
 	}
 }
 
-// A signal that was acknowledged while a run was stuck is not lost when the run recovers by continuing as new.
+// A signal that was acknowledged while a run was stuck survives when the run recovers by continuing
+// as new.
 func TestASignalOutlivesTheStuckRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
@@ -76,8 +78,8 @@ func TestASignalOutlivesTheStuckRun(t *testing.T) {
 	})
 }
 
-// Code that was asked to end may have to wait for another task before the run closes. No update begins after the workflow's function
-// has returned: its effect would be lost with the run.
+// Canceled code may wait for another task before the run closes. No update begins after the
+// workflow's function has returned: its effect would be lost with the run.
 func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
 	var (
 		typ  = workflow.NewWorkflow[workflow.None, int]("leaver")
@@ -127,8 +129,9 @@ func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
 	}
 }
 
-// An update that its workflow closes before it is come to runs on the run that follows; where none does, it is told so.
-func TestAnUpdateIsForestalledByTheReturn(t *testing.T) {
+// An update that was accepted, and that its workflow closes before handling, runs on the following
+// run. If no run follows, its caller is told.
+func TestUpdateIsPreventedByTheReturn(t *testing.T) {
 	first, second := workflow.NewUpdate[workflow.None, string]("first"), workflow.NewUpdate[workflow.None, string]("second")
 	typ := workflow.NewWorkflow[int, string]("relay")
 	for _, continues := range []bool{false, true} {
@@ -152,7 +155,8 @@ func TestAnUpdateIsForestalledByTheReturn(t *testing.T) {
 			if _, err := typ.Start(ctx, p.Client, "w", 0, workflow.StartOptions{StartDelay: time.Minute}); err != nil {
 				t.Fatal(err)
 			}
-			// A signal holds the workflow's gate until both updates wait behind it: they share a task then.
+			// A signal holds the workflow's lock until both updates wait behind it: then they share
+			// a task.
 			release, done := make(chan struct{}), make(chan error)
 			hooks.Next(testbed.OnPut, func(do func() error) error { <-release; return do() })
 			go func() { done <- hearing.Send(ctx, p.Client, "w", "held") }()

@@ -23,13 +23,13 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// deleteAllExpired is TTL: it deletes all that has expired.
+// deleteAllExpired is TTL: it deletes everything that has expired.
 func deleteAllExpired(d *testbed.Deployment) {
 	for d.Store.DeleteExpired(func(int) int { return 0 }) {
 	}
 }
 
-// thereAre is how many runs of a workflow are there, without void ones.
+// thereAre returns how many runs of a workflow exist, without void ones.
 func thereAre(d *testbed.Deployment, workflowID string) (n int) {
 	for _, run := range d.Runs(workflowID) {
 		if !run.Void() {
@@ -59,8 +59,8 @@ func newPayer() *payer {
 	return p
 }
 
-// A run that completed under a lower retention than it was opened with is kept for the one that it was opened with, stays completed,
-// and is then gone as a whole.
+// A run that completed under a shorter retention than it was opened with is kept for the longer
+// one. It stays completed, and is then deleted as a whole.
 func TestRetentionIsLowered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestRetentionIsLowered(t *testing.T) {
 		for range 29 {
 			time.Sleep(day)
 			deleteAllExpired(d)
-			p.Stop() // no process remembers
+			p.Stop() // no process holds it in memory
 			p = d.Start(executor.Options{Retention: day}, code.bind...)
 			if what, err := p.Client.Describe(ctx, "w", ""); err != nil || what.Status != history.Completed {
 				t.Fatalf("it is %v, %v", what, err)
@@ -96,7 +96,8 @@ func TestRetentionIsLowered(t *testing.T) {
 	})
 }
 
-// A run that follows another has the retention of the deployment that opened it, and so has one that a reset opened.
+// A run that follows another has the retention of the deployment that opened it, and so does one
+// that a reset opened.
 func TestRetentionOfRunsThatFollow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,8 +129,8 @@ func TestRetentionOfRunsThatFollow(t *testing.T) {
 	})
 }
 
-// An open run outlives an outage of weeks, during which the store deletes whatever has expired, and then times out. A parent does
-// not start its child again.
+// An open run survives an outage of weeks, during which the store deletes everything that has
+// expired, and then times out. A parent does not start its child again.
 func TestOpenRunOutlivesAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, out := range []time.Duration{8 * day, 13 * day, 60 * day} {
@@ -165,8 +166,8 @@ func TestOpenRunOutlivesAnOutage(t *testing.T) {
 	}
 }
 
-// stamped is a log as an earlier version of Weft wrote it: each commit of a run with a deadline expires, at that of the run and the
-// retention of its writer.
+// stamped is a log by an earlier version of Weft: each commit of a run with a deadline expires, at
+// the run's deadline plus the retention of its writer.
 type stamped struct {
 	store.Log
 	retention time.Duration
@@ -193,8 +194,9 @@ func (l *stamped) Append(ctx context.Context, items ...store.Item) error {
 // stampedAt is when the runs of these tests open: synctest's clock begins there.
 var stampedAt = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// The store deletes the commits of runs of an earlier version one by one, in any order. A run that has completed is completed or gone,
-// and its activity does not run again, also where its retention was lowered, so that its end goes first.
+// The store deletes the commits of runs of an earlier version one by one, in any order. A completed
+// run is completed or gone, and its activity does not run again, even if its retention was
+// shortened, so that its end is deleted first.
 func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
@@ -218,7 +220,7 @@ func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 			p.Stop()
 			d.Ports.Log = d.Store
 			if random.IntN(2) == 0 {
-				d.Ports.Scanner = nil // the check does not come by in time
+				d.Ports.Scanner = nil // the check comes too late
 			}
 			for gone := false; len(d.Store.Dump("w")) > 0 && time.Since(stampedAt) < 60*day; {
 				p := d.Start(executor.Options{CheckEvery: day}, code.bind...)
@@ -241,7 +243,7 @@ func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 	}
 }
 
-// A run of an earlier version that was open at an upgrade goes on, and is deleted as a whole.
+// A run of an earlier version that was open during an upgrade goes on, and is deleted as a whole.
 func TestOldRunsGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -269,7 +271,8 @@ func TestOldRunsGoOn(t *testing.T) {
 	})
 }
 
-// makeVoid has a start send and die before it puts, and its message fence the run's slot.
+// makeVoid makes a start that sends and dies before its put, and whose message fences the run's
+// slot.
 func makeVoid(t *testing.T, d *testbed.Deployment, workflowID string) {
 	t.Helper()
 	before := d.Ports.Log
@@ -287,7 +290,7 @@ func makeVoid(t *testing.T, d *testbed.Deployment, workflowID string) {
 	}
 }
 
-// refusing is a log that takes nothing.
+// refusing is a log that refuses all puts.
 type refusing struct{ store.Log }
 
 func (refusing) Append(context.Context, ...store.Item) error {
@@ -306,8 +309,8 @@ var (
 
 func runExp(ctx workflow.Context, fails int) (string, error) { return expFlaky.Run(ctx, fails) }
 
-// A start that has found a void run is overtaken by its deletion, and by another start. One of the two opens a run, and the other finds
-// it open, whichever of the void runs the other one still finds.
+// A start that has found a void run is overtaken by its deletion, and by another start. One of the
+// two opens a run, and the other finds it open, whichever void runs the other one still finds.
 func TestVoidRunsExpireUnderAStart(t *testing.T) {
 	t.Parallel()
 	for _, closed := range []int{0, 1} {
@@ -348,7 +351,7 @@ func TestVoidRunsExpireUnderAStart(t *testing.T) {
 	}
 }
 
-// A start is carried out once, also where void runs stand between its run and the next one, or stood there.
+// A start is carried out once, even if void runs are or were between its run and the next one.
 func TestStartOverVoidRuns(t *testing.T) {
 	t.Parallel()
 	for voids := range 3 {
@@ -386,7 +389,7 @@ func TestStartOverVoidRuns(t *testing.T) {
 	}
 }
 
-// A child is started once, also where others have used its id since, and where void runs stand between.
+// A child is started once, even if others have used its id since, and void runs are between.
 func TestChildOverOtherRuns(t *testing.T) {
 	t.Parallel()
 	for _, between := range []string{"", "v", "r", "vr", "rv", "rr", "rvrv", "vvrr"} {
@@ -399,7 +402,7 @@ func TestChildOverOtherRuns(t *testing.T) {
 			if _, err := parent.Start(ctx, p.Client, "p", "", workflow.StartOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			// The child is started, and ends; nothing of that reaches the parent.
+			// The child is started, and ends; the parent is not notified of either.
 			d.Ports.Log, d.Ports.Queue = only{d.Store, "c"}, &withholding{d.Queue}
 			dying := d.Idle(executor.Options{}, bind...)
 			d.Ports.Log, d.Ports.Queue = d.Store, d.Queue
@@ -441,7 +444,7 @@ func TestChildOverOtherRuns(t *testing.T) {
 	}
 }
 
-// only is a log that takes what is of one workflow.
+// only is a log that accepts only the commits of one workflow.
 type only struct {
 	store.Log
 	workflow string
@@ -454,7 +457,7 @@ func (l only) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
-// withholding is a queue that takes nothing.
+// withholding is a queue that refuses everything.
 type withholding struct{ queue.Sender }
 
 func (withholding) Send(context.Context, string, ...queue.Message) error {
@@ -487,8 +490,8 @@ func makeVoidOf(t *testing.T, d *testbed.Deployment, workflowID string, bind []w
 	}
 }
 
-// A record of an attempt at an activity of an earlier run with the same number counts for no other run: neither as an attempt that was
-// made, nor as one that another chain has recorded.
+// An attempt record of an earlier run with the same number does not count for another run: neither
+// as an attempt that was made, nor as one that another chain has recorded.
 func TestAttemptsOfAnotherRun(t *testing.T) {
 	t.Parallel()
 	body, err := history.EncodeBody(map[int]any{2: history.At(stampedAt.Add(-30 * day)), 3: uint64(7)})
@@ -532,8 +535,9 @@ func TestAttemptsOfAnotherRun(t *testing.T) {
 	}
 }
 
-// Timers that cannot be read are set aside, however many they are: the others fire in time, and what is set aside fires when it can be
-// read. None is lost, and each is read a few times an hour.
+// Timers that cannot be read are set aside, however many they are. The others fire in time, and a
+// timer that was set aside fires when it can be read. None is lost, and each is read a few times an
+// hour.
 func TestUnreadableTimers(t *testing.T) {
 	t.Parallel()
 	nap := workflow.NewWorkflow[time.Duration, string]("nap")
@@ -571,7 +575,7 @@ func TestUnreadableTimers(t *testing.T) {
 			if reads := timers.reads / n; reads > 70 {
 				t.Errorf("each unreadable timer was read %d times in eleven hours", reads)
 			}
-			timers.hidden = nil // the newer build is there
+			timers.hidden = nil // the newer build is deployed
 			timers.mu.Unlock()
 			time.Sleep(11 * time.Minute)
 			for i := range n {
@@ -604,7 +608,7 @@ func (h *hiddenTimers) DueTimers(ctx context.Context, before time.Time, limit in
 	return due, err
 }
 
-// PutTimers puts what it could not open as it was.
+// PutTimers puts unreadable timers back as they were.
 func (h *hiddenTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 	for i := range timers {
 		if b := timers[i].Body; len(b) > 0 && b[0] == history.Encoded {
@@ -614,7 +618,8 @@ func (h *hiddenTimers) PutTimers(ctx context.Context, timers []store.Timer) erro
 	return h.Timers.PutTimers(ctx, timers)
 }
 
-// A sweep reports timers that it could not read, when the others are on their way, and does not read them again at once.
+// A sweep reports unreadable timers after the others are sent, and does not read them again at
+// once.
 func TestSweepReportsUnreadableTimers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -636,7 +641,7 @@ func TestSweepReportsUnreadableTimers(t *testing.T) {
 	})
 }
 
-// keepLast is a scanner that does not delete the last commit of a closed run while it is on.
+// keepLast is a scanner that can be set to keep the last commit of a closed run.
 type keepLast struct {
 	store.Scanner
 	on atomic.Bool
@@ -651,8 +656,9 @@ func (k *keepLast) Delete(ctx context.Context, items []store.Item, attempts []st
 	return k.Scanner.Delete(ctx, items, attempts)
 }
 
-// A deletion that was interrupted before the last commit goes on when the void run above has expired. A start that has read both is
-// overtaken by that, by TTL and by another start: one of the two opens a run.
+// A deletion that was interrupted before the last commit goes on when the void run above has
+// expired. A start that has read both is overtaken by that, by TTL and by another start. One of the
+// two starts opens a run.
 func TestDeletionGoesOnUnderAStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,12 +6,12 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// SendTogether sends a result as a handler does.
+// SendTogether sends a result like a handler.
 func (s *Service) SendTogether(ctx context.Context, m engine.Message) error {
 	return s.Outbox.SendResult(ctx, m)
 }
 
-// Watched is how many workflows somebody watches.
+// Watched returns how many workflows are watched.
 func (s *Service) Watched() int {
 	return s.Watchers.Len()
 }

@@ -21,8 +21,8 @@ var (
 	closeNow = workflow.NewSignal[workflow.None]("closeNow")
 )
 
-// runOffice takes updates until it is closed. A slow one holds a mutex while it waits; "broken" panics after that, itself or in a
-// coroutine that it has started.
+// runOffice accepts updates until it is closed. A slow one holds a mutex while it waits; "broken"
+// panics after that, itself or in a coroutine that it has started.
 func runOffice(ctx workflow.Context, _ workflow.None) (done []string, err error) {
 	var mutex workflow.Mutex
 	slowly.Handle(ctx, func(ctx workflow.Context, how string) (string, error) {
@@ -57,7 +57,8 @@ func runOffice(ctx workflow.Context, _ workflow.None) (done []string, err error)
 	return done, workflow.AwaitHandlers(ctx)
 }
 
-// One accepted update whose handler panics later makes the run not ready. An operator fails it alone, and the run goes on.
+// One accepted update whose handler panics later makes the run not ready. An operator fails this
+// update alone, and the run goes on.
 func TestFailUpdate(t *testing.T) {
 	for _, how := range []string{"broken", "broken inside"} {
 		for _, cold := range []bool{false, true} {
@@ -94,11 +95,11 @@ func playFailUpdate(t *testing.T, how string, cold bool) {
 	if what.StuckTask == nil || what.StuckTask.UpdateID != "bad" {
 		t.Errorf("the description says %+v", what.StuckTask)
 	}
-	for range 2 { // again does nothing
-		must(p.Client.FailUpdate(ctx, "w", "", "bad", "it cannot be mended"))
+	for range 2 { // the second time it does nothing
+		must(p.Client.FailUpdate(ctx, "w", "", "bad", "it cannot be fixed"))
 	}
 	var failed *workflow.Error
-	if _, err := bad.Get(ctx); !errors.As(err, &failed) || failed.Type != "UpdateFailedByOperator" || failed.Message != "it cannot be mended" {
+	if _, err := bad.Get(ctx); !errors.As(err, &failed) || failed.Type != "UpdateFailedByOperator" || failed.Message != "it cannot be fixed" {
 		t.Errorf("the caller of the update that was failed got %v", err)
 	}
 	if _, err := quickly.Call(ctx, p.Client, "w", "quick"); err != nil {

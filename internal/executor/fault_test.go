@@ -23,7 +23,7 @@ import (
 type fault int
 
 const (
-	refused fault = iota // not applied, and the caller knows
+	refused fault = iota // not applied, and reported
 	dropped              // not applied, and the caller does not know
 	lost                 // applied, and reported as failed
 )
@@ -32,7 +32,7 @@ func (f fault) String() string {
 	return [...]string{"refused", "not applied, no answer", "applied, no answer"}[f]
 }
 
-// faulty fails one write of all that go through it: the one with this number, in this way.
+// faulty fails one of the writes that go through it: the one with this number, in this way.
 type faulty struct {
 	executor.Ports
 	mu     sync.Mutex
@@ -64,7 +64,7 @@ func (f *faulty) write(what string, apply func() error) error {
 	return store.ErrUnknown
 }
 
-// written is how many writes there have been.
+// written returns how many writes there have been.
 func (f *faulty) written() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +115,7 @@ func (f *faulty) Send(ctx context.Context, name string, messages ...queue.Messag
 	return f.write("send to "+name, func() error { return f.Ports.Queue.Send(ctx, name, messages...) })
 }
 
-// The workflow of this test writes in every way there is.
+// The workflow of this test makes every kind of write.
 var (
 	faultType = workflow.NewWorkflow[int, string]("fault")
 	faultAdd  = workflow.NewUpdate[int, int]("add")
@@ -174,7 +174,7 @@ var (
 	})
 )
 
-// faultScenario plays the workflow through, as callers who try again would, and returns all that they saw.
+// faultScenario plays the workflow like callers who retry, and returns everything that they saw.
 func faultScenario(t *testing.T, p *testbed.Process) (seen []string) {
 	t.Helper()
 	ctx := context.Background()
@@ -206,8 +206,8 @@ func faultScenario(t *testing.T, p *testbed.Process) (seen []string) {
 	return seen
 }
 
-// playFault plays the scenario with one write failing, and checks that all ends as it should.
-// Its activities have a rate, and most of them wait for it.
+// playFault plays the scenario with one failing write, and checks the outcome. Its activities have
+// a rate, and most of them wait for it.
 func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 		registrations := []workflow.Registration{workflow.Bind(faultType, faultRun), faultOnce, faultFlaky}
 		p := d.Start(executor.Options{Rate: func(string) limits.Rate { return limits.Rate{PerSecond: 0.5} }}, registrations...)
 		seen, count = faultScenario(t, p), ports.written()
-		// Reload: another process, which knows nothing, sees the same.
+		// Reload: a cold process sees the same.
 		p.Stop()
 		fresh := d.Idle(executor.Options{}, registrations...)
 		if result, err := faultType.Get(fresh.Client, "w").Result(context.Background()); err != nil || seen[len(seen)-2] != fmt.Sprint("result ", result) {
@@ -231,7 +231,7 @@ func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 	return seen, count
 }
 
-// Every write of the scenario fails, in three ways: callers see what they see when none does.
+// Every write of the scenario fails, in three ways: callers see what they see when none fails.
 func TestEveryWriteFails(t *testing.T) {
 	want, count := playFault(t, 0, refused)
 	if count < 20 {
@@ -248,7 +248,8 @@ func TestEveryWriteFails(t *testing.T) {
 	}
 }
 
-// A start whose put is refused, or whose handler panics, leaves none of the workflow's code behind: all that began to run has been unwound.
+// A start whose put is refused, or whose handler panics, leaves no goroutine of the workflow behind: the code that began to
+// run has been unwound.
 func TestStartsThatFailLeaveNoCode(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []testbed.Hook{testbed.Faults["throttle"](), func(func() error) error { panic("the adapter has a mistake") }} {

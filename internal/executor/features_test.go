@@ -6,11 +6,12 @@ import (
 	"testing/synctest"
 )
 
-// features are what a deployment can do besides updates: each is a script in testdata/features. The first one, which LocalStack plays
-// as well, spends little time asleep: there every minute of it takes a sweep's reads.
+// features are what a deployment can do besides updates: each is a script in testdata/features. The
+// first one, which LocalStack plays too, sleeps little: there every minute of sleep takes a sweep's
+// reads.
 var features = []string{"shown", "outside", "delete", "children", "local", "taskqueues", "rates"}
 
-// TestFeatures plays the scripts. Rewrite them as those of TestUpdateCases.
+// TestFeatures plays the scripts. Rewrite them like those of TestUpdateCases.
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	for _, name := range features {

@@ -15,12 +15,13 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// deafLog is a log that carries out no put and answers none.
+// deafLog is a log that makes no put and answers none.
 type deafLog struct{ store.Log }
 
 func (deafLog) Append(context.Context, ...store.Item) error { return store.ErrUnknown }
 
-// The message of a start whose put never lands makes its run void, also where the workflow has an earlier run.
+// The message of a start whose put never lands makes its run void, even if the workflow has an
+// earlier run.
 func TestFenceAfterAnEarlierRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,7 +69,8 @@ func (q countedQueue) Send(ctx context.Context, name string, messages ...queue.M
 	return q.Sender.Send(ctx, name, messages...)
 }
 
-// A message whose commit does not land is copied ever more rarely, and its slot is fenced when the grace is over, however long that is.
+// A message whose commit does not land is copied ever more rarely, and its slot is fenced when the
+// grace is over, however long that is.
 func TestCopiesUpToTheFence(t *testing.T) {
 	t.Parallel()
 	for grace, most := range map[time.Duration]int64{10 * time.Second: 5, time.Minute: 13, 5 * time.Minute: 20, time.Hour: 31} {

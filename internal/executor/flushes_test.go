@@ -14,7 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// What is waited for on the disk: a flush for the start, one for each step, one for an accepted update, and none for what writes nothing.
+// The server waits for one flush of the disk for the start, for each step, and for an accepted
+// update, and for none if it writes nothing.
 func TestFlushes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +54,7 @@ func TestFlushes(t *testing.T) {
 	})
 }
 
-// run runs a workflow to its end.
+// run runs a workflow until it ends.
 func run(t *testing.T, p *testbed.Process, steps workflow.Type[int, int], n int) {
 	t.Helper()
 	started, err := steps.Start(t.Context(), p.Client, fmt.Sprint("steps-", n), n)

@@ -24,7 +24,8 @@ import (
 
 var beating = workflow.NewWorkflow[workflow.None, string]("beating")
 
-// pulse is a deployment with a workflow that runs one activity, and ends as it does; a signal cancels it.
+// pulse is a deployment with a workflow that runs one activity, and ends with the same result; a
+// signal cancels it.
 func pulse(t *testing.T, o activity.Options, code func(context.Context) (string, error)) (*testbed.Deployment, []workflow.Registration) {
 	act := activity.New("beat", func(ctx context.Context, _ activity.None) (string, error) { return code(ctx) }, o)
 	stop := workflow.NewSignal[workflow.None]("stop")
@@ -57,7 +58,8 @@ func outcomeOf(t *testing.T, p *testbed.Process) string {
 	return fmt.Sprint(result, " ", err)
 }
 
-// What an attempt that failed said last the next one has: also what was not recorded while it ran.
+// The next attempt has the last details of a failed one, including those that were not recorded
+// while it ran.
 func TestHeartbeatDetails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,8 +86,8 @@ func TestHeartbeatDetails(t *testing.T) {
 	})
 }
 
-// Where the process dies, the next delivery makes the attempt again, and has what was recorded. Attempts that are not counted have
-// the number of those that are known to have failed, and one.
+// If the process dies, the next delivery makes the attempt again, and has the recorded details. If
+// attempts are not counted, its number is the number of attempts known to have failed, plus one.
 func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +97,7 @@ func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 				return fmt.Sprint("attempt ", activity.InfoOf(ctx).Attempt, " after ", at), nil
 			}
 			_ = activity.Heartbeat(ctx, "halfway")
-			<-ctx.Done() // nothing more is heard of it
+			<-ctx.Done() // the process is silent from here on
 			return "", ctx.Err()
 		})
 		p := d.Idle(executor.Options{}, all...)
@@ -119,7 +121,7 @@ func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 	})
 }
 
-// An attempt that is silent for too long has failed, although there is time left for it.
+// An attempt that is silent for too long has failed, even if it has time left.
 func TestHeartbeatTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,7 +183,7 @@ func TestHeartbeatCost(t *testing.T) {
 		var costs []meter.Cost
 		var p *testbed.Process
 		d, all := pulse(t, activity.Options{StartToClose: time.Hour}, func(ctx context.Context) (string, error) {
-			time.Sleep(time.Second) // the meter counts the whole process: nothing else runs when a heartbeat does
+			time.Sleep(time.Second) // the meter counts the whole process: nothing else runs during a heartbeat
 			for range 7 {
 				before := p.Meter.Cost()
 				if err := activity.Heartbeat(ctx, "x"); err != nil {
@@ -196,7 +198,7 @@ func TestHeartbeatCost(t *testing.T) {
 		p = d.Start(executor.Options{}, all...)
 		startPulse(t, p)
 		time.Sleep(65 * time.Second)
-		synctest.Wait() // the activity sleeps: costs are there to be read
+		synctest.Wait() // the activity sleeps, so the costs can be read
 		recorded, none := meter.Cost{Writes: 1, Reads: 1}, meter.Cost{}
 		for i, c := range costs {
 			if want := []meter.Cost{recorded, none, none}[i%3]; c != want {
@@ -211,12 +213,13 @@ func TestHeartbeatCost(t *testing.T) {
 	})
 }
 
-// Where nobody runs activities, one whose time is over ends all the same; one that has waited for too long is not begun.
+// If nobody runs activities, an activity whose time is over ends all the same. One that has waited
+// for too long does not begin.
 func TestActivitiesThatNobodyRan(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		options activity.Options
-		queue   string // whose messages are handled at last
+		queue   string // whose messages are handled in the end
 		want    string
 	}{
 		"nobody ever":   {activity.Options{ScheduleToClose: time.Hour}, queue.Timers, "its time was over"},
@@ -244,7 +247,7 @@ func TestActivitiesThatNobodyRan(t *testing.T) {
 	}
 }
 
-// messages takes the messages of a queue that can be received now.
+// messages receives the visible messages of a queue.
 func messages(t *testing.T, d *testbed.Deployment, name string) (all []*engine.Message) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), name, queue.MaxBatch)

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// An attempt with the longest limits that there are is made, and its result counts.
+// An attempt with the longest possible limits runs, and its result counts.
 func TestAttemptWithTheLongestLimits(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]activity.Options{

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// An update whose handler hangs is answered with 409 after one run of the code. Sent again, it is refused at once, and the code does not
-// run, until the handler has come back.
+// An update whose handler hangs is answered with 409 after one run of the code. If it is sent
+// again, it is refused at once, and the code does not run, until the handler has returned.
 func TestHungHandlerSentTwice(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int64
@@ -48,9 +48,9 @@ func TestHungHandlerSentTwice(t *testing.T) {
 					sent, took, ran.Load(), p.Service.Hung(), err, wait, round)
 			}
 			if sent == 2 {
-				time.Sleep(2 * time.Hour) // it comes back
+				time.Sleep(2 * time.Hour) // it returns
 			}
 		}
-		time.Sleep(2 * time.Hour) // they come back, or the bubble would not end
+		time.Sleep(2 * time.Hour) // they return, or the bubble would not end
 	})
 }

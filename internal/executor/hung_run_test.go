@@ -27,9 +27,9 @@ var (
 	stubbornSteps = workflow.NewSignal[workflow.None]("step")
 )
 
-// stubbornTestbed calls fn with a process in which the workflow "w" is open. Its handlers take as long as their input says. It counts the
-// signals that it has received, and completes a minute after its start or later with that number. active is how many handlers run, and
-// ran how many have.
+// stubbornTestbed calls fn with a process in which the workflow "w" is open. Its handlers take as
+// long as their input says. It counts its signals, and completes a minute after its start or later
+// with that number. active is how many handlers run, and ran how many have.
 func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, active, ran *atomic.Int32)) {
 	t.Parallel()
 	var active, ran atomic.Int32
@@ -54,7 +54,7 @@ func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, act
 		if err := workflow.Sleep(ctx, time.Minute); err != nil {
 			return n, err
 		}
-		return n, workflow.Sleep(ctx, time.Second) // it receives what has come with the timer
+		return n, workflow.Sleep(ctx, time.Second) // it receives what arrived with the timer
 	})
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.New(t).Start(executor.Options{}, code)
@@ -62,7 +62,7 @@ func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, act
 			t.Fatal(err)
 		}
 		fn(t, p, &active, &ran)
-		time.Sleep(5 * time.Hour) // whatever still runs comes to its end
+		time.Sleep(5 * time.Hour) // whatever still runs ends
 	})
 }
 
@@ -94,8 +94,8 @@ func TestQueryThatHangs(t *testing.T) {
 	})
 }
 
-// While the code of a run hangs, what needs no code works at once, and what signals and timers bring is kept and acted upon when the
-// code has come back. Other runs are not held up.
+// While the code of a run hangs, requests that need no code work at once. Signals and timers are
+// kept, and take effect when the code has returned. Other runs are not held up.
 func TestRunBesideItsHungCode(t *testing.T) {
 	stubbornTestbed(t, func(t *testing.T, p *testbed.Process, active, ran *atomic.Int32) {
 		ctx := t.Context()
@@ -124,21 +124,21 @@ func TestRunBesideItsHungCode(t *testing.T) {
 		if took := time.Since(began); took != 0 {
 			t.Errorf("they took %v", took)
 		}
-		time.Sleep(90 * time.Minute) // the timer of the run is long due
+		time.Sleep(90 * time.Minute) // the run's timer is long due
 		if r, err := p.Service.Result(ctx, "other", "", 0); err != nil || string(r.Result) != "0" {
 			t.Errorf("the other run: %+v, %v; want it completed", r, err)
 		}
 		if r, err := p.Service.Result(ctx, "w", "", 0); err != nil || r.Status.Closed() || active.Load() != 1 || ran.Load() != 2 {
 			t.Errorf("the run while its code hangs: %+v, %v, with %d handlers that run, of %d; want it open, and one of two", r, err, active.Load(), ran.Load())
 		}
-		time.Sleep(30*time.Minute + 2*deliveries.HungRetry) // it comes back
+		time.Sleep(30*time.Minute + 2*deliveries.HungRetry) // it returns
 		if r, err := p.Service.Result(ctx, "w", "", 0); err != nil || r.Status != history.Completed || string(r.Result) != "1" {
 			t.Errorf("the run after its code has come back: %+v, %v; want it completed, with the signal", r, err)
 		}
 	})
 }
 
-// A run whose code hangs is canceled, reset and terminated as any other.
+// A run whose code hangs is canceled, reset and terminated like any other.
 func TestEndOfARunThatHangs(t *testing.T) {
 	for name, end := range map[string]func(ctx context.Context, s *executor.Service) error{
 		"cancel":    func(ctx context.Context, s *executor.Service) error { return s.Cancel(ctx, "w", "", "") },
@@ -170,7 +170,7 @@ func TestEndOfARunThatHangs(t *testing.T) {
 	}
 }
 
-// Of a local activity that hangs, one attempt runs at a time. The next one is made when it has come back.
+// One attempt at a time runs of a hanging local activity. The next one begins when it has returned.
 func TestLocalActivityThatHangs(t *testing.T) {
 	t.Parallel()
 	var active, most, ran atomic.Int32
@@ -179,7 +179,7 @@ func TestLocalActivityThatHangs(t *testing.T) {
 		defer active.Add(-1)
 		n := ran.Add(1)
 		if n < 3 {
-			time.Sleep(time.Hour) // it does not heed its context
+			time.Sleep(time.Hour) // it ignores its context
 		}
 		return fmt.Sprint("attempt ", n), nil
 	})

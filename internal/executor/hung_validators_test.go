@@ -24,8 +24,9 @@ var (
 	broken  = workflow.NewUpdate[int, int]("broken")
 )
 
-// hangingTestbed plays with a process that has one run, w: the validator of its update "hanging" does not come back, and the handler of
-// "healthy" takes as long as its input says. That of "broken" takes a second, and panics.
+// hangingTestbed calls fn with a process that has one run, w. The validator of its update "hanging"
+// does not return, and the handler of "healthy" takes as long as its input says. That of "broken"
+// takes a second, and panics.
 func hangingTestbed(t *testing.T, fn func(t *testing.T, p *hangingProcess)) {
 	t.Parallel()
 	broke := &atomic.Int32{}
@@ -55,7 +56,7 @@ func hangingTestbed(t *testing.T, fn func(t *testing.T, p *hangingProcess)) {
 		}
 		fn(t, p)
 		p.group.Wait()
-		time.Sleep(2 * time.Hour) // the validators come back, or the bubble would not end
+		time.Sleep(2 * time.Hour) // the validators return, or the bubble would not end
 	})
 }
 
@@ -78,7 +79,8 @@ func (p *hangingProcess) send(name, id, input string, timeout ...time.Duration) 
 	return a, time.Since(began), err
 }
 
-// hang sends n updates whose validator hangs, one after the other and at the same time. Each has to be answered in time.
+// hang sends n updates whose validator hangs, one after the other and in parallel. Each must be
+// answered in time.
 func (p *hangingProcess) hang(n int) {
 	late := executor.Defaults().SoftLimit + time.Second
 	for i := range n {
@@ -93,8 +95,9 @@ func (p *hangingProcess) hang(n int) {
 	}
 }
 
-// However many updates are sent whose validator hangs, one validator runs. Every caller is answered in time, those of other updates at
-// once, with the reason. The run goes on when the validator has come back.
+// However many updates with a hanging validator are sent, one validator runs. Every caller is
+// answered in time, those of other updates at once, with the reason. The run goes on when the
+// validator has returned.
 func TestOthersBesideValidatorsThatHang(t *testing.T) {
 	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
 		p.hang(64)
@@ -116,7 +119,7 @@ func TestOthersBesideValidatorsThatHang(t *testing.T) {
 	})
 }
 
-// So it is if all of them wait behind another update, and are taken along together.
+// The same holds if all of them wait behind another update, and are carried out together.
 func TestValidatorsThatHangTogether(t *testing.T) {
 	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
 		p.group.Go(func() { _, _, _ = p.send(healthy.Name(), "", "100000000") })
@@ -125,10 +128,11 @@ func TestValidatorsThatHangTogether(t *testing.T) {
 	})
 }
 
-// An update that was taken along and is to be carried out alone is not, if its caller's time is over by then. Nobody waits for it.
-func TestCallerGoneBeforeHisUpdateIsGivenBack(t *testing.T) {
+// An update that was to be carried out with others, and is to be carried out alone, is not if its
+// caller's time is over by then. Nobody waits for it.
+func TestCallerGoneBeforeItsUpdateRunsAlone(t *testing.T) {
 	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
-		for i := range 2 { // the second waits behind the first, and will take along who waits behind it
+		for i := range 2 { // the second waits behind the first, and will take the next ones along
 			p.group.Go(func() {
 				if _, _, err := p.send(broken.Name(), fmt.Sprint("b", i), "1"); !errors.Is(err, refusal.NotReady) {
 					t.Errorf("caller %d was answered %v", i, err)
@@ -151,7 +155,7 @@ func TestCallerGoneBeforeHisUpdateIsGivenBack(t *testing.T) {
 	})
 }
 
-// If a store panics under a batch, the updates that were taken along are answered with an unknown outcome.
+// If a store panics under a batch, all updates of the batch are answered with an unknown outcome.
 func TestPanicUnderUpdatesTakenAlong(t *testing.T) {
 	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
 		p.group.Go(func() { _, _, _ = p.send(healthy.Name(), "first", "1000000000") })

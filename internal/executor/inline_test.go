@@ -16,15 +16,15 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A run schedules an inline activity in the task in which it continues as new, and the next run begins with another of the same
-// number: that one is run with its own input.
+// A run schedules an inline activity in the task in which it continues as new, and the next run
+// begins with another of the same number. That one runs with its own input.
 func TestInlineOfTheNextRun(t *testing.T) {
 	t.Parallel()
 	lap := workflow.NewWorkflow[int, string]("lap")
 	quick := activity.New("quick", func(_ context.Context, text string) (string, error) { return text, nil })
 	inline := quick.With(activity.Options{Inline: true})
 	sameNumber := false
-	for patches := range 8 { // events that stand before the activity of the next run
+	for patches := range 8 { // events before the activity of the next run
 		run := func(ctx workflow.Context, before int) (string, error) {
 			if before < 0 {
 				if _, err := quick.Run(ctx, "the one before"); err != nil {
@@ -72,7 +72,7 @@ func TestInlineOfTheNextRun(t *testing.T) {
 	}
 }
 
-// deaf is a queue that takes nothing once its process is dead.
+// deaf is a queue that refuses everything once its process is dead.
 type deaf struct {
 	queue.Sender
 	dead bool
@@ -85,9 +85,10 @@ func (d *deaf) Send(ctx context.Context, name string, messages ...queue.Message)
 	return d.Sender.Send(ctx, name, messages...)
 }
 
-// A process commits the result of an inline step and dies before it sends what follows. Another one gets the message that it handled,
-// and knows only the beginning of the run. Whoever handles what that one sends, sends what follows. (The model of the protocol has
-// found this: decision 30.)
+// A process commits the result of an inline step and dies before it sends what follows. Another
+// one, which holds only the beginning of the run, receives the message that the first one handled.
+// The handler of the second one's message sends what follows. (The model of the protocol found
+// this: decision 30.)
 func TestAnInlineStepIsRepairedByAnOldCache(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,7 +120,7 @@ func TestAnInlineStepIsRepairedByAnOldCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		look = func() {
-			if _, err := other.Describe(t.Context(), "w", ""); err != nil { // it knows the run up to here now
+			if _, err := other.Describe(t.Context(), "w", ""); err != nil { // it holds the run up to here
 				t.Error(err)
 			}
 			network.dead = true
@@ -129,12 +130,12 @@ func TestAnInlineStepIsRepairedByAnOldCache(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute) // until the message is visible again
 		look = func() {}
-		for range 2 { // the message of the first step, and that of the second
+		for range 2 { // the messages of the first and the second step
 			if err := deliverActivity(t, d, other, 2); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := deliverActivity(t, d, other, 1); err != nil { // that of the third
+		if err := deliverActivity(t, d, other, 1); err != nil { // the message of the third
 			t.Fatal(err)
 		}
 		if result, err := chain.Get(other.Client, "w").Result(t.Context()); err != nil || result != "123" {

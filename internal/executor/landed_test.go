@@ -20,8 +20,8 @@ var (
 	landMore = workflow.NewUpdate[int, int]("more")
 )
 
-// runLanding continues as new at once if its generation is 0. If "end" runs with 8 then, it has the run take the update "more", and the
-// code does not come to that.
+// runLanding continues as new at once if its generation is 0. If "end" runs with 8 then, the run
+// accepts the update "more", and the code does not get to it.
 func runLanding(ctx workflow.Context, generation int) (int, error) {
 	more := func() { landMore.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }) }
 	if generation > 0 {
@@ -39,7 +39,7 @@ func runLanding(ctx workflow.Context, generation int) (int, error) {
 	return 0, workflow.Await(ctx, func() bool { return false })
 }
 
-// landingTestbed plays with a process that runs no task by itself.
+// landingTestbed calls fn with a process that runs no task by itself.
 func landingTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, hooks *testbed.Hooks)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func landingTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, hook
 	})
 }
 
-// refuseAfter has all puts fail after the next n.
+// refuseAfter makes all puts fail after the next n.
 func refuseAfter(hooks *testbed.Hooks, n int) {
 	hooks.Always(testbed.OnPut, func(put func() error) error {
 		if n--; n >= 0 {
@@ -61,8 +61,8 @@ func refuseAfter(hooks *testbed.Hooks, n int) {
 	})
 }
 
-// An update that is in the log is answered with its outcome, whatever becomes of those that were carried out with it. So is one with the
-// same id.
+// An update in the log is answered with its outcome, whatever becomes of those that were carried
+// out with it. So is another request with the same id.
 func TestUpdateThatHasLandedIsNotCalledBusy(t *testing.T) {
 	landingTestbed(t, func(t *testing.T, p *testbed.Process, hooks *testbed.Hooks) {
 		if _, err := landing.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{StartDelay: time.Hour}); err != nil {
@@ -95,8 +95,8 @@ func TestUpdateThatHasLandedIsNotCalledBusy(t *testing.T) {
 	})
 }
 
-// If a start is in the log, nobody is told that nothing was written, although its update was not carried out. The request that is sent
-// again finds its run.
+// If a start is in the log, no caller is told that nothing was written, even if the start's update
+// was not carried out. The repeated request finds its run.
 func TestStartThatHasLandedIsNotCalledBusy(t *testing.T) {
 	landingTestbed(t, func(t *testing.T, p *testbed.Process, hooks *testbed.Hooks) {
 		send := func() (*api.UpdateResponse, error) {
@@ -115,7 +115,8 @@ func TestStartThatHasLandedIsNotCalledBusy(t *testing.T) {
 	})
 }
 
-// So it is if another process takes the slot after the start: the answer says that this request has started the workflow.
+// The same holds if another process takes the slot after the start: the answer reports that this
+// request has started the workflow.
 func TestStartThatLosesARaceAfterwards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

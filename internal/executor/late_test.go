@@ -64,13 +64,13 @@ func notes(d *testbed.Deployment, id string) (n int) {
 	return n
 }
 
-// What the last task of a run sends to others is lost. The slow check sends it again a day later, and it arrives once, although the
-// check repeats it each time that the age has doubled.
+// The messages of a run's last task to others are lost. The slow check sends them again a day
+// later. They arrive once, although the check repeats them each time that the age has doubled.
 func TestLostMessagesOfTheLastTask(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		does     string
-		receiver string // what is started before
+		receiver string // the workflow that is started first
 		kinds    []engine.MessageKind
 		lost     int
 		check    func(t *testing.T, d *testbed.Deployment)
@@ -130,8 +130,9 @@ func TestLostMessagesOfTheLastTask(t *testing.T) {
 	}
 }
 
-// What arrived is sent again by the check all the same, since the log does not say that it arrived. It reaches nobody twice: not the
-// run that got it, nor one that was started since, also if the first one has been deleted.
+// The check repeats even messages that arrived, because the log does not record their arrival. They
+// take effect once: neither on the run that got them, nor on a run that was started since, even if
+// the first one has been deleted.
 func TestLateMessagesArriveOnce(t *testing.T) {
 	t.Parallel()
 	for _, does := range []string{"signals", "cancels", "starts"} {
@@ -189,8 +190,9 @@ func sendLateAgain(t *testing.T, does, next string) {
 	d.CheckReplay(p)
 }
 
-// All is off for longer than closed runs are kept, and the messages of a run's last task have waited in their queues meanwhile. The slow
-// check, which comes first, does not delete the run before they have been handled.
+// An outage lasts longer than closed runs are kept, and the messages of a run's last task have
+// waited in their queues meanwhile. The slow check, which runs first, does not delete the run
+// before they are handled.
 func TestMessagesOfTheLastTaskOutlastAnOutage(t *testing.T) {
 	t.Parallel()
 	for does, kind := range map[string]engine.MessageKind{"signals": engine.DeliverExternal, "cancels": engine.DeliverExternal, "starts": engine.StartOrCloseChild} {

@@ -49,7 +49,8 @@ func (r *readBytes) Forward(ctx context.Context, from store.Key, limit int) (sto
 	return r.count(r.Log.Forward(ctx, from, limit))
 }
 
-// The workflow diary counts the bytes of the words that it is told, and does what they say. It continues as new with the word next.
+// The workflow diary counts the bytes of its words, and does what they say. It continues as new
+// with the word next.
 var (
 	diary     = workflow.NewWorkflow[int, int]("long.diary")
 	diaryPage = workflow.NewWorkflow[string, string]("long.page")
@@ -64,7 +65,7 @@ const (
 	diaryLog   = 16 << 10         // how many bytes of a log are kept
 )
 
-// diaryCode is the code of diary, whose activity leaves its tokens here.
+// diaryCode is the code of diary, whose activity stores its tokens here.
 func diaryCode(tokens *[]string) []workflow.Registration {
 	echo := activity.New("long.echo", func(_ context.Context, word string) (string, error) { return word, nil })
 	outside := activity.New("long.outside", func(ctx context.Context, _ activity.None) (string, error) {
@@ -105,7 +106,7 @@ func diaryCode(tokens *[]string) []workflow.Registration {
 	}
 }
 
-// longTestbed is a deployment with a diary that has a log which is too long to be kept.
+// longTestbed is a deployment with a diary whose log is too long to be kept.
 type longTestbed struct {
 	*testing.T
 	d      *testbed.Deployment
@@ -132,7 +133,7 @@ func newLongTestbed(t *testing.T) *longTestbed {
 	return s
 }
 
-// restart has another process in the place of the one that runs.
+// restart replaces the running process by another.
 func (s *longTestbed) restart() {
 	s.Helper()
 	if s.p != nil {
@@ -148,7 +149,8 @@ func (s *longTestbed) say(word string, o ...client.SignalOptions) {
 	}
 }
 
-// cheap calls an operation, and fails the test if it reads more than a few commits, or the run's log is kept after it.
+// cheap calls an operation, and fails the test if it reads more than a few commits, or the run's
+// log is kept afterwards.
 func (s *longTestbed) cheap(name string, operation func() error) {
 	s.Helper()
 	before := s.read.n.Load()
@@ -176,7 +178,8 @@ func (s *longTestbed) wantSum(want int) {
 	}
 }
 
-// operations are signals, an update with an activity, a query, a timer and a child, each of which reads a few commits.
+// operations makes signals, an update with an activity, a query, a timer and a child, each of which
+// reads a few commits.
 func (s *longTestbed) operations(sum int) int {
 	s.Helper()
 	ctx := s.Context()
@@ -203,7 +206,7 @@ func (s *longTestbed) operations(sum int) int {
 	return sum
 }
 
-// wantHistory holds the pages of the history to the log.
+// wantHistory compares the pages of the history with the log.
 func (s *longTestbed) wantHistory() {
 	s.Helper()
 	var got []api.HistoryEvent
@@ -228,7 +231,8 @@ func (s *longTestbed) wantHistory() {
 	}
 }
 
-// A run with a long log goes on from its state: what happens to it reads a few commits, also in a process that was started anew.
+// A run with a long log goes on from its state: each operation reads a few commits, even in a new
+// process.
 func TestALongLogIsNotKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -287,7 +291,8 @@ func TestResetOfARunWhoseLogIsNotKept(t *testing.T) {
 	}
 }
 
-// A run with a long log is continued by another one, which knows the signals of the one before, and reads none of its commits.
+// A run with a long log is continued by another one, which has the signals of the first, and reads
+// none of its commits.
 func TestAfterARunWhoseLogIsNotKept(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{false, true} {
@@ -319,7 +324,8 @@ func TestAfterARunWhoseLogIsNotKept(t *testing.T) {
 	}
 }
 
-// A query names a run before the latest, with a long log. It is answered, and so is one of the latest run after it.
+// A query names an earlier run with a long log. It is answered, and so is a query of the latest run
+// after it.
 func TestQueryOfAnEarlierRunWithALongLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -347,8 +353,8 @@ func (l pagedLog) Forward(ctx context.Context, from store.Key, limit int) (store
 	return page, err
 }
 
-// A closed run with a long log is being deleted, which may begin with any of its commits. A start opens the next run, also if the first
-// commit is still there.
+// A closed run with a long log is being deleted, beginning with any of its commits. A start opens
+// the next run, even if the first commit is still there.
 func TestStartAfterARunWithALongLogThatVanishes(t *testing.T) {
 	t.Parallel()
 	for _, slot := range []int{0, 1, 30, 100, diaryWords} {
@@ -382,7 +388,7 @@ func TestStartAfterARunWithALongLogThatVanishes(t *testing.T) {
 	}
 }
 
-// failingLog is a log whose forward reads fail while it says so, from a slot on.
+// failingLog is a log whose forward reads from a slot on can be made to fail.
 type failingLog struct {
 	store.Log
 	fails *atomic.Bool
@@ -395,8 +401,8 @@ func (l failingLog) Forward(ctx context.Context, from store.Key, limit int) (sto
 	return l.Log.Forward(ctx, from, limit)
 }
 
-// A process knows the beginning of a closed run with a long log, because a read of the rest failed, when the run begins to vanish. The run
-// before it is the latest then, as for a process that knows nothing.
+// A process holds the beginning of a closed run with a long log, because a read of the rest failed,
+// when the deletion of the run begins. Then the run before it is the latest, as for a cold process.
 func TestRunBeforeALongOneThatVanishes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -439,8 +445,9 @@ var (
 	hangingLogAdd = workflow.NewUpdate[workflow.None, int]("long.add")
 )
 
-// hangingLogTestbed calls fn with a process that keeps nothing of the workflow "a", whose log is too long to be kept. Its code counts the words
-// that it receives, and calls stop when it has so many.
+// hangingLogTestbed calls fn with a process that holds nothing of the workflow "a", whose log is
+// too long to be kept. Its code counts the words that it receives, and calls stop at a given
+// number.
 func hangingLogTestbed(t *testing.T, at int, stop func(), fn func(t *testing.T, d *testbed.Deployment, p *testbed.Process)) {
 	synctest.Test(t, func(t *testing.T) {
 		var stops atomic.Bool
@@ -472,15 +479,15 @@ func hangingLogTestbed(t *testing.T, at int, stop func(), fn func(t *testing.T, 
 		stops.Store(true)
 		fn(t, d, p)
 		stops.Store(false)
-		time.Sleep(3 * time.Hour) // whatever still runs comes to its end
+		time.Sleep(3 * time.Hour) // whatever still runs ends
 		if _, err := hangingLogSum.Ask(t.Context(), p.Client, "a", workflow.None{}); err != nil {
 			t.Errorf("a query afterwards: %v", err)
 		}
 	})
 }
 
-// Code hangs while a long log is replayed. One attempt hangs, whoever wanted it is answered after the time that code has, and the failure
-// says where the code hangs.
+// Code hangs while a long log is replayed. One attempt hangs. Every caller is answered after the
+// time that code has, and the failure says where the code hangs.
 func TestCodeThatHangsInALongLog(t *testing.T) {
 	t.Parallel()
 	for name, wants := range map[string]func(ctx context.Context, d *testbed.Deployment, p *testbed.Process) (*failure.Failure, error){
@@ -516,7 +523,8 @@ func TestCodeThatHangsInALongLog(t *testing.T) {
 	}
 }
 
-// refusedFailure returns the failure in the error of a request that is refused because the code fails.
+// refusedFailure returns the failure in the error of a request that is refused because the code
+// fails.
 func refusedFailure(err error) (*failure.Failure, error) {
 	var refused *refusal.Error
 	if !errors.As(err, &refused) || !errors.Is(err, refusal.NotReady) {

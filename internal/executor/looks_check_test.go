@@ -27,7 +27,8 @@ var (
 	lookSignal = workflow.NewSignal[int]("look")
 )
 
-// checkedProcess starts a process that checks validators, with one run of code, w. Each line that it logs goes to warnings.
+// checkedProcess starts a process that checks validators, with one run of code, w. Its log lines go
+// to warnings.
 func checkedProcess(t *testing.T, o executor.Options, warnings *testbed.Warnings, code workflow.Registration) *tallied {
 	t.Helper()
 	o.CheckLooks, o.Logger = 100, warnings.Logger()
@@ -51,7 +52,8 @@ func notNegative(n int) error {
 	return nil
 }
 
-// handles returns a workflow whose update "add" has a validator that only looks, and this handler.
+// handles returns a workflow whose update "add" has a validator without side effects, and this
+// handler.
 func handles(handler func(ctx workflow.Context, n int) (int, error)) workflow.Registration {
 	return workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 		tallyAdd.Handle(ctx, handler, workflow.Validate(notNegative))
@@ -59,14 +61,14 @@ func handles(handler func(ctx workflow.Context, n int) (int, error)) workflow.Re
 	})
 }
 
-// tell hands something to an activity.
+// tell passes something to an activity.
 func tell(ctx workflow.Context, what string) (int, error) {
 	_, err := lookTell.Run(ctx, what)
 	return 0, err
 }
 
-// Code that does not do the same each time is not the fault of a validator that only looks: the update is carried out, and a warning says
-// what differs, without what payloads say.
+// If code varies between runs, a validator without side effects is not blamed. The update is
+// carried out, and a warning says what differs, without payloads.
 func TestCodeThatVaries(t *testing.T) {
 	t.Parallel()
 	const always, perhaps, never = "always", "perhaps", "never"
@@ -116,7 +118,7 @@ func TestCodeThatVaries(t *testing.T) {
 				})
 				return 0, nil
 			})
-		}, never}, // that is what it is for
+		}, never}, // that is the purpose
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,8 +140,8 @@ func TestCodeThatVaries(t *testing.T) {
 	}
 }
 
-// Whatever a validator's change of state shows in, it is found.
-func TestWhatImpureLooksShowIn(t *testing.T) {
+// A validator's change of state is found, whatever shows it.
+func TestEffectsOfImpureLooks(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(ctx workflow.Context, n int) (int, error){
 		"the failure of the handler": func(_ workflow.Context, n int) (int, error) { return 0, fmt.Errorf("number %d", n) },
@@ -193,7 +195,8 @@ func TestWhatImpureLooksShowIn(t *testing.T) {
 	}
 }
 
-// What a check has found is logged: who changes state, and what differs. The code's own errors are not in the log.
+// A finding of a check is logged: who changes state, and what differs. The code's own errors are
+// not in the log.
 func TestFoundLooksAreLogged(t *testing.T) {
 	t.Parallel()
 	const who = `reason="the validator of update \"add\" changes the workflow's state: when the code runs again without it, `
@@ -247,7 +250,8 @@ func TestFoundLooksAreLogged(t *testing.T) {
 	}
 }
 
-// A validator that changes state is found also if the same update was refused before it was accepted.
+// A validator that changes state is found even if the same update was refused before it was
+// accepted.
 func TestImpureLooksOfOneUpdate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -277,7 +281,7 @@ func TestImpureLooksOfOneUpdate(t *testing.T) {
 	})
 }
 
-// A task in which there is nothing to compare uses up no check.
+// A task without anything to compare uses up no check.
 func TestChecksThatCompareNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -294,7 +298,8 @@ func TestChecksThatCompareNothing(t *testing.T) {
 	})
 }
 
-// Each replay of a check may take as long as any code. After some time the check ends, without a verdict.
+// Each replay of a check may take as long as any code. After some time the check ends without a
+// verdict.
 func TestChecksThatTakeLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -315,14 +320,14 @@ func TestChecksThatTakeLong(t *testing.T) {
 	})
 }
 
-// A check that hangs gives no verdict, and the update is carried out. What hangs is counted, and goes on reading the run as it was. The
-// run's code does not run again until it has come back.
+// A check that hangs gives no verdict, and the update is carried out. The hanging code is counted,
+// and goes on reading the run as it was. The run's code does not run again until it has returned.
 func TestCheckThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
 		w := checkedProcess(t, executor.Options{}, &testbed.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
-			if began.Add(1) == 2 { // by the first check
+			if began.Add(1) == 2 { // in the first check
 				time.Sleep(time.Hour) //weftvet:ignore time it hangs, as it must not
 			}
 			sum := 0
@@ -342,7 +347,7 @@ func TestCheckThatHangs(t *testing.T) {
 			if body := w.add(1, http.StatusConflict); !strings.Contains(body, "has not come back since") {
 				t.Errorf("an update while the check hangs: %s", body)
 			}
-			time.Sleep(2 * time.Hour) // it comes back
+			time.Sleep(2 * time.Hour) // it returns
 		}
 		if n := w.p.Service.Hung(); n != 1 {
 			t.Errorf("%d instances hang, want 1", n)
@@ -350,7 +355,8 @@ func TestCheckThatHangs(t *testing.T) {
 	})
 }
 
-// One check at a time is made in a process: each keeps another copy of a run's state. Nothing waits for that, unless all are to be made.
+// A process makes one check at a time: each keeps another copy of a run's state. Nothing waits for
+// it, unless all updates are checked.
 func TestOneCheckAtATime(t *testing.T) {
 	t.Parallel()
 	for always, want := range map[bool]int{false: 1, true: 5} {
@@ -400,7 +406,7 @@ func oneCheckAtATime(t *testing.T, always bool, want int) {
 	})
 }
 
-// A run that has much in its history is not checked, and its instance is kept however often it is looked at.
+// A run with a long history is not checked, and its instance is kept however often validators run.
 func TestLargeRunsAreNotChecked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -428,8 +434,9 @@ func TestLargeRunsAreNotChecked(t *testing.T) {
 	})
 }
 
-// An instance on which validators run again and again without a commit is replaced, because a check repeats what they did.
-func TestLooksThatAreRecordedHaveAnEnd(t *testing.T) {
+// An instance on which validators run again and again without a commit is replaced, because a check
+// repeats them.
+func TestRecordedLooksEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := 0
@@ -443,8 +450,8 @@ func TestLooksThatAreRecordedHaveAnEnd(t *testing.T) {
 	})
 }
 
-// A validator that changes state is found also if its first update came with the start, or came after another validator had had all its
-// checks.
+// A validator that changes state is found even if its first update came with the start, or after
+// another validator had used all its checks.
 func TestLaterLooksAreChecked(t *testing.T) {
 	t.Parallel()
 	const checks = 3

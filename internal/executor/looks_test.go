@@ -21,8 +21,8 @@ var (
 	tallySum = workflow.NewQuery[workflow.None, int]("sum")
 )
 
-// tally is a workflow that adds what is positive. It counts how often its function began, which is how often a run was replayed, and
-// calls before in each validator and query.
+// tally is a workflow that adds positive numbers. It counts how often its function began, which is
+// how often a run was replayed, and calls before in each validator and query.
 func tally(began *int, before func(sum *int)) workflow.Registration {
 	return workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 		*began++
@@ -60,7 +60,7 @@ type tallied struct {
 	p *testbed.Process
 }
 
-// cost is what fn costs.
+// cost returns the cost of fn.
 func (w *tallied) cost(fn func()) meter.Cost {
 	synctest.Wait()
 	before := w.p.Meter.Cost()
@@ -70,8 +70,8 @@ func (w *tallied) cost(fn func()) meter.Cost {
 	return meter.Cost{Writes: after.Writes - before.Writes, Reads: after.Reads - before.Reads, Messages: after.Messages - before.Messages}
 }
 
-// A refused update and a query leave the run's code where it is: neither replays a warm run, nor has the next update replay it. A
-// refusal costs one read, and on a cold run one replay besides.
+// A refused update and a query do not move the run's code: neither replays a warm run, nor makes
+// the next update replay it. A refusal costs one read, and on a cold run also one replay.
 func TestRefusalsKeepTheInstance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,8 +101,8 @@ func TestRefusalsKeepTheInstance(t *testing.T) {
 	})
 }
 
-// A run stays known for as long as somebody uses it: each landed commit proves what is known of it. One that nobody used for an hour is
-// read again.
+// A process need not read a run again as long as somebody uses it: each commit that lands proves
+// the process's state of it. After an hour without use it is read again.
 func TestUseKeepsARunKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,7 +122,8 @@ func TestUseKeepsARunKnown(t *testing.T) {
 	})
 }
 
-// A refusal changes nothing, so it asks no condition: one that depends on something else is asked as often as on replay.
+// A refusal changes nothing, so it evaluates no condition: a condition that depends on something
+// else is evaluated as often as on replay.
 func TestRefusalsAskNoCondition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,7 +157,8 @@ func TestRefusalsAskNoCondition(t *testing.T) {
 	})
 }
 
-// A validator or a query handler that changes state is found as soon as that makes a difference, and named.
+// A validator or a query handler that changes state is found as soon as that makes a difference,
+// and named.
 func TestImpureLooks(t *testing.T) {
 	t.Parallel()
 	bump := func(sum *int) { *sum += 100 }
@@ -193,7 +195,7 @@ func TestImpureLooks(t *testing.T) {
 	}
 }
 
-// A validator that only looks passes the check, whatever it says, and the check has an end.
+// A validator without side effects passes the check, whatever it returns, and the check ends.
 func TestPureLooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// awaitingApproval starts a run whose activity goes on outside, where nobody ever completes it. asked counts its attempts.
+// awaitingApproval starts a run whose activity goes on outside, where nobody completes it. asked
+// counts its attempts.
 func awaitingApproval(t *testing.T, o activity.Options) (d *testbed.Deployment, result func() error, asked *atomic.Int32) {
 	t.Helper()
 	asked = new(atomic.Int32)
@@ -39,8 +40,8 @@ func awaitingApproval(t *testing.T, o activity.Options) (d *testbed.Deployment, 
 	}, asked
 }
 
-// An attempt that goes on outside for days is not made again by the slow check, whether attempts are counted or not. It is when its time
-// is over.
+// The slow check does not repeat an attempt that goes on outside for days, whether attempts are
+// counted or not. It does when the attempt's time is over.
 func TestAnAttemptOutsideForDaysIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{0, 3} {
@@ -58,7 +59,8 @@ func TestAnAttemptOutsideForDaysIsMadeOnce(t *testing.T) {
 	}
 }
 
-// The message is lost that looks after an attempt outside. The slow check sends it again when it is overdue, so that the attempt ends.
+// The message that checks on an attempt outside is lost. The slow check sends it again when it is
+// overdue, so that the attempt ends.
 func TestPurgeWhileAnAttemptGoesOnOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

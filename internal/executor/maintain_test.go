@@ -19,7 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// maintained is a deployment whose processes go through all runs once a day.
+// maintained is a deployment whose processes check all runs once a day.
 func maintained(t *testing.T) *testbed.Deployment {
 	d := testbed.New(t)
 	d.Ports.Scanner = d.Store
@@ -33,7 +33,7 @@ func purge(d *testbed.Deployment) {
 	}
 }
 
-// The workflow of these tests waits in all the ways in which a run can wait for a message.
+// The workflow of these tests waits in every way in which a run can wait for a message.
 var (
 	lostType  = workflow.NewWorkflow[int, string]("lost")
 	lostSlow  = activity.New("slow", lostActivity, activity.Options{StartToClose: time.Hour})
@@ -79,8 +79,8 @@ func lostRegistrations(build string) []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(lostType, lostRun(build)), lostSlow, lostOnce, lostFlaky}
 }
 
-// All queues are purged in the midst of a workflow, whatever it is waiting for: maintenance brings it to its end, and does
-// nothing about one that is well.
+// All queues are purged in the middle of a workflow, whatever it is waiting for. Maintenance makes
+// it complete, and does nothing about a healthy one.
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{
@@ -94,7 +94,7 @@ func TestPurge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if after >= 20*time.Minute { // the mended build; before, the purge may hit the retries of the broken one
+			if after >= 20*time.Minute { // the fixed build; before, the purge may hit the retries of the broken one
 				time.Sleep(20 * time.Minute)
 				p.Stop()
 				p = d.Start(executor.Options{Build: "build-2"}, lostRegistrations("build-2")...)
@@ -114,7 +114,8 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// What is well is not sent again: with maintenance a workflow sends the messages that it sends without.
+// Maintenance sends nothing for a healthy workflow: the workflow sends the same messages with it
+// and without.
 func TestNothingIsSentAgain(t *testing.T) {
 	t.Parallel()
 	messages := map[bool]int64{}
@@ -125,7 +126,7 @@ func TestNothingIsSentAgain(t *testing.T) {
 				d.Ports.Scanner = d.Store
 			}
 			p := d.Start(executor.Options{CheckEvery: time.Hour}, lostRegistrations("build-2")...)
-			// One activity at a time: how many messages it takes to bring several results together is chance.
+			// One activity at a time: the number of messages that carry several results is random.
 			run, err := lostType.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{StartDelay: 30 * 24 * time.Hour})
 			if err != nil {
 				t.Fatal(err)
@@ -142,8 +143,8 @@ func TestNothingIsSentAgain(t *testing.T) {
 	}
 }
 
-// An activity that may run only once, and whose message was lost before an attempt began, is run a day later: the record says that
-// none has begun.
+// An activity that may run only once, and whose message was lost before an attempt began, runs a
+// day later: the record shows that none has begun.
 func TestPurgeOfASingleAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -168,7 +169,8 @@ func TestPurgeOfASingleAttempt(t *testing.T) {
 	})
 }
 
-// An activity ends no earlier than its options say, also if the slow check comes by something else of its run that was lost.
+// An activity ends no earlier than its options say, even if the slow check repairs something else
+// of its run.
 func TestCheckDoesNotEndAnActivityEarly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -198,7 +200,7 @@ func TestCheckDoesNotEndAnActivityEarly(t *testing.T) {
 	})
 }
 
-// failingReads is a log whose reads fail while it is told to.
+// failingReads is a log whose reads can be made to fail.
 type failingReads struct {
 	store.Log
 	fail bool
@@ -211,7 +213,8 @@ func (l *failingReads) Backward(ctx context.Context, workflow string, before, un
 	return l.Log.Backward(ctx, workflow, before, until, limit)
 }
 
-// What a round of the check could not send the next one sends, once: for each of a few runs, and for more than its place can name.
+// The next round of the check sends, once, what a round could not send: for each of a few runs, and
+// for more than its mark can name.
 func TestRoundThatFailsIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	for _, runs := range []int{1, 60} {
@@ -243,8 +246,8 @@ func TestRoundThatFailsIsMadeUpFor(t *testing.T) {
 	}
 }
 
-// The message that has claimed an attempt is lost. The slow check sends a copy of that message: another sending would wait for it for
-// ever if it had to be replaced in its turn.
+// The message that has claimed an attempt is lost. The slow check sends a copy of that message:
+// another sending would wait for it for ever if it had to be replaced in its turn.
 func TestPurgeOfACopyThatHasClaimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -281,7 +284,8 @@ func TestPurgeOfACopyThatHasClaimed(t *testing.T) {
 	})
 }
 
-// A copy that comes back from the dead letters is not replaced while the store does not answer: its duplicates would multiply.
+// A copy from the dead letters is not replaced while the store does not answer: its duplicates
+// would multiply.
 func TestDeadCopyStaysWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

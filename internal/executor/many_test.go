@@ -15,7 +15,7 @@ import (
 
 var coroutines = flag.Int("coroutines", 2000, "how many coroutines wait in TestManyCoroutines")
 
-// waysToWait have n coroutines of a run wait, and release them. They return how many went on.
+// waysToWait make n coroutines of a run wait, and release them. They return how many went on.
 var waysToWait = map[string]func(ctx workflow.Context, n int) (int, error){
 	"await": func(ctx workflow.Context, n int) (int, error) {
 		open := false
@@ -86,7 +86,7 @@ var waysToWait = map[string]func(ctx workflow.Context, n int) (int, error){
 	},
 }
 
-// receiveAll has n coroutines receive from a channel of this size, and releases them.
+// receiveAll makes n coroutines receive from a channel of this size, and releases them.
 func receiveAll(ctx workflow.Context, n, size int) (int, error) {
 	values := workflow.NewChannel[int](size)
 	return waitFor(ctx, n, func(ctx workflow.Context) error {
@@ -107,7 +107,7 @@ func sendAll(ctx workflow.Context, n int, values workflow.Channel[int]) error {
 
 var many = workflow.NewWorkflow[int, int]("many")
 
-// waitFor has n coroutines wait, releases them a second later, and returns how many went on.
+// waitFor makes n coroutines wait, releases them a second later, and returns how many went on.
 func waitFor(ctx workflow.Context, n int, wait, release func(workflow.Context) error) (passed int, err error) {
 	var all workflow.WaitGroup
 	for range n {
@@ -129,8 +129,8 @@ func waitFor(ctx workflow.Context, n int, wait, release func(workflow.Context) e
 	return passed, err
 }
 
-// Many coroutines of a run wait for the same, however they do, and go on in a task that does not take longer than a task may. It is for
-// figures, too: -coroutines=100000.
+// Many coroutines of a run wait for the same thing, in every way, and go on in a task that does not
+// take longer than a task may. The test also measures: -coroutines=100000.
 func TestManyCoroutines(t *testing.T) {
 	for name, way := range waysToWait {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestManyCoroutines(t *testing.T) {
 	}
 }
 
-// oneByOne has coroutines whose conditions become true one after the other.
+// oneByOne makes coroutines wait whose conditions become true one after the other.
 func oneByOne(ctx workflow.Context, n int) (int, error) {
 	next := 0
 	return waitFor(ctx, n, func(ctx workflow.Context) error {
@@ -165,12 +165,12 @@ func oneByOne(ctx workflow.Context, n int) (int, error) {
 	}, func(workflow.Context) error { next++; return nil })
 }
 
-// A task that has too many conditions asked fails with the name of the limit. The run goes on under a build that needs fewer, and a replay
-// has no limit.
+// A task that evaluates too many conditions fails with the name of the limit. The run goes on under
+// a build that needs fewer, and a replay has no limit.
 func TestTooManyConditions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const n = 100 // n²/2 questions, and some
+		const n = 100 // n²/2 evaluations, and some
 		d := testbed.New(t)
 		code := workflow.Bind(many, oneByOne)
 		first := d.Start(executor.Options{Engine: engine.Options{MaxConditions: n * n / 4}}, code)

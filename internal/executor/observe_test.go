@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// watched is a deployment of which a sink is told.
+// watched is a deployment whose events go to a sink.
 type watched struct {
 	t    *testing.T
 	d    *testbed.Deployment
@@ -34,7 +34,7 @@ func (w *watched) deploy(build string) {
 	w.p = w.d.Start(executor.Options{Build: build, Observe: observe.New(w.told)}, testbed.Workload(build)...)
 }
 
-// post sends a request, and what it and its messages set off has to be told as these lines.
+// post sends a request. The request and its messages must produce these lines.
 func (w *watched) post(target, body string, want ...string) {
 	w.t.Helper()
 	w.p.Do(http.MethodPost, "/v1/workflows"+target, body)
@@ -55,7 +55,8 @@ func (w *watched) compare(got, want []string) {
 	}
 }
 
-// together is post of a request whose messages are handled while it is answered: what is told of both is in no order.
+// together is post for a request whose messages are handled while it is answered: the order of the
+// lines varies.
 func (w *watched) together(target, body string, want ...string) {
 	w.t.Helper()
 	w.p.Do(http.MethodPost, "/v1/workflows"+target, body)
@@ -63,15 +64,16 @@ func (w *watched) together(target, body string, want ...string) {
 	w.compare(slices.Sorted(slices.Values(w.told.Take())), slices.Sorted(slices.Values(want)))
 }
 
-// What the service does is told once, with what came of it.
-func TestWhatIsTold(t *testing.T) {
+// The service reports each of its actions once, with its outcome.
+func TestReportedEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t, "build-1")
 		w.post("", `{"workflowId":"a","type":"counter"}`, "task start normal 1, 4 events, committed")
 		w.post("/a/updates/add", `{"updateId":"u1","input":7}`, "task update speculative 1, 5 events, committed", "update add accepted")
-		w.post("/a/updates/add", `{"updateId":"u1","input":7}`) // it is known
-		// A refusal rests on a read. That brings nothing new, so the validator does not run again.
+		w.post("/a/updates/add", `{"updateId":"u1","input":7}`) // a duplicate
+		// A refusal depends on a read. The read brings nothing new, so the validator does not run
+		// again.
 		w.post("/a/updates/add", `{"input":-1}`, "task update speculative 1, 0 events, discarded", "update add rejected")
 		w.post("/a/queries/sum", "")
 		w.together("/a/updates/do", `{"input":{"name":"x","fails":1}}`,
@@ -83,8 +85,8 @@ func TestWhatIsTold(t *testing.T) {
 	})
 }
 
-// A run whose code fails is stuck from the second attempt on, for as long as the code is not mended.
-func TestStuckTasksAreTold(t *testing.T) {
+// A run whose code fails is reported as stuck from the second attempt on, until the code is fixed.
+func TestStuckTasksAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t, "build-1")
@@ -106,8 +108,8 @@ func TestStuckTasksAreTold(t *testing.T) {
 	})
 }
 
-// A put that comes too late is told, and the task that it was for.
-func TestLostRacesAreTold(t *testing.T) {
+// The service reports a put that comes too late, and the task that it was for.
+func TestLostRacesAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &watched{t: t, d: testbed.New(t), told: &testbed.Observed{}}

@@ -19,17 +19,17 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// forgetful is a queue that loses messages about children, or of other kinds, while it is told to.
+// forgetful is a queue that can be told to lose messages about children, or of other kinds.
 type forgetful struct {
 	queue.Sender
 	kinds []engine.MessageKind // nil is those about children
 	mu    sync.Mutex
 	loses bool
 	lost  int
-	last  *engine.Message // that was lost
+	last  *engine.Message // the last lost message
 }
 
-// Send loses them without a word.
+// Send loses such messages without an error.
 func (q *forgetful) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	return q.Sender.Send(ctx, name, q.keep(messages)...)
 }
@@ -49,7 +49,7 @@ func (q *forgetful) keep(messages []queue.Message) []queue.Message {
 	return kept
 }
 
-// lose says whether it loses messages from now on, and returns how many it has lost.
+// lose sets whether it loses messages from now on, and returns how many it has lost.
 func (q *forgetful) lose(loses bool) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -57,8 +57,9 @@ func (q *forgetful) lose(loses bool) int {
 	return q.lost
 }
 
-// What a parent that closes sends about its children is lost. The slow check ends those that were to end with it a day later, also
-// where the parent was reset after it had started them, and where a child has continued as new since. It leaves the others alone.
+// A closing parent's messages about its children are lost. A day later the slow check ends those
+// that were to end with it, even if the parent was reset after it had started them, or a child has
+// continued as new since. It does not touch the others.
 func TestLostClosePolicies(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"closes", "is reset", "has children that continue"} {
@@ -97,7 +98,7 @@ func loseClosePolicies(t *testing.T, how string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(30 * time.Hour) // the check has been here, and has seen that all is well
+	time.Sleep(30 * time.Hour) // the check has run, and has found all healthy
 	if how == "is reset" {
 		if _, err := p.Client.Reset(t.Context(), "p", client.ResetOptions{To: "lastTask"}); err != nil {
 			t.Fatal(err)
@@ -123,7 +124,7 @@ func loseClosePolicies(t *testing.T, how string) {
 	time.Sleep(3 * 24 * time.Hour)
 	want := []history.Status{history.Terminated, history.Canceled, history.Running}
 	if how == "has children that continue" {
-		want[1] = history.Running // the one that follows may have been asked to end before
+		want[1] = history.Running // the following run may have been asked to end before
 	}
 	for i, expected := range want {
 		if got := status(fmt.Sprint("k", i)); got != expected {
@@ -134,9 +135,9 @@ func loseClosePolicies(t *testing.T, how string) {
 	d.CheckReplay(p)
 }
 
-// Two deliveries of the message that starts a child: the first is held up, and the second comes when the parent has closed and there is
-// no child. Then the first starts the child, and dies before it sends anything. The child is ended all the same, as its close
-// policy says.
+// The message that starts a child is delivered twice. The first delivery is delayed, and the second
+// arrives when the parent has closed and there is no child. Then the first starts the child, and
+// dies before it sends anything. The child ends all the same, as its close policy says.
 func TestChildThatComesLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,9 +180,10 @@ func TestChildThatComesLate(t *testing.T) {
 	})
 }
 
-// A process that was frozen starts a child of a parent that has closed since, and whose close policy has found no child. It hands the news
-// over to the workflow's queue, because the parent had several children. Whoever takes it from there has the policy carried out, also if
-// another run continues the parent.
+// A frozen process starts a child of a parent that has closed since, and whose close policy has
+// found no child. It sends the news to the workflow's queue, because the parent had several
+// children. The handler of the news carries out the policy, even if another run continues the
+// parent.
 func TestNewsOfAChildOfAClosedParent(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"terminates", "continues"} {
@@ -236,8 +238,9 @@ func TestNewsOfAChildOfAClosedParent(t *testing.T) {
 	}
 }
 
-// A child ends whose parent was reset. A process that was frozen, and knows only the run before the reset, hands the outcome over to the
-// workflow's queue for that run. It comes to the run that goes on all the same.
+// A child ends whose parent was reset. A frozen process, which holds only the run before the reset,
+// sends the outcome to the workflow's queue for that run. The outcome reaches the run that goes on
+// all the same.
 func TestOutcomeOfAChildOfARunThatWasReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,7 @@ import (
 // outside is the activity of pulse, for those who complete it.
 var outside = activity.New("beat", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
 
-// tokens are those that the attempts have taken, in order.
+// tokens are the tokens that the attempts have taken, in order.
 type tokens struct {
 	mu    sync.Mutex
 	taken []string
@@ -45,14 +45,14 @@ func (all *tokens) take(ctx context.Context) (string, error) {
 	return "not this", activity.ErrPending
 }
 
-// at is one of them.
+// at returns one of them.
 func (all *tokens) at(i int) string {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.taken[i]
 }
 
-// count is how many attempts there have been.
+// count returns how many attempts there have been.
 func (all *tokens) count() int {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -77,7 +77,7 @@ func wantError(t *testing.T, what string, err, want error) {
 	}
 }
 
-// changed is a token with another character in its middle.
+// changed returns a token with another character in its middle.
 func changed(token string) string {
 	middle, other := len(token)/2, "x"
 	if token[middle:middle+1] == other {
@@ -86,7 +86,8 @@ func changed(token string) string {
 	return token[:middle] + other + token[middle+1:]
 }
 
-// Whoever has the token completes the activity, once; the same again is told so, and anything else is refused.
+// The holder of the token completes the activity once. The same completion again is reported as
+// done, and any other is refused.
 func TestCompletedOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,11 +121,11 @@ func TestCompletedOutside(t *testing.T) {
 		if n := typed(d, history.TypeActivityTaskCompleted); n != 1 || taken.count() != 1 {
 			t.Errorf("%d results are recorded, of %d attempts", n, taken.count())
 		}
-		time.Sleep(10 * 24 * time.Hour) // the message that looks after it comes, and finds it done
+		time.Sleep(10 * 24 * time.Hour) // the message that checks on it arrives, and finds it done
 	})
 }
 
-// An attempt that nobody completes times out, and another follows; the token of the one before is good for nothing.
+// An attempt that nobody completes times out, and another follows; the earlier token is worthless.
 func TestPendingTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,8 +156,8 @@ func TestPendingScheduleToClose(t *testing.T) {
 	})
 }
 
-// Heartbeats from outside keep an attempt alive, and their details are for the next one.
-func TestBeatsFromOutside(t *testing.T) {
+// Heartbeats from outside keep an attempt alive, and the next attempt has their details.
+func TestHeartbeatsFromOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
@@ -204,7 +205,7 @@ func TestBeatsFromOutside(t *testing.T) {
 	})
 }
 
-// A failure from outside is one of the attempt: the retry policy says what follows.
+// A failure from outside fails the attempt: the retry policy decides what follows.
 func TestFailedOutside(t *testing.T) {
 	t.Parallel()
 	errDeclined := activity.NewError("declined", "the card was declined")
@@ -213,7 +214,7 @@ func TestFailedOutside(t *testing.T) {
 		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour, Retry: activity.Retry{NonRetryable: []*activity.Error{errDeclined}}})
 		ctx, first := t.Context(), taken.at(0)
 		large := fmt.Errorf("%s: %w", strings.Repeat("not now ", 4000), errSlow.With(strings.Repeat("x", failure.MaxDetails)))
-		for range 2 { // the second time it says that it was done
+		for range 2 { // the second answer reports that it was done
 			if err := outside.Fail(ctx, p.Client, first, large); err != nil {
 				t.Fatal(err)
 			}
@@ -247,7 +248,8 @@ func TestFailedOutside(t *testing.T) {
 	})
 }
 
-// Whoever goes on with an attempt that nobody waits for is told by a heartbeat, and ends it.
+// A heartbeat reports to the worker outside that nobody waits for the attempt, and the worker ends
+// it.
 func TestCanceledOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -281,8 +283,8 @@ func TestPendingWithoutAToken(t *testing.T) {
 	})
 }
 
-// A process that dies after it has recorded that the attempt goes on outside: the message that comes again does not make it
-// again, and sends what looks after it. A duplicate makes no second one, either.
+// A process dies after it has recorded that the attempt goes on outside. The redelivered message does not repeat the
+// attempt, and sends the message that checks on it. A duplicate sends no second one.
 func TestPendingOfAProcessThatDies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -294,7 +296,7 @@ func TestPendingOfAProcessThatDies(t *testing.T) {
 		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 1}); err != nil {
 			t.Fatal(err)
 		}
-		lost := messages(t, d, queue.Timers) // with the process
+		lost := messages(t, d, queue.Timers) // lost with the process
 		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 2}); err != nil {
 			t.Fatal(err)
 		}
@@ -309,12 +311,14 @@ func TestPendingOfAProcessThatDies(t *testing.T) {
 	})
 }
 
-// An attempt that goes on outside is a write and a message more than another; ending it is a write.
+// An attempt that goes on outside costs a write and a message more than another; ending it costs a
+// write.
 func TestPendingCost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, p, taken := pendingPulse(t, activity.Options{Pending: time.Minute})
-		// The start and its message; the record of the attempt and the message that looks after it; the key, made once.
+		// The start and its message; the record of the attempt and the message that checks on it;
+		// the key, made once.
 		if c := p.Meter.Cost(); c.Writes != 3 || c.Messages != 2 {
 			t.Errorf("until it is pending: %v", c)
 		}
@@ -334,8 +338,9 @@ func TestPendingCost(t *testing.T) {
 	})
 }
 
-// The records of an attempt's heartbeats end before those of the next attempt begin: one more is refused, and the attempt goes on.
-func TestAMillionBeats(t *testing.T) {
+// The numbers of an attempt's heartbeat records end before those of the next attempt begin: one
+// more is refused, and the attempt goes on.
+func TestAMillionHeartbeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour})
@@ -372,7 +377,7 @@ type unanswered struct{ store.Attempts }
 // RecordAttempt implements store.Attempts.
 func (unanswered) RecordAttempt(context.Context, store.Attempt) error { return store.ErrUnknown }
 
-// Whoever sends a heartbeat or a failure that nobody knows to be recorded is told so, and sends it again.
+// A caller whose heartbeat or failure may not be recorded gets an error, and sends it again.
 func TestBeatWhoseRecordIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,11 +11,11 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// countedMemory is what runs say that they keep in variables, and what becomes of it.
+// countedMemory is the memory that runs say they keep in variables.
 type countedMemory struct {
 	allocated, live, garbage, most atomic.Int64
 	collections                    atomic.Int64
-	slow                           chan struct{} // a collection ends when it is closed; nil is at once
+	slow                           chan struct{} // a collection ends when it is closed; nil means at once
 }
 
 func (m *countedMemory) InUse() int64     { return m.live.Load() + m.garbage.Load() }
@@ -28,7 +28,7 @@ func (m *countedMemory) Collect() {
 	m.garbage.Store(0)
 }
 
-// take allocates, and returns what makes it garbage.
+// take allocates, and returns a function that makes it garbage.
 func (m *countedMemory) take(n int64) (drop func()) {
 	m.allocated.Add(n)
 	m.most.Store(max(m.most.Load(), m.live.Add(n)))
@@ -44,7 +44,8 @@ var (
 	finish = workflow.NewSignal[string]("finish")
 )
 
-// keeps is the code of kept. It counts how often an instance of a small run was closed before its end.
+// keeps is the code of kept. It counts how often an instance of a small run was closed before its
+// end.
 func keeps(m *countedMemory, smallClosed *atomic.Int64) workflow.Registration {
 	return workflow.Bind(kept, func(ctx workflow.Context, n int64) (int64, error) {
 		defer m.take(n)()
@@ -60,8 +61,8 @@ func keeps(m *countedMemory, smallClosed *atomic.Int64) workflow.Registration {
 	})
 }
 
-// Runs that keep much in variables leave memory before it is used up, and before those that keep little. They go on when something comes
-// for them.
+// Runs that keep much in variables are evicted before memory is used up, and before those that keep
+// little. They go on when something arrives for them.
 func TestCacheIsBoundedByMeasuredMemory(t *testing.T) {
 	t.Parallel()
 	const budget, fat, runs = 64 << 20, 10 << 20, 60
@@ -104,7 +105,7 @@ func TestMemoryOfOthersEvictsNothing(t *testing.T) {
 		var smallClosed atomic.Int64
 		p := testbed.New(t).Start(executor.Options{CacheBytes: budget, Memory: &m}, keeps(&m, &smallClosed))
 		for i := range 20 {
-			m.take(20 << 20) // a request's, between activations
+			m.take(20 << 20) // by a request, between activations
 			if _, err := kept.Start(t.Context(), p.Client, fmt.Sprint(i), 1<<10); err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +120,7 @@ func TestMemoryOfOthersEvictsNothing(t *testing.T) {
 	})
 }
 
-// While memory is relieved, whoever finds too much in use waits: what he did next would take more.
+// While memory is freed, requests wait that find too much in use: their work would take more.
 func TestOthersWaitWhileMemoryIsRelieved(t *testing.T) {
 	t.Parallel()
 	const budget = 64 << 20

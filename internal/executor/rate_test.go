@@ -22,7 +22,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// paced is a deployment whose default task queue has a rate, and what its activities did.
+// paced is a deployment whose default task queue has a rate, and a record of its activities.
 type paced struct {
 	*testbed.Deployment
 	t     *testing.T
@@ -42,7 +42,7 @@ func newPaced(t *testing.T, perSecond float64, burst int) *paced {
 	return &paced{Deployment: testbed.New(t), t: t, rate: limits.Rate{PerSecond: perSecond, Burst: burst}, epoch: time.Now()}
 }
 
-// registrations are a workflow that starts so many activities at once, each with these options.
+// registrations returns a workflow that starts so many activities at once, each with these options.
 func (d *paced) registrations(o activity.Options) []workflow.Registration {
 	tick := activity.New("tick", func(ctx context.Context, _ int) (string, error) {
 		d.mu.Lock()
@@ -69,7 +69,7 @@ func (d *paced) registrations(o activity.Options) []workflow.Registration {
 	})}
 }
 
-// options are those of a process.
+// options returns the options of a process.
 func (d *paced) options() executor.Options {
 	return executor.Options{Rate: func(taskQueue string) limits.Rate {
 		if taskQueue != "" {
@@ -79,7 +79,7 @@ func (d *paced) options() executor.Options {
 	}}
 }
 
-// take takes the next message of an activity from its queue, for good.
+// take removes the next message of an activity from its queue.
 func (d *paced) take() *engine.Message {
 	d.t.Helper()
 	deliveries, err := d.Queue.Receive(d.t.Context(), queue.Activities, 1)
@@ -103,7 +103,7 @@ func (d *paced) start(p *testbed.Process, id string, n int) workflow.Run[[]strin
 	return run
 }
 
-// result is what a workflow came to: how many of its activities ran.
+// result returns how many activities of a workflow ran.
 func (d *paced) result(run workflow.Run[[]string]) (ran int) {
 	d.t.Helper()
 	results, err := run.Result(d.t.Context())
@@ -118,7 +118,8 @@ func (d *paced) result(run workflow.Run[[]string]) (ran int) {
 	return ran
 }
 
-// holds wants no window to have more attempts than the rate allows in it and this time more, and the burst.
+// holds demands that no window has more attempts than the rate allows in it and this additional
+// time, plus the burst.
 func (d *paced) holds(longer time.Duration) {
 	d.t.Helper()
 	for i := range d.begun {
@@ -131,8 +132,8 @@ func (d *paced) holds(longer time.Duration) {
 	}
 }
 
-// All processes together begin no more attempts than the rate says, and no fewer: a burst at first, and then one after the
-// other.
+// All processes together begin as many attempts as the rate says: a burst at first, and then one
+// after the other.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,16 +148,16 @@ func TestRate(t *testing.T) {
 			t.Errorf("%d attempts", len(d.begun))
 		}
 		const slot = (activities - burst) * 100 * time.Millisecond
-		if last := d.begun[activities-1]; last < slot || last >= slot+100*time.Millisecond { // a race that is lost takes some time
+		if last := d.begun[activities-1]; last < slot || last >= slot+100*time.Millisecond { // a lost race takes some time
 			t.Errorf("the last attempt began after %v, want %v", last, slot)
 		}
-		time.Sleep(time.Minute) // a burst is there again, and no more
+		time.Sleep(time.Minute) // there is a full burst again, and no more
 		d.result(d.start(p, "b", activities))
 		d.holds(0)
 	})
 }
 
-// Each attempt takes a slot, and has to begin in time only if it is the first.
+// Each attempt takes a slot. Only the first has to begin in time.
 func TestRateOfFurtherAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -170,7 +171,7 @@ func TestRateOfFurtherAttempts(t *testing.T) {
 	})
 }
 
-// Slots that lie further ahead than a queue can delay are waited for in the store.
+// Slots that are further ahead than a queue can delay are waited for in the store.
 func TestRateOfOneInAnHour(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -183,7 +184,7 @@ func TestRateOfOneInAnHour(t *testing.T) {
 	})
 }
 
-// After a time in which nobody makes attempts the slots of that time are not all used at once.
+// After a time without attempts the slots of that time are not all used at once.
 func TestRateAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,8 +204,8 @@ func TestRateAfterAnOutage(t *testing.T) {
 	})
 }
 
-// An activity that cannot begin in time takes no slot from those that can: of those that come too fast, as many run as the rate
-// lets through.
+// An activity that cannot begin in time takes no slot from those that can: if activities come too
+// fast, as many run as the rate allows.
 func TestRateAndTheLastMomentToBegin(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]activity.Options{
@@ -231,9 +232,9 @@ func TestRateAndTheLastMomentToBegin(t *testing.T) {
 	}
 }
 
-// A message that is delivered again takes another slot: it may have used the one that it had. No attempt has begun, so none
-// counts, whatever the count of receives says.
-func TestRateOfWhatIsDeliveredAgain(t *testing.T) {
+// A redelivered message takes another slot, because it may have used its first one. No attempt has
+// begun, so none counts, whatever the receive count is.
+func TestRateOfRedeliveries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newPaced(t, 1, 1)
@@ -264,7 +265,8 @@ func TestRateOfWhatIsDeliveredAgain(t *testing.T) {
 	})
 }
 
-// Copies of a message do not multiply: of those that wait at the same time for a slot one goes on, however often each is delivered.
+// Copies of a message do not multiply: one of those that wait for a slot at the same time goes on,
+// however often each is delivered.
 func TestRateOfCopies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -303,8 +305,9 @@ func TestRateOfCopies(t *testing.T) {
 	})
 }
 
-// An activity that may be tried once is not tried twice where it is not known whether the message that waits was sent.
-func TestRateWhereASendMayHaveFailed(t *testing.T) {
+// An activity that may be tried once is not tried twice if it is unknown whether the waiting
+// message was sent.
+func TestRateIfASendMayHaveFailed(t *testing.T) {
 	t.Parallel()
 	for _, applied := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -320,7 +323,7 @@ func TestRateWhereASendMayHaveFailed(t *testing.T) {
 	}
 }
 
-// unsure fails the first send of a message that waits for its slot.
+// unsure fails the first sending of a message that waits for its slot.
 type unsure struct {
 	queue.Sender
 	applied bool
@@ -359,7 +362,7 @@ func TestRateWithoutTheStore(t *testing.T) {
 	})
 }
 
-// awayRates is a store that is away for a while.
+// awayRates is a store that is unavailable for a while.
 type awayRates struct {
 	store.Rates
 	until time.Time
@@ -372,7 +375,7 @@ func (a *awayRates) Reserve(ctx context.Context, s store.Slot) (time.Time, error
 	return a.Rates.Reserve(ctx, s)
 }
 
-// Where activities have a rate none of them follows inline on another: it would take no slot.
+// If activities have a rate, none runs inline after another: it would take no slot.
 func TestRateAndInline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

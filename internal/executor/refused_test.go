@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A store that refuses all requests for an hour has a line in the log when that begins, one a minute, and one when it takes them again. A
-// read that works meanwhile ends nothing.
+// If a store refuses all requests for an hour, the log has a line when that begins, one a minute,
+// and one when it accepts them again. A read that works meanwhile does not end this.
 func TestRefusedForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// bench is a deployment whose operations are counted, one after the other. Cold, each request and each message finds a
-// process that has just begun; warm, the one that has done everything before.
+// bench is a deployment whose operations are counted, one after the other. Cold, each request and
+// each message finds a new process; warm, all find the same one.
 type bench struct {
 	t     *testing.T
 	d     *testbed.Deployment
@@ -90,7 +90,7 @@ func (b *bench) drain() {
 	b.d.Drain(b.total.Counting(context.Background()), func(string) *testbed.Process { return b.process() })
 }
 
-// measure counts an operation, and reports one that costs more than its budget.
+// measure counts an operation, and reports it if it costs more than its budget.
 func (b *bench) measure(name string, budget meter.Cost, operation func()) {
 	b.t.Helper()
 	before, read, written := b.total.Cost(), b.units.read.Load(), b.units.written.Load()
@@ -114,8 +114,8 @@ func (b *bench) table() string {
 	return text.String()
 }
 
-// TestBudgets holds what operations cost against design §2, with reads for a cold process and for a warm one. The log has
-// the table: go test ./internal/executor -run TestBudgets -v
+// TestBudgets compares the costs of operations with design §2, with reads for a cold process and
+// for a warm one. The log has the table: go test ./internal/executor -run TestBudgets -v
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{true, false} {
@@ -123,7 +123,7 @@ func TestBudgets(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, cold)
-				reads := int64(0) // of what a warm process need not read
+				reads := int64(0) // that a warm process saves
 				if cold {
 					reads = 1
 				}
@@ -167,9 +167,10 @@ func (b *bench) requests(reads int64) {
 	b.measure("result, of an open run", meter.Cost{Reads: 1}, get("/a/result"))
 	b.measure("cancel", meter.Cost{Writes: 1, Reads: reads}, post("/a/cancel", ""))
 	b.measure("result", meter.Cost{Reads: 1}, get("/a/result?wait=20s"))
-	// The history in one item, the new run's first task, and what closes the old run; and the message that would bring the task.
+	// The history in one item, the new run's first task, and the close of the old run; and the
+	// message that would bring the task.
 	b.measure("reset, of a closed run", meter.Cost{Writes: 2, Reads: 1, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
-	// A reset made this run, so that the run before is looked at: this very request may have made that one.
+	// A reset made this run, so the earlier run is read: this same request may have made this one.
 	b.measure("reset, of an open run that a reset made", meter.Cost{Writes: 3, Reads: 2, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
 	b.drain()
 	b.measure("start, of a pinned run", meter.Cost{Writes: 1, Reads: 1}, post("", `{"workflowId":"p","type":"pinned"}`))
@@ -185,7 +186,8 @@ func (b *bench) timers(reads int64) {
 		start("15m")
 		b.drain()
 	})
-	// Its item is put, and deleted when it was sent. One read is the sweep's. No process stays warm for a day.
+	// Its item is put, and deleted when the timer was sent. One read is the sweep's. No process
+	// stays warm for a day.
 	b.measure("a timer of a day, with the run's start", meter.Cost{Writes: 4, Reads: 2, Messages: 1}, func() {
 		start("24h")
 		time.Sleep(24*time.Hour - time.Minute)
@@ -196,8 +198,8 @@ func (b *bench) timers(reads int64) {
 	})
 }
 
-// longTimers measures timers that the store keeps. A year costs what a day does, and one that is canceled has cost as much
-// when its moment comes.
+// longTimers measures timers in the store. A timer of a year costs what a timer of a day does. A
+// canceled one costs as much when its moment comes.
 func (b *bench) longTimers(reads int64) {
 	sweep := func() {
 		if _, err := b.process().Service.Sweep(b.total.Counting(context.Background())); err != nil {
@@ -210,7 +212,8 @@ func (b *bench) longTimers(reads int64) {
 		sweep()
 		b.drain()
 	})
-	// The run ends, and its timer stays in the store until its moment: it is sent, and found to be moot.
+	// The run ends, and its timer stays in the store until its moment: then it is sent, and found
+	// to be moot.
 	b.measure("a timer of a day that is canceled, with the run's start", meter.Cost{Writes: 4, Reads: 3 + reads, Messages: 1}, func() {
 		b.do(http.MethodPost, "", `{"workflowId":"napper","type":"sleeper","input":"24h"}`)
 		b.do(http.MethodPost, "/napper/cancel", "")
@@ -234,7 +237,8 @@ func (b *bench) longTimers(reads int64) {
 func (b *bench) schedule(reads int64) {
 	b.do(http.MethodPost, "", `{"workflowId":"weft.schedule:s","type":"weft.schedule","input":{"id":"s","schedule":{"spec":{"cron":["* * * * *"]},`+
 		`"action":{"type":"flaky"}}}}`)
-	// Two commits of the schedule, one of the run; the timer, the start and the end. Each is a message, and reads the other's log.
+	// Two commits of the schedule, one of the run; the timer, the start and the end. Each is a
+	// message, and reads the other's log.
 	b.measure("a moment of a schedule, with a run of one task", meter.Cost{Writes: 3, Reads: 3*reads + 2, Messages: 3}, func() {
 		b.next(time.Minute)
 	})
@@ -253,20 +257,19 @@ func (b *bench) chains(reads int64) {
 		b.do(http.MethodPost, "", `{"type":"flaky","input":{"fails":1,"nap":"1s"},"retryPolicy":{}}`)
 		b.drain()
 	})
-	// Each run sends a message for its beginning, and one for the end of all: that comes, and finds nothing to do.
+	// Each run sends a message for its beginning. One more is for the end of the chain: it arrives,
+	// and finds nothing to do.
 	b.measure("two runs by a cron expression, with their start", meter.Cost{Writes: 4, Reads: 2*reads + 2, Messages: 4}, func() {
 		b.do(http.MethodPost, "", `{"type":"flaky","cronSchedule":"@every 1m","executionTimeout":"150s"}`)
 		b.drain()
 	})
 }
 
-// elder is a parent under a name that no workflow of the testbed has.
-var elder = workflow.NewWorkflow[string, string]("elder")
-
-// brood are workflows whose children are measured: one that waits for the result of one, one that also waits for its start,
-// one that has many at once, and one that sends a signal to another workflow.
+// brood returns workflows whose children are measured: one that waits for the result of one, one
+// that also waits for its start, one that has many at once, and one that sends a signal to another
+// workflow.
 func brood() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(elder, func(ctx workflow.Context, how string) (string, error) {
+	return []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, how string) (string, error) {
 		switch how {
 		case "run":
 			return kid.RunChild(ctx, "ok")
@@ -297,7 +300,7 @@ func brood() []workflow.Registration {
 func (b *bench) children(reads int64) {
 	run := func(how string) func() {
 		return func() {
-			b.do(http.MethodPost, "", `{"type":"elder","input":"`+how+`"}`)
+			b.do(http.MethodPost, "", `{"type":"brood","input":"`+how+`"}`)
 			b.drain()
 		}
 	}
@@ -331,7 +334,7 @@ func (b *bench) activities(reads int64) {
 		})
 	}
 	for _, n := range []int64{10, 100} {
-		// Cold, each attempt reads whether the commit that schedules it is in the log.
+		// A cold process reads for each attempt whether the commit that schedules it is in the log.
 		budget := meter.Cost{Writes: 1 + n/10, Reads: (n + n/10) * reads, Messages: 2 * n}
 		b.measure(fmt.Sprintf("%d activities in parallel, the whole run", n), budget, func() {
 			b.do(http.MethodPost, "", `{"type":"parallel","input":[`+strings.Repeat(`{"name":"x"},`, int(n-1))+`{"name":"x"}]}`)
@@ -350,7 +353,7 @@ func (b *bench) activities(reads int64) {
 		b.do(http.MethodPost, "/looker-3/updates/ask", `{"input":{"name":"x"},"waitFor":"accepted"}`)
 		b.drain()
 	})
-	// The second attempt looks at the log, whatever its process knows.
+	// The second attempt reads the log, whatever its process holds.
 	b.measure("an activity whose first attempt fails, the run", meter.Cost{Writes: 3, Reads: 1 + reads, Messages: 2}, func() {
 		b.do(http.MethodPost, "", `{"type":"parallel","input":[{"name":"x","fails":1}]}`)
 		b.drain()
@@ -365,7 +368,7 @@ func rateOfSlow(taskQueue string) limits.Rate {
 	return limits.Rate{PerSecond: 1}
 }
 
-// rates measures what the rate of a task queue costs.
+// rates measures the cost of a task queue's rate.
 func (b *bench) rates(reads int64) {
 	one := func() {
 		b.do(http.MethodPost, "", `{"type":"courier","input":[{"name":"x","queue":"slow"}]}`)
@@ -375,8 +378,9 @@ func (b *bench) rates(reads int64) {
 	b.measure("the same, where it waits for its slot", meter.Cost{Writes: 3, Reads: 2 * reads, Messages: 2}, one)
 }
 
-// longHistories measures requests of runs whose logs are long. Cold, a log of more than a page's worth of commits takes
-// two reads: how long it is nobody knows before, and the first read must not read all the runs before.
+// longHistories measures requests of runs whose logs are long. For a cold process, a log of more
+// than a page's worth of commits takes two reads: its length is not known in advance, and the first
+// read must not read all earlier runs.
 func (b *bench) longHistories(reads int64) {
 	for _, n := range []int64{3, 100, 1000} {
 		id, looks := fmt.Sprintf("/long-%d", n), int64(1)
@@ -404,6 +408,6 @@ func (b *bench) grow(id string, commits int) {
 		}
 	}
 	if !b.cold {
-		b.do(http.MethodPost, id+"/queries/sum", "") // the warm process gets to know it
+		b.do(http.MethodPost, id+"/queries/sum", "") // the warm process loads it
 	}
 }

@@ -14,14 +14,15 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 )
 
-// TestUpdateCasesOnAWS plays the scripts of TestUpdateCases on the AWS path: through the handlers of the functions, with
-// the events that AWS would hand over, on each DynamoDB server. It expects the same of each line, costs included.
+// TestUpdateCasesOnAWS plays the scripts of TestUpdateCases on the AWS path: through the handlers
+// of the functions, with AWS's events, on each DynamoDB server. Each line must give the same
+// output, including costs.
 func TestUpdateCasesOnAWS(t *testing.T) {
 	t.Parallel()
 	onAWS(t, "cases", slices.Sorted(maps.Keys(cases)))
 }
 
-// TestSpeculativeWorkflowTaskOnAWS does that with the scripts of TestSpeculativeWorkflowTask.
+// TestSpeculativeWorkflowTaskOnAWS does the same with the scripts of TestSpeculativeWorkflowTask.
 func TestSpeculativeWorkflowTaskOnAWS(t *testing.T) {
 	t.Parallel()
 	onAWS(t, "seed", seedRows)
@@ -32,8 +33,9 @@ func TestFeaturesOnAWS(t *testing.T) {
 	onAWS(t, "features", features)
 }
 
-// onAWS plays the scripts of a folder on each DynamoDB server. LocalStack hands requests on to the DynamoDB Local that is
-// another of the servers, and takes ten times as long: it gets the first script.
+// onAWS plays the scripts of a folder on each DynamoDB server. LocalStack forwards requests to the
+// DynamoDB Local that is another of the servers, and takes ten times as long: it gets the first
+// script.
 func onAWS(t *testing.T, folder string, scripts []string) {
 	t.Helper()
 	for _, server := range awstest.DynamoDB(t) {

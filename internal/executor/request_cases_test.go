@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/ondisk"
 )
 
-// cases are the update cases, by section. They are played by the scripts in testdata/cases: the command case begins each on
-// a new deployment and names its numbers. Not among them are
+// cases are the update cases, by section. The scripts in testdata/cases play them: the command case
+// begins each on a new deployment and names its numbers. These are not among them:
 //
 //	50       there is no inbox: a signal that comes meanwhile takes the slot, and the update runs again (48)
 //	62       a speculative task has no timer of its own: a process that is killed is case 61
@@ -37,16 +37,16 @@ var cases = map[string]string{
 	"warning":   "78",
 	"large":     "99",
 	"header":    "", // the list has none
-	"beyond":    "", // what else could be tried
+	"beyond":    "", // further ideas
 	"pinned":    "", // the list knows no builds
 	"reset":     "", // no case of the list has it: update-semantics, section 22
-	"retries":   "", // whole runs that are tried again
+	"retries":   "", // whole runs that are retried
 	"schedules": "", // the workflow that a schedule is
 	"crons":     "", // runs that follow by a cron expression, and execution timeouts
 }
 
-// TestUpdateCases plays the scripts. Rewrite them with `go test ./internal/executor -run TestUpdateCases -rewrite`, and hold
-// the difference against the case that each begins with.
+// TestUpdateCases plays the scripts. Rewrite them with `go test ./internal/executor -run
+// TestUpdateCases -rewrite`, and compare the difference with the case that each begins with.
 func TestUpdateCases(t *testing.T) {
 	t.Parallel()
 	for section := range cases {
@@ -57,8 +57,9 @@ func TestUpdateCases(t *testing.T) {
 	}
 }
 
-// TestUpdateCasesOnDisk plays the scripts of TestUpdateCases, and of TestSpeculativeWorkflowTask, on the embedded store and
-// queue, as the local server has them. It expects the same of each line, costs included.
+// TestUpdateCasesOnDisk plays the scripts of TestUpdateCases, and of TestSpeculativeWorkflowTask,
+// on the embedded store and queue of the local server. Each line must give the same output,
+// including costs.
 func TestUpdateCasesOnDisk(t *testing.T) {
 	t.Parallel()
 	for _, path := range scripts(t) {
@@ -69,7 +70,7 @@ func TestUpdateCasesOnDisk(t *testing.T) {
 	}
 }
 
-// scripts are the files of the scripts.
+// scripts returns the script files.
 func scripts(t *testing.T) []string {
 	t.Helper()
 	paths := testbed.Scripts(t, "testdata")
@@ -79,7 +80,8 @@ func scripts(t *testing.T) []string {
 	return paths
 }
 
-// playAgain plays the scripts of a file on other testbeds than those that wrote what it expects: -rewrite has no say here.
+// playAgain plays the scripts of a file on other testbeds than those that wrote the expected
+// output: it ignores -rewrite.
 func playAgain(t *testing.T, path string, beds func(testing.TB, testbed.Args) testbed.Testbed) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -106,7 +108,7 @@ func play(t *testing.T, path string) {
 	})
 }
 
-// TestUpdateCasesAreAllThere holds the scripts against the list of cases.
+// TestUpdateCasesAreAllThere compares the scripts with the list of cases.
 func TestUpdateCasesAreAllThere(t *testing.T) {
 	t.Parallel()
 	number := regexp.MustCompile(`(?m)^case number=\(?([\d,]+)`)

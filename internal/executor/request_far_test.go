@@ -12,7 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A moment that is further away than a time.Duration can say is a usual way to say never. Its timer does not fire.
+// A moment that is further away than a time.Duration can express is a usual way to say never. Its
+// timer does not fire.
 func TestTimersThatNeverFire(t *testing.T) {
 	t.Parallel()
 	waiter := workflow.NewWorkflow[time.Time, string]("waiter")

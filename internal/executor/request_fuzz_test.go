@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// FuzzMessage hands any message about a run to its handlers. Whatever it says, the log stays one that an engine wrote, it
-// replays, and the run takes updates afterwards if it is open.
+// FuzzMessage gives any message about a run to its handlers. Whatever the message says, the log
+// stays one that an engine wrote, it replays, and the run accepts updates afterwards if it is open.
 func FuzzMessage(f *testing.F) {
 	f.Add(uint8(engine.RunActivity), uint32(1), int64(9), 1, int64(0), int64(0), uint32(0), true, uint8(0), 1)
 	f.Add(uint8(engine.RunActivity), uint32(1), int64(9), -5, int64(-1), int64(1<<62), uint32(7), true, uint8(0), 30)
@@ -56,7 +56,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// resultOf is the result of an activity, in each of its forms; nil for none.
+// resultOf returns the result of an activity, in each of its forms; nil for none.
 func resultOf(form uint8, event int64) *history.Event {
 	var a history.Attributes
 	f := &failure.Failure{Kind: failure.KindApplication, Message: "failed"}
@@ -76,7 +76,7 @@ func resultOf(form uint8, event int64) *history.Event {
 	return &e
 }
 
-// handle hands a message over as it comes out of a queue. What the handler returns is its own business.
+// handle handles a message as if it came from a queue. It ignores the handler's error.
 func handle(t *testing.T, p *testbed.Process, m *engine.Message, received int) {
 	t.Helper()
 	body, err := history.EncodeBody(m)

@@ -6,14 +6,14 @@ import (
 	"testing/synctest"
 )
 
-// seedRows are what the seed document says of speculative workflow tasks, row by row. Each is a script in testdata/seed
-// that begins with the row and with what became of it here.
+// seedRows are the rows of the seed document about speculative workflow tasks. Each is a script in
+// testdata/seed that begins with the row and with what became of it here.
 var seedRows = []string{
 	"task-kinds", "transient-attempts", "persist-or-discard", "stale-completion", "rollback-of-a-cached-run", "conversion",
 	"failure", "timeout", "heartbeat", "not-found-after-a-move",
 }
 
-// TestSpeculativeWorkflowTask plays the scripts. Rewrite them as those of TestUpdateCases.
+// TestSpeculativeWorkflowTask plays the scripts. Rewrite them like those of TestUpdateCases.
 func TestSpeculativeWorkflowTask(t *testing.T) {
 	t.Parallel()
 	for _, row := range seedRows {

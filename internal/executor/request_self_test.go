@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A workflow may be updated by one of its own activities, which waits for the outcome, while a handler waits for the activity:
-// nobody holds anything meanwhile.
+// One of a workflow's own activities may update the workflow and wait for the outcome, while a
+// handler waits for the activity: nobody holds a lock meanwhile.
 func TestAnActivityUpdatesItsOwnWorkflow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Texts that are not UTF-8, wherever code can put one. What was written must stay readable.
+// A text that is not UTF-8, in every place where code can put one. What was written must stay
+// readable.
 const garbled = "gar\xffbled\x00\xc3"
 
 var (
@@ -78,7 +79,7 @@ func TestTextsThatAreNotUTF8(t *testing.T) {
 	})
 }
 
-// readAll reads all that there is about workflows; each answer is checked to be JSON in UTF-8.
+// readAll makes every kind of read of workflows; each answer must be JSON in UTF-8.
 func readAll(t *testing.T, p *testbed.Process, ids []string) {
 	t.Helper()
 	for _, id := range ids {

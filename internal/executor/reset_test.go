@@ -20,7 +20,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A history that one commit cannot hold is copied into many, in one put. What is pending in it is so in the new run.
+// A history that does not fit into one commit is copied into many, in one put. Pending events are
+// pending in the new run.
 func TestResetOfALongHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,7 +64,8 @@ func TestResetOfALongHistory(t *testing.T) {
 	})
 }
 
-// A run whose first commit is nearly as large as a commit may be: the run that a reset opens begins with the same event, and is listed.
+// A run's first commit is nearly as large as a commit may be. The run that a reset opens begins
+// with the same event, and is listed.
 func TestResetOfALargeStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,7 +91,7 @@ func TestResetOfALargeStart(t *testing.T) {
 	})
 }
 
-// What cannot be put at once is refused, and nothing happens.
+// A reset that cannot be put at once is refused, and nothing happens.
 func TestResetThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,8 +115,8 @@ func TestResetThatIsTooLarge(t *testing.T) {
 	})
 }
 
-// Random numbers that code drew before the task are the same in the new run, although its id is another: they follow from
-// the run in which the history began.
+// Random numbers that code drew before the task are the same in the new run, although its id
+// differs: they follow from the run in which the history began.
 func TestResetKeepsRandomNumbers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,7 +133,7 @@ func TestResetKeepsRandomNumbers(t *testing.T) {
 			return answer.Result
 		}
 		first, second := roll(), roll()
-		for range 2 { // the second time the run that is reset has been reset before
+		for range 2 { // the second time the base run is itself the result of a reset
 			if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"eventId":10,"exclude":["updates"]}`); a.Status != http.StatusCreated {
 				t.Fatalf("reset: %d %s", a.Status, a.Body)
 			}
@@ -143,7 +145,7 @@ func TestResetKeepsRandomNumbers(t *testing.T) {
 	})
 }
 
-// events lists the events of a workflow's latest run, as ids and types.
+// events returns the events of a workflow's latest run, as ids and types.
 func events(d *testbed.Deployment, id string) (list []string) {
 	runs := d.Runs(id)
 	for _, c := range runs[len(runs)-1].Log {
@@ -154,7 +156,8 @@ func events(d *testbed.Deployment, id string) (list []string) {
 	return list
 }
 
-// A run that a reset opens is listed under the build that it is pinned to, whatever the history up to there says of builds.
+// A run that a reset opens is listed under the build that it is pinned to, whatever builds the
+// copied history names.
 func TestResetOfAPinnedRunIsListed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -170,7 +173,7 @@ func TestResetOfAPinnedRunIsListed(t *testing.T) {
 		for c := range engine.Tasks(d.Runs("a")[0].Commits()) {
 			tasks = append(tasks, c)
 		}
-		reset := fmt.Sprintf(`{"eventId":%d}`, tasks[len(tasks)-2].TaskScheduledID()) // which the first move has brought
+		reset := fmt.Sprintf(`{"eventId":%d}`, tasks[len(tasks)-2].TaskScheduledID()) // which the first move caused
 		if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", reset); a.Status != http.StatusCreated {
 			t.Fatalf("reset: %d %s", a.Status, a.Body)
 		}
@@ -185,8 +188,9 @@ func TestResetOfAPinnedRunIsListed(t *testing.T) {
 	})
 }
 
-// A history that shows something in more than one commit is listed by what it showed at the point of the reset.
-func TestResetOfWhatALongHistoryShows(t *testing.T) {
+// A history that changes its visibility in several commits is listed by its values at the point of
+// the reset.
+func TestResetOfVisibilityInALongHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
@@ -223,12 +227,12 @@ func TestResetOfWhatALongHistoryShows(t *testing.T) {
 	})
 }
 
-// A run that follows another has the end of its chain in its first event. A reset gives it another, and all of the new run is kept for
-// as long as that lasts.
+// A run that follows another has the end of its chain in its first event. A reset gives it another
+// end, and the whole new run is kept until then.
 func TestResetIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const whole = 30 * 24 * time.Hour // more than a run is kept
+		const whole = 30 * 24 * time.Hour // longer than a run is kept
 		waiting := workflow.NewWorkflow[workflow.None, string]("waiting")
 		enough := workflow.NewSignal[workflow.None]("enough")
 		run := func(ctx workflow.Context, _ workflow.None) (string, error) {
@@ -249,7 +253,7 @@ func TestResetIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(whole - time.Hour)
-		p.Stop() // what this process has in memory would do without the store
+		p.Stop() // its memory would hide what the store lacks
 		p = d.Start(executor.Options{}, workflow.Bind(waiting, run))
 		if err := enough.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 			t.Fatal(err)

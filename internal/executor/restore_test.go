@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// backUp returns a store with what that of a deployment holds now.
+// backUp returns a store with what a deployment's store holds now.
 func backUp(t *testing.T, d *testbed.Deployment) *memory.Store {
 	t.Helper()
 	ctx := context.Background()
@@ -47,7 +47,7 @@ func backUp(t *testing.T, d *testbed.Deployment) *memory.Store {
 	return to
 }
 
-// restored is a deployment on a back-up, with the queues of another one.
+// restored returns a deployment on a backup, with the queues of another one.
 func restored(t *testing.T, from *testbed.Deployment, table *memory.Store) *testbed.Deployment {
 	t.Helper()
 	d := testbed.New(t)
@@ -56,8 +56,9 @@ func restored(t *testing.T, from *testbed.Deployment, table *memory.Store) *test
 	return d
 }
 
-// The table is put back to an earlier moment, as docs/operations.md says, with the queues as they are or with new ones: all
-// that was open then comes to its end under new processes, and what was begun since has never been.
+// The table is set back to an earlier moment, as docs/operations.md says, with the queues as they
+// are or with new ones. Everything that was open then ends under new processes, and what was begun
+// since has never existed.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []time.Duration{
@@ -107,7 +108,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A run that waits for what a purge has lost goes on at once when it is reset to its last task.
+// A run that waits for a purged message goes on at once when it is reset to its last task.
 func TestResetAfterPurge(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{10 * time.Second, 45 * time.Second, 2 * time.Minute, 9 * time.Minute} {

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// choosy is a queue that refuses what is sent to some queues.
+// choosy is a queue that refuses messages to some queues.
 type choosy struct {
 	queue.Sender
 	names map[string]bool
@@ -33,7 +33,7 @@ func (r *choosy) Send(ctx context.Context, name string, m ...queue.Message) erro
 	return r.Sender.Send(ctx, name, m...)
 }
 
-// silent is a log whose puts get no answer, and are not made, while it is on.
+// silent is a log that makes no put and answers none while it is on.
 type silent struct {
 	store.Log
 	on bool
@@ -46,12 +46,12 @@ func (l *silent) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
-// A result that is known is not thrown away while there is any place that takes it, and its activity does not run again.
+// A result is not thrown away while any place accepts it, and its activity does not run again.
 func TestAResultIsKept(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		activities int
-		refuses    []string // for as long as the first deliveries take
+		refuses    []string // during the first deliveries
 		silent     bool
 	}{
 		"the workflow queue refuses":                 {2, []string{queue.Workflow}, false},
@@ -111,11 +111,12 @@ func TestAResultIsKept(t *testing.T) {
 	}
 }
 
-// slowQueue takes a while for each call that sends results, and refuses those that it is told to.
+// slowQueue takes a while for each call that sends results, and refuses those that it is told to
+// refuse.
 type slowQueue struct {
 	queue.Sender
 	mu      sync.Mutex
-	calls   []int // messages of each
+	calls   []int // messages in each
 	refuses bool
 	atOnce  int
 	most    int
@@ -140,8 +141,9 @@ func (q *slowQueue) Send(ctx context.Context, name string, m ...queue.Message) e
 	return q.Sender.Send(ctx, name, m...)
 }
 
-// Results that handlers of one process bring at the same time are sent in few calls, one after the other: a message group takes 300 calls
-// a second. If the queue refuses them, each is committed all the same, and no activity runs again.
+// Results that handlers of one process have at the same time are sent in few calls, one after the
+// other: a message group allows 300 calls a second. If the queue refuses them, each is committed
+// all the same, and no activity runs again.
 func TestResultsAreSentTogether(t *testing.T) {
 	t.Parallel()
 	const activities = 40

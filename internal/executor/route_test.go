@@ -12,8 +12,9 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// A result that comes back from the dead letters takes the timer queue, however short the timers are that are kept in the store: it may
-// be too large for an item there. Only workflow and activity functions have the right to send to the workflow queue.
+// A result from the dead letters takes the timer queue, however short the timers are that the store
+// keeps: it may be too large for an item there. Only workflow and activity functions have the right
+// to send to the workflow queue.
 func TestResultsFromDeadLettersTakeTheTimerQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -56,8 +56,8 @@ func (g *gathered) Send(ctx context.Context, name string, messages ...queue.Mess
 	return g.Sender.Send(ctx, name, messages...)
 }
 
-// The requests that send a commit's messages are made at once, and the commit lands when all have been answered well. Made one
-// after the other, the first would wait for ever.
+// The requests that send a commit's messages run in parallel, and the commit lands when all have
+// succeeded. One after the other, the first would wait for ever.
 func TestSendsAtOnce(t *testing.T) {
 	t.Parallel()
 	reports := queue.ForTasks("reports")
@@ -96,8 +96,9 @@ func TestSendsAtOnce(t *testing.T) {
 	}
 }
 
-// A message that is delivered before its time stays the same sending: the sending that has ended an attempt sends the next one. It is never
-// kept in the store, even if its receiver's clock is far behind: the sweep that has sent it may delete it there.
+// A message that is delivered before its time remains the same sending: the sending that has ended
+// an attempt sends the next one. It is never kept in the store, even if its receiver's clock is far
+// behind: the sweep that has sent it may delete it there.
 func TestTooEarlyStaysTheSameSending(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{10 * time.Second, time.Hour} {
@@ -113,7 +114,7 @@ func TestTooEarlyStaysTheSameSending(t *testing.T) {
 			time.Sleep(time.Minute)
 			first := messages(t, d, queue.Timers)[0]
 			early := *first
-			early.Due = first.Due.Add(by) // by the clock of whoever sent it
+			early.Due = first.Due.Add(by) // by the sender's clock
 			if err := p.Service.Handle(t.Context(), executor.Delivery{Message: &early, Received: 1}); err != nil {
 				t.Fatal(err)
 			}

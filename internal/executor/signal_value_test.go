@@ -41,7 +41,8 @@ func listen(ctx workflow.Context, first time.Duration) (got []string, err error)
 	return got, nil
 }
 
-// A signal whose value does not decode is refused once the code has asked for signals of its name: nothing is written.
+// A signal whose value does not decode is refused once the code has asked for signals of its name:
+// nothing is written.
 func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
@@ -80,8 +81,8 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 	})
 }
 
-// A signal that was accepted before its type was known is set aside: the run goes on, and its description counts it. A signal that
-// nobody asks for is there, too.
+// A signal that was accepted before its type was known is set aside: the run goes on, and its
+// description counts the signal. It also counts a signal that nobody asks for.
 func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
@@ -130,7 +131,7 @@ func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 	})
 }
 
-// A history of before, in which the code took the error of such a signal, replays.
+// An earlier version's history, in which the code received the error of such a signal, replays.
 func TestReplayOfASignalThatDidNotDecode(t *testing.T) {
 	types := &engine.Registry{}
 	if err := bridge.Register(types, workflow.Bind(listener, func(ctx workflow.Context, _ time.Duration) (got []string, err error) {
@@ -153,8 +154,8 @@ func TestReplayOfASignalThatDidNotDecode(t *testing.T) {
 	testbed.ReplayRun(t, types.Workflow("listener"), "w", commits)
 }
 
-// A signal that no code has asked for counts in a metric: once for its name, while one of the name is unread. One that the code asks for
-// does not.
+// A metric counts signals that no code has asked for: once for a name, while one of the name is
+// unread. It does not count those that the code asks for.
 func TestUnhandledSignalsAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,7 +176,8 @@ func TestUnhandledSignalsAreCounted(t *testing.T) {
 	})
 }
 
-// Signals that a run has not received when it continues as new are those of the next run, and are not shown twice.
+// Signals that a run has not received when it continues as new belong to the next run, and are not
+// listed twice.
 func TestUnreadSignalsOfARunThatContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.One(t, workflow.Bind(relayType, runRelay))

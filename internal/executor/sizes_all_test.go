@@ -16,7 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflow of this test hands a text of the largest size to everything that takes one, and gets it back.
+// The workflow of this test passes a text of the largest size to everything that accepts one, and
+// gets it back.
 type everything struct {
 	Last bool
 	Text string
@@ -30,8 +31,9 @@ var (
 	everyCopy = activity.New("every.copy", func(_ context.Context, s string) (string, error) { return s, nil })
 )
 
-// runEvery starts an activity and a child and runs a side effect when a signal comes. It continues as new when an update
-// was answered, and one more signal goes along. The next run returns that.
+// runEvery starts an activity and a child and runs a side effect when a signal arrives. It
+// continues as new when an update was answered, and one more signal goes along. The next run
+// returns that signal.
 func runEvery(ctx workflow.Context, in everything) (string, error) {
 	answered := 0
 	everyEcho.Handle(ctx, func(_ workflow.Context, s string) (string, error) {
@@ -42,7 +44,7 @@ func runEvery(ctx workflow.Context, in everything) (string, error) {
 	if err != nil || in.Last {
 		return told, err
 	}
-	found := workflow.SideEffect(ctx, func() string { return told }) // first: it cannot wait for a task that has a place for it
+	found := workflow.SideEffect(ctx, func() string { return told }) // first: it cannot wait for a task with room for it
 	copied, kid := everyCopy.Start(ctx, told), everyKid.StartChild(ctx, told)
 	a, err1 := copied.Get(ctx)
 	b, err2 := kid.Result().Get(ctx)
@@ -56,8 +58,8 @@ func runEvery(ctx workflow.Context, in everything) (string, error) {
 	return every.ContinueAsNew(ctx, everything{true, in.Text})
 }
 
-// One run has a payload of the largest size in each place that takes one, with a bucket and without. No task fails, and each history
-// replays.
+// One run has a payload of the largest size in each place that accepts one, with a bucket and
+// without. No task fails, and each history replays.
 func TestLargestPayloadsEverywhere(t *testing.T) {
 	t.Parallel()
 	registrations := []workflow.Registration{

@@ -18,7 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflow of these tests does with a text what its kind says. Every text meets another of its size in one task.
+// The workflow of these tests uses a text as its kind says. Every text meets another of its size in
+// one task.
 type meeting struct {
 	Kind string
 	Text string
@@ -56,9 +57,9 @@ func runMeet(ctx workflow.Context, m meeting) (string, error) {
 		return m.Text, nil
 	case "child":
 		return meetKid.RunChild(ctx, m.Text)
-	case "signal": // a signal is the result
+	case "signal": // the signal is the result
 		return meetSay.Receive(ctx)
-	case "again": // signals that were not received go along, and are received there
+	case "again": // signals that were not received go along, and the next run receives them
 		if _, err := meetStop.Receive(ctx); err != nil {
 			return "", err
 		}
@@ -103,7 +104,7 @@ func came(ctx context.Context, c *client.Client, m meeting, then ...func() error
 	return run.Result(ctx)
 }
 
-// meets are ways in which payloads meet: in each, some text goes in, and comes out again.
+// meets are ways in which payloads meet: in each, a text goes in and comes out again.
 var meets = map[string]func(ctx context.Context, c *client.Client, text string) (string, error){
 	"an input that goes on to activities": func(ctx context.Context, c *client.Client, text string) (string, error) {
 		return came(ctx, c, meeting{"activity", text})
@@ -138,11 +139,11 @@ var meets = map[string]func(ctx context.Context, c *client.Client, text string) 
 	},
 }
 
-// A payload of the largest size comes through, whatever others of its size it meets. One byte more is refused, by an error that names
-// the limit and says what to do.
+// A payload of the largest size is accepted, whatever others of its size it meets. One byte more is
+// refused, by an error that names the limit and says what to do.
 func TestLargestPayloadsMeet(t *testing.T) {
 	t.Parallel()
-	// The text stands in quotes, beside the kind of the meeting.
+	// The text is in quotes, after the kind of the meeting.
 	const most = engine.MaxPayload - len(`{"Kind":"parallel","Text":""}`)
 	for name, way := range meets {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +174,8 @@ func TestLargestPayloadsMeet(t *testing.T) {
 	}
 }
 
-// A run that starts twenty thousand activities in one task does so in several commits, each of which has a place for its events, and
-// each of whose messages are sent within one request.
+// A run that starts twenty thousand activities in one task does so in several commits. Each commit
+// has room for its events, and each commit's messages are sent within one request.
 func TestLargeFanOut(t *testing.T) {
 	t.Parallel()
 	fan := workflow.NewWorkflow[int, int]("meet.fan")
@@ -255,9 +256,9 @@ func runBig(ctx workflow.Context, m meeting) (string, error) {
 		meetCopy.Start(ctx, text)
 	case "effect":
 		return workflow.SideEffect(ctx, func() string { return text }), nil
-	case "coroutines": // the signal that comes meanwhile goes along
+	case "coroutines": // the signal that arrives meanwhile goes along
 		meetCopy.Start(ctx, text)
-		workflow.Go(ctx, func(ctx workflow.Context) { _, _ = meetSay.Receive(ctx) }) // it takes nothing: nothing runs after the return
+		workflow.Go(ctx, func(ctx workflow.Context) { _, _ = meetSay.Receive(ctx) }) // it receives nothing: nothing runs after the return
 		return meetBig.ContinueAsNew(ctx, meeting{"receive", m.Text})
 	case "receive":
 		return meetSay.Receive(ctx)
@@ -276,8 +277,9 @@ func runBig(ctx workflow.Context, m meeting) (string, error) {
 	return text, nil
 }
 
-// What a task writes and does not wait for, and the end of its run, go into two commits if they do not fit into one: no task fails, and
-// each history replays, also if the process keeps nothing between the two.
+// What a task writes without waiting for it, and the end of its run, go into two commits if they do
+// not fit into one. No task fails, and each history replays, even if the process keeps nothing
+// between the two.
 func TestLargeThingsOfOneTask(t *testing.T) {
 	t.Parallel()
 	const most = engine.MaxPayload - len(`{"Kind":"coroutines","Text":""}`)

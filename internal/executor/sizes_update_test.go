@@ -13,7 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// An update brings a run to its end. Its input, its outcome and the run's result fit into two commits, whatever the code does with them.
+// An update ends a run. Its input, its outcome and the run's result fit into two commits, whatever
+// the code does with them.
 func TestLargeUpdateThatEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, waits := range []bool{false, true} {
@@ -56,7 +57,8 @@ func playUpdateThatEnds(t *testing.T, waits bool, size, cache int) {
 	}
 }
 
-// A large update that comes to a run whose next task has a large update to answer, because the run was reset: that task comes first.
+// A large update arrives at a run whose next task has a large update to answer, because the run was
+// reset: that task runs first.
 func TestLargeUpdateAfterAReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

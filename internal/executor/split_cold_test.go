@@ -17,7 +17,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// What a task has left to the next one has its input there, also in a process that has not run the first of the two.
+// Events that a task has left to the next one have their input there, even in a process that has
+// not run the first of the two.
 func TestSplitTaskGoesOnInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	var (
@@ -105,7 +106,7 @@ func TestSplitTaskGoesOnInAnotherProcess(t *testing.T) {
 	}
 }
 
-// A process that has not run the first part of a task keeps to the size of a commit in the next.
+// A process that has not run the first part of a task respects the size of a commit in the next.
 func TestSplitTaskKeepsItsSizeInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -143,8 +144,9 @@ func TestSplitTaskKeepsItsSizeInAnotherProcess(t *testing.T) {
 	})
 }
 
-// Side effects that a commit does not hold together go on in the next task, also in a process that has not run the first. A function
-// is called again where its value was not recorded, and its value is the one that counts.
+// Side effects that do not fit into one commit go on in the next task, even in a process that has
+// not run the first. A function is called again if its value was not recorded, and its second value
+// counts.
 func TestSideEffectsThatFillATaskGoOn(t *testing.T) {
 	t.Parallel()
 	for _, entries := range []int{0, -1} {
@@ -187,7 +189,7 @@ func TestSideEffectsThatFillATaskGoOn(t *testing.T) {
 				if err != nil || len(strings.Fields(got)) != n {
 					t.Errorf("%q, %v", got, err)
 				}
-				if again := calls - n; again > 10 { // once for each task that ended before one, at most
+				if again := calls - n; again > 10 { // at most once for each task that ended before one
 					t.Errorf("%d functions were called again", again)
 				}
 				events, err := p.History(t.Context(), "a")

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// bucket is one that fails, after some time.
+// bucket is a bucket that fails, after some time.
 type bucket struct {
 	*blobmemory.Blobs
 	putFails, getFails bool
@@ -55,7 +55,7 @@ func (b *bucket) Get(ctx context.Context, key string) ([]byte, error) {
 	return b.Blobs.Get(ctx, key)
 }
 
-// spy counts what is sent, below the codec: small messages are plain there.
+// spy counts what is sent, below the codec: small messages are not encoded there.
 type spy struct {
 	queue.Sender
 	sent map[string]int
@@ -74,7 +74,7 @@ func (p *spy) Send(ctx context.Context, name string, messages ...queue.Message) 
 	return err
 }
 
-// largeTimers keeps n timers that bring results of a size.
+// largeTimers keeps n timers that carry results of a size.
 func largeTimers(t *testing.T, timers store.Timers, n, size int) {
 	t.Helper()
 	value := history.Payload(`"` + strings.Repeat("x", size) + `"`)
@@ -91,7 +91,7 @@ func largeTimers(t *testing.T, timers store.Timers, n, size int) {
 	}
 }
 
-// behindABucket is a deployment with a bucket, and what its processes send.
+// behindABucket returns a deployment with a bucket, and a record of what its processes send.
 func behindABucket(t *testing.T) (*testbed.Deployment, *bucket, *spy, *testbed.Process, store.Timers) {
 	t.Helper()
 	d := testbed.New(t)
@@ -103,7 +103,7 @@ func behindABucket(t *testing.T) (*testbed.Deployment, *bucket, *spy, *testbed.P
 	return d, b, p, d.Idle(codec.Options(executor.Options{}), counters()...), d.Ports.Timers
 }
 
-// sweeps are n sweeps, a minute apart, each with the time of a Lambda invocation.
+// sweeps makes n sweeps, one a minute, each with the time of a Lambda invocation.
 func sweeps(t *testing.T, p *testbed.Process, n int) (sent int, last error) {
 	for range n {
 		ctx, cancel := context.WithTimeout(t.Context(), 53*time.Second)
@@ -116,7 +116,7 @@ func sweeps(t *testing.T, p *testbed.Process, n int) (sent int, last error) {
 	return sent, last
 }
 
-// goods are how many of the good ones were sent, and how often one of them was at most.
+// goods returns how many of the good timers were sent, and how often one of them was at most.
 func goods(p *spy) (different, most int) {
 	for id, n := range p.sent {
 		if strings.HasPrefix(id, "good") {
@@ -126,7 +126,7 @@ func goods(p *spy) (different, most int) {
 	return different, most
 }
 
-// Timers for a queue that is gone, however many are due first, hold up no others.
+// Timers for a missing queue delay no others, however many are due first.
 func TestSweepPastAQueueThatIsGone(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{99, 100, 250} {
@@ -147,8 +147,9 @@ func TestSweepPastAQueueThatIsGone(t *testing.T) {
 	}
 }
 
-// Large timers that can be read, and whose messages may not be put, hold up no others, although they fill a page.
-func TestSweepPastWhatMayNotBePut(t *testing.T) {
+// Large timers that can be read, and whose messages may not be put, delay no others, although they
+// fill a page.
+func TestSweepPastTimersThatMayNotBePut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, b, s, p, timers := behindABucket(t)
@@ -180,7 +181,7 @@ func TestSweepGoesOnPastALargeTimer(t *testing.T) {
 }
 
 // Large timers that may not be read are set aside in one sweep, and the others are sent in it.
-func TestSweepPastWhatMayNotBeRead(t *testing.T) {
+func TestSweepPastTimersThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 30} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -204,7 +205,7 @@ func TestSweepPastWhatMayNotBeRead(t *testing.T) {
 	}
 }
 
-// A bucket that is slow to fail holds up only what needs it.
+// A bucket that is slow to fail delays only what needs it.
 func TestSweepWithASlowBucket(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -215,7 +216,7 @@ func TestSweepWithASlowBucket(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				_, b, s, p, timers := behindABucket(t)
-				largeTimers(t, timers, c.large, 200<<10) // inline as a timer, apart as a message
+				largeTimers(t, timers, c.large, 200<<10) // inline as a timer, offloaded as a message
 				time.Sleep(time.Second)
 				keep(t, timers, "good", 95)
 				b.putFails, b.takes = true, c.takes
@@ -257,7 +258,7 @@ func TestPageOfCompressedTimers(t *testing.T) {
 	}
 }
 
-// What was sent is deleted, however long others take to be refused: nothing is sent each minute.
+// Sent timers are deleted, however long others take to be refused: nothing is sent each minute.
 func TestSweepHasTimeToDelete(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -291,7 +292,8 @@ func TestSweepHasTimeToDelete(t *testing.T) {
 	}
 }
 
-// Large timers go last: dozens of them, due first, and a bucket that takes 11 s to refuse each, leave the others their time.
+// Large timers go last. Dozens of them, due first, and a bucket that takes 11 s to refuse each,
+// leave the others their time.
 func TestLargeTimersGoLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 
 var errNoRight = errors.New("the role has no right")
 
-// picky is a queue that refuses some messages, with err.
+// picky is a queue that refuses some messages with err.
 type picky struct {
 	queue.Sender
 	refuses func(workflowID string) bool
@@ -46,7 +46,7 @@ func (p *picky) Send(ctx context.Context, name string, messages ...queue.Message
 	return p.Sender.Send(ctx, name, messages...)
 }
 
-// keep keeps n timers of workflows with names that begin the same.
+// keep keeps n timers of workflows whose names begin the same.
 func keep(t *testing.T, timers store.Timers, name string, n int) {
 	t.Helper()
 	var all []store.Timer
@@ -65,9 +65,9 @@ func keep(t *testing.T, timers store.Timers, name string, n int) {
 	}
 }
 
-// Messages that cannot be sent, however many, hold up no others: they are set aside, reported and tried again. The timer function may
-// lack a right that only large ones need, the bucket may not answer, or one of the queues may be gone. A few that a queue does not take for
-// now stay due.
+// Messages that cannot be sent, however many, delay no others: they are set aside, reported and
+// tried again. The timer function may lack a right that only large ones need, the bucket may not
+// answer, or one of the queues may be gone. A few that a queue refuses for now stay due.
 func TestUnsentTimersHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// reporting starts a workflow that does one job on the task queue reports, which may have so many attempts.
+// reporting starts a workflow that does one job on the task queue reports, with so many attempts at
+// most.
 func reporting(t *testing.T, p *testbed.Process, job string, times int) {
 	t.Helper()
 	a := p.Do(http.MethodPost, "/v1/workflows", fmt.Sprintf(`{"workflowId":"a","type":"courier","input":[{%s,"queue":"reports","times":%d}]}`, job, times))
@@ -23,14 +24,15 @@ func reporting(t *testing.T, p *testbed.Process, job string, times int) {
 	}
 }
 
-// resultText is what the workflow a came to.
+// resultText returns the result of the workflow a.
 func resultText(p *testbed.Process) string {
 	return string(p.Do(http.MethodGet, "/v1/workflows/a/result", "").Body)
 }
 
-// What follows from a message of a task queue goes there too: the next attempt, also where the input is too large for the
-// message to bear the activity, a copy that waits for a commit, and what comes back from the dead letters.
-func TestTaskQueueOfWhatFollows(t *testing.T) {
+// What follows from a message of a task queue goes there too: the next attempt, even if the input
+// is too large for the message to carry the activity, a copy that waits for a commit, and what
+// comes back from the dead letters.
+func TestTaskQueueOfFollowingMessages(t *testing.T) {
 	t.Parallel()
 	reports := queue.ForTasks("reports")
 	for name, size := range map[string]int{"a small input": 10, "a large input": 40 << 10} {
@@ -45,7 +47,7 @@ func TestTaskQueueOfWhatFollows(t *testing.T) {
 					t.Errorf("the message bears the activity: %v", !large)
 				}
 				stray := *first
-				stray.Slot = 1 // of a commit that is not there yet
+				stray.Slot = 1 // of a commit that is not in the log yet
 				for _, handle := range []func() error{
 					func() error { return p.Service.Handle(t.Context(), executor.Delivery{Message: first, Received: 1}) },
 					func() error { return p.Service.Handle(t.Context(), executor.Delivery{Message: &stray, Received: 1}) },
@@ -68,9 +70,10 @@ func TestTaskQueueOfWhatFollows(t *testing.T) {
 	}
 }
 
-// An activity whose task queue is taken away waits, and operators are told; it goes on when the queue is there again. No
-// attempt is counted, and however often it was looked for there is one message.
-func TestTaskQueueThatIsTakenAway(t *testing.T) {
+// An activity whose task queue is removed waits, and operators are told; it goes on when the queue
+// is there again. No attempt is counted, and there is one message however often the queue was
+// looked for.
+func TestRemovedTaskQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
@@ -79,7 +82,7 @@ func TestTaskQueueThatIsTakenAway(t *testing.T) {
 		without := d.Idle(executor.Options{Logger: warnings.Logger(), Engine: engine.Options{TaskQueues: []string{"slow"}}}, testbed.Workload("build-2")...)
 		reporting(t, with, `"name":"x","fails":1`, 2)
 		for _, m := range messages(t, d, queue.ForTasks("reports")) {
-			for range 2 { // twice: it was delivered again
+			for range 2 { // twice: it was redelivered
 				if err := without.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +111,7 @@ func TestTaskQueueThatIsTakenAway(t *testing.T) {
 	})
 }
 
-// A workflow that starts an activity on a task queue which is not there goes on when it is.
+// A workflow that starts an activity on a missing task queue goes on when the queue is there.
 func TestTaskQueueThatIsAdded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,8 +131,8 @@ func TestTaskQueueThatIsAdded(t *testing.T) {
 	})
 }
 
-// A process runs so many activities of a task queue at once, and not more: what waits is in the queue, and no attempt is
-// counted for it.
+// A process runs a limited number of a task queue's activities at once. The others wait in the queue,
+// and no attempt is counted for them.
 func TestTaskQueueAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -153,8 +156,9 @@ func TestTaskQueueAtOnce(t *testing.T) {
 	})
 }
 
-// What has been kept before, and is sent on, stays apart where it was sent apart: each sending is to see to what follows from it.
-func TestTaskQueueThatIsTakenAwayWhileABuildIs(t *testing.T) {
+// Messages that were kept before the change, and are sent on, stay separate if they were sent separately: each is to take
+// care of what follows from it.
+func TestRemovedTaskQueueAndBuild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
@@ -178,8 +182,9 @@ func TestTaskQueueThatIsTakenAwayWhileABuildIs(t *testing.T) {
 	})
 }
 
-// ScheduleToClose ends an activity on a task queue that nobody serves: nobody receives its message, or the deployment no longer has the
-// queue. ScheduleToStart does not: it is checked when a function gets the message.
+// ScheduleToClose ends an activity on a task queue that nobody serves: nobody receives its message, or
+// the deployment no longer has the queue. ScheduleToStart does not: it is checked when a function gets
+// the message.
 func TestActivitiesThatNobodyServes(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []string{`"close":"10m"`, `"start":"10m"`} {

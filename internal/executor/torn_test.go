@@ -21,14 +21,15 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// tornLog is a log whose next transaction appears to readers in two parts. One of its items is hidden until reveal is called.
+// tornLog is a log whose next transaction appears to readers in two parts. One of its items is
+// hidden until reveal is called.
 type tornLog struct {
 	store.Log
 	mu      sync.Mutex
 	hide    int    // the index of the item
 	applied func() // called when the transaction has been applied; nil once that has happened
 	hidden  *store.Key
-	reads   int // that did not see the item
+	reads   int // reads that did not see the item
 }
 
 func (l *tornLog) Append(ctx context.Context, items ...store.Item) error {
@@ -76,7 +77,8 @@ func (l *tornLog) Forward(ctx context.Context, from store.Key, limit int) (store
 	return l.see(l.Log.Forward(ctx, from, limit))
 }
 
-// A relay counts its signals and updates. "lap" has it continue as new, "fail" has it fail; its retry policy opens another run then.
+// A relay counts its signals and updates. "lap" makes it continue as new, and "fail" makes it fail:
+// then its retry policy opens another run.
 var (
 	relayType = workflow.NewWorkflow[int, int]("relay")
 	relayNote = workflow.NewSignal[string]("note")
@@ -102,7 +104,7 @@ func runRelay(ctx workflow.Context, n int) (int, error) {
 	}
 }
 
-// tearing are the puts that close a run and open another, each with how many items it has at least.
+// tearing are the puts that close a run and open another, each with the least number of its items.
 var tearing = map[string]struct {
 	items int
 	do    func(p *testbed.Process) error
@@ -119,7 +121,8 @@ var tearing = map[string]struct {
 	}},
 }
 
-// asking are requests to a workflow that is open at every moment. Each returns an error if it was answered wrongly.
+// asking are requests to a workflow that is always open. Each returns an error if the answer is
+// wrong.
 var asking = map[string]func(ctx context.Context, p *testbed.Process, first history.RunID) error{
 	"signal": func(ctx context.Context, p *testbed.Process, _ history.RunID) error {
 		return relayNote.Send(ctx, p.Client, "w", "x")
@@ -184,7 +187,8 @@ func tornTestbed(t *testing.T, hide int) (log *tornLog, a, b *testbed.Process, f
 	return log, a, b, history.RunID(run.RunID)
 }
 
-// A request that comes while a transaction lands is answered as if it had come before or after, whichever items its reads see.
+// A request during a transaction's landing is answered as if it had arrived before or after,
+// whichever items its reads see.
 func TestReadsOfTransactionsInParts(t *testing.T) {
 	t.Parallel()
 	for put, tear := range tearing {
@@ -201,7 +205,7 @@ func TestReadsOfTransactionsInParts(t *testing.T) {
 								defer close(answered)
 								answer = ask(context.Background(), b, first)
 							}()
-							time.Sleep(time.Second / 2) // a poll that waits for nothing reads for a second
+							time.Sleep(time.Second / 2) // a poll with a timeout of 0 reads for a second
 							log.reveal()
 						}
 						if err := tear.do(a); err != nil {
@@ -221,8 +225,9 @@ func TestReadsOfTransactionsInParts(t *testing.T) {
 	}
 }
 
-// A request that is sent again arrives once, also if its second sending sees half of the transaction in which its run continues as new.
-func TestRequestsTwiceBesideTransactionsInParts(t *testing.T) {
+// A repeated request takes effect once, even if its second sending sees half of the transaction in
+// which its run continues as new.
+func TestRepeatedRequestsDuringTransactionsInParts(t *testing.T) {
 	t.Parallel()
 	for hide := range 2 {
 		synctest.Test(t, func(t *testing.T) {
@@ -254,8 +259,9 @@ func TestRequestsTwiceBesideTransactionsInParts(t *testing.T) {
 	}
 }
 
-// A transaction that stays in parts for longer than a request may take has the request refused as busy, and never as not found. Once it
-// is whole, the same process answers right: it has kept no conclusion.
+// If a transaction stays in parts for longer than a request may take, the request is refused as
+// busy, and never as not found. Once the transaction is whole, the same process answers right: it
+// has kept no conclusion.
 func TestTransactionsThatStayInParts(t *testing.T) {
 	t.Parallel()
 	for put, tear := range tearing {
@@ -286,8 +292,8 @@ func TestTransactionsThatStayInParts(t *testing.T) {
 	}
 }
 
-// A process that has seen half of a transaction repairs what the other half schedules: the writer of a run that continued as new died
-// before it sent what the new run waits for.
+// A process that has seen half of a transaction repairs what the other half schedules. The writer
+// of a run that continued as new died before it sent what the new run waits for.
 func TestRepairAfterHalfOfATransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -333,7 +339,8 @@ func TestRepairAfterHalfOfATransaction(t *testing.T) {
 	})
 }
 
-// What the commit that closed a run owes is sent again by its message, also if the run that continues it was reset meanwhile.
+// The message of a commit that closed a run sends again what the commit owes, even if the run that
+// continues it was reset meanwhile.
 func TestRepairAfterTheNextRunWasReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -383,7 +390,8 @@ func TestRepairAfterTheNextRunWasReset(t *testing.T) {
 	})
 }
 
-// deliverActivity has a process handle one message of the activities, and deletes it if that succeeds.
+// deliverActivity has a process handle one message of the activity queue, and deletes it if that
+// succeeds.
 func deliverActivity(t *testing.T, d *testbed.Deployment, p *testbed.Process, received int) error {
 	t.Helper()
 	return deliver(t, d, p, queue.Activities, received)
@@ -409,9 +417,10 @@ func deliver(t *testing.T, d *testbed.Deployment, p *testbed.Process, from strin
 	return err
 }
 
-// A start that sees the void run of another start, and not yet the run that this one has opened, opens no second run. It
-// is so if there is a void run above: a message of an earlier try had that fenced.
-func TestStartBesideHalfOfAStart(t *testing.T) {
+// A start that sees the void run of another start, and not yet the run that the other one has
+// opened, opens no second run. That holds if there is a void run above, which the message of an
+// earlier try has put.
+func TestStartDuringHalfOfAStart(t *testing.T) {
 	t.Parallel()
 	for test := range 4 {
 		hide, fenced := test%2, test >= 2
@@ -462,8 +471,8 @@ func TestStartBesideHalfOfAStart(t *testing.T) {
 	}
 }
 
-// Half of a transaction that is all there is, long after it was put, was restored from a backup or is what a deletion has left. The run
-// that is there is answered for, at once.
+// Half of an old transaction without the other half was restored from a backup, or a deletion has
+// left it. Requests to the run that exists are answered at once.
 func TestHalfOfAnOldTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -480,8 +489,8 @@ func TestHalfOfAnOldTransaction(t *testing.T) {
 	})
 }
 
-// A run that has closed, and whose first commit reads do not see yet, has not been deleted: its writer knew the transaction that opened it
-// as its own, and went on.
+// A closed run whose first commit reads do not see yet has not been deleted: its writer recognized
+// its own transaction that opened it, and went on.
 func TestCommitsAfterAnOpeningInParts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -504,11 +513,12 @@ func TestCommitsAfterAnOpeningInParts(t *testing.T) {
 	})
 }
 
-// oldLog writes as earlier versions did: the close of a run that a start replaces does not name the run that replaces it.
+// oldLog writes like earlier versions: the close of a run that a start replaces does not name the
+// run that replaces it.
 type oldLog struct {
 	store.Log
 	t        *testing.T
-	replaced int // closes that it has written so
+	replaced int // closes that it has written this way
 }
 
 func (l *oldLog) Append(ctx context.Context, items ...store.Item) error {
@@ -532,8 +542,9 @@ func (l *oldLog) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
-// A run that an earlier version has replaced is read at once: its close names no other run, and nothing is missing. While readers saw a part
-// of the transaction, an answer may have been wrong; as soon as they see the whole, all are right. No process keeps a conclusion.
+// A run that an earlier version has replaced is read at once: its close names no other run, and
+// nothing is missing. While readers saw a part of the transaction, an answer may have been wrong.
+// As soon as they see the whole, all answers are right. No process keeps a conclusion.
 func TestReplacementOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	for name, ask := range asking {
@@ -568,8 +579,8 @@ func TestReplacementOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// The close of an earlier version's replacement alone, whose other half a restored backup has lost, is a run that was terminated: a start
-// opens the next run.
+// The close of an earlier version's replacement alone, whose other half a restored backup has lost,
+// is a terminated run: a start opens the next run.
 func TestHalfOfAReplacementOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -74,7 +74,7 @@ func is[T any](want T) func(T) bool { return func(got T) bool { return reflect.D
 func update[In, Out any](ctx context.Context, t *talk, u workflow.Update[In, Out], in In) (Out, error) {
 	id := fmt.Sprintf("u%d", len(t.accepted)+len(t.refused))
 	handle, err := u.Send(ctx, t.client, t.id, in, client.UpdateOptions{ID: id})
-	t.told(id, err)
+	t.recordUpdate(id, err)
 	if err != nil {
 		var none Out
 		return none, err
@@ -82,8 +82,8 @@ func update[In, Out any](ctx context.Context, t *talk, u workflow.Update[In, Out
 	return handle.Get(ctx)
 }
 
-// told keeps what became of an update. Where the client never learned it (ctx is over) that fails the test elsewhere.
-func (t *talk) told(id string, err error) {
+// recordUpdate keeps the outcome of an update. Where the client never learned it (ctx is over) that fails the test elsewhere.
+func (t *talk) recordUpdate(id string, err error) {
 	if client.AsRejected(err) != nil {
 		t.refused = append(t.refused, id)
 	} else {
@@ -244,7 +244,7 @@ func approve(ctx context.Context, t *talk) error {
 		if err != nil {
 			return err
 		}
-		t.told(id, nil)
+		t.recordUpdate(id, nil)
 		want := approval.Decision{Approved: t.chance.intN(2) == 0, Why: id}
 		if err := send(ctx, t, approval.Answer, want); err != nil {
 			return err

@@ -31,7 +31,8 @@ type Exchange struct {
 	Body   []byte
 }
 
-// Check says where an exchange differs from the document; nil is nowhere.
+// Check returns an error that says where an exchange differs from the document, or nil if it does
+// not.
 func (x *Exchange) Check() error {
 	operations, err := Document()
 	if err != nil || x.isGateways() {
@@ -53,16 +54,16 @@ func (x *Exchange) Check() error {
 	return nil
 }
 
-// isGateways reports whether the answer is one of API Gateway, which the document describes in words: it has refused the
-// request, or the function behind it has failed.
+// isGateways reports whether API Gateway wrote the answer, because it refused the request or the
+// function behind it failed. The document describes these answers in words.
 func (x *Exchange) isGateways() bool {
 	var refusal struct{ Message *string }
 	return x.Status >= http.StatusBadRequest && x.Header.Get(httpapi.CostHeader) == "" &&
 		json.Unmarshal(x.Body, &refusal) == nil && refusal.Message != nil
 }
 
-// Find returns the operation at a path as it is escaped in a request, with the values of the path's parameters; nil where
-// there is none. A HEAD is a GET.
+// Find returns the operation at an escaped path, with the values of the path's parameters, or nil if there is no such
+// operation. A HEAD is a GET.
 func Find(operations []*Operation, method, path string) (*Operation, map[string]string) {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -95,7 +96,7 @@ func match(template, segments []string) (map[string]string, bool) {
 	return values, true
 }
 
-// refused reports whether the answer says that the request is wrong in itself, or too large to tell.
+// refused reports whether the answer says that the request itself is wrong or too large.
 func (x *Exchange) refused() bool {
 	switch x.Status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge:
@@ -104,7 +105,7 @@ func (x *Exchange) refused() bool {
 	return false
 }
 
-// checkNowhere checks the answer to what no operation matches.
+// checkNowhere checks the answer to a request that matches no operation.
 func (x *Exchange) checkNowhere() error {
 	if !x.refused() {
 		return fmt.Errorf("openapi.yaml has no %s %s, and it is answered with %d", x.Method, x.URL.Path, x.Status)
@@ -117,7 +118,7 @@ func (x *Exchange) checkNowhere() error {
 	for _, described := range operations {
 		for _, a := range described.responses {
 			if schema := a.content[problemType]; schema != nil && slices.Equal(a.types, []string{x.problem()}) {
-				o.responses[x.Status] = a // whichever has this type alone: all have the same form
+				o.responses[x.Status] = a // any response of this type will do: all have the same form
 			}
 		}
 	}
@@ -127,11 +128,11 @@ func (x *Exchange) checkNowhere() error {
 	return x.checkAnswer(o)
 }
 
-// problem is the type of the problem that the answer is; empty for others.
+// problem returns the problem type of the answer, or "" if it is no problem.
 func (x *Exchange) problem() string {
 	var p struct{ Type string }
 	if typ, _, _ := mime.ParseMediaType(x.Header.Get("Content-Type")); typ == problemType {
-		_ = json.Unmarshal(x.Body, &p) // checkAnswer finds what is wrong with it
+		_ = json.Unmarshal(x.Body, &p) // checkAnswer reports what is wrong with it
 	}
 	return p.Type
 }
@@ -164,7 +165,7 @@ func (x *Exchange) checkAnswer(o *Operation) error {
 	return schema.Validate(body)
 }
 
-// check checks the value of a parameter. An empty one is as good as none.
+// check checks the value of a parameter. An empty value counts as absent.
 func (p *parameter) check(value string) error {
 	if value == "" {
 		if p.required {
@@ -211,7 +212,8 @@ func (x *Exchange) checkRequest(o *Operation, values map[string]string) error {
 	return o.body.Validate(body)
 }
 
-// dropEmpty drops the members that are as good as absent, which the document says in words. A null input is a value.
+// dropEmpty drops the members that count as absent by the words of the document. A null input is a
+// value.
 func dropEmpty(members object) {
 	for name, value := range members {
 		if name != "input" && (value == nil || value == "") {

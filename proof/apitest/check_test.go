@@ -15,7 +15,7 @@ const (
 	problem = `{"type":"urn:weft:problem:not-found","title":"Not found","status":404,"detail":"x"}`
 )
 
-// exchanges are requests and answers, each with what of the difference has to be told; empty where there is none.
+// exchanges are requests and answers, each with what the error has to say; empty if the exchange is right.
 var exchanges = map[string]struct {
 	method, target, sent string
 	status               int
@@ -65,7 +65,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// recorder is a test that is told of differences.
+// recorder is a test that counts the differences reported to it.
 type recorder struct {
 	testing.TB
 	told int
@@ -74,7 +74,7 @@ type recorder struct {
 func (r *recorder) Errorf(string, ...any) { r.told++ }
 func (r *recorder) Helper()               {}
 
-// What goes through a handler or a transport arrives as it was, and is checked.
+// What goes through a handler or a transport arrives unchanged, and is checked.
 func TestWrap(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -101,7 +101,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// failingBody breaks off.
+// failingBody fails while it is read.
 type failingBody struct{}
 
 var errBroken = errors.New("broken off")
@@ -110,7 +110,7 @@ func (failingBody) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(io.MultiReader(strings.NewReader("{"), failing{errBroken}))}, nil
 }
 
-// An answer that breaks off does so for the reader, and is not checked.
+// A reader gets the error of an answer that breaks off, and the answer is not checked.
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()
 	seen := &recorder{TB: t}
@@ -123,7 +123,7 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
-// Of an API in a folder, the document says nothing of the folder.
+// The document says nothing of the folder that an API is in.
 func TestBelow(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,10 +1,11 @@
-// Package apitest holds requests and answers of the HTTP API to its OpenAPI document (internal/httpapi/openapi.yaml). A
-// test puts [Handler] around what it asks, or [Transport] under the client that it asks with, and fails where they differ:
+// Package apitest compares requests and answers of the HTTP API with its OpenAPI document
+// (internal/httpapi/openapi.yaml). A test wraps a handler in [Handler], or a client's transport in
+// [Transport], and fails if they differ from the document:
 //
-//   - An answer has a status that the document has for the operation, the headers that it promises, and a body of the
-//     content type and the schema that it gives. Members that the document does not name are a difference too: readers of
-//     the document would not know them.
-//   - A request that was not refused as wrong in itself is one that the document allows, so that it forbids nothing that
-//     works.
-//   - What no operation matches is answered with a problem that says so.
+//   - An answer has a status that the document lists for the operation, the headers that it
+//     promises, and a body of its content type and schema. A member that the document does not name
+//     is a difference too: readers of the document would not know it.
+//   - The document allows every request that was not refused as wrong in itself, so it forbids
+//     nothing that works.
+//   - A request that matches no operation is answered with a problem that says so.
 package apitest

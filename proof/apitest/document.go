@@ -24,17 +24,18 @@ type Operation struct {
 	Access string
 	// Method and Path are where it is; parameters of the path stand in braces.
 	Method, Path string
-	// Sent are the examples of its request's body, by name, and Answered those of its answers, by status and name.
+	// Sent are the examples of its request's body, by name. Answered are those of its answers, by
+	// status and name.
 	Sent     map[string]Example
 	Answered map[int]map[string]Example
 
 	parameters   []parameter
-	body         *jsonschema.Schema // nil where it takes none
+	body         *jsonschema.Schema // nil if it takes none
 	bodyRequired bool
 	responses    map[int]*response
 }
 
-// Query are the names of what its query string may have.
+// Query returns the names of the parameters of its query string.
 func (o *Operation) Query() (names []string) {
 	for _, p := range o.parameters {
 		if p.in == "query" {
@@ -47,9 +48,9 @@ func (o *Operation) Query() (names []string) {
 // HasBody reports whether its request has a body.
 func (o *Operation) HasBody() bool { return o.body != nil }
 
-// Example is an example in the document. Operations share some.
+// Example is an example in the document. Operations may share one.
 type Example struct {
-	// Place is where it stands, as a JSON pointer.
+	// Place is the example's place, as a JSON pointer.
 	Place string
 	Value any
 }
@@ -68,7 +69,7 @@ type response struct {
 	types   []string // the problem types; none for an answer
 }
 
-// document is read once.
+// document reads the document once.
 var document = sync.OnceValues(func() (*reader, error) { return newReader(httpapi.OpenAPI) })
 
 // Document returns the operations of the document.
@@ -80,8 +81,9 @@ var Document = sync.OnceValues(func() ([]*Operation, error) {
 	return r.operations()
 })
 
-// Names are the names at a place below the document's schemas, sorted: the members of an object, as in
-// "TimerFired/properties", or the strings of a list. There are none where there is no such place.
+// Names returns the sorted names at a place below the document's schemas: the members of an object,
+// as in "TimerFired/properties", or the strings of a list. It returns none if there is no such
+// place.
 func Names(place string) (names []string, err error) {
 	r, err := document()
 	if err != nil {
@@ -106,7 +108,7 @@ type reader struct {
 	err      error
 }
 
-// location names the document in what is said of its schemas.
+// location names the document in errors about its schemas.
 const location = "weft:openapi.yaml"
 
 // object is a node of the document that has members.
@@ -131,8 +133,9 @@ func newReader(text []byte) (*reader, error) {
 	return r, r.compiler.AddResource(location, root)
 }
 
-// prepare makes the schemas below a node refuse members that they do not name, and those with a discriminator decide by it:
-// what differs is told of the schema that is meant, and the others are not tried.
+// prepare makes the schemas below a node refuse members that they do not name. A schema with a
+// discriminator decides by it: errors concern the schema that the value names, and the others are
+// not tried.
 func prepare(node any) {
 	switch node := node.(type) {
 	case object:
@@ -165,13 +168,13 @@ func discriminate(node object, member string) {
 	node["required"], node["properties"], node["allOf"] = []any{member}, object{member: object{"enum": names}}, choices
 }
 
-// at is the node at a place; nil where there is none.
+// at returns the node at a place, or nil if there is none.
 func (r *reader) at(place string) (node any) {
 	node = r.root
 	for _, name := range strings.Split(place, "/")[1:] {
 		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 		if list, ok := node.([]any); ok {
-			i, _ := strconv.Atoi(name) // ours
+			i, _ := strconv.Atoi(name) // we wrote it
 			node = list[i]
 			continue
 		}
@@ -280,8 +283,8 @@ func (r *reader) response(place string) (*response, map[string]Example) {
 	return a, examples
 }
 
-// Outcomes are the statuses that the document has for the operation, those of refusals each with its problem types, as in
-// "404 urn:weft:problem:not-found".
+// Outcomes returns the statuses that the document lists for the operation. Refusals have their
+// problem types, as in "404 urn:weft:problem:not-found".
 func (o *Operation) Outcomes() (all []string) {
 	for status, a := range o.responses {
 		if len(a.types) == 0 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Handler returns h with each request and its answer held to the document.
+// Handler returns h with each request and its answer compared with the document.
 func Handler(t testing.TB, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
@@ -26,7 +26,8 @@ func Handler(t testing.TB, h http.Handler) http.Handler {
 	})
 }
 
-// Transport returns a transport that holds what goes through next, http.DefaultTransport where it is nil, to the document.
+// Transport returns a transport that sends through next, or http.DefaultTransport if next is nil,
+// and compares requests and answers with the document.
 func Transport(t testing.TB, next http.RoundTripper) http.RoundTripper { return Below(t, "", next) }
 
 // Below is Transport for an API whose paths begin with base.
@@ -74,7 +75,8 @@ type body struct{ bytes.Reader }
 // Close implements io.Closer.
 func (*body) Close() error { return nil }
 
-// drained reads a body, which may be nil, and returns one that reads the same: a *body, unless it ends with an error.
+// drained reads a body, which may be nil, and returns one that reads the same: a *body, or a body
+// that ends with the error that reading ended with.
 func drained(from io.ReadCloser) ([]byte, io.ReadCloser) {
 	if from == nil {
 		return nil, nil
@@ -88,7 +90,7 @@ func drained(from io.ReadCloser) ([]byte, io.ReadCloser) {
 	return text, again
 }
 
-// failing is the end of a body that breaks off.
+// failing is the end of a body that fails while it is read.
 type failing struct{ err error }
 
 // Read implements io.Reader.

@@ -135,15 +135,15 @@ func TestOptionsAreStructs(t *testing.T) {
 	}
 }
 
-// notConditions are the exported errors of the authors' packages that only their own functions return, and why they are no conditions of
-// package failure.
+// notConditions are the exported errors of the authors' packages that only their own functions
+// return, and why they are not conditions of package failure.
 var notConditions = map[string]string{
 	"activity.ErrPending": "an activity returns it; nobody meets it",
 	"workflow.ErrClosed":  "of a channel of workflow code, which does not leave it",
 }
 
-// A condition has one value: an exported error of client, workflow or activity is that of package failure with the same name, and client
-// exports all of them.
+// A condition has one value: an exported error of client, workflow or activity is the error of
+// package failure with the same name, and client exports all of them.
 func TestOneErrorForEachCondition(t *testing.T) {
 	t.Parallel()
 	conditions := errorsOf(t, "engine/failure")
@@ -245,8 +245,8 @@ func internalImports(f *ast.File) map[string]bool {
 	return names
 }
 
-// signatures returns what a declaration exports, by name: types of parameters and results, and of exported fields and methods. An alias of a
-// type is none.
+// signatures returns what a declaration exports, by name: types of parameters and results, and of
+// exported fields and methods. It skips aliases.
 func signatures(d ast.Decl) map[string][]ast.Node {
 	found := map[string][]ast.Node{}
 	if f, ok := d.(*ast.FuncDecl); ok {
@@ -293,7 +293,7 @@ func receiverName(e ast.Expr) string {
 	}
 }
 
-// mentioned returns the first name of one of these packages in a signature; empty if there is none.
+// mentioned returns the first name of one of these packages in a signature, or "" if there is none.
 func mentioned(signature []ast.Node, packages map[string]bool) (name string) {
 	for _, n := range signature {
 		ast.Inspect(n, func(n ast.Node) bool {

@@ -71,7 +71,8 @@ func among(name string, patterns []string) bool {
 	})
 }
 
-// ours is the name of a package of this module without the module; ok is false for others.
+// ours returns the name of a package of this module without the module. ok is false for other
+// packages.
 func ours(path string) (name string, ok bool) {
 	if path == module {
 		return ".", true
@@ -79,7 +80,7 @@ func ours(path string) (name string, ok bool) {
 	return strings.CutPrefix(path, module+"/")
 }
 
-// rule says what the packages under a folder may import of ours; nil is nothing.
+// rule lists what the packages under a folder may import of ours; nil is nothing.
 type rule struct {
 	folder  string
 	allowed []string
@@ -199,7 +200,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// authors are all packages of ours that come with packages workflow and activity: no store, queue, blob or meter.
+// authors are the packages of ours that packages workflow and activity may import, directly or not:
+// no store, queue, blob or meter.
 var authors = []string{
 	"workflow", "activity", "client", "engine/...", "internal/api", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
 	"internal/options", "internal/payload", "internal/refusal", "internal/schedule/stored", "internal/tracelog", "internal/where",
@@ -237,14 +239,14 @@ func TestExecutorKnowsNoHTTP(t *testing.T) {
 	}
 }
 
-// The engine does no I/O and reads no clock: it may not even import what would let it.
+// The engine does no I/O and reads no clock. It may import only these packages.
 var engineImports = []string{
 	"bytes", "cmp", "container/heap", "context", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors",
 	"fmt", "iter", "maps", "math", "math/rand/v2", "reflect", "runtime", "runtime/debug", "slices", "strconv", "strings",
 	"sync/atomic", "time", "unicode/utf8", "github.com/fxamacker/cbor/v2",
 }
 
-// engineCalls are functions of those packages that it may not call all the same.
+// engineCalls are functions of those packages that it may not call.
 var engineCalls = map[string][]string{
 	"time":    {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},
 	"rand":    {"Int", "IntN", "Int64", "Int64N", "Uint32", "Uint64", "Uint64N", "Float64", "N", "Perm", "Shuffle"},
@@ -310,7 +312,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// undocumented are the exported names of a declaration that have no comment, of their own or of their group's.
+// undocumented returns the exported names of a declaration that have no comment, neither their own
+// nor their group's.
 func undocumented(d ast.Decl) (names []*ast.Ident) {
 	add := func(n *ast.Ident, comments ...*ast.CommentGroup) {
 		if n.IsExported() && !slices.ContainsFunc(comments, func(c *ast.CommentGroup) bool { return c != nil }) {
@@ -335,7 +338,7 @@ func undocumented(d ast.Decl) (names []*ast.Ident) {
 	return names
 }
 
-// modules are the modules that the code of some packages needs, tests aside.
+// modules returns the modules that the code of some packages needs, without tests.
 func modules(t *testing.T, packages ...string) []string {
 	t.Helper()
 	args := append([]string{"-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)
@@ -344,9 +347,9 @@ func modules(t *testing.T, packages ...string) []string {
 	return slices.Compact(lines)
 }
 
-// A new dependency shows in review: the modules that users get are listed in a file, those of a program that runs the local
-// server first. A program gets those of OpenTelemetry only if it imports package weftotel. What is internal they get only
-// with what they can import or run.
+// A new dependency shows in review. A file lists the modules that users get, those of a program
+// that runs the local server first. A program gets those of OpenTelemetry only if it imports
+// package weftotel. Users get an internal package's modules only with what they can import or run.
 func TestModules(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/modules.txt"

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// assembled are what only package assembly makes: the parts of a process.
+// assembled are the parts of a process, which only package assembly makes.
 var assembled = map[string]string{"internal/executor": "New", "internal/httpapi": "New", "internal/worker": "Worker"}
 
-// A process is assembled in one place, in tests and proofs, too: what is proved is what runs.
+// A process is assembled in one place, even in tests and proofs: what is proved is what runs.
 func TestOneAssembly(t *testing.T) {
 	t.Parallel()
 	root, found := filepath.Join("..", ".."), map[string]bool{}
@@ -46,7 +46,7 @@ func TestOneAssembly(t *testing.T) {
 	}
 }
 
-// partsMade returns the parts of a process that a file makes, each with a place where it does.
+// partsMade returns the parts of a process that a file makes, each with a position where it does.
 func partsMade(t *testing.T, file string) map[string]token.Position {
 	t.Helper()
 	files := token.NewFileSet()

@@ -1,5 +1,5 @@
-// Package archtest holds the import rules of the project, as tests: who may import whom, what the engine may not touch,
-// and which modules a program that uses Weft takes on.
+// Package archtest tests the import rules of the project: who may import whom, what the engine may
+// not use, and which modules a program that uses Weft depends on.
 //
 //	functions, cmd ──▶ functions/adapter ──▶ internal/executor ──▶ store, queue (ports) ──▶ nothing of ours
 //	                                             │

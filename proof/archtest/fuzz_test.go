@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// decoders are the functions that read what is stored, or comes from outside, by package, each with the fuzzer that reaches it: one of
-// its own package, or of another if there is a slash. After a dash stands why one needs none.
+// decoders are the functions that read stored or foreign data, by package, each with the fuzzer
+// that reaches it: one of its own package, or of another if there is a slash. A dash is followed by
+// why the function needs none.
 var decoders = map[string]map[string]string{
 	"engine": {"DecodeFrom": "FuzzMessageLikeLibrary"},
 	"engine/failure": {
@@ -65,8 +66,8 @@ var noStrangers = []string{"cmd", "examples", "infra", "internal/observe/emf/emf
 
 var decoderName = regexp.MustCompile(`^(([dD]ecode|[pP]arse)([A-Z]\w*)?|Unmarshal(JSON|Text|CBOR|Binary))$`)
 
-// Every function that is called a decoder has a fuzzer that is there, and a corpus that is kept. What reads without such a name is left
-// to who reviews it.
+// Every function that is called a decoder has a fuzzer, and the fuzzer has a corpus. Reviewers look
+// for readers without such a name.
 func TestDecodersHaveFuzzers(t *testing.T) {
 	t.Parallel()
 	found := map[string]map[string]bool{}
@@ -109,7 +110,7 @@ func functionsOf(t *testing.T, file string) (names []string) {
 	return names
 }
 
-// checkFuzzer wants the fuzzer of a decoder to be there, with a corpus.
+// checkFuzzer demands that a decoder's fuzzer exists and has a corpus.
 func checkFuzzer(t *testing.T, name, function, fuzzer string) {
 	t.Helper()
 	if strings.HasPrefix(fuzzer, "- ") {

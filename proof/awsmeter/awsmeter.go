@@ -1,12 +1,14 @@
-// Package awsmeter counts what requests to DynamoDB, SQS, KMS and S3 cost, where they leave the process: in the SDK's middleware,
-// below its retries, so that each request counts. Nothing is estimated. Counts are those of requests that were answered, or
-// may have been carried out; units are those that DynamoDB says it has consumed.
+// Package awsmeter counts what requests to DynamoDB, SQS, KMS and S3 cost. It counts in the SDK's
+// middleware, below its retries, so that each request counts. Nothing is estimated: it counts
+// requests that were answered or may have been carried out, and takes units from DynamoDB's
+// answers.
 //
-// [internal/meter] counts the calls of the ports, whatever is behind them. The two agree where a call of a port is a single
-// request: always for appends, records of attempts and pages of the log. They differ by design where it is several (timers
-// and the list are read from several shards), and for a request that was repeated.
+// [internal/meter] counts the calls of the ports, independent of what is behind them. The two agree
+// if a call of a port is a single request: always for appends, records of attempts and pages of the
+// log. They differ by design if a call is several requests (timers and the list are read from
+// several shards), and if a request was repeated.
 //
-// DynamoDB bills a conditional write whose condition failed, and does not say how many units: Lost counts those.
+// DynamoDB bills a conditional write whose condition failed, without its units: Lost counts those.
 //
 // [internal/meter]: https://pkg.go.dev/github.com/seed-41655fb1/weft/internal/meter
 package awsmeter
@@ -16,7 +18,7 @@ import (
 	"sync"
 )
 
-// Cost is what something cost.
+// Cost is the cost of requests.
 type Cost struct {
 	// Writes are items written or deleted, or that may have been.
 	Writes int64
@@ -26,14 +28,14 @@ type Cost struct {
 	StrongReads, EventualReads int64
 	// Throttled are requests to DynamoDB that were refused for now. They cost nothing.
 	Throttled int64
-	// WriteUnits, IndexUnits and ReadUnits are what DynamoDB consumed: for writes to the table, for what they wrote to its
-	// indexes, and for reads. They are counted where the meter was told to ask for them.
+	// WriteUnits, IndexUnits and ReadUnits are what DynamoDB consumed: for writes to the table, for
+	// its indexes, and for reads. They are counted only if the meter asks for them.
 	WriteUnits, IndexUnits, ReadUnits float64
 	// Requests are requests to SQS, and Chunks what they are billed as: one for each 64 KB that they carry, and at least one.
 	Requests, Chunks int64
 	// FIFOChunks are those of the Chunks that are billed at the price of FIFO queues.
 	FIFOChunks int64
-	// Messages are messages that SQS took, or may have taken.
+	// Messages are messages that SQS accepted, or may have accepted.
 	Messages int64
 
 	// KeyRequests are requests to KMS for data keys: to make one, or to unwrap one.
@@ -43,13 +45,13 @@ type Cost struct {
 	BlobPuts, BlobGets int64
 }
 
-// Minus is what c has more than d.
+// Minus returns the difference of c and d.
 func (c Cost) Minus(d Cost) Cost {
 	c.add(d, -1)
 	return c
 }
 
-// add adds d, sign times.
+// add adds d, multiplied by sign.
 func (c *Cost) add(d Cost, sign int64) {
 	c.Writes += sign * d.Writes
 	c.Lost += sign * d.Lost
@@ -68,13 +70,13 @@ func (c *Cost) add(d Cost, sign int64) {
 	c.BlobGets += sign * d.BlobGets
 }
 
-// Meter adds up costs. Its zero value is ready to use, by many goroutines.
+// Meter adds up costs. Its zero value is ready for use by many goroutines.
 type Meter struct {
 	mu   sync.Mutex
 	cost Cost
 }
 
-// Cost is the sum so far.
+// Cost returns the sum so far.
 func (m *Meter) Cost() Cost {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +89,7 @@ func (m *Meter) add(c Cost) {
 	m.cost.add(c, 1)
 }
 
-// chain is the meters of a context, the one that was added last first.
+// chain is the list of a context's meters, the last added first.
 type chain struct {
 	meter *Meter
 	outer *chain
@@ -95,14 +97,14 @@ type chain struct {
 
 type key struct{}
 
-// With returns a context whose costs are added up in the meter that comes with it, as well as in those that count the
-// costs of ctx already.
+// With returns a context whose costs are added up in the returned meter, and in the meters that ctx
+// already has.
 func With(ctx context.Context) (context.Context, *Meter) {
 	m := &Meter{}
 	return m.Counting(ctx), m
 }
 
-// Counting is With for a meter that there is already.
+// Counting is With for an existing meter.
 func (m *Meter) Counting(ctx context.Context) context.Context {
 	outer, _ := ctx.Value(key{}).(*chain)
 	return context.WithValue(ctx, key{}, &chain{m, outer})

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/awsmeter"
 )
 
-// answers is a service that gives these answers, one for each request, and keeps what it was asked.
+// answers is a service that gives these answers, one for each request, and keeps the requests.
 type answers struct {
 	mu     sync.Mutex
 	status []int
@@ -137,7 +137,7 @@ func TestDynamoDB(t *testing.T) {
 	}
 }
 
-// Units are asked for only where they are wanted, and the caller's request stays as it is.
+// The meter asks for units only if the options say so, and does not change the caller's request.
 func TestUnitsAreOptional(t *testing.T) {
 	t.Parallel()
 	for _, units := range []bool{false, true} {

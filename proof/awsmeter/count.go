@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// costOf is the cost of a request. Its output is nil, or of the operation's type.
+// costOf returns the cost of a request. Its output is nil, or of the operation's type.
 func costOf(input, output any, f fate) Cost {
 	c := countOf(input, output, f)
 	if f == throttled {
@@ -28,7 +28,7 @@ func costOf(input, output any, f fate) Cost {
 	return c
 }
 
-// countOf is the cost of a request without its units.
+// countOf returns the cost of a request without its units.
 func countOf(input, output any, f fate) Cost {
 	switch in := input.(type) {
 	case *dynamodb.PutItemInput, *dynamodb.UpdateItemInput, *dynamodb.DeleteItemInput:
@@ -81,8 +81,9 @@ func read(consistent *bool, f fate) Cost {
 	return Cost{EventualReads: 1}
 }
 
-// asking returns the input of a DynamoDB request that also asks for the units consumed, in the table and in each index; the
-// caller's own input stays as it is. The operations have no type in common for that, only the names of fields.
+// asking returns a copy of a DynamoDB request's input that also asks for the units consumed, in the
+// table and in each index. The caller's input does not change. The operations have no common type
+// for that, only the names of fields.
 func asking(input any) any {
 	const name = "ReturnConsumedCapacity"
 	v := reflect.ValueOf(input)
@@ -95,7 +96,7 @@ func asking(input any) any {
 	return copied.Interface()
 }
 
-// consumed is what the output of a DynamoDB request says was consumed.
+// consumed returns what the output of a DynamoDB request says was consumed.
 func consumed(output any) []types.ConsumedCapacity {
 	v := reflect.ValueOf(output)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {

@@ -13,12 +13,13 @@ import (
 
 // Options are the options of Install. The zero value works.
 type Options struct {
-	// Units asks DynamoDB to say, with each answer, what it has consumed. It costs nothing but the bytes.
+	// Units asks DynamoDB to report with each answer what it has consumed. It costs nothing but the
+	// bytes.
 	Units bool
 }
 
-// Install returns what counts all requests of the clients that are made with it, into a total (nil is none) and into the
-// meters of each request's context:
+// Install returns the middleware that counts every request of a client, in a total (nil is none)
+// and in the meters of each request's context:
 //
 //	config.APIOptions = append(config.APIOptions, awsmeter.Install(total, awsmeter.Options{}))
 func Install(total *Meter, o Options) func(*middleware.Stack) error {
@@ -42,19 +43,20 @@ func Install(total *Meter, o Options) func(*middleware.Stack) error {
 			}
 			return out, metadata, err
 		})
-		// The first of its step sees each request's answer as the deserializer has read it.
+		// The first middleware of its step sees each request's answer as the deserializer has read
+		// it.
 		return errors.Join(stack.Initialize.Add(input, middleware.After), stack.Deserialize.Add(count, middleware.Before))
 	}
 }
 
 type inputKey struct{}
 
-// fate is what became of a request.
+// fate is how a request ended.
 type fate int
 
 const (
 	done      fate = iota // it was carried out
-	open                  // it may have been
+	open                  // it may have been carried out
 	failed                // its condition did not hold
 	throttled             // it was refused for now
 	refused               // it was refused

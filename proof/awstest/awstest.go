@@ -1,6 +1,7 @@
-// Package awstest says where the AWS-compatible servers of this test run are. Tests that need one have the build tag aws,
-// and are run by `make test-aws`, which installs and starts the servers (localstack/servers) and puts their addresses into
-// the environment. A test that finds no address fails: what the tag promises is never skipped in silence.
+// Package awstest finds the AWS-compatible servers of this test run. Tests that need one have the
+// build tag aws. `make test-aws` runs them: it installs and starts the servers (localstack/servers)
+// and puts their addresses into the environment. A test that finds no address fails: what the tag
+// promises is never skipped in silence.
 //
 //	for _, server := range awstest.DynamoDB(t) {
 //		t.Run(server.Name, func(t *testing.T) {
@@ -23,31 +24,34 @@ const Region = "us-east-1"
 
 // Server is a server that speaks an AWS protocol.
 type Server struct {
-	// Name tells servers apart in the names of subtests: localstack, dynoxide, dynamodb-local, elasticmq.
+	// Name distinguishes servers in the names of subtests: localstack, dynoxide, dynamodb-local,
+	// elasticmq.
 	Name string
-	// Config makes a client of it: dynamodb.NewFromConfig(s.Config). Its BaseEndpoint is the server's address.
+	// Config configures a client of the server: dynamodb.NewFromConfig(s.Config). Its BaseEndpoint
+	// is the server's address.
 	Config aws.Config
 }
 
-// DynamoDB lists the DynamoDB servers of this run: at least one.
+// DynamoDB returns the DynamoDB servers of this run: at least one.
 func DynamoDB(t testing.TB) []Server {
 	t.Helper()
 	return servers(t, "WEFT_DYNAMODB")
 }
 
-// SQS lists the SQS servers of this run: at least one.
+// SQS returns the SQS servers of this run: at least one.
 func SQS(t testing.TB) []Server {
 	t.Helper()
 	return servers(t, "WEFT_SQS")
 }
 
-// LocalStack is the LocalStack of this run: all services at one address.
+// LocalStack returns the LocalStack of this run: all services at one address.
 func LocalStack(t testing.TB) Server {
 	t.Helper()
 	return server("localstack", variable(t, "WEFT_LOCALSTACK", "http://127.0.0.1:4566"))
 }
 
-// First returns the first server of a variable, as WEFT_DYNAMODB: for programs, which are no tests. It reports false if there is none.
+// First returns the first server of a variable such as WEFT_DYNAMODB, for programs that are no
+// tests. It reports false if there is none.
 func First(variable string) (Server, bool) {
 	first, _, _ := strings.Cut(os.Getenv(variable), ",")
 	name, address, ok := strings.Cut(first, "=")
@@ -68,7 +72,7 @@ func servers(t testing.TB, name string) []Server {
 	return all
 }
 
-// variable reads an environment variable that this test cannot do without.
+// variable returns an environment variable, and fails the test if it is not set.
 func variable(t testing.TB, name, example string) string {
 	t.Helper()
 	value := os.Getenv(name)

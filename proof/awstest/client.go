@@ -13,8 +13,8 @@ import (
 
 var _ HTTPClient = (*client)(nil)
 
-// HTTPClient is the type of the HTTP client in a Server's Config. A test that wraps the client embeds it, so that the wrapper is an
-// awstry.Slow as well.
+// HTTPClient is the type of the HTTP client in a Server's Config. A test that wraps the client
+// embeds it, so that the wrapper is an awstry.Slow too.
 type HTTPClient interface {
 	aws.HTTPClient
 	awstry.Slow
@@ -24,13 +24,13 @@ type HTTPClient interface {
 // may wait for many seconds.
 const tryTimeout = time.Minute
 
-// client makes the AWS SDK get along with servers on localhost, in three points:
+// client adapts the AWS SDK to servers on localhost:
 //
-// The SDK closes a request's body while net/http may still read it. A server that answers within microseconds loses that
-// race once in a few thousand requests ("use of closed network connection"), so net/http gets a copy of its own.
-//
-// DynamoDB Local sends a checksum with every error, and the SDK checks it after the body is drained, which logs a
-// warning each time. Without the header there is nothing to check.
+//   - The SDK closes a request's body while net/http may still read it. A server that answers
+//     within microseconds loses that race once in a few thousand requests ("use of closed network
+//     connection"), so net/http gets its own copy.
+//   - DynamoDB Local sends a checksum with every error. The SDK checks it after the body is
+//     drained, and logs a warning each time. Without the header it checks nothing.
 type client struct {
 	http http.Client
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// A cold replay is what a process does for a run that it does not have: it decodes the commits and runs the code again.
+// A process makes a cold replay of a run that it does not hold: it decodes the commits and runs the
+// code again.
 func TestAllocationsOfAReplay(t *testing.T) {
 	const n, want = 1000, 14 // activities, and allocations for each: 8 of the commit, the others of the code
 	rec, err := measured.Record(measured.Steps.Name(), n, 1)

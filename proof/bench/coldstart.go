@@ -68,7 +68,7 @@ func main() { lambda.Start(func() error { return nil }) }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// sizesOf is the size of a program, and of a package for Lambda with it.
+// sizesOf returns the size of a program, and of its package for Lambda.
 func sizesOf(program string) (plain, packed int64, err error) {
 	body, err := os.ReadFile(program)
 	if err != nil {

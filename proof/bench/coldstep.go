@@ -28,8 +28,9 @@ func runFunction() error {
 // https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
 var memories = []int{256, 512, 1769}
 
-// coldSteps measures refused updates in a function that has just been started and knows nothing of the run, with the share of the
-// processor that Lambda gives to each size: the first invocation, the function's init included, and those that follow, warm.
+// coldSteps measures refused updates in a function that has just started and does not hold the run,
+// with the share of a processor that Lambda gives each memory size: the first invocation, including
+// the function's init, and the warm ones that follow.
 func coldSteps(table, server string, length int, id string) error {
 	var sizes, first, warm []string
 	for _, memory := range memories {
@@ -50,7 +51,8 @@ func coldSteps(table, server string, length int, id string) error {
 	return nil
 }
 
-// coldStep starts a function three times, and returns the median of the first invocations, and that of those after them.
+// coldStep starts a function three times. It returns the median of the first invocations and that
+// of the later ones.
 func coldStep(table, id string, memory int) (first, warm time.Duration, err error) {
 	group, err := newShare(float64(memory) / 1769)
 	if err != nil {

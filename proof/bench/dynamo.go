@@ -18,13 +18,14 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// server is the DynamoDB server of this run. The name is empty where there is none.
+// server returns the DynamoDB server of this run. The name is empty if there is none.
 func server() (name string, config aws.Config) {
 	s, _ := awstest.First("WEFT_DYNAMODB")
 	return s.Name, s.Config
 }
 
-// withTable calls fn with a fresh table of the server. Without a server it says what is left out.
+// withTable calls fn with a fresh table of the server. Without a server it prints which figures are
+// left out.
 func withTable(figures string, fn func(server, table string) error) error {
 	name, config := server()
 	if name == "" {
@@ -42,8 +43,8 @@ func withTable(figures string, fn func(server, table string) error) error {
 	return err
 }
 
-// openProcess is a process of a deployment over a table, as a Lambda function has it that has just begun: it knows of no run,
-// and has no connection.
+// openProcess returns a process of a deployment over a table, like a Lambda function that has just
+// begun: it holds no run and no connection.
 func openProcess(table string) (*assembly.Process, error) {
 	_, config := server()
 	s, err := dynamo.New(dynamodb.NewFromConfig(config), dynamo.Options{Table: table, NoList: true})

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/weftest"
 )
 
-// switches measures a coroutine that is resumed and yields back, beside a bare iter.Pull.
+// switches measures a coroutine that is resumed and yields back, next to a bare iter.Pull.
 func switches() error {
 	bare := testing.Benchmark(func(b *testing.B) {
 		next, stop := iter.Pull(func(yield func(struct{}) bool) {
@@ -46,7 +46,8 @@ func switches() error {
 	return nil
 }
 
-// coldReplay returns the time of a cold replay from the stored bytes, and the part of it that is reading them.
+// coldReplay returns the time of a cold replay from the stored bytes, and how much of it is reading
+// them.
 func coldReplay(r *measured.Recording) (all, reading time.Duration, err error) {
 	all, err = rounds(9, func() (time.Duration, error) {
 		return timed(func() error {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// callers are how many callers send updates to the hot run at once, and what is aimed at where it is on disk.
+// callers are how many callers send updates to the hot run at once, and the aim for each on disk.
 var callers = []struct {
 	n   int
 	aim string
@@ -104,7 +104,7 @@ func longRuns() error {
 	})
 }
 
-// hot is one run to which callers send updates, each of them one after the other.
+// hot is one run to which callers send updates. Each caller sends one after the other.
 type hot struct {
 	callers, updates int
 
@@ -154,7 +154,7 @@ func (h *hot) send(c *client.Client, id string) (took []time.Duration, err error
 	return took, err
 }
 
-// counting is a transport that adds up what answers say that they cost.
+// counting is a transport that adds up the costs that answers report.
 type counting struct {
 	http.RoundTripper
 	hot *hot
@@ -169,7 +169,8 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// count adds what an answer says that it cost. Updates that shared a put are counted with the first of them.
+// count adds the cost that an answer reports. The cost of updates that shared a put is counted with
+// the first of them.
 func (h *hot) count(header http.Header) {
 	var writes, reads, messages, lost int64
 	_, _ = fmt.Sscanf(header.Get(httpapi.CostHeader), "writes=%d, reads=%d, messages=%d, lost=%d", &writes, &reads, &messages, &lost) // lost may be missing
@@ -177,7 +178,7 @@ func (h *hot) count(header http.Header) {
 	h.lost.Add(lost)
 }
 
-// tail is how long the slow ones took, and the median.
+// tail returns how long the slow calls took, and the median.
 func tail(took []time.Duration) string {
 	return fmt.Sprintf("p50 %s, p99 %s, most %s", short(percentile(took, 0.5)), short(percentile(took, 0.99)), short(slices.Max(took)))
 }

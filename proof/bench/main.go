@@ -1,7 +1,8 @@
-// Command bench measures Weft as users meet it: a server in a process of its own, over HTTP, with the Go client. Beside the figures stand
-// the floors of the same run: what a bare coroutine switch, a durable write of the server's store or a bare HTTP exchange costs on this
-// machine, now. Figures are medians over several rounds; the aims are those of
-// docs/performance.md. Figures of DynamoDB need a server in WEFT_DYNAMODB, as name=address: `make bench` starts one.
+// Command bench measures Weft as users meet it: a server in a process of its own, over HTTP, with
+// the Go client. It also measures the floors of the same run: the cost of a bare coroutine switch,
+// of a durable write of the server's store and of a bare HTTP exchange on this machine, now.
+// Figures are medians over several rounds; the aims are those of docs/performance.md. Figures of
+// DynamoDB need a server in WEFT_DYNAMODB, as name=address: `make bench` starts one.
 package main
 
 import (
@@ -20,15 +21,15 @@ type figure struct {
 	aim   string
 }
 
-// report prints rows as they come.
+// report prints a row at once.
 func report(f figure) {
 	fmt.Printf("%-90s %-50s %-44s %s\n", f.name, f.got, f.floor, f.aim)
 }
 
 func main() {
 	do := run
-	if len(os.Args) == 5 && os.Args[1] == rivalCommand {
-		do = func() error { return runRival(os.Args[2], os.Args[3], os.Args[4]) }
+	if len(os.Args) == 5 && os.Args[1] == contenderCommand {
+		do = func() error { return runContender(os.Args[2], os.Args[3], os.Args[4]) }
 	}
 	if len(os.Args) == 2 && os.Args[1] == functionCommand {
 		do = runFunction
@@ -48,7 +49,7 @@ func main() {
 func run() error {
 	fmt.Printf("%s, %d cores, GOMAXPROCS %d\n\n", runtime.Version(), runtime.NumCPU(), runtime.GOMAXPROCS(0))
 	report(figure{"figure", "measured", "floor of the same run", "aim"})
-	for _, measure := range []func() error{switches, replays, exportedReplay, fanOut, latency, throughput, updates, hotRun, longRuns, rivals, idleMemory, coldStart} {
+	for _, measure := range []func() error{switches, replays, exportedReplay, fanOut, latency, throughput, updates, hotRun, longRuns, contention, idleMemory, coldStart} {
 		if err := measure(); err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ func run() error {
 	return nil
 }
 
-// median of durations, and a percentile of them.
+// percentile returns a percentile of durations.
 func percentile(d []time.Duration, p float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(d))
 	return sorted[min(len(sorted)-1, int(float64(len(sorted))*p))]
@@ -81,7 +82,7 @@ func timed(fn func() error) (time.Duration, error) {
 	return time.Since(begin), err
 }
 
-// counted is a number with the singular or the plural of what it counts.
+// counted formats a number with the singular or the plural of what it counts.
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

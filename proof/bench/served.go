@@ -31,7 +31,7 @@ const serverCommand = "server"
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// runServer is what a user's program does that calls weft.Main, until it is interrupted.
+// runServer does what a user's program does that calls weft.Main, until it is interrupted.
 func runServer(address, dir string) error {
 	local.TuneMemory(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -98,13 +98,14 @@ func (s *served) stop() error {
 	return nil
 }
 
-// cpu is the processor time that the server has taken, and own that of this process.
+// cpu returns the processor time that the server has used, and own that of this process.
 func (s *served) cpu() (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
 	if err != nil {
 		return 0, err // not on Linux
 	}
-	// The name of the program, in brackets, may have anything in it. The times are the 14th and the 15th field.
+	// The program's name, in brackets, may contain anything. The times are the 14th and the 15th
+	// field.
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	const ticks = 100 // a second, on all systems with /proc
 	user, err := strconv.ParseInt(fields[11], 10, 64)
@@ -114,11 +115,11 @@ func (s *served) cpu() (time.Duration, error) {
 
 func ownCPU() time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // which fails for no process that asks of itself
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail for the calling process
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// memory is what the server holds in memory, in bytes, without what it shares with others.
+// memory returns the server's memory in bytes, without what it shares with others.
 func (s *served) memory() (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", s.process.Process.Pid))
 	if err != nil {
@@ -129,7 +130,7 @@ func (s *served) memory() (int64, error) {
 	return kilobytes << 10, err
 }
 
-// diskSize is what the files of a directory take.
+// diskSize returns the size of a directory's files.
 func diskSize(dir string) (bytes int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -144,7 +145,7 @@ func diskSize(dir string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// floor is what the figures of a server stand beside.
+// floor is what a server's figures are compared with.
 type floor struct {
 	// write is a durable write of 300 bytes by the server's own store, and exchange an HTTP exchange with another process that does
 	// nothing. The first is the median.
@@ -184,8 +185,8 @@ func floors() (f floor, err error) {
 	return floor{percentile(writes, .5), percentile(writes, .99), percentile(exchanges, .5), percentile(exchanges, .99)}, nil
 }
 
-// echoCommand is the argument by which this program answers HTTP requests with what they bring. It prints its address, and ends with its
-// standard input.
+// echoCommand is the argument that makes this program answer HTTP requests with their own bodies.
+// It prints its address, and ends when its standard input ends.
 const echoCommand = "echo"
 
 func runEcho() error {
@@ -196,7 +197,7 @@ func runEcho() error {
 	return err
 }
 
-// startEcho starts that in a process of its own, as a server is.
+// startEcho starts the echo program in a process of its own, like a server.
 func startEcho() (url string, stop func() error, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -230,7 +231,8 @@ func post(c *http.Client, url, body string) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// each calls fn n times after a tenth as often to warm up, and returns how long each call took.
+// each calls fn n times, after a warm-up of a tenth as many calls, and returns how long each call
+// took.
 func each(n int, fn func(i int) error) (took []time.Duration, err error) {
 	for i := range n + n/10 {
 		d, err := timed(func() error { return fn(i) })

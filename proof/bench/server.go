@@ -17,12 +17,12 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// beside is a floor as a row shows it: so many exchanges and durable writes.
+// beside formats a floor for a row: so many exchanges and durable writes.
 func (f floor) beside(exchanges, writes int) string {
 	return fmt.Sprintf("%s, %s: %s", counted(exchanges, "exchange"), counted(writes, "write"), millis(time.Duration(exchanges)*f.exchange+time.Duration(writes)*f.write))
 }
 
-// times is how a row shows durations: the median and a tail.
+// times formats durations for a row: the median and a tail.
 func times(took []time.Duration, tail float64) string {
 	return millis(percentile(took, .5)) + " / " + millis(percentile(took, tail))
 }
@@ -61,7 +61,8 @@ func latency() error {
 	})
 }
 
-// throughput measures workflows of three steps, many at a time, and what they take of the processor, of memory and of the disk.
+// throughput measures workflows of three steps, many at a time: their rate, and the processor,
+// memory and disk that they use.
 func throughput() error {
 	return withServer(func(s *served) error {
 		const n, atOnce = 6_000, 64
@@ -109,12 +110,14 @@ func (s *served) rate(n, atOnce int, id string) (float64, error) {
 	return float64(n) / time.Since(begin).Seconds(), errors.Join(errs...)
 }
 
-// lengths are the histories, in events, at which runs are measured. An accepted update is five of them.
+// lengths are the histories, in events, at which runs are measured. An accepted update makes five
+// of them.
 var lengths = []int{10, 1_000, 50_000}
 
 const updateEvents = 5
 
-// updates measures refused and accepted updates of one run, one at a time, by the length of its history and by the share of refusals.
+// updates measures refused and accepted updates of one run, one at a time, by the length of its
+// history and the share of refusals.
 func updates() error {
 	f, err := floors()
 	if err != nil {
@@ -191,7 +194,7 @@ func (c caller) add(accept bool) error {
 	return err
 }
 
-// grow has so many updates accepted.
+// grow sends n updates that are accepted.
 func (c caller) grow(n int) error {
 	const callers = 16
 	var all sync.WaitGroup
@@ -209,7 +212,7 @@ func (c caller) grow(n int) error {
 	return errors.Join(errs...)
 }
 
-// idleMemory measures what an open run costs that nobody talks to, once it has been evicted.
+// idleMemory measures the memory of an open run that nobody talks to, once it has been evicted.
 func idleMemory() error {
 	dir, err := os.MkdirTemp("", "weft-bench-")
 	if err != nil {
@@ -252,7 +255,7 @@ func idleMemory() error {
 	return s.Close()
 }
 
-// heap is what is reachable.
+// heap returns the size of what is reachable.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

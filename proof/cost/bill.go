@@ -5,20 +5,21 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// bill is what some work has cost, as it was counted.
+// bill is the counted cost of some work.
 type bill struct {
 	awsmeter.Cost
-	// Invocations are those of functions, and Requests to the API those of them that came through it.
+	// Invocations are those of functions. APIRequests are those of them that came through the API.
 	Invocations, APIRequests int64
 	// Seconds is how long the functions ran.
 	Seconds float64
-	// LoggedBytes is what the functions write to their logs where all goes well: the lines of their metrics.
+	// LoggedBytes is what the functions write to their logs if all goes well: the lines of their
+	// metrics.
 	LoggedBytes int64
-	// StoredBytes is what stands in the table when the work is done.
+	// StoredBytes is the size of the table when the work is done.
 	StoredBytes int64
 }
 
-// minus is what has been added since an earlier bill.
+// minus returns what was added since an earlier bill.
 func (b bill) minus(e bill) bill {
 	b.Cost = b.Cost.Minus(e.Cost)
 	b.Invocations -= e.Invocations
@@ -31,11 +32,11 @@ func (b bill) minus(e bill) bill {
 
 // terms are the ways in which a bill can be priced.
 type terms struct {
-	// measured takes the durations of this run for Lambda's, in the place of taskSeconds an invocation.
+	// measured prices the durations of this run, instead of taskSeconds an invocation.
 	measured bool
-	// httpAPI puts an HTTP API before the api function, in the place of a function URL.
+	// httpAPI puts an HTTP API before the api function, instead of a function URL.
 	httpAPI bool
-	// cleanUp deletes what stands in the table at the end, as each run is after its retention.
+	// cleanUp deletes what is in the table at the end, as happens to each run after its retention.
 	cleanUp bool
 }
 
@@ -45,8 +46,8 @@ type part struct {
 	dollars float64
 }
 
-// parts is what the bill comes to. A lost race is billed as the write that it would have been: the service does not say
-// how many units it took, and one is the least.
+// parts prices the bill. A lost race is billed as the write that it would have been: the service
+// does not report its units, and one is the least.
 func (b bill) parts(t terms) []part {
 	seconds := taskSeconds * float64(b.Invocations)
 	if t.measured {
@@ -74,7 +75,7 @@ func (b bill) parts(t terms) []part {
 	return all
 }
 
-// dollars is the sum of the parts.
+// dollars returns the sum of the parts.
 func (b bill) dollars(t terms) (sum float64) {
 	for _, p := range b.parts(t) {
 		sum += p.dollars

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// What operations cost is held against the design's budget, and what the reference runs come to against the targets.
+// The costs of operations stay within the design's budget, and those of the reference runs within
+// the targets.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	r, err := measureAll(t.Context(), awstest.DynamoDB(t)[0].Config, awstest.SQS(t)[0].Config)
@@ -47,14 +48,14 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// times are the counts of an operation that is done n times.
+// times returns the counts of an operation that is done n times.
 func (c counts) times(n int64) counts {
 	return counts{n * c.writes, n * c.reads, n * c.messages, n * c.keys, n * c.puts, n * c.gets}
 }
 
 var tables = flag.Bool("tables", false, "rewrite the tables of docs/operations.md and docs/cost.md")
 
-// checkRates holds the table of docs/operations.md to what was measured. Rewrite it with
+// checkRates compares the table of docs/operations.md with what was measured. Rewrite it with
 // `localstack/servers run dynoxide elasticmq -- go test -tags aws ./proof/cost -tables`.
 func (r *results) checkRates(t *testing.T) {
 	t.Helper()
@@ -82,8 +83,8 @@ func (r *results) checkRates(t *testing.T) {
 	}
 }
 
-// checkTables holds the tables of docs/cost.md to what was measured, but for those that have durations of this machine in them. The
-// flag -tables writes all of them.
+// checkTables compares the tables of docs/cost.md with what was measured, except those that contain
+// durations of this machine. The flag -tables writes all of them.
 func (r *results) checkTables(t *testing.T) {
 	t.Helper()
 	const begin, end, withDurations = "```\nList prices", "\n```\n", "\nStart + 3 activities"
@@ -108,7 +109,7 @@ func (r *results) checkTables(t *testing.T) {
 	}
 }
 
-// trimmed is a text without spaces at the ends of its lines.
+// trimmed returns a text without spaces at the ends of its lines.
 func trimmed(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -117,7 +118,8 @@ func trimmed(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// alike reports whether two texts are the same but for amounts of dollars, and those within a hundredth: ids are not always as long.
+// alike reports whether two texts are equal except for amounts of dollars that differ by less than
+// a hundredth: ids differ in length.
 func alike(a, b string) bool {
 	one, other := strings.Fields(a), strings.Fields(b)
 	if len(one) != len(other) {

@@ -45,12 +45,13 @@ type settings struct {
 	list          bool
 	longTimer     time.Duration
 	encoded       bool // payloads are encrypted
-	apart         bool // large ones are kept in a bucket
+	offloaded     bool // large payloads are kept in a bucket
 }
 
-// deployment is a deployment of the functions in this process, with everything counted that AWS would bill: what the
-// functions ask of DynamoDB and SQS, their invocations, and what the event source mappings ask of SQS. Empty answers to the
-// mappings are not: a mapping long-polls all the time, whatever there is to do.
+// deployment is a deployment of the functions in this process. It counts everything that AWS would
+// bill: the functions' requests to DynamoDB and SQS, their invocations, and the event source
+// mappings' requests to SQS. It does not count empty answers to the mappings: a mapping long-polls
+// all the time.
 type deployment struct {
 	*client.Client
 	settings
@@ -62,9 +63,10 @@ type deployment struct {
 	stop     func()
 	played   *played // KMS and S3
 
-	// gate is held by those who receive from the workflow queue: whoever locks it has results come together.
+	// gate is read-locked by those who receive from the workflow queue: who locks it has results
+	// arrive together.
 	gate sync.RWMutex
-	// invocations is held, for reading, by each invocation that goes on.
+	// invocations is read-locked by each invocation that goes on.
 	invocations sync.RWMutex
 	metered     awsmeter.Meter // by functions, and by mappings for what is not an empty answer
 	active      atomic.Int64   // invocations and deliveries that go on
@@ -73,7 +75,7 @@ type deployment struct {
 	bill        bill
 }
 
-// The builds there are: the newest one, and one that was the newest before.
+// The builds: the newest one, and the one that was the newest before.
 const buildNow, buildBefore = "now", "before"
 
 // deploy makes a table and queues, and the functions and mappings over them.
@@ -95,11 +97,12 @@ func deploy(ctx context.Context, s settings, registry *engine.Registry) (*deploy
 	return d, nil
 }
 
-// latency is how much longer a request takes on AWS, more or less.
+// latency is roughly how much longer a request takes on AWS.
 const latency = 5 * time.Millisecond
 
-// counted are the ports of the functions. Each request takes as much longer as it does on AWS, more or less: results that
-// come at the same time there, and are committed together, would come one by one here.
+// counted returns the ports of the functions. Each request takes roughly as much longer as on AWS.
+// Results that arrive at the same time there, and are committed together, would arrive one by one
+// here.
 func (d *deployment) counted() (executor.Ports, error) {
 	count := awsmeter.Install(nil, awsmeter.Options{Units: true})
 	table := d.dynamoDB.Copy()
@@ -112,11 +115,11 @@ func (d *deployment) counted() (executor.Ports, error) {
 	}
 	queue := weftsqs.New(sqs.NewFromConfig(queues), weftsqs.Options{URLs: d.urls})
 	ports := assembly.PortsOf(store, store.Lister(), queue)
-	ports.Scanner = nil // the check over all runs is no part of an operation's cost
+	ports.Scanner = nil // the check over all runs is not part of an operation's cost
 	return ports, nil
 }
 
-// codec is what a process that has just begun encrypts with, and keeps apart by: it has no data key.
+// codec returns the codec of a process that has just begun: it has no data key.
 func (d *deployment) codec(log *slog.Logger) *codec.Codec {
 	c := aws.Config{Region: d.dynamoDB.Region, Credentials: d.dynamoDB.Credentials, BaseEndpoint: aws.String("http://played"), HTTPClient: d.played}
 	c.APIOptions = append(c.APIOptions, awsmeter.Install(nil, awsmeter.Options{}))
@@ -124,14 +127,14 @@ func (d *deployment) codec(log *slog.Logger) *codec.Codec {
 	if d.encoded {
 		o.Keys = awskms.New(kms.NewFromConfig(c), []string{"arn:aws:kms:us-east-1:000000000000:key/played"})
 	}
-	if d.apart {
+	if d.offloaded {
 		o.Blobs = blobs3.New(s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true }), "played")
 	}
 	return codec.New(o)
 }
 
-// function makes the function of a role and a build, as a process that has just begun has it: it knows of no run. That is the
-// dearest that an invocation can find.
+// function returns the function of a role and a build in a process that has just begun and holds no
+// run. That is the most expensive state that an invocation can find.
 func (d *deployment) function(role, build string) (f *function.Function, end func() (logged int64, err error), err error) {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	lines := &bytes.Buffer{}
@@ -216,14 +219,15 @@ func (d *deployment) invoke(ctx context.Context, role, build string, event []byt
 	return answer, errors.Join(err, ended)
 }
 
-// poller is what the mappings ask of SQS.
+// poller sends the mappings' requests to SQS.
 type poller struct {
 	*sqs.Client
 	d *deployment
 }
 
-// ReceiveMessage receives messages. It counts only where there are any, and hands them on when no function is at work:
-// on AWS a delivery takes longer than a put, so that a message hardly ever overtakes the commit that it names.
+// ReceiveMessage receives messages. It counts only answers with messages, and returns them when no
+// function is at work: on AWS a delivery takes longer than a put, so that a message hardly ever
+// overtakes the commit that it names.
 func (p *poller) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, o ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
 	ctx, m := awsmeter.With(ctx)
 	if aws.ToString(in.QueueUrl) == p.d.urls[queue.Workflow] {
@@ -247,12 +251,12 @@ func (p *poller) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput
 	return out, err
 }
 
-// DeleteMessageBatch deletes messages, and counts.
+// DeleteMessageBatch deletes messages, and counts the request.
 func (p *poller) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBatchInput, o ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error) {
 	return p.Client.DeleteMessageBatch(p.d.metered.Counting(ctx), in, o...)
 }
 
-// total is the bill so far. What is still being done is not in it.
+// total returns the bill so far. It leaves out what is still being done.
 func (d *deployment) total(ctx context.Context) (bill, error) {
 	d.mu.Lock()
 	b := d.bill
@@ -284,7 +288,7 @@ func (d *deployment) settle(ctx context.Context) error {
 	return nil
 }
 
-// waiting is how many messages there are, visible or not.
+// waiting returns how many messages there are, visible or not.
 func (d *deployment) waiting(ctx context.Context) (n int, err error) {
 	for name := range d.urls {
 		one, err := d.waitingIn(ctx, name)
@@ -316,7 +320,8 @@ func (d *deployment) waitingIn(ctx context.Context, name string) (n int, err err
 	return n, nil
 }
 
-// together does something that n results follow from, and lets them be taken when all of them are there.
+// together does something that n results follow from, and releases the results when all of them are
+// there.
 func (d *deployment) together(ctx context.Context, n int, do func() error) error {
 	d.gate.Lock()
 	defer d.gate.Unlock()

@@ -1,6 +1,7 @@
-// Command cost runs the canonical work through the real functions, on a DynamoDB and an SQS server, and prints what AWS
-// would bill for it: what was counted, the budget of the design beside it, dollars at list prices, and what others take for
-// the same. `make cost` starts the servers and runs it; docs/cost.md has its output.
+// Command cost runs the canonical work through the real functions, on a DynamoDB and an SQS server,
+// and prints what AWS would bill for it: the counts, the design's budget, dollars at list prices,
+// and the prices of other services. `make cost` starts the servers and runs it. docs/cost.md has
+// its output.
 package main
 
 import (
@@ -39,7 +40,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// server is the configuration of the first server of a variable.
+// server returns the configuration of the first server of a variable.
 func server(variable string) (aws.Config, error) {
 	s, ok := awstest.First(variable)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/functions/adapter"
 )
 
-// result is what an operation has cost, all times together.
+// result is the cost of an operation, summed over its repetitions.
 type result struct {
 	operation
 	bill bill
@@ -18,13 +18,13 @@ type result struct {
 
 // results is all that was measured.
 type results struct {
-	// operations, without the list of workflows, where they do not say so.
+	// operations are measured without the list of workflows, unless they say so.
 	operations []result
-	// longTimer is a timer that is kept in the table until it is near.
+	// longTimer is a timer that waits in the table until it is near.
 	longTimer result
 	// reference are the two runs of three activities: with payloads of 200 bytes; of 1 KB; and of 200 bytes with the list on.
 	reference map[string]map[string]result
-	// kept are operations with payloads encrypted, and with large ones in a bucket.
+	// kept are operations with payloads encrypted, and with large payloads in a bucket.
 	kept []result
 }
 
@@ -82,11 +82,11 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 	if r.longTimer, err = measureLongTimer(ctx, open); err != nil {
 		return nil, err
 	}
-	encoded, apart := keptApart()
+	encoded, offloaded := offloading()
 	for _, work := range []struct {
 		settings
 		operations []operation
-	}{{settings{encoded: true}, encoded}, {settings{apart: true}, apart}} {
+	}{{settings{encoded: true}, encoded}, {settings{offloaded: true}, offloaded}} {
 		results, err := measureKept(ctx, open, work.settings, work.operations)
 		if err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func measureKept(ctx context.Context, open func(settings) (*deployment, error), 
 	return measureEach(ctx, d, operations)
 }
 
-// measureEach is what operations come to on a deployment, one after the other.
+// measureEach measures operations on a deployment, one after the other.
 func measureEach(ctx context.Context, d *deployment, operations []operation) (all []result, err error) {
 	for _, o := range operations {
 		one, err := again(ctx, d, o)
@@ -122,8 +122,8 @@ func again(ctx context.Context, d *deployment, o operation) (result, error) {
 	return result{o, b}, err
 }
 
-// measureLongTimer measures a timer of more than 15 minutes, on a deployment on which a second is long. One sweep is part
-// of it; in fact one a minute serves all timers.
+// measureLongTimer measures a timer of more than 15 minutes, on a deployment for which a second is
+// long. It counts one sweep; on AWS one sweep a minute serves all timers.
 func measureLongTimer(ctx context.Context, open func(settings) (*deployment, error)) (result, error) {
 	d, err := open(settings{longTimer: time.Second})
 	if err != nil {

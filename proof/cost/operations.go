@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// counts are the writes, strong reads and messages of an operation, as design.md §2 budgets them for processes that know
-// nothing yet.
+// counts are the writes, strong reads and messages of an operation, as design.md §2 budgets them
+// for cold processes.
 type counts struct {
 	writes, reads, messages int64
 	// keys are requests to KMS, puts and gets those to S3.
@@ -24,9 +24,10 @@ type operation struct {
 	budget counts
 	times  int
 	ends   bool // it ends the run
-	// prepare is done before, for each time, and not counted; nil is nothing.
+	// prepare is called before each repetition, and not counted; nil does nothing.
 	prepare, run func(ctx context.Context, d *deployment, id string) error
-	// What the same costs elsewhere, in dollars; 0 is that there is no such thing, or that no price is known.
+	// The price of the same elsewhere, in dollars; 0 if there is no such thing, or its price is not
+	// known.
 	stepFunctions, durable, temporal float64
 }
 
@@ -37,9 +38,13 @@ const (
 	rejected     = "update refused"
 )
 
-// operations is the canonical work. Prices of the others follow their ways of counting: a state is a transition and an
-// execution has one more; a step, a wait or an iteration is an operation, and so is a start; a start, an activity, a timer,
-// a signal and an update (a refused one too) is an action, and so are all local activities of a task together.
+// operations returns the canonical work. The prices of other services follow their ways of
+// counting:
+//
+//   - Step Functions: each state is a transition, and an execution has one more.
+//   - Lambda durable functions: a step, a wait, an iteration and a start are operations.
+//   - Temporal: a start, an activity, a timer, a signal and an update (even a refused one) are
+//     actions. All local activities of a task together are one.
 func operations() []operation {
 	all := []operation{
 		{
@@ -131,7 +136,7 @@ func operations() []operation {
 	return all
 }
 
-// children is the work of several workflows, and of several builds.
+// children returns the work of several workflows, and of several builds.
 func children() []operation {
 	return []operation{
 		{
@@ -168,7 +173,7 @@ func children() []operation {
 	}
 }
 
-// startedBefore opens a run that stays with the build before this one.
+// startedBefore starts a run that stays with the previous build.
 func startedBefore(ctx context.Context, d *deployment, id string) error {
 	d.build.Store(buildBefore)
 	defer d.build.Store(buildNow)
@@ -176,8 +181,9 @@ func startedBefore(ctx context.Context, d *deployment, id string) error {
 	return err
 }
 
-// keptApart is the work that is measured with payloads encrypted, and with large ones in a bucket: what KMS and S3 are asked.
-func keptApart() (encoded, apart []operation) {
+// offloading returns the operations that are measured with payloads encrypted, and those with large payloads in a bucket:
+// what KMS and S3 are asked.
+func offloading() (encoded, offloaded []operation) {
 	for _, o := range operations() {
 		if o.name == threeOverSQS || o.name == threeInline {
 			o.budget.keys = map[string]int64{threeOverSQS: 10, threeInline: 3}[o.name]
@@ -200,7 +206,7 @@ func keptApart() (encoded, apart []operation) {
 	}
 }
 
-// measure does an operation as often as it says, and returns what that cost.
+// measure repeats an operation as often as it says, and returns the cost.
 func (d *deployment) measure(ctx context.Context, o operation) (bill, error) {
 	id := func(i int) string { return fmt.Sprintf("%x-%d", time.Now().UnixNano(), i) }
 	ids := make([]string, o.times)
@@ -235,7 +241,7 @@ func (d *deployment) measure(ctx context.Context, o operation) (bill, error) {
 	return after.minus(before), d.verify(ctx, o, ids)
 }
 
-// verify demands that what was measured is what was meant: runs that are to end have ended well.
+// verify returns an error if the runs that are to end have not completed.
 func (d *deployment) verify(ctx context.Context, o operation, ids []string) error {
 	for _, id := range ids {
 		if !o.ends {

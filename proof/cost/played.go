@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// played plays KMS and S3, which no server here has: what they cost is what they are asked.
+// played plays KMS and S3, for which there is no server here. Their cost is the number of requests.
 type played struct {
 	pause time.Duration // before each answer
 
 	mu      sync.Mutex
-	keys    map[string][]byte // data keys, by what they are wrapped as
+	keys    map[string][]byte // data keys, by their wrapped form
 	objects map[string][]byte
 }
 
@@ -23,7 +23,7 @@ func newPlayed(pause time.Duration) *played {
 	return &played{pause: pause, keys: map[string][]byte{}, objects: map[string][]byte{}}
 }
 
-// wrappedBytes is how long a data key is that KMS has wrapped.
+// wrappedBytes is the length of a wrapped data key of KMS.
 const wrappedBytes = 184
 
 // Do implements aws.HTTPClient.
@@ -50,7 +50,7 @@ func (p *played) answer(r *http.Request, body []byte) (status int, answer []byte
 	switch _, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); operation {
 	case "GenerateDataKey":
 		made := dataKey{Plaintext: make([]byte, 32), CiphertextBlob: make([]byte, wrappedBytes)}
-		_, _ = rand.Read(made.Plaintext) // neither ever fails
+		_, _ = rand.Read(made.Plaintext) // neither of the two ever fails
 		_, _ = rand.Read(made.CiphertextBlob)
 		p.keys[string(made.CiphertextBlob)] = made.Plaintext
 		return made.encoded()
@@ -71,7 +71,7 @@ func (p *played) answer(r *http.Request, body []byte) (status int, answer []byte
 	return http.StatusNotFound, []byte("<Error><Code>NoSuchKey</Code></Error>")
 }
 
-// dataKey is a data key as KMS has it in its requests and answers.
+// dataKey is a data key in requests to KMS and in its answers.
 type dataKey struct {
 	Plaintext      []byte `json:",omitempty"`
 	CiphertextBlob []byte `json:",omitempty"`

@@ -2,8 +2,8 @@ package main
 
 import "github.com/seed-41655fb1/weft/proof/measured"
 
-// The list prices of us-east-1 that package measured does not have, of the same day. Anchors of the others are beside the operations that
-// they price.
+// The list prices of us-east-1 that package measured does not have, read on the same day. The
+// prices of other services are next to the operations.
 const (
 	storage = 0.25 // DynamoDB, a GB-month
 	backUp  = 0.20 // DynamoDB, point-in-time recovery, a GB-month of the table
@@ -20,14 +20,14 @@ const (
 
 	customMetric = 0.30 // CloudWatch, a metric and month
 
-	// Of the others: a state transition of Step Functions (Standard), an operation of Lambda durable functions, and an action
-	// of Temporal Cloud in its first tier.
+	// Other services: a state transition of Step Functions (Standard), an operation of Lambda
+	// durable functions, and an action of Temporal Cloud in its first tier.
 	transition       = 25.0 / measured.Million
 	durableOperation = 8.0 / measured.Million
 	action           = 50.0 / measured.Million
 )
 
-// What a task is taken to need of Lambda, where its duration is not measured: this machine is not Lambda.
+// What a task needs of Lambda, unless its duration is measured: this machine is not Lambda.
 const (
 	taskSeconds   = 0.010
 	taskGigabytes = 0.25
@@ -36,9 +36,10 @@ const (
 // keptMonths is how long a run's items are kept: fourteen days.
 const keptMonths = 14.0 / 30
 
-// What is there whatever happens: mappings of infra, of which each polls with up to five pollers, for 20 seconds at a
-// time; and the metrics that its alarms look at, two each for dead letters. platformLog is what Lambda itself logs of an
-// invocation, in bytes: two lines of JSON, its beginning and its report. That is an estimate.
+// What a deployment always has: the mappings of infra, each with up to five pollers that poll for
+// 20 seconds at a time, and the metrics of its alarms, two each for dead letters. platformLog
+// estimates the bytes that Lambda itself logs for an invocation: two lines of JSON, its beginning
+// and its report.
 const (
 	standardMappings, fifoMappings = 4, 2
 	pollers, pollsAMinute          = 5, 3

@@ -6,9 +6,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// The task queues of each deployment, and their rates: in the one an attempt finds its slot free, since what is measured here takes
-// longer than a millisecond; in the other it has to wait for the slot after that of the attempt before it, for so long that it has to also
-// where this machine is slow.
+// The task queues of each deployment, and their rates. In the one an attempt finds its slot free,
+// because the work measured here takes longer than a millisecond. In the other it has to wait for
+// the next slot, for so long that it has to wait on a slow machine too.
 const (
 	quick  = "quick"
 	slowly = "slowly"
@@ -20,7 +20,7 @@ func rateOf(taskQueue string) limits.Rate {
 	return map[string]limits.Rate{quick: {PerSecond: 1000, Burst: 1}, slowly: {PerSecond: 0.25}}[taskQueue]
 }
 
-// queued is the work of task queues with a rate.
+// queued returns the work of task queues with a rate.
 func queued() []operation {
 	return []operation{
 		{
@@ -34,7 +34,7 @@ func queued() []operation {
 	}
 }
 
-// at is the activity of a job's steps.
+// at returns the activity of a job's steps.
 func (j job) at() activity.Activity[int, string] {
 	switch {
 	case j.TaskQueue != "":

@@ -17,8 +17,8 @@ const monthSeconds = 730 * 3600
 // ratesTable heads the table of rates.
 const ratesTable = "a month at so many workflows a second"
 
-// rateRows are the table of what a month costs: the reference run over SQS and its parts, the same inline, and what more one
-// may want for each run.
+// rateRows returns the table of monthly costs: the reference run over SQS and its parts, the same
+// inline, and the extras that one may want for each run.
 func (r *results) rateRows() (rows [][]string) {
 	head := []string{ratesTable}
 	for _, rate := range rates {
@@ -67,11 +67,11 @@ func (r *results) rateRows() (rows [][]string) {
 	return rows
 }
 
-// aRun is the price of one.
+// aRun returns the price of one run.
 func (r result) aRun(t terms) float64 { return r.bill.dollars(t) / float64(r.times) }
 
-// idle is what a deployment costs in a month in which nothing happens, at most: its mappings poll all the time, the sweep and
-// the check look each minute, and there are alarms and metrics.
+// idle returns the most that a deployment costs in a month in which nothing happens: its mappings
+// poll all the time, the sweep and the check run each minute, and there are alarms and metrics.
 func idle() float64 {
 	const minutes, sweepReads = monthSeconds / 60, 5 // four shards, and the mark
 	polls := float64(minutes * pollers * pollsAMinute)
@@ -79,7 +79,8 @@ func idle() float64 {
 		minutes*(sweepReads*measured.ReadUnit+measured.Invocation+taskSeconds*taskGigabytes*measured.GigaSecond) + alarmMetrics*alarmMetric + float64(len(observe.Metrics))*customMetric
 }
 
-// grouped is a number with three digits that count, but no more than two behind the point, and commas between thousands.
+// grouped formats a number with three significant digits, at most two of them behind the point, and
+// commas between thousands.
 func grouped(n float64) string {
 	decimals := 2 - int(math.Floor(math.Log10(n)))
 	if n == math.Trunc(n) {

@@ -9,17 +9,17 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// per is a number for each time that the operation was done.
+// per formats a number for each repetition of the operation.
 func (r result) per(n float64) string {
 	return fmt.Sprintf("%.4g", n/float64(r.times))
 }
 
-// dollars is what a million of the operation come to.
+// dollars formats the price of a million of the operation.
 func (r result) dollars(t terms) string {
 	return fmt.Sprintf("$%.2f", measured.Million*r.bill.dollars(t)/float64(r.times))
 }
 
-// elsewhere is a price of others for a million.
+// elsewhere formats another service's price of a million.
 func elsewhere(dollars float64) string {
 	if dollars == 0 {
 		return "-"

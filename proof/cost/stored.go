@@ -8,10 +8,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// itemOverhead is what DynamoDB adds to each item for what it stores of it besides.
+// itemOverhead is DynamoDB's overhead for each stored item.
 const itemOverhead = 100
 
-// stored is the size of all that stands in the table, as DynamoDB bills it.
+// stored returns the size of the table, as DynamoDB bills it.
 func (d *deployment) stored(ctx context.Context) (n int64, err error) {
 	pages := dynamodb.NewScanPaginator(d.tables, &dynamodb.ScanInput{TableName: aws.String(d.name)})
 	for pages.HasMorePages() {

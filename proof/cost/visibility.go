@@ -7,7 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// What a run of the list shows.
+// A run's visibility in the list.
 var (
 	shower = workflow.NewWorkflow[bool, string]("shower")
 	region = workflow.NewAttribute[string]("Region")
@@ -15,7 +15,7 @@ var (
 	note   = workflow.NewMemo[string]("note")
 )
 
-// inList is the work of a deployment with the list: without and with what a run shows in it.
+// inList returns the work of a deployment with the list, without and with a run's visibility in it.
 func inList() []operation {
 	one := func(name string, shows bool, o workflow.StartOptions) operation {
 		return operation{

@@ -14,15 +14,15 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// job is what the workflows of the measurement are to do.
+// job is the input of the measured workflows.
 type job struct {
 	Steps  int  `json:"steps,omitempty"`
 	Inline bool `json:"inline,omitempty"`
 	Local  bool `json:"local,omitempty"`
-	// TaskQueue is where its steps are made; empty is the default one.
+	// TaskQueue is the task queue of its steps; empty is the default one.
 	TaskQueue string        `json:"taskQueue,omitempty"`
 	Nap       time.Duration `json:"nap,omitempty"`
-	// Bytes is the size of each result, and Filling makes the input as large.
+	// Bytes is the size of each result. Filling makes the input as large.
 	Bytes   int    `json:"bytes,omitempty"`
 	Filling string `json:"filling,omitempty"`
 }
@@ -32,7 +32,7 @@ func (j job) filled() job {
 	return j
 }
 
-// The workflows of the measurement.
+// The measured workflows.
 var (
 	sequence = workflow.NewWorkflow[job, string]("sequence")
 	fanOut   = workflow.NewWorkflow[job, string]("fanOut")
@@ -56,18 +56,18 @@ var (
 		asked <- token
 		return "", cmp.Or(err, activity.ErrPending)
 	}, activity.Options{Pending: 24 * time.Hour})
-	asked = make(chan string, 1) // the token that was taken last
+	asked = make(chan string, 1) // the last token taken
 
 	parent  = workflow.NewWorkflow[job, string]("parent")
 	teller  = workflow.NewWorkflow[string, string]("teller")
-	settled = workflow.NewWorkflow[workflow.None, int]("settled") // which stays with its build
+	settled = workflow.NewWorkflow[workflow.None, int]("settled") // stays with its build
 )
 
 func fill(_ context.Context, bytes int) (string, error) { return strings.Repeat("x", bytes), nil }
 
 func runAsker(ctx workflow.Context, _ job) (string, error) { return ask.Run(ctx, activity.None{}) }
 
-// completed runs a workflow whose activity is completed from outside.
+// completed runs a workflow whose activity somebody completes from outside.
 func completed(ctx context.Context, d *deployment, id string) error {
 	if _, err := asker.Start(ctx, d.Client, id, job{}); err != nil {
 		return err
@@ -92,7 +92,7 @@ func runSequence(ctx workflow.Context, j job) (result string, err error) {
 	return result, nil
 }
 
-// runParent has children, which end in their first tasks.
+// runParent starts children, which end in their first tasks.
 func runParent(ctx workflow.Context, j job) (string, error) {
 	var all workflow.WaitGroup
 	for range j.Steps {
@@ -124,7 +124,7 @@ func runSleeper(ctx workflow.Context, j job) (string, error) {
 	return "awake", workflow.Sleep(ctx, j.Nap)
 }
 
-// runFlaky fails in its first attempt, if it is to.
+// runFlaky fails in its first attempt if fails is set.
 func runFlaky(ctx workflow.Context, fails bool) (int, error) {
 	attempt := workflow.InfoOf(ctx).Attempt
 	if fails && attempt == 1 {
@@ -157,7 +157,7 @@ func runCounter(ctx workflow.Context, _ workflow.None) (int, error) {
 	return n, nil
 }
 
-// registry has the workflows and the activity.
+// registry returns the workflows and the activity.
 func registry() (*engine.Registry, error) {
 	return program.Registry(
 		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
@@ -177,7 +177,7 @@ func whole(t workflow.Type[job, string], j job) func(context.Context, *deploymen
 // polled is the id of an update that each counter has accepted before it is measured.
 const polled = "polled"
 
-// running starts a counter, and then does something with it.
+// running returns functions that start a counter, and then do something with it.
 func running(do func(ctx context.Context, d *deployment, id string) error) (prepare, run func(context.Context, *deployment, string) error) {
 	return func(ctx context.Context, d *deployment, id string) error {
 		if _, err := counter.Start(ctx, d.Client, id, workflow.None{}); err != nil {

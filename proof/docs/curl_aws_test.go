@@ -23,14 +23,14 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// caller is who calls and what: a signature's parts that are not of the request.
+// caller is who calls which service: the parts of a signature that the request does not have.
 type caller struct{ key, secret, token, region, service string }
 
-// authorization is the header with a signature.
+// authorization matches the header with a signature.
 var authorization = regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=([^/]+)/[0-9]{8}/([^/]+)/([^/]+)/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$`)
 
-// check makes the signature of a request again, as AWS does: over the headers that it names, among which have to be all that
-// begin with x-amz-.
+// check makes the signature of a request again, as AWS does, over the headers that it names. These
+// have to include all that begin with x-amz-.
 func (c caller) check(r *http.Request, body []byte) error {
 	got := authorization.FindStringSubmatch(r.Header.Get("Authorization"))
 	if got == nil || got[1] != c.key || got[2] != c.region || got[3] != c.service || r.Header.Get("X-Amz-Security-Token") != c.token {
@@ -60,7 +60,8 @@ func (c caller) check(r *http.Request, body []byte) error {
 	return nil
 }
 
-// gateway is the address of a server that hands requests to another one if they are signed, at /live as a REST API does.
+// gateway returns the address of a server that forwards signed requests to another one, at /live
+// like a REST API.
 func (c caller) gateway(t *testing.T, behind *url.URL) string {
 	t.Helper()
 	pass := httputil.NewSingleHostReverseProxy(behind)
@@ -83,7 +84,7 @@ func (c caller) gateway(t *testing.T, behind *url.URL) string {
 	return s.URL + "/live"
 }
 
-// shell runs a script for a caller, and returns what it says on standard output.
+// shell runs a script for a caller, and returns its standard output.
 func (c caller) shell(t *testing.T, script, address string) string {
 	t.Helper()
 	command := exec.Command("sh", "-eu")
@@ -96,7 +97,8 @@ func (c caller) shell(t *testing.T, script, address string) string {
 	return runID.ReplaceAllString(string(out), `"runId":"..."`)
 }
 
-// signing is the shell code of docs/deploy.md with which callers of a service sign, without the address there.
+// signing returns the shell code of docs/deploy.md with which callers of a service sign, without
+// the address there.
 func signing(t *testing.T, service string) string {
 	t.Helper()
 	const asThere = "SERVICE=execute-api\n"
@@ -110,8 +112,9 @@ func signing(t *testing.T, service string) string {
 	return ""
 }
 
-// The requests of docs/deploy.md, made by curl, are signed as AWS asks for, by permanent and by temporary credentials, for
-// API Gateway and for Lambda; and the shop answers them as the page says.
+// The requests of docs/deploy.md, made by curl, have the signatures that AWS asks for, by permanent
+// and by temporary credentials, for API Gateway and for Lambda. The shop answers them as the page
+// says.
 func TestCurl(t *testing.T) {
 	t.Parallel()
 	var requests, want string
@@ -140,7 +143,8 @@ func TestCurl(t *testing.T) {
 	}
 }
 
-// What docs/operations.md has an operator ask the API is asked, of runs that wait, and not refused. Only UPDATE_ID is the id of no update.
+// The API does not refuse the requests that docs/operations.md gives operators, for runs that wait.
+// Only UPDATE_ID is the id of no update.
 func TestOperatorsCalls(t *testing.T) {
 	t.Parallel()
 	c := caller{"ASIAEXAMPLE", "secret/key+1", "a/token+of=many==", "eu-central-1", "execute-api"}

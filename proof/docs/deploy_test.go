@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The commands of docs/deploy.md, and where each is run: what make deploy-check runs, in a repository as the page has one.
+// The commands of docs/deploy.md, and where each is run: make deploy-check runs them in a
+// repository like the page's.
 var deployCommands = []struct{ command, file, as string }{
 	{"make test", "examples/examples_test.go", `{"test", "./..."}`},
 	{"make deploy-sam", "localstack/check/sam", "make deploy-sam"},
@@ -17,7 +18,7 @@ var deployCommands = []struct{ command, file, as string }{
 	{"terraform -chdir=terraform destroy", "localstack/check/terraform", "terraform_ destroy"},
 }
 
-// What of docs/deploy.md is run nowhere, and why.
+// The commands of docs/deploy.md that are run nowhere, and why.
 var deployCommandsNotRun = map[string]string{
 	"export AWS_REGION=eu-central-1":                                   "the servers that stand for AWS are in a region of their own (localstack/check/parts)",
 	`eval "$(aws configure export-credentials --format env)"`:          "it asks the AWS CLI for credentials of an account",

@@ -15,7 +15,7 @@ import (
 
 var codeBlock = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")
 
-// blocks are the blocks of code of a document in a language.
+// blocks returns the code blocks of a document in a language.
 func blocks(t *testing.T, path, language string) (all []string) {
 	t.Helper()
 	for _, block := range codeBlock.FindAllStringSubmatch(readFile(t, path), -1) {
@@ -26,7 +26,7 @@ func blocks(t *testing.T, path, language string) (all []string) {
 	return all
 }
 
-// What the documents have of JSON, Go and shell code can be read as such.
+// The JSON, Go and shell code of the documents parses.
 func TestDocumentsCode(t *testing.T) {
 	t.Parallel()
 	var documents []string
@@ -65,7 +65,7 @@ func TestDocumentsCode(t *testing.T) {
 	}
 }
 
-// The folders that docs/architecture.md names are there, and it names each that there is: those of internal, and those at the top.
+// docs/architecture.md names every folder of internal and at the top, and no other.
 func TestArchitectureNamesTheFolders(t *testing.T) {
 	t.Parallel()
 	text := readFile(t, "docs/architecture.md")
@@ -91,8 +91,8 @@ func TestArchitectureNamesTheFolders(t *testing.T) {
 	}
 }
 
-// readsAsGo parses a file, or declarations, or statements, or some of each with a blank line
-// between.
+// readsAsGo parses a file, or declarations, or statements, or some of each separated by a blank
+// line.
 func readsAsGo(text string) error {
 	if strings.HasPrefix(text, "package ") {
 		_, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
@@ -121,7 +121,7 @@ func readsAsGo(text string) error {
 	return nil
 }
 
-// What docs/operations.md has an operator look for in logs, and where it is written.
+// The log lines that docs/operations.md tells operators to look for are in the code.
 func TestLogLines(t *testing.T) {
 	t.Parallel()
 	page := readFile(t, "docs/operations.md")
@@ -133,7 +133,7 @@ func TestLogLines(t *testing.T) {
 		"a message cannot be read":                         "internal/worker/handler.go",
 		"the function cannot run":                          "functions/adapter/main.go",
 		"a newer version of Weft wrote this run's history": "internal/executor/session/problem.go",
-		"what is stored cannot be opened":                  "internal/codec/encode.go",
+		"what is stored cannot be opened":                  "internal/codec/codec.go",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), line) || !strings.Contains(readFile(t, file), `"`+line) {
 			t.Errorf("%q has to be in docs/operations.md and in %s", line, file)
@@ -141,7 +141,7 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-// proof/README.md has a link to each folder beside it.
+// proof/README.md links to each folder beside it.
 func TestProofNamesItsPackages(t *testing.T) {
 	t.Parallel()
 	text := readFile(t, "proof/README.md")
@@ -156,7 +156,7 @@ func TestProofNamesItsPackages(t *testing.T) {
 	}
 }
 
-// Each recipe of CONTRIBUTING.md opens at most four files: a list in it has a line for each.
+// Each recipe of CONTRIBUTING.md opens at most four files: its list has a line for each.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	_, recipes, found := strings.Cut(readFile(t, "CONTRIBUTING.md"), "\n## Recipes\n")

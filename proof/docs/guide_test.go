@@ -31,11 +31,11 @@ var (
 	step = regexp.MustCompile("(?ms)^([^\n]*)\n\n```(go|sh)\n(.*?)^```")
 	// file is how a guide names the file that a block is written to.
 	file = regexp.MustCompile("Write this to `([a-z_.]+)`:$")
-	// seconds is a time in the output of go test, and cached what may stand in its place.
+	// seconds matches a time in the output of go test, or (cached), which may replace it.
 	seconds = regexp.MustCompile(`[0-9.]+s$|\(cached\)$`)
 )
 
-// From nothing to a program with a test, as docs/getting-started.md has it.
+// docs/getting-started.md leads from nothing to a program with a test.
 func TestGettingStarted(t *testing.T) {
 	t.Parallel()
 	g := newGuide(t)
@@ -73,8 +73,8 @@ func newGuide(t *testing.T) *guide {
 	return g
 }
 
-// follow takes the steps of a document: it writes its files, runs its commands, and compares what
-// they print.
+// follow takes the steps of a document: it writes its files, runs its commands, and compares their
+// output.
 func (g *guide) follow(document string) {
 	g.t.Helper()
 	steps := step.FindAllStringSubmatch(readFile(g.t, document), -1)
@@ -125,14 +125,14 @@ func (g *guide) run(block string) {
 	}
 }
 
-// withoutTime has one space for each gap of a text, and no time at its end.
+// withoutTime replaces each gap of a text by one space, and drops the time at its end.
 func withoutTime(text string) string {
 	return seconds.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 }
 
-// shell runs a script where the reader is, follows the reader to where it ends, and returns what it
-// prints. It asks no network for modules. The replaced module has the checkout's own path, so that go
-// does not build it again for each test.
+// shell runs a script in the reader's folder, remembers the folder in which it ends, and returns
+// its output. It uses no network for modules. The replaced module has the checkout's own path, so
+// that go does not build it again for each test.
 func (g *guide) shell(script string) string {
 	g.t.Helper()
 	if script == "" {
@@ -154,7 +154,7 @@ func (g *guide) shell(script string) string {
 	return string(out)
 }
 
-// serve builds the program and runs it, as go run does. To stop go run would not stop the program.
+// serve builds the program and runs it, as go run does. Stopping go run would not stop the program.
 func (g *guide) serve() {
 	g.t.Helper()
 	g.did["server"]++
@@ -165,7 +165,7 @@ func (g *guide) serve() {
 	g.server = serve(g.t, server)
 }
 
-// ask makes the requests of a block, and compares the answers with the comments after them.
+// ask sends the requests of a block, and compares the answers with the comments after them.
 func (g *guide) ask(block string) {
 	g.t.Helper()
 	requests := request.FindAllStringSubmatch(block, -1)

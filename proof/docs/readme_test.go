@@ -26,15 +26,16 @@ func readFile(t *testing.T, path string) string {
 }
 
 var (
-	// request is a line that is to be pasted, and the one after it that says what comes back.
+	// request matches a line to paste, and the next one with the answer.
 	request = regexp.MustCompile(`(?m)^curl -i '?127\.0\.0\.1:8080(/[^ ']+)'?(?: -d '(.*)')?\n# (.*)$`)
-	// link is a link to a file, to a heading of it, or to one of the same document; code looks like one too.
+	// link matches a link to a file, to a heading of it, or to one of the same document. Some code
+	// matches too.
 	link    = regexp.MustCompile(`\]\(([^)#:]*)(#[^)]+)?\)`)
 	anyCode = regexp.MustCompile("(?s)```.*?```|`[^`]*`")
-	// title is a heading, and punctuation what its anchor lacks.
+	// title matches a heading. punctuation matches what its anchor lacks.
 	title       = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	punctuation = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
-	// indentation is how far in a line stands: a document quotes code from deeper in.
+	// indentation matches the tabs before a line: a document quotes indented code without them.
 	indentation = regexp.MustCompile(`(?m)^\t+`)
 	runID       = regexp.MustCompile(`"runId":"[^"]+"`)
 )
@@ -50,7 +51,7 @@ func TestReadmeCode(t *testing.T) {
 	quotes(t, "docs/testing.md", 7, "examples/cart/*.go", "examples/hello/*.go", "examples/attributes/*.go", "examples/children/*.go")
 }
 
-// quotes checks that the Go code of a document, at least so many blocks, is that of some files.
+// quotes checks that the Go code of a document, at least so many blocks, is quoted from some files.
 func quotes(t *testing.T, document string, least int, patterns ...string) {
 	t.Helper()
 	var code strings.Builder
@@ -75,15 +76,15 @@ func quotes(t *testing.T, document string, least int, patterns ...string) {
 	}
 }
 
-// The requests of the README and of docs/local-server.md are answered as they say, at the cost that
-// they say.
+// The server answers the requests of the README and of docs/local-server.md as they say, at the
+// cost that they say.
 func TestReadmeRequests(t *testing.T) {
 	t.Parallel()
 	asks(t, "README.md", 3)
 	asks(t, "docs/local-server.md", 5)
 }
 
-// asks makes the requests of a document, at least so many, to a fresh deployment.
+// asks sends the requests of a document, at least so many, to a fresh deployment.
 func asks(t *testing.T, document string, least int) {
 	t.Helper()
 	requests := request.FindAllStringSubmatch(readFile(t, document), -1)
@@ -107,7 +108,7 @@ func asks(t *testing.T, document string, least int) {
 	})
 }
 
-// What the documents point at is there.
+// The links of the documents have targets.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	documents, err := filepath.Glob("*.md")
@@ -136,7 +137,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors are those of the headings of a document, as GitHub makes them.
+// anchors returns the anchors of a document's headings, as GitHub makes them.
 func anchors(t *testing.T, document string) (all []string) {
 	t.Helper()
 	for _, h := range title.FindAllStringSubmatch(readFile(t, document), -1) {

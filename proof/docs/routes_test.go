@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 )
 
-// named is a request that a document names, as in `GET /v1/workflows/{id}`.
+// named matches a request that a document names, as in `GET /v1/workflows/{id}`.
 var named = regexp.MustCompile("(GET|HEAD|POST|PUT|PATCH|DELETE) (/v1/[^ `'\",;)]*)")
 
 // Each request that a document names has a route.

@@ -13,13 +13,13 @@ import (
 
 var variable = regexp.MustCompile(`\bWEFT_[A-Z][A-Z_]*[A-Z]\b`)
 
-// elsewhere are the variables that no field of package settings declares, with who does.
+// elsewhere are the variables that no field of package settings declares, with the file that does.
 var elsewhere = map[string]string{
 	"WEFT_URL": "cmd/weft/list.go", "WEFT_TOKEN": "cmd/weft/list.go", "WEFT_TOKEN_FILE": "cmd/weft/list.go",
 	"WEFT_ISOLATED_CHILD": "internal/isolate/child.go", // between a server and its children
 }
 
-// declaredVariables are the variables of package settings.
+// declaredVariables returns the variables of package settings.
 func declaredVariables() (names []string) {
 	for _, s := range append(settings.Of[settings.Function](), settings.Of[settings.Server]()...) {
 		names = append(names, s.Variable)
@@ -43,10 +43,12 @@ func TestNamedVariables(t *testing.T) {
 	}
 }
 
-// observed is where package observe reads the level of the log: it does not import package settings.
+// observed is the file of package observe that reads the log level: it does not import package
+// settings.
 const observed = "internal/observe/logs.go"
 
-// Nothing but package settings has the name of a variable, where a program would read it: in quotes, or as the variable of a flag.
+// Only package settings has the name of a variable where a program would read it: in quotes, or as
+// the variable of a flag.
 func TestVariablesAreDeclaredOnce(t *testing.T) {
 	t.Parallel()
 	quoted := regexp.MustCompile(`"(WEFT_[A-Z_]+)"`)

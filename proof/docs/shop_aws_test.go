@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// shopServer is a program that serves the workflows of examples/deploy locally: that module's own is a Lambda function.
+// shopServer is a program that serves the workflows of examples/deploy locally. That module's own
+// program is a Lambda function.
 const shopServer = `package main
 
 import (

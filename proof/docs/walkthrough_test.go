@@ -19,11 +19,12 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// mostFrames is how many functions an update passes through from the body of its request to the put.
+// mostFrames is how many functions an update passes through at most, from the body of its request
+// to the put.
 const mostFrames = 12
 
-// The walk-through of docs/architecture.md names the functions that are on the stack when an accepted update is put, from
-// the one that reads the body of the request on.
+// The walk-through of docs/architecture.md names the functions that are on the stack when an
+// accepted update is put, from the one that reads the request's body on.
 func TestWalkThroughOfAnUpdate(t *testing.T) {
 	t.Parallel()
 	want := walkThrough(t)
@@ -51,7 +52,7 @@ func TestWalkThroughOfAnUpdate(t *testing.T) {
 	})
 }
 
-// walkStep is a row of the walk-through: the number, and the function with a link to its file.
+// walkStep matches a row of the walk-through: the number, and the function with a link to its file.
 var walkStep = regexp.MustCompile("(?m)^\\| \\d+ \\| \\[`([^`]+)`\\]\\(\\.\\./([^)]+)\\) \\|")
 
 // walkThrough returns the functions of the walk-through, each with its file.
@@ -83,11 +84,12 @@ func (r *stackRecorder) Append(ctx context.Context, items ...store.Item) error {
 	return r.Log.Append(ctx, items...)
 }
 
-// frame is a function of this module on a stack, and its file.
+// frame matches a function of this module on a stack, and its file.
 var frame = regexp.MustCompile(`(?m)^github\.com/seed-41655fb1/weft/internal/(\S+)\(.*\n\t.*?/(internal/\S+\.go):\d+`)
 
-// fromBodyToPut returns the functions on the stacks of an update, from the one that reads the body of the request on. The request waits on
-// one goroutine, and the work is done on another. What stands between the put and the store is left out.
+// fromBodyToPut returns the functions on the stacks of an update, from the one that reads the
+// request's body on. The request waits on one goroutine, and another does the work. What is between
+// the put and the store is left out.
 func fromBodyToPut(stacks string) (all []string) {
 	for _, goroutine := range strings.Split(stacks, "\n\n") {
 		var part []string

@@ -1,5 +1,6 @@
-// Package enginetest plays one run in a test, without a deployment: the test brings the events, task by task, and sees what is
-// committed. Nothing else happens, and time stands still until the test moves it.
+// Package enginetest plays one run in a test, without a deployment. The test brings the events,
+// task by task, and sees what is committed. Nothing else happens, and time moves only if the test
+// moves it.
 package enginetest
 
 import (
@@ -42,25 +43,28 @@ type Harness struct {
 	in   *engine.Instance
 	now  history.Timestamp
 	ids  uint64
-	// build counts builds.
+	// build is the number of the current build.
 	build int
 	// Cold has the code rebuilt from the log before each task.
 	Cold bool
 	// Limits bounds updates; zero is no limit.
 	Limits engine.Limits
-	// Starts is how many activities, timers and the like one task starts; zero is as many as there may be.
+	// Starts is how many activities, timers and the like one task may start; zero is no limit.
 	Starts int
-	// Suggest is the length of a history from which the code is given the hint to continue as new; zero is never.
+	// Suggest is the history length from which the code gets the hint to continue as new; zero is
+	// never.
 	Suggest int64
-	// Plain leaves the stacks of failed tasks out of the log, which differ from run to run.
+	// Plain leaves the stacks of failed tasks out of the log, because they differ from run to run.
 	Plain bool
-	// Local says what becomes of a local activity in a task; nil is that each succeeds, with its input as the result.
+	// Local returns the outcome of a local activity in a task. If it is nil each succeeds, with its
+	// input as the result.
 	Local func(a *engine.LocalActivity) engine.LocalResult
 	// Bodies are the commits so far, encoded.
 	Bodies [][]byte
 }
 
-// Open returns a harness on which code has not started. When the test ends, what was played is replayed from the log.
+// Open returns a harness on which code has not started. When the test ends, it replays the run from
+// the log.
 func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Harness {
 	t.Helper()
 	types := &engine.Registry{}
@@ -111,7 +115,7 @@ func (s *Harness) drop() {
 	}
 }
 
-// Writer is what the writer of the next commit brings to it.
+// Writer returns the writer of the next commit.
 func (s *Harness) Writer() *engine.Writer {
 	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest, MaxStarts: s.Starts, TaskQueues: []string{"reports"}}}
 	s.ids++
@@ -119,7 +123,7 @@ func (s *Harness) Writer() *engine.Writer {
 	return w
 }
 
-// Code is the instance, made anew where there is none.
+// Code returns the instance, and makes one if there is none.
 func (s *Harness) Code() *engine.Instance {
 	if s.in == nil {
 		s.in = engine.NewInstance(s.code, WorkflowID, history.NewRunID(1, [8]byte{7}))
@@ -127,7 +131,8 @@ func (s *Harness) Code() *engine.Instance {
 	return s.in
 }
 
-// Step runs a task and puts its commit, if it has one, into the log, as a store would: through its encoded form.
+// Step runs a task and puts its commit, if it has one, into the log, through its encoded form like
+// a store.
 func (s *Harness) Step(task engine.Task) *engine.Transition {
 	s.t.Helper()
 	w := s.Writer()
@@ -174,7 +179,7 @@ func (s *Harness) local(a *engine.LocalActivity) engine.LocalResult {
 	return s.Local(a)
 }
 
-// Bring runs a task that brings these events.
+// Bring runs a task with these input events.
 func (s *Harness) Bring(events ...history.Attributes) *engine.Transition {
 	s.t.Helper()
 	var task engine.Task
@@ -190,50 +195,50 @@ func (s *Harness) Signal(name string, v any) *engine.Transition {
 	return s.Bring(s.Signaled(name, v))
 }
 
-// Signaled is the event of a signal.
+// Signaled returns the event of a signal.
 func (s *Harness) Signaled(name string, v any) history.Attributes {
 	s.t.Helper()
 	return &history.WorkflowExecutionSignaled{SignalName: name, Input: s.encode(v)}
 }
 
-// Cancel asks the run to end.
+// Cancel requests the run's cancellation.
 func (s *Harness) Cancel(reason string) *engine.Transition {
 	s.t.Helper()
 	return s.Bring(&history.WorkflowExecutionCancelRequested{Reason: reason})
 }
 
-// Complete brings the result of an activity.
+// Complete runs a task with the result of an activity.
 func (s *Harness) Complete(event int64, result any) *engine.Transition {
 	s.t.Helper()
 	return s.Bring(&history.ActivityTaskCompleted{ScheduledEventID: event, Result: s.encode(result), Attempt: 1})
 }
 
-// Fail brings the failure of an activity.
+// Fail runs a task with the failure of an activity.
 func (s *Harness) Fail(event int64, err error) *engine.Transition {
 	s.t.Helper()
 	return s.Bring(&history.ActivityTaskFailed{ScheduledEventID: event, Failure: failure.FromError(err), Attempt: 1})
 }
 
-// Activities are the activities that are pending, by the ids of their events, the oldest first.
+// Activities returns the pending activities by the ids of their events, the oldest first.
 func (s *Harness) Activities() []int64 { return slices.Sorted(maps.Keys(s.Run.State.Activities)) }
 
-// Timers are the timers that are pending, the one that fires first in front.
+// Timers returns the pending timers, the one that fires first in front.
 func (s *Harness) Timers() []*engine.PendingTimer {
 	return slices.SortedFunc(maps.Values(s.Run.State.Timers), func(a, b *engine.PendingTimer) int {
 		return cmp.Or(cmp.Compare(a.FireAt, b.FireAt), cmp.Compare(a.EventID, b.EventID))
 	})
 }
 
-// Advance moves the time and fires nothing.
+// Advance moves the time and fires no timer.
 func (s *Harness) Advance(d time.Duration) { s.now = s.now.Add(d) }
 
-// Deploy has the code rebuilt, as another build.
+// Deploy rebuilds the code, as another build.
 func (s *Harness) Deploy() {
 	s.build++
 	s.drop()
 }
 
-// Sleep moves the time, and fires the timers that become due, each in a task of its own.
+// Sleep moves the time, and fires each timer that becomes due in a task of its own.
 func (s *Harness) Sleep(d time.Duration) {
 	s.t.Helper()
 	for end := s.now.Add(d); ; {
@@ -256,7 +261,8 @@ func (s *Harness) Update(id, name string, in any) (engine.UpdateResult, *failure
 	return transition.Updates[0], transition.Failure
 }
 
-// Query asks a query. The code stays, as in a process, unless it fails or runs a task first.
+// Query asks a query. The code stays in memory, as in a process, unless it fails or runs a task
+// first.
 func (s *Harness) Query(name string, in any) (history.Payload, error) {
 	s.t.Helper()
 	w := s.Writer()
@@ -270,7 +276,8 @@ func (s *Harness) Query(name string, in any) (history.Payload, error) {
 	return answer, err
 }
 
-// Outcome is how the run ended, with its result decoded into out. It fails the test where the run is open.
+// Outcome returns how the run ended, and decodes its result into out. It fails the test if the run
+// is open.
 func (s *Harness) Outcome(out any) error {
 	s.t.Helper()
 	if !s.Run.State.Status.Closed() {
@@ -285,7 +292,7 @@ func (s *Harness) Outcome(out any) error {
 	return f.Err()
 }
 
-// Stuck is why the run's task fails; nil where it does not.
+// Stuck returns why the run's task fails, or nil if it does not.
 func (s *Harness) Stuck() error { return s.Run.State.Stuck().Err() }
 
 // Text lists the events so far.

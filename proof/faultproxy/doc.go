@@ -1,5 +1,6 @@
-// Package faultproxy stands before a server that speaks one of AWS's JSON protocols, and makes of it what a network and a
-// busy service make of DynamoDB or SQS, which no local server does: for tests.
+// Package faultproxy is a proxy before a server that speaks one of AWS's JSON protocols. It
+// disturbs requests like a network and a busy DynamoDB or SQS, which no local server does: for
+// tests.
 //
 //	fault         what the client sees      what was done
 //	────────────  ────────────────────────  ────────────────────────────────────────────────
@@ -12,5 +13,6 @@
 //	Partial       success, entries failed   some entries of a batch: SendMessageBatch, BatchWriteItem
 //	Delay         the answer, later         all, before or after the delay
 //
-// Requests pass with their headers and their bytes, the Host header and the signature included, except those of Partial.
+// The proxy forwards requests with their headers and bytes, including the Host header and the
+// signature, except those of Partial.
 package faultproxy

@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// entry is an entry of a batch that the server does not get to see: its JSON, and what it belongs to.
+// entry is an entry of a batch that the proxy withholds from the server: its JSON, and what it
+// belongs to.
 type entry struct {
 	of   string // the table
 	json json.RawMessage
 }
 
-// entriesOf are the operations of which some entries can fail: how some are taken out of a request, and put into its
-// answer as failed.
+// entriesOf are the operations of which some entries can fail: how the proxy removes entries from a
+// request, and adds them to its answer as failed.
 var entriesOf = map[string]*struct {
 	takeOut func(request map[string]json.RawMessage, choose func(n int) int) []entry
 	putBack func(answer map[string]json.RawMessage, left []entry)
@@ -21,7 +22,7 @@ var entriesOf = map[string]*struct {
 	"BatchWriteItem":   {takeWrites, putWrites},
 }
 
-// takeOut takes some entries out of a batch, not all: a batch without entries is refused by the server.
+// takeOut removes some entries from a batch, never all: the server refuses a batch without entries.
 func takeOut(op string, body []byte, choose func(n int) int) ([]byte, []entry) {
 	var request map[string]json.RawMessage
 	if json.Unmarshal(body, &request) != nil {
@@ -34,7 +35,7 @@ func takeOut(op string, body []byte, choose func(n int) int) ([]byte, []entry) {
 	return encode(request), left
 }
 
-// putBack puts entries into an answer, as those that failed.
+// putBack adds entries to an answer as failed.
 func putBack(op string, body []byte, left []entry) []byte {
 	var answer map[string]json.RawMessage
 	if len(left) == 0 || json.Unmarshal(body, &answer) != nil {
@@ -44,7 +45,8 @@ func putBack(op string, body []byte, left []entry) []byte {
 	return encode(answer)
 }
 
-// part parts entries in two: the first ones stay, at least one. The choice is which stay.
+// part divides entries into two parts: those that stay, at least one, and the others. choose picks
+// which stay.
 func part(all []json.RawMessage, choose func(n int) int) (stay, left []json.RawMessage) {
 	if len(all) < 2 {
 		return all, nil
@@ -102,7 +104,7 @@ func takeWrites(request map[string]json.RawMessage, choose func(n int) int) (lef
 
 func putWrites(answer map[string]json.RawMessage, left []entry) {
 	var unprocessed map[string][]json.RawMessage
-	_ = json.Unmarshal(answer["UnprocessedItems"], &unprocessed) // absent where there are none
+	_ = json.Unmarshal(answer["UnprocessedItems"], &unprocessed) // absent if there are none
 	if unprocessed == nil {
 		unprocessed = map[string][]json.RawMessage{}
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Rates are the probabilities of the faults, for each request; together they are at most 1, Delay apart, which comes on
-// top of any. The zero value lets everything pass.
+// Rates are the probabilities of the faults, for each request. Together they are at most 1. Delay does not count: it is
+// added to any of them. The zero value lets everything pass.
 type Rates struct {
 	LoseRequest, FailBefore, Throttle, FailAfter, LoseAnswer, CutAnswer, Partial, Delay float64
 	// MaxDelay is the longest delay.
@@ -25,7 +25,7 @@ type Rates struct {
 // Fault is what happens to a request.
 type Fault string
 
-// The faults; see the package comment. Pass is none.
+// The faults; see the package comment. Pass is no fault.
 const (
 	Pass        Fault = "pass"
 	LoseRequest Fault = "lose request"
@@ -38,7 +38,7 @@ const (
 	Delay       Fault = "delay"
 )
 
-// Counts says how often what happened, by operation ("PutItem") and fault.
+// Counts are how often each fault happened, by operation ("PutItem") and fault.
 type Counts map[string]map[Fault]int
 
 // Proxy is a proxy that listens on 127.0.0.1. It is safe for concurrent use.
@@ -54,8 +54,8 @@ type Proxy struct {
 	counts Counts
 }
 
-// Start starts a proxy before the server at an address. The same seed draws the same faults for the same requests in the
-// same order.
+// Start starts a proxy before the server at an address. The same seed draws the same faults for the
+// same requests in the same order.
 func Start(target string, seed uint64, rates Rates) (*Proxy, error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -75,10 +75,10 @@ func Start(target string, seed uint64, rates Rates) (*Proxy, error) {
 	return p, nil
 }
 
-// URL is the address of the proxy, for BaseEndpoint or AWS_ENDPOINT_URL.
+// URL returns the address of the proxy, for BaseEndpoint or AWS_ENDPOINT_URL.
 func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
 
-// Close stops the proxy; requests under way are cut off.
+// Close stops the proxy and cuts off running requests.
 func (p *Proxy) Close() {
 	_ = p.server.Close() // of a listener that nobody else has
 	p.transport.CloseIdleConnections()
@@ -91,7 +91,7 @@ func (p *Proxy) Set(rates Rates) {
 	p.rates = rates
 }
 
-// Counts is a copy of what was counted.
+// Counts returns a copy of the counts.
 func (p *Proxy) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,11 +140,11 @@ func (p *Proxy) draw(op string) (fault Fault, delay time.Duration, choose func(n
 			delay = -delay // before it is passed on
 		}
 	}
-	source := rand.New(rand.NewPCG(p.rand.Uint64(), 3)) // for what else is to be drawn, without the lock
+	source := rand.New(rand.NewPCG(p.rand.Uint64(), 3)) // for further draws, without the lock
 	return fault, delay, source.IntN
 }
 
-// ServeHTTP passes a request on, or not.
+// ServeHTTP forwards a request, or not.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -192,7 +192,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// operation is the service and the operation of a request: DynamoDB and PutItem of DynamoDB_20120810.PutItem.
+// operation returns the service and the operation of a request: DynamoDB and PutItem of
+// DynamoDB_20120810.PutItem.
 func operation(r *http.Request) (service, op string) {
 	version, op, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	service, _, _ = strings.Cut(version, "_")
@@ -224,23 +225,23 @@ func (p *Proxy) forward(r *http.Request, body []byte) (*answer, error) {
 	return &answer{resp.StatusCode, resp.Header, data}, err
 }
 
-// write writes the first n bytes of an answer that says that it is complete.
+// write writes the first n bytes of an answer whose header announces all of them.
 func (a *answer) write(w http.ResponseWriter, n int) {
 	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", fmt.Sprint(len(a.body)))
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body[:n]) // a client that is gone is none of the proxy's business
+	_, _ = w.Write(a.body[:n]) // the client may be gone
 	_ = http.NewResponseController(w).Flush()
 }
 
-// reset breaks the connection to the client, as a network does: with a reset, not with an orderly end.
+// reset resets the connection to the client, as a network does, instead of closing it.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler) // the server breaks it off instead
+		panic(http.ErrAbortHandler) // the server closes it instead
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // without it the end is orderly, which is bad enough
+		_ = tcp.SetLinger(0) // without it the connection is closed in order, which is bad enough
 	}
 	_ = conn.Close()
 }

@@ -116,7 +116,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A request passes as it is signed.
+// The proxy forwards a request as it is signed.
 func TestPass(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, `{}`)

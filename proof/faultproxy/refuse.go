@@ -17,10 +17,10 @@ type refusal struct {
 	code, message string
 }
 
-// internal is the error that a service answers with where it does not know what it has done.
+// internal is the error of a service that does not know what it has done.
 var internal = refusal{http.StatusInternalServerError, "InternalServerError", "The request processing has failed because of an unknown error, exception or failure."}
 
-// throttles are the errors with which a service refuses requests that are too many.
+// throttles are the errors with which a service refuses requests when there are too many.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
@@ -36,14 +36,14 @@ var throttles = map[string][]refusal{
 	},
 }
 
-// prefixes is what stands before an error's code in __type.
+// prefixes are what precedes an error's code in __type.
 var prefixes = map[string]string{dynamoDB: "com.amazonaws.dynamodb.v20120810#", sqs: "com.amazonaws.sqs#"}
 
-// refuse answers with an error, in the form that the service gives it.
+// refuse answers with an error, in the service's format.
 func refuse(w http.ResponseWriter, service string, e refusal) {
 	contentType := "application/x-amz-json-1.0"
 	if service == sqs && e.status < http.StatusInternalServerError {
-		w.Header().Set("X-Amzn-Query-Error", e.code+";Sender") // the protocol of before, which SDKs read still
+		w.Header().Set("X-Amzn-Query-Error", e.code+";Sender") // of the older protocol, which SDKs still read
 	}
 	body, err := json.Marshal(map[string]string{"__type": prefixes[service] + e.code, "message": e.message})
 	if err != nil {

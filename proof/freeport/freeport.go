@@ -1,8 +1,9 @@
 // Package freeport finds addresses for servers that a test starts, stops and starts again.
 //
-// The kernel may give a port that it has picked (address 127.0.0.1:0) to somebody else as soon as the listener is closed: outgoing
-// connections, and other listeners on port 0, get theirs from the same range. A test that starts a server again at the same address
-// would sometimes lose its port to them. The ports of this package are below that range.
+// The kernel may give a port that it has picked (address 127.0.0.1:0) to somebody else as soon as
+// the listener is closed. Outgoing connections, and other listeners on port 0, get ports from the
+// same range. A test that starts a server again at the same address would sometimes lose its port.
+// The ports of this package are below that range.
 package freeport
 
 import (
@@ -24,8 +25,8 @@ var (
 	given = map[int]bool{}
 )
 
-// Addr returns an address of 127.0.0.1 at which nobody listens, and which this process has not been given before. It returns an error if
-// it finds none.
+// Addr returns an address of 127.0.0.1 at which nobody listens, and which it has not returned
+// before in this process. It returns an error if it finds none.
 func Addr() (string, error) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -62,8 +63,9 @@ func free(addr string) bool {
 	return l.Close() == nil
 }
 
-// ephemeral returns the first port of the range from which the kernel picks. On a system that does not report its range, or whose range
-// leaves no room below it, that is the first dynamic port of RFC 6335.
+// ephemeral returns the first port of the range from which the kernel picks. If a system does not
+// report its range, or the range leaves no room below it, it returns the first dynamic port of RFC
+// 6335.
 func ephemeral() int {
 	const standard = 49_152
 	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")

@@ -9,12 +9,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// Deliveries say how often deliveries are disturbed: each is a probability for a batch.
+// Deliveries are the probabilities, for a batch, that its delivery is disturbed.
 type Deliveries struct {
-	// Duplicate delivers a batch twice before it is deleted: at the same time, or one after the other. The messages of a
-	// FIFO group are delivered again only after the first time.
+	// Duplicate delivers a batch twice before it is deleted: at the same time, or one after the
+	// other. The messages of a FIFO group are delivered again only after the first delivery.
 	Duplicate float64
-	// Late delivers a batch of a standard queue again after it was deleted.
+	// Late redelivers a batch of a standard queue after it was deleted.
 	Late float64
 	// Shuffle changes the order in a batch of a standard queue.
 	Shuffle float64
@@ -23,7 +23,8 @@ type Deliveries struct {
 	MaxDelay time.Duration
 }
 
-// Disturbance disturbs the deliveries of mappings, from one seeded source of chance. It is safe for concurrent use.
+// Disturbance disturbs the deliveries of mappings, from one seeded source of randomness. It is safe
+// for concurrent use.
 type Disturbance struct {
 	mu     sync.Mutex
 	rand   *rand.Rand
@@ -43,7 +44,7 @@ func (d *Disturbance) Set(rates Deliveries) {
 	d.rates = rates
 }
 
-// Counts says how many batches were disturbed in which way.
+// Counts returns how many batches were disturbed in which way.
 func (d *Disturbance) Counts() map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,14 +65,14 @@ const (
 	late          // after it was deleted
 )
 
-// plan is what becomes of one batch.
+// plan is how one batch is delivered.
 type plan struct {
 	delay, pause time.Duration
 	again        repeat
 	permutation  []int // nil leaves the order
 }
 
-// plan draws what becomes of a batch of n messages.
+// plan draws the plan of a batch of n messages.
 func (d *Disturbance) plan(n int, fifo bool) (p plan) {
 	if d == nil {
 		return p
@@ -107,7 +108,7 @@ func (d *Disturbance) upTo() time.Duration {
 	return time.Duration(d.rand.Int64N(int64(d.rates.MaxDelay) + 1))
 }
 
-// order is a batch in the order of the plan.
+// order returns a batch in the order of the plan.
 func (p plan) order(batch []types.Message) []types.Message {
 	if p.permutation == nil {
 		return batch

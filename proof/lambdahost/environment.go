@@ -26,7 +26,8 @@ type Environment struct {
 	work chan *invocation
 	// gone is closed when the process has ended.
 	gone chan struct{}
-	// used says that it has served an event. Whoever has taken the environment reads and sets it.
+	// used is whether it has served an event. The goroutine that holds the environment reads and
+	// sets it.
 	used bool
 
 	mu       sync.Mutex
@@ -34,7 +35,7 @@ type Environment struct {
 	initFail *FunctionError
 }
 
-// start starts a process and the runtime API that it talks to, at an address of its own, as on Lambda.
+// start starts a process, and its runtime API at an address of its own, as on Lambda.
 func start(f *function) (*Environment, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,14 +53,14 @@ func start(f *function) (*Environment, error) {
 	}
 	go func() { _ = e.server.Serve(l) }() // until it is closed; the process waits for it meanwhile
 	go func() {
-		_ = e.process.Wait() // how it ended is in its log
+		_ = e.process.Wait() // its log says how it ended
 		close(e.gone)
 		_ = e.server.Close()
 	}()
 	return e, nil
 }
 
-// variables are all variables of a process.
+// variables returns all environment variables of a process.
 func variables(f Function, address string) []string {
 	folder := filepath.Dir(f.Bootstrap)
 	all := map[string]string{
@@ -81,8 +82,8 @@ func variables(f Function, address string) []string {
 	return list
 }
 
-// wait waits for what comes of an invocation that the process was given. A process that exits, is killed or takes too long
-// answers nothing more.
+// wait waits for the outcome of an invocation that the process was given. A process that exits, is
+// killed or takes too long answers no more.
 func (e *Environment) wait(inv *invocation) outcome {
 	defer e.set(nil)
 	timeout := time.NewTimer(e.function.Timeout)
@@ -103,7 +104,8 @@ func (e *Environment) wait(inv *invocation) outcome {
 	return outcome{err: &FunctionError{"Sandbox.Timedout", "Task timed out after " + e.function.Timeout.String()}}
 }
 
-// hand gives an invocation to the process when it asks for one. The error says why it never did.
+// hand gives an invocation to the process when it asks for one. It returns an error that says why
+// the process never did.
 func (e *Environment) hand(inv *invocation) error {
 	patience := time.NewTimer(initTimeout)
 	defer patience.Stop()
@@ -146,22 +148,23 @@ func (e *Environment) alive() bool {
 
 // end kills the process and waits until it is gone.
 func (e *Environment) end() {
-	_ = e.process.Process.Kill() // the only error is that it has ended
+	_ = e.process.Process.Kill() // it fails only if the process has ended
 	<-e.gone
 }
 
-// Function is the name of the function whose events it serves.
+// Function returns the name of the function whose events it serves.
 func (e *Environment) Function() string { return e.function.Name }
 
-// Kill kills the process with SIGKILL, if it still works on an event, and reports whether it did.
+// Kill kills the process with SIGKILL if it works on an event, and reports whether it did.
 func (e *Environment) Kill() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.current != nil && e.process.Process.Kill() == nil
 }
 
-// Pause stops the process for a while in mid-flight, if it still works on an event, and reports whether it did: it wakes
-// up in the middle of what it did, and does not know how late it is. Its time-out kills it all the same.
+// Pause stops the process for a while if it works on an event, and reports whether it did. The
+// process wakes up in the middle of its work, and does not know how late it is. Its timeout kills
+// it all the same.
 func (e *Environment) Pause(d time.Duration) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -172,5 +175,6 @@ func (e *Environment) Pause(d time.Duration) bool {
 	return true
 }
 
-// signal sends a signal to the process, never to another that has its number now: the process is known by its handle.
+// signal sends a signal to the process. The process is known by its handle, so the signal reaches
+// no other that has its number now.
 func (e *Environment) signal(s os.Signal) error { return e.process.Process.Signal(s) }

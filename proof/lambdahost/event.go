@@ -11,8 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// record is a message as an event has it.
-// https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+// record is a message in an event. https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 type record struct {
 	MessageID         string            `json:"messageId"`
 	ReceiptHandle     string            `json:"receiptHandle"`
@@ -25,7 +24,8 @@ type record struct {
 	Region            string            `json:"awsRegion"`
 }
 
-// batchEvent is the event of a batch of messages. (Message attributes are left out: Weft sends none.)
+// batchEvent returns the event of a batch of messages. It leaves out message attributes: Weft sends
+// none.
 func batchEvent(url string, batch []types.Message) ([]byte, error) {
 	records := make([]record, len(batch))
 	for i, m := range batch {
@@ -38,8 +38,9 @@ func batchEvent(url string, batch []types.Message) ([]byte, error) {
 	return json.Marshal(map[string]any{"Records": records})
 }
 
-// failures are the ids of the messages that an answer to a batch lists as failed. As AWS has it, an answer without a list
-// says that none has, and one that lists what is not in the batch that all have: an error here, because it is a defect.
+// failures returns the ids of the messages that an answer to a batch lists as failed. On AWS an
+// answer without a list means that none has failed, and an answer that lists a message outside the
+// batch means that all have. The latter is an error here, because it is a defect.
 // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
 func failures(answer []byte, batch []types.Message) (map[string]bool, error) {
 	failed := map[string]bool{}
@@ -67,8 +68,8 @@ func failures(answer []byte, batch []types.Message) (map[string]bool, error) {
 	return failed, nil
 }
 
-// inOrder demands that behind the first message of a group that failed all others of the group have failed too. A mapping
-// would delete them, and the group would go on before its first message.
+// inOrder returns an error if a message of a group has succeeded behind one of the group that
+// failed. A mapping would delete it, and the group would go on before its first message.
 func inOrder(batch []types.Message, failed map[string]bool) error {
 	stopped := map[string]bool{}
 	for _, m := range batch {

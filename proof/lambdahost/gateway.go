@@ -22,14 +22,15 @@ type Invoker interface {
 	Invoke(ctx context.Context, function string, event []byte) ([]byte, error)
 }
 
-// RealTime is an Invoker whose functions live by the clock of the machine, as those of a Host do: a gateway waits for them as
-// long as AWS's does. For others, which tests move a clock for or which a busy machine holds up, it waits.
+// RealTime is an Invoker whose functions run in real time, like those of a Host: a gateway waits
+// for them as long as AWS's does. A gateway waits without limit for others, whose clock a test
+// moves or which a busy machine holds up.
 type RealTime interface {
 	Invoker
 	RealTime()
 }
 
-// patience is the context of an invocation: how long a gateway waits.
+// patience returns the context of an invocation, which limits how long a gateway waits.
 func patience(ctx context.Context, functions Invoker, limit time.Duration) (context.Context, context.CancelFunc) {
 	if _, real := functions.(RealTime); real {
 		return context.WithTimeout(ctx, limit)
@@ -37,8 +38,8 @@ func patience(ctx context.Context, functions Invoker, limit time.Duration) (cont
 	return context.WithCancel(ctx)
 }
 
-// Gateway plays an HTTP API of API Gateway with a $default route to one function, payload format 2.0. A function that
-// fails or dies is answered with status 500, one that takes too long with 503.
+// Gateway plays an HTTP API of API Gateway with a $default route to one function, payload format
+// 2.0. It answers with status 500 if the function fails or dies, and with 503 if it takes too long.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
 func Gateway(functions Invoker, function string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,14 +61,14 @@ func Gateway(functions Invoker, function string) http.Handler {
 	})
 }
 
-// message writes an answer of the gateway's own.
+// message writes an answer of the gateway itself.
 func message(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, `{"message":"`+text+`"}`)
 }
 
-// requestEvent is a request in payload format 2.0.
+// requestEvent returns the event of a request, in payload format 2.0.
 func requestEvent(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -118,8 +119,9 @@ func encodeBody(body []byte) (text string, encoded bool) {
 	return base64.StdEncoding.EncodeToString(body), true
 }
 
-// writeAnswer writes what a function answered, and reports whether it was an answer in format 2.0 or 1.0. Without a status code
-// it would be the body itself; no function of Weft relies on that, so here it is a mistake.
+// writeAnswer writes a function's answer, and reports whether it was in format 2.0 or 1.0. On AWS
+// an answer without a status code is the body itself. No function of Weft relies on that, so here
+// it is a mistake.
 func writeAnswer(w http.ResponseWriter, answer []byte) bool {
 	var a struct {
 		StatusCode        int                 `json:"statusCode"`
@@ -149,6 +151,6 @@ func writeAnswer(w http.ResponseWriter, answer []byte) bool {
 		w.Header().Add("Set-Cookie", c)
 	}
 	w.WriteHeader(a.StatusCode)
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // the client may be gone
 	return true
 }

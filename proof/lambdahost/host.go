@@ -17,36 +17,39 @@ const MaxPayload = 6 << 20
 
 // Function is a function as it is deployed.
 type Function struct {
-	// Name is what Invoke calls it by.
+	// Name is the name for Invoke.
 	Name string
 	// Bootstrap is the path of its program.
 	Bootstrap string
 	// Environment are its variables, besides those that Lambda sets.
 	Environment map[string]string
-	// Timeout is how long it may take for an event; 0 is Lambda's default, 3 s. A process that takes longer is killed.
+	// Timeout is how long it may take for an event; 0 is Lambda's default, 3 s. The host kills a
+	// process that takes longer.
 	Timeout time.Duration
-	// Memory is in megabytes, and only told to the function; 0 is Lambda's default, 128.
+	// Memory is the memory, in megabytes, that the function reads in its variables; 0 is Lambda's
+	// default, 128.
 	Memory int
 	// Concurrency is how many environments there are at most; 0 is 1.
 	Concurrency int
-	// Freeze stops the process between two events, as Lambda does, so that what it leaves running does not run.
+	// Freeze stops the process between two events, as Lambda does, so that its background work does
+	// not run.
 	Freeze bool
 	// Log takes what it writes to stdout and stderr, from several processes at once; nil drops it.
 	Log io.Writer
 }
 
-// FunctionError is what Invoke returns for an event that a function did not answer.
+// FunctionError is the error of Invoke if a function did not answer an event.
 type FunctionError struct {
-	// Type is what Lambda calls it: Runtime.ExitError, Sandbox.Timedout, Function.ResponseSizeTooLarge, or the type of the
-	// error that the function returned.
+	// Type is Lambda's name for it: Runtime.ExitError, Sandbox.Timedout,
+	// Function.ResponseSizeTooLarge, or the type of the error that the function returned.
 	Type    string
 	Message string
 }
 
-// Error is the type and the message.
+// Error returns the type and the message.
 func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
 
-// Region and Account are those that functions are told they run in.
+// Region and Account are what functions read as theirs.
 const (
 	Region  = "us-east-1"
 	Account = "000000000000"
@@ -72,7 +75,8 @@ type function struct {
 
 // Stats is what a function has done so far.
 type Stats struct {
-	// Invocations are those that have come to an end, Failed those of them that did not answer, by the type of the error.
+	// Invocations are those that have ended. Failed are those of them that were not answered, by
+	// the type of the error.
 	Invocations int
 	Failed      map[string]int
 	// Started is how many processes were started.
@@ -81,7 +85,7 @@ type Stats struct {
 	Busy time.Duration
 }
 
-// New returns a host of functions. No process is started before the first event.
+// New returns a host of functions. It starts no process before the first event.
 func New(functions ...Function) *Host {
 	h := &Host{functions: map[string]*function{}}
 	for _, f := range functions {
@@ -98,11 +102,12 @@ func New(functions ...Function) *Host {
 
 var errClosed = errors.New("lambdahost: the host is closed")
 
-// RealTime says that gateways wait no longer for these functions than on AWS.
+// RealTime marks the functions as running in real time: gateways wait for them no longer than on
+// AWS.
 func (h *Host) RealTime() {}
 
-// Invoke has a function handle an event, and returns its answer, or a *FunctionError. Where ctx ends first the function
-// goes on, as it would on Lambda.
+// Invoke has a function handle an event, and returns its answer, or a *FunctionError. If ctx ends
+// first the function goes on, as on Lambda.
 func (h *Host) Invoke(ctx context.Context, name string, event []byte) ([]byte, error) {
 	f := h.functions[name]
 	if f == nil {
@@ -145,8 +150,8 @@ func (h *Host) begin() bool {
 	return !h.closed
 }
 
-// handle hands an invocation to an environment that is free, or to a new one. A process that has answered an event and
-// then exits, because of a panic, say, fails no other event.
+// handle gives an invocation to a free environment, or to a new one. A process that has answered an
+// event and then exits, for example because of a panic, fails no other event.
 func (f *function) handle(inv *invocation) outcome {
 	for {
 		e, err := f.take()
@@ -203,7 +208,7 @@ func (f *function) count(err error, took time.Duration) {
 	}
 }
 
-// Stats says what each function has done so far.
+// Stats returns what each function has done so far.
 func (h *Host) Stats() map[string]Stats {
 	all := map[string]Stats{}
 	for name, f := range h.functions {
@@ -230,7 +235,7 @@ func (f *function) forget(e *Environment) {
 	f.all = slices.DeleteFunc(f.all, func(other *Environment) bool { return other == e })
 }
 
-// Busy are the environments that work on an event just now, in no order.
+// Busy returns the environments that work on an event just now, in no order.
 func (h *Host) Busy() (busy []*Environment) {
 	for _, f := range h.functions {
 		f.mu.Lock()
@@ -244,8 +249,8 @@ func (h *Host) Busy() (busy []*Environment) {
 	return busy
 }
 
-// Retire ends the environments that have nothing to do, as Lambda does from time to time: the next events are answered by
-// processes that know nothing.
+// Retire ends the idle environments, as Lambda does from time to time: fresh processes answer the
+// next events.
 func (h *Host) Retire() {
 	for _, f := range h.functions {
 		f.mu.Lock()
@@ -261,8 +266,8 @@ func (h *Host) Retire() {
 	}
 }
 
-// Close lets what is being handled come to its end, or to its time-out, and ends all processes. It returns when they are
-// gone.
+// Close waits until the current events are handled, or time out, and ends all processes. It returns
+// when they are gone.
 func (h *Host) Close() {
 	h.mu.Lock()
 	h.closed = true

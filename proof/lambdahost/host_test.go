@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 )
 
-// TestMain makes of this test program a function too, where it is started as a bootstrap.
+// TestMain makes this test program a function too, if it is started as a bootstrap.
 func TestMain(m *testing.M) {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
 		if os.Getenv("FAILS_AT_INIT") != "" {

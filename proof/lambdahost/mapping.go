@@ -14,35 +14,35 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// Queues is what a mapping needs of SQS: an *sqs.Client.
+// Queues is the part of SQS that a mapping needs: an *sqs.Client.
 type Queues interface {
 	ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
 	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
 }
 
 // Mapping plays an event source mapping: it hands the messages of a queue to a function, in batches, and deletes those
-// that the answer does not list (FunctionResponseTypes: ReportBatchItemFailures). Where the function fails, none is
-// deleted. What is not deleted comes again after the queue's visibility time-out.
+// that the answer does not list (FunctionResponseTypes: ReportBatchItemFailures). If the function fails, it deletes none.
+// What is not deleted is redelivered after the queue's visibility timeout.
 type Mapping struct {
 	Functions Invoker
 	Function  string
 	Queues    Queues
-	// URL is the queue's. One that ends in .fifo is a FIFO queue.
+	// URL is the queue's URL. It ends in .fifo if the queue is a FIFO queue.
 	URL string
 	// BatchSize is how many messages a batch has at most; 0 is 10.
 	BatchSize int
 	// Concurrency is how many batches are handled at once; 0 is 1.
 	Concurrency int
-	// Disturb makes deliveries as bad as SQS may make them; nil leaves them as they are.
+	// Disturb disturbs deliveries as SQS may do; nil does not.
 	Disturb *Disturbance
-	// Broken is told of answers that no function should give: those that are not to a batch, and those that would bring a
-	// FIFO group out of order. Nil logs them.
+	// Broken is called with answers that no function should give: those that are no answers to a
+	// batch, and those that would reorder a FIFO group. If it is nil they are logged.
 	Broken func(error)
-	// Log takes what went wrong and will be tried again; nil is slog.Default.
+	// Log logs what went wrong and will be tried again; nil is slog.Default.
 	Log *slog.Logger
 }
 
-// Run delivers until ctx ends, and returns when what was being handled has been.
+// Run delivers until ctx ends, and returns when the current batches are handled.
 func (m *Mapping) Run(ctx context.Context) {
 	var pollers sync.WaitGroup
 	for range cmp.Or(m.Concurrency, 1) {
@@ -51,7 +51,8 @@ func (m *Mapping) Run(ctx context.Context) {
 	pollers.Wait()
 }
 
-// poll receives a batch and handles it, again and again: what nobody handles should not be in flight.
+// poll receives a batch and handles it, again and again: no message is in flight that nobody
+// handles.
 func (m *Mapping) poll(ctx context.Context) {
 	for ctx.Err() == nil {
 		batch, err := m.receive(ctx)
@@ -64,8 +65,8 @@ func (m *Mapping) poll(ctx context.Context) {
 	}
 }
 
-// receive waits for messages for a while: not for as long as SQS allows, because ElasticMQ does not wake who waits when a
-// message becomes a dead letter.
+// receive waits for messages for a while. It waits less than SQS allows, because ElasticMQ does not
+// wake a waiting request when a message becomes a dead letter.
 func (m *Mapping) receive(ctx context.Context) ([]types.Message, error) {
 	const seconds = 2
 	out, err := m.Queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
@@ -78,7 +79,8 @@ func (m *Mapping) receive(ctx context.Context) ([]types.Message, error) {
 	return out.Messages, nil
 }
 
-// deliver hands a batch to the function, as often as the disturbance will have it, and deletes what is done with.
+// deliver hands a batch to the function, as often as the disturbance says, and deletes the messages
+// that are done with.
 func (m *Mapping) deliver(ctx context.Context, batch []types.Message) {
 	plan := m.Disturb.plan(len(batch), isFIFO(m.URL))
 	pause(plan.delay)
@@ -117,7 +119,7 @@ func (m *Mapping) invoke(ctx context.Context, batch []types.Message) (done func(
 	}
 	answer, err := m.Functions.Invoke(ctx, m.Function, event)
 	if err != nil {
-		m.log().Info("the function failed; its messages come again", "function", m.Function, "error", err)
+		m.log().Info("the function failed; its messages are redelivered", "function", m.Function, "error", err)
 		return none
 	}
 	failed, err := failures(answer, batch)
@@ -131,7 +133,7 @@ func (m *Mapping) invoke(ctx context.Context, batch []types.Message) (done func(
 	return func(id string) bool { return !failed[id] }
 }
 
-// delete deletes the messages of a batch that are done with. What cannot be deleted comes again.
+// delete deletes the messages of a batch that are done with. A message that cannot be deleted is redelivered.
 func (m *Mapping) delete(ctx context.Context, batch []types.Message, done func(id string) bool) {
 	var entries []types.DeleteMessageBatchRequestEntry
 	for i, message := range batch {
@@ -144,7 +146,7 @@ func (m *Mapping) delete(ctx context.Context, batch []types.Message, done func(i
 	}
 	out, err := m.Queues.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &m.URL, Entries: entries})
 	if err != nil {
-		m.log().Info("delete failed; the messages come again", "queue", m.URL, "error", err)
+		m.log().Info("delete failed; the messages are redelivered", "queue", m.URL, "error", err)
 	} else if len(out.Failed) > 0 {
 		m.log().Info("some messages were not deleted", "queue", m.URL, "messages", len(out.Failed), "code", aws.ToString(out.Failed[0].Code))
 	}

@@ -48,7 +48,7 @@ func (q *fakeQueue) DeleteMessageBatch(_ context.Context, in *sqs.DeleteMessageB
 	return &sqs.DeleteMessageBatchOutput{}, nil
 }
 
-// delivery is what became of a batch.
+// delivery is how a batch was delivered.
 type delivery struct {
 	events  []events.SQSEvent
 	deleted string
@@ -89,7 +89,7 @@ func run(t *testing.T, m lambdahost.Mapping, answer func(n int) (string, error),
 	return d
 }
 
-// always answers alike.
+// always returns a function that gives the same answer each time.
 func always(text string, err error) func(int) (string, error) {
 	return func(int) (string, error) { return text, err }
 }

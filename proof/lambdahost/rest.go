@@ -15,8 +15,9 @@ import (
 // restTimeout is how long a REST API waits for its function, by default.
 const restTimeout = 29 * time.Second
 
-// RESTGateway plays a REST API of API Gateway with a {proxy+} resource that is integrated with one function, payload format
-// 1.0. A function that fails or dies is answered with status 502, one that takes too long with 504.
+// RESTGateway plays a REST API of API Gateway with a {proxy+} resource that is integrated with one
+// function, payload format 1.0. It answers with status 502 if the function fails or dies, and with
+// 504 if it takes too long.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
 func RESTGateway(functions Invoker, function string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +39,7 @@ func RESTGateway(functions Invoker, function string) http.Handler {
 	})
 }
 
-// restEvent is a request in payload format 1.0. The path is as it came.
+// restEvent returns the event of a request, in payload format 1.0. The path is unchanged.
 func restEvent(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 type invocation struct {
 	id      string
 	event   []byte
-	outcome chan outcome // takes one
+	outcome chan outcome // of one
 }
 
-// outcome is what came of an invocation.
+// outcome is the outcome of an invocation.
 type outcome struct {
 	answer []byte
 	err    error
@@ -64,8 +64,8 @@ func (e *Environment) runtimeAPI() http.Handler {
 	return mux
 }
 
-// next answers when there is an event. A process between two events may be stopped meanwhile; it is woken by the goroutine
-// that stopped it, so that it is never stopped after it was given an event.
+// next answers when there is an event. A process between two events may be stopped meanwhile. The
+// goroutine that stopped it wakes it, so that it is never stopped after it was given an event.
 func (e *Environment) next(w http.ResponseWriter, r *http.Request) {
 	if e.function.Freeze {
 		_ = e.signal(syscall.SIGSTOP) // it may be gone
@@ -86,10 +86,10 @@ func (e *Environment) next(w http.ResponseWriter, r *http.Request) {
 	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(e.function.Timeout).UnixMilli(), 10))
 	h.Set("Lambda-Runtime-Invoked-Function-Arn", ARN("lambda", "function:"+e.function.Name))
 	h.Set("Lambda-Runtime-Trace-Id", traceID())
-	_, _ = w.Write(inv.event) // a process that is gone is noticed elsewhere
+	_, _ = w.Write(inv.event) // other code notices if the process is gone
 }
 
-// answered takes the end of the invocation that the process works on.
+// answered handles the end of the invocation that the process works on.
 func (e *Environment) answered(read func(body []byte) outcome) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -125,7 +125,7 @@ func functionError(body []byte) *FunctionError {
 	return &FunctionError{e.Type, e.Message}
 }
 
-// ARN names a resource of this host's account.
+// ARN returns the ARN of a resource of this host's account.
 func ARN(service, resource string) string {
 	return "arn:aws:" + service + ":" + Region + ":" + Account + ":" + resource
 }

@@ -32,7 +32,8 @@ func (s *Section) Replace(text string) error {
 	return os.WriteFile(s.path, []byte(s.before+text+s.after), 0o644)
 }
 
-// Commas puts a comma between each three digits of a whole number. What follows a point stays.
+// Commas puts commas between groups of three digits of a whole number. The part after a point stays
+// as it is.
 func Commas(number string) string {
 	whole, _, _ := strings.Cut(number, ".")
 	for i := len(whole) - 3; i > 0; i -= 3 {

@@ -12,13 +12,14 @@ import (
 
 // The programs.
 var (
-	// Steps runs so many activities, one after the other, and returns how many there were.
+	// Steps runs so many activities, one after the other, and returns how many it ran.
 	Steps = workflow.NewWorkflow[int, int]("steps")
 	// Parallel is Steps with all activities at once.
 	Parallel = workflow.NewWorkflow[int, int]("parallel")
-	// Counter sums up what is added, until the sum is negative, which it never is.
+	// Counter sums up its updates until the sum is negative, which it never is.
 	Counter = workflow.NewWorkflow[int, int]("counter")
-	// Add adds to a counter. It refuses what is less than one, or more than the counter's input.
+	// Add adds to a counter. It refuses a number that is less than one, or more than the counter's
+	// input.
 	Add = workflow.NewUpdate[int, int]("add")
 
 	step = activity.New("step", func(context.Context, int) (int, error) { return 1, nil })
@@ -64,14 +65,14 @@ func runCounter(ctx workflow.Context, most int) (int, error) {
 	return sum, workflow.Await(ctx, func() bool { return sum < 0 })
 }
 
-// Registrations are those of the programs.
+// Registrations returns the registrations of the programs.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{
 		workflow.Bind(Steps, runSteps), workflow.Bind(Parallel, runParallel), workflow.Bind(Counter, runCounter), step,
 	}
 }
 
-// Registry is a registry of the programs.
+// Registry returns a registry of the programs.
 func Registry() *engine.Registry {
 	r, err := program.Registry(Registrations()...)
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Recording is the log of a run, as it is stored.
+// Recording is the stored log of a run.
 type Recording struct {
-	// Events is how many events the log has.
+	// Events is the number of events in the log.
 	Events int64
 
 	code   *engine.Workflow
 	bodies [][]byte
 }
 
-// Record plays a run of n activities by hand, results in commits of so many, and keeps its log.
+// Record makes a run of n activities by hand, with so many results in a commit, and keeps its log.
 func Record(typ string, n, together int) (*Recording, error) {
 	run := engine.NewRun("bench", 1)
 	rec := &Recording{code: Registry().Workflow(typ)}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Do is what an event of a trace is.
+// Do is the kind of an event of a trace.
 type Do uint8
 
 // The events of a trace.
@@ -36,22 +36,23 @@ type Event struct {
 	Graced   bool      // Put: the messages in hand are older than the grace
 }
 
-// Checker accepts a trace if each of its events is one that the rules allow in the state that those before it have led to.
+// Checker accepts a trace if the rules allow each of its events in the state after the earlier
+// ones.
 type Checker struct {
-	logs      map[uint32][]Run
-	landed    map[uint32]int // when each commit landed, by its id
-	ofWave    map[uint32][]*Commit
-	sent      map[sending]int     // when a message was sent last
-	live      map[uint32][]uint32 // the sendings of a causation id that were not deleted
-	latest    map[uint32]uint8    // how often a sending was received, at most
-	sends     map[about][2]uint32 // the first two sendings about an event
-	actors    map[uint32]*actor
-	begun     map[attempt]bool
-	scheduled map[sending]bool
-	taken     map[slot]bool   // slots in which something has stood
-	deleted   map[uint32]bool // runs of which nothing is left
-	now       int
-	counts    [Drop + 1]int
+	logs        map[uint32][]Run
+	landed      map[uint32]int // when each commit landed, by its id
+	byCausation map[uint32][]*Commit
+	sent        map[sending]int     // when a message was sent last
+	live        map[uint32][]uint32 // the sendings of a causation id that were not deleted
+	latest      map[uint32]uint8    // how often a sending was received, at most
+	sends       map[about][2]uint32 // the first two sendings about an event
+	actors      map[uint32]*actor
+	begun       map[attempt]bool
+	scheduled   map[sending]bool
+	taken       map[slot]bool   // slots that have held something
+	deleted     map[uint32]bool // runs of which nothing is left
+	now         int
+	counts      [Drop + 1]int
 }
 
 type sending struct {
@@ -77,7 +78,7 @@ type attempt struct {
 	number int32
 }
 
-// actor is a process at work on one request, or on the messages of one delivery.
+// actor is a process that works on one request, or on the messages of one delivery.
 type actor struct {
 	request bool
 	began   int
@@ -89,7 +90,7 @@ type actor struct {
 // NewChecker returns a checker of an empty deployment.
 func NewChecker() *Checker {
 	return &Checker{
-		logs: map[uint32][]Run{}, landed: map[uint32]int{}, ofWave: map[uint32][]*Commit{}, sent: map[sending]int{},
+		logs: map[uint32][]Run{}, landed: map[uint32]int{}, byCausation: map[uint32][]*Commit{}, sent: map[sending]int{},
 		live: map[uint32][]uint32{}, latest: map[uint32]uint8{}, sends: map[about][2]uint32{}, actors: map[uint32]*actor{}, begun: map[attempt]bool{}, taken: map[slot]bool{}, scheduled: map[sending]bool{},
 		deleted: map[uint32]bool{},
 	}
@@ -98,7 +99,8 @@ func NewChecker() *Checker {
 // Count returns how many events of a kind were accepted.
 func (k *Checker) Count(d Do) int { return k.counts[d] }
 
-// Accept takes the next event. It returns which rule does not allow it, or nil.
+// Accept takes the next event. It returns an error that names the rule that does not allow it, or
+// nil.
 func (k *Checker) Accept(e Event) error {
 	k.now++
 	broken := ""
@@ -107,7 +109,7 @@ func (k *Checker) Accept(e Event) error {
 		k.actors[e.Actor] = &actor{request: e.Do == Ask, began: k.now, held: slices.Clone(e.Messages), put: map[uint32]bool{}}
 		for i := range e.Messages {
 			g := &e.Messages[i]
-			if k.latest[g.Send] == 0 { // or else its sender has died before it could say so
+			if k.latest[g.Send] == 0 { // otherwise its sender has died before it could report the sending
 				k.isSent(g)
 				k.sent[sending{g.Run, g.Kind, g.Event}] = max(k.sent[sending{g.Run, g.Kind, g.Event}], k.now)
 			}
@@ -172,11 +174,11 @@ func (k *Checker) put(e *Event) string {
 	return ""
 }
 
-// mayPut returns what forbids an actor to put a commit, or nothing.
+// mayPut returns why an actor may not put a commit, or "".
 func (k *Checker) mayPut(a *actor, c *Commit, e *Event) string {
 	switch {
 	case c.Fence && len(e.Commits) > 1:
-		return "" // it is put beside the run that a start opens
+		return "" // it is put together with the run that a start opens
 	case a.request && len(c.CausationIDs) > 0:
 		return "a request's commit has the causation id of a message"
 	case a.request:
@@ -195,7 +197,7 @@ func (k *Checker) mayPut(a *actor, c *Commit, e *Event) string {
 		if i < 0 {
 			return "a fence was put into a slot that no message in hand names"
 		}
-		if v := Look(k.logs[c.Workflow]); c.Slot > 0 && (v.Find(&a.held[i]) != NotYet || !v.MayFence(&a.held[i])) { // what a void run stands beside may have expired
+		if v := Look(k.logs[c.Workflow]); c.Slot > 0 && (v.Find(&a.held[i]) != NotYet || !v.MayFence(&a.held[i])) { // the run that a void run was put with may have expired
 			return "a fence was put into a slot whose commit is there, or that nobody could fill"
 		}
 		if !e.Graced {
@@ -233,7 +235,7 @@ func (k *Checker) land(c *Commit) {
 		r.lose(0)
 		r.Cover = c
 	case c.Slot == 0:
-		r.Commits = []*Commit{c} // perhaps in the place of a void one
+		r.Commits = []*Commit{c} // perhaps instead of a void one
 	default:
 		r.Commits = append(r.Commits, c)
 	}
@@ -241,7 +243,7 @@ func (k *Checker) land(c *Commit) {
 		k.scheduled[sending{c.Run, o.Kind, o.Event}] = true
 	}
 	for _, w := range c.CausationIDs {
-		k.ofWave[w] = append(k.ofWave[w], c)
+		k.byCausation[w] = append(k.byCausation[w], c)
 	}
 }
 
@@ -274,12 +276,12 @@ func (k *Checker) send(e *Event) string {
 		return ""
 	}
 	if slices.ContainsFunc(a.held, func(h Message) bool { return h.CausationID == g.CausationID }) || k.landed[g.Commit] == 0 && len(a.held) == 0 {
-		return "" // it takes the place of one in hand
+		return "" // it replaces a message in hand
 	}
 	run := k.runOf(g.Workflow, g.Run)
 	switch {
 	case run == nil && k.deleted[g.Run]:
-		return "" // it was deleted while the handler was at work: what it sends again nobody acts on
+		return "" // it was deleted while the handler was at work: nobody acts on what it sends again
 	case run == nil:
 		return "a handler sent a message of a run that is not there"
 	}
@@ -311,42 +313,46 @@ func (k *Checker) delete(e *Event) string {
 	return ""
 }
 
-// mayDelete returns what forbids that a message is deleted, or nothing: all that its causation id owes has been sent, and what it asks for is
-// done, or a message of the same causation id has taken its place.
+// mayDelete returns why a message may not be deleted, or "". It may be deleted if all that its
+// causation id owes has been sent, and its work is done, or a message of the same causation id has
+// replaced it.
 func (k *Checker) mayDelete(a *actor, g *Message) string {
 	if a != nil && slices.ContainsFunc(a.sent, func(s Message) bool { return s.CausationID == g.CausationID }) {
 		return ""
 	}
 	other := func(send uint32) bool { return send != g.Send }
-	for _, c := range k.ofWave[g.CausationID] {
+	for _, c := range k.byCausation[g.CausationID] {
 		if slices.ContainsFunc(c.CausationIDs, func(w uint32) bool { return slices.ContainsFunc(k.live[w], other) }) {
-			// Another message of one of its causation ids answers for it. A process whose cache does not know the commit may delete a message whose
-			// own work an earlier commit has done. It cannot delete the one whose work this commit has done: it would lose the race for the slot.
+			// Another message of one of its causation ids answers for the commit. A process whose
+			// cache lacks the commit may delete a message whose own work an earlier commit has
+			// done. It cannot delete the one whose work this commit has done: it would lose the
+			// race for the slot.
 			continue
 		}
 		run := k.runOf(c.Workflow, c.Run)
 		if c.Workflow != g.Workflow && !g.Kind.outlives() {
-			continue // whoever handed the news over sees to the other log
+			continue // the actor that handed the news over takes care of the other log
 		}
 		if c.Workflow != g.Workflow && k.isDeleted(g) {
-			// The message was in its queue for longer than its own run was kept, so nobody can read which other log it is about. The slow
-			// check of that log sends what is owed.
+			// The message was in its queue for longer than its own run was kept, so nobody can read
+			// which other log it concerns. The slow check of that log sends what is owed.
 			continue
 		}
 		if run == nil || c.Run == g.Run && c.Slot < g.Seen || run.Closed() && c != run.Last() {
 			continue
 		}
 		if a != nil && k.landed[c.ID] > a.began && !a.put[c.ID] {
-			// Another delivery of the causation id has made it since, and is at work. Should that die before it sends what follows, the slow check
-			// does, a day later: no read of this one's could have shown the commit for certain.
+			// Another delivery of the causation id has made the commit since, and is at work. If it
+			// dies before it sends what follows, the slow check does so a day later. No read of
+			// this actor was certain to show the commit.
 			continue
 		}
 		for _, due := range run.needed(c) {
 			if due.Kind == StartOrCloseChild && !run.Closed() && run.started(due.Event) {
-				continue // whoever started the child has its message until all is sent
+				continue // the actor that started the child has its message until all is sent
 			}
 			if due.Kind == NotifyParent && g.Kind == StartOrCloseChild {
-				continue // it tells the parent itself
+				continue // it notifies the parent itself
 			}
 			if k.sent[sending{c.Run, due.Kind, due.Event}] <= k.landed[c.ID] {
 				return fmt.Sprintf("a message was deleted, and its causation id owes a message of kind %d about event %d, commit %d", due.Kind, due.Event, c.ID)
@@ -367,13 +373,14 @@ func (k *Checker) mayDelete(a *actor, g *Message) string {
 	return ""
 }
 
-// isDeleted reports whether the deletion of the run that a message is about has begun, or is over.
+// isDeleted reports whether the deletion of the run of a message has begun, or is over.
 func (k *Checker) isDeleted(g *Message) bool {
 	run := k.runOf(g.Workflow, g.Run)
 	return run == nil && k.deleted[g.Run] || run != nil && run.gone(0)
 }
 
-// moot reports whether a message about an activity has nothing more to do though that is pending: another sending goes on with it.
+// moot reports whether a message about a pending activity has nothing more to do, because another
+// sending goes on with it.
 func (k *Checker) moot(run *Run, g *Message) bool {
 	if g.Kind != RunActivity && g.Kind != CloseAttempt && g.Kind != RetryTask {
 		return false
@@ -401,7 +408,7 @@ func (k *Checker) begin(e *Event) string {
 	return ""
 }
 
-// drop takes a commit out of the store.
+// drop removes a commit from the store.
 func (k *Checker) drop(c *Commit) string {
 	r := k.run(c.Workflow, c.Number)
 	if r == nil {

@@ -10,11 +10,11 @@ import (
 
 var hashSeed = maphash.MakeSeed()
 
-// found is what an exploration came to.
+// found is the result of an exploration.
 type found struct {
 	states, ends int
 	steps        int64
-	broken       string // what does not hold; empty where all does
+	broken       string // what does not hold; empty if all does
 	trace        []string
 	complete     bool            // all states were seen
 	finals       map[uint64]bool // the states in which nothing more can happen, if they were asked for
@@ -60,15 +60,15 @@ func (t *table) free(key uint64) uint64 {
 	return i
 }
 
-// fingerprint is what stands for a state in a table: 63 bits of its canonical form, without the number of faults, which is the last
-// byte.
+// fingerprint returns what represents a state in a table: 63 bits of its canonical form, without
+// the number of faults, which is the last byte.
 func fingerprint(body []byte) uint64 { return maphash.Bytes(hashSeed, body[:len(body)-1]) | 1 }
 
-// level is a set of states that are yet to be gone on from.
+// level is a set of states whose successors are still to be visited.
 type level struct {
 	bodies []byte
 	ends   []int
-	ids    []uint32 // the states themselves; or those that they were reached from
+	ids    []uint32 // the states themselves, or those that they were reached from
 	keys   []uint64
 }
 
@@ -85,7 +85,7 @@ func (l *level) body(i int) []byte {
 	return l.bodies[from:l.ends[i]]
 }
 
-// part is what one worker makes of a block of states.
+// part is one worker's result for a block of states.
 type part struct {
 	level
 	broken string
@@ -95,15 +95,16 @@ type part struct {
 	finals []uint64
 }
 
-// explore visits all states of a shape, up to a number of them: first those that need no fault, then those that need one, and so on,
-// each time breadth first. A state that was reached with fewer faults is not visited again, because from there on all is possible that
-// is possible with more. The first thing that does not hold ends it, with one of the shortest ways there of those with the fewest
-// faults.
+// explore visits all states of a shape, up to a number of them: first those that need no fault,
+// then those that need one, and so on, each time breadth first. A state that was reached with fewer
+// faults is not visited again: from there everything is possible that is possible with more. The
+// first violation ends the exploration, with one of the shortest ways to it of those with the
+// fewest faults.
 func explore(h *shape, most, workers int) (f found) {
 	var (
 		t      = newTable()
-		now    level  // states to go on from
-		later  level  // states that are reached with one fault more
+		now    level  // states to visit
+		later  level  // states that are reached with one more fault
 		queued *table // of these
 		layers []int  // how many states are reached with fewer faults
 		shared = make([]map[string]*Commit, workers)
@@ -171,7 +172,7 @@ func explore(h *shape, most, workers int) (f found) {
 	return f
 }
 
-// first is the state at the beginning.
+// first returns the initial state.
 func (h *shape) first() *State {
 	s := &State{}
 	if h.begun {
@@ -213,8 +214,8 @@ func (p *part) work(h *shape, l *level, low, high, n int, shared map[string]*Com
 	}
 }
 
-// retrace finds the steps that lead to a state, and tells them. layers are how many states are reached with fewer faults than 0, 1, and
-// so on.
+// retrace finds the steps that lead to a state, and returns them as text. layers are how many
+// states are reached with fewer faults than 0, 1, and so on.
 func retrace(h *shape, t *table, layers []int, at uint32, broken string) (lines []string) {
 	var path []uint32
 	for i := at; i != 0; i = t.parent[i] {
@@ -261,9 +262,9 @@ func retrace(h *shape, t *table, layers []int, at uint32, broken string) (lines 
 	return lines
 }
 
-// ---- how states are told
+// ---- how states are printed
 
-// list tells commits.
+// list prints commits.
 type list []*Commit
 
 // String implements fmt.Stringer.

@@ -5,82 +5,91 @@ import (
 	"slices"
 )
 
-// Rule is a rule of the protocol that can be switched off, to see what it is there for.
+// Rule is a rule of the protocol that can be switched off, to show why it exists.
 type Rule uint64
 
 // The rules.
 const (
-	// SendBeforePut has a request send its messages before its put.
+	// SendBeforePut: a request sends its messages before its put.
 	SendBeforePut Rule = 1 << iota
-	// CommitInLog has a receiver act only on a message whose commit is in the log.
+	// CommitInLog: a receiver acts only on a message whose commit is in the log.
 	CommitInLog
-	// FenceBeforeDrop has a receiver fence the slot of a message before it drops it.
+	// FenceBeforeDrop: a receiver fences the slot of a message before it drops the message.
 	FenceBeforeDrop
-	// RepairOwed has a receiver send what the message's causation id owes before it deletes a message whose work is done.
+	// RepairOwed: a receiver sends what the message's causation id owes before it deletes a message
+	// whose work is done.
 	RepairOwed
-	// RepairAlways has every delivery repair. Without it a redelivery that the queue counts as the first one repairs nothing.
+	// RepairAlways: every delivery repairs. Without it a redelivery that the queue counts as the
+	// first one repairs nothing.
 	RepairAlways
-	// InlineKeepsWave has a message that takes the place of an inline step keep the causation id of whoever took the step.
-	InlineKeepsWave
-	// RepairNext has a message of a run that was continued repair also the run after it.
+	// InlineKeepsCausation: a message that replaces an inline step keeps the causation id of the
+	// step's handler.
+	InlineKeepsCausation
+	// RepairNext: a message of a run that was continued also repairs the next run.
 	RepairNext
-	// SamePut has a writer repeat only the same put while its outcome is unknown.
+	// SamePut: a writer repeats only the same put while its outcome is unknown.
 	SamePut
-	// LookBack has a request look for its id also in the run that the latest one continues.
+	// LookBack: a request also looks for its id in the run that the latest one continues.
 	LookBack
-	// LookOverVoid has a start look for its id in the run before the latest, whatever void runs lie between.
+	// LookOverVoid: a start looks for its id in the run before the latest, regardless of void runs
+	// between them.
 	LookOverVoid
-	// AttemptKeepsWave has the message of a further attempt keep the causation id.
-	AttemptKeepsWave
-	// ResultKeepsWave has the message of a result keep the causation id.
-	ResultKeepsWave
-	// CopyKeepsWave has a delayed copy keep the causation id.
-	CopyKeepsWave
-	// OwnWave has a message that is sent again begin a causation id of its own.
-	OwnWave
-	// OnePut has a run close and the next open in one put.
+	// AttemptKeepsCausation: the message of a further attempt keeps the causation id.
+	AttemptKeepsCausation
+	// ResultKeepsCausation: the message of a result keeps the causation id.
+	ResultKeepsCausation
+	// CopyKeepsCausation: a delayed copy keeps the causation id.
+	CopyKeepsCausation
+	// OwnCausation: a message that is sent again begins a causation id of its own.
+	OwnCausation
+	// OnePut: a run closes and the next opens in one put.
 	OnePut
-	// MarkBegin has an attempt recorded before it begins, where the number of attempts is limited.
+	// MarkBegin: an attempt is recorded before it begins, if the number of attempts is limited.
 	MarkBegin
-	// DeadNotBegun has a dead letter sent again whose attempt never began.
+	// DeadNotBegun: a dead letter is sent again if its attempt never began.
 	DeadNotBegun
-	// RecordNamesRun has the record of an attempt count for its run alone.
+	// RecordNamesRun: the record of an attempt counts for its run alone.
 	RecordNamesRun
-	// SameSendGoesOn has the second chain of attempts end only if another message began it.
+	// SameSendGoesOn: the second chain of attempts ends only if another message began it.
 	SameSendGoesOn
-	// KeepLast has maintenance delete the last commit of a run last.
+	// KeepLast: maintenance deletes the last commit of a run last.
 	KeepLast
-	// VoidFirst has maintenance put a void run before the last commit of the latest run goes.
+	// VoidFirst: maintenance puts a void run before it deletes the last commit of the latest run.
 	VoidFirst
-	// RenewVoid has maintenance renew a void run whose expiry has passed before the last commit of the run before it goes.
+	// RenewVoid: maintenance renews an expired void run before it deletes the last commit of the
+	// run before it.
 	RenewVoid
-	// VoidNext has maintenance make the number after a run void before its last commit goes, whatever void runs there are above.
+	// VoidNext: maintenance makes the number after a run void before it deletes the run's last
+	// commit, regardless of void runs above.
 	VoidNext
-	// TakeBeside has a start take also the numbers that another start may take which finds less.
+	// TakeBeside: a start also takes the numbers that another start may take that finds less.
 	TakeBeside
-	// KeepLong has maintenance delete a run only when nobody works on it any more.
+	// KeepLong: maintenance deletes a run only when nobody works on it any more.
 	KeepLong
-	// LookAgainTorn has a reader that sees half of a transaction read again.
+	// LookAgainTorn: a reader that sees half of a transaction reads again.
 	LookAgainTorn
-	// KnowChild has whoever starts a child look for it by the request id of its start.
+	// KnowChild: the handler that starts a child looks for it by the request id of its start.
 	KnowChild
-	// LookAtParent has whoever has started a child look at the parent afterwards.
+	// LookAtParent: the handler that has started a child looks at the parent afterwards.
 	LookAtParent
-	// LookForChild has whoever carries a close policy out, and finds no child, look again later.
+	// LookForChild: the handler that carries out a close policy, and finds no child, looks again
+	// later.
 	LookForChild
-	// ClosePolicy has the commit that closes a parent schedule messages for its children.
+	// ClosePolicy: the commit that closes a parent schedules messages for its children.
 	ClosePolicy
-	// RepairForeign has a message repair also the log of the other workflow.
+	// RepairForeign: a message also repairs the log of the other workflow.
 	RepairForeign
-	// KeepAsked has maintenance keep a run whose follower is open.
+	// KeepAsked: maintenance keeps a run if the run that continues it is open.
 	KeepAsked
-	// NameBeside has a void run name the run whose put it was a part of.
+	// NameBeside: a void run names the run that the same put opened.
 	NameBeside
-	// SeeBeside has a reader of a void run look for the run that it names. Without it any run above will do.
+	// SeeBeside: a reader of a void run looks for the run that it names. Without the rule any run
+	// above will do.
 	SeeBeside
-	// KeepWhole has a run deleted as a whole: its commits do not expire one by one.
+	// KeepWhole: a run is deleted as a whole: its commits do not expire one by one.
 	KeepWhole
-	// LatestReceipt has a delete with an old receipt do nothing. It is the queue's, not the protocol's.
+	// LatestReceipt: a delete with an old receipt does nothing. This is the queue's rule, not the
+	// protocol's.
 	LatestReceipt
 )
 
@@ -90,7 +99,7 @@ type fault uint16
 const (
 	crash    fault = 1 << iota
 	late           // a put gets no answer, and lands later or never
-	twice          // a message is there twice
+	twice          // a message is duplicated
 	lapse          // the visibility of a message runs out while it is handled
 	freeze         // a request sleeps between its sends and its put, for longer than the grace
 	torn           // a reader sees half of a transaction
@@ -98,29 +107,30 @@ const (
 	anyFault fault = 1<<iota - 1
 )
 
-// task is something that a workflow's code starts. Its event is its place in the list of tasks, counted from 1.
+// task is something that a workflow's code starts. Its event is its index in the list of tasks,
+// counted from 1.
 type task struct {
 	workflow uint32
 	kind     Kind
-	after    []int32 // events that have to be resolved before
+	after    []int32 // events that have to be resolved first
 	signal   bool    // a signal starts it
 	update   bool    // an accepted update starts it
 	most     int32   // attempts; 0 is without limit
 	flaky    bool    // an attempt may fail
 	inline   bool
 	leave    bool // the run does not wait for it
-	abandon  bool // the close policy has the child go on
+	abandon  bool // the close policy lets the child go on
 	but      bool // not in the run that request 1 opened
 }
 
-// op is what a client does.
+// op is an operation of a client.
 type op struct {
 	kind      byte // 's' a start, 'g' a signal, 'u' an update
 	id        uint32
-	terminate bool // a start that ends the run which is open
+	terminate bool // a start that ends the open run
 }
 
-// shape is what is explored: code, clients and faults.
+// shape is a system to explore: code, clients and faults.
 type shape struct {
 	name     string
 	tasks    []task
@@ -128,24 +138,24 @@ type shape struct {
 	laps     int32 // how often workflow 0 continues as new
 	needs    bool  // a run waits for a signal before it closes
 	rejects  int32 // the event after which the validator rejects updates; 0 is none
-	receives uint8 // after so many receives a message is dead; 0 is never
+	receives uint8 // a message is dead after so many receives; 0 is never
 	faults   uint8
 	quick    uint8 // the faults in go test
 	bounded  bool  // with two faults it has too many states: only the first mostBounded are visited
 	large    bool  // go test leaves it out
 	kinds    fault // 0 is any
 	off      Rule
-	stale    bool // a process may know only the beginning of a log
-	retry    bool // clients send again what came to an unknown end
+	stale    bool // a process may hold only the beginning of a log
+	retry    bool // clients repeat operations whose outcome is unknown
 	clean    bool // closed runs are deleted
-	begun    bool // run 1 has closed at the beginning
+	begun    bool // run 1 is closed in the initial state
 	lasting  bool // a child does not end by itself
 	counts   bool // count how often messages are sent
 	bound    uint8
 	total    bool // bound counts the sends of all events together
 	handlers int  // at once; 0 is three
-	plain    bool // each step is a single one
-	finals   bool // the states in which nothing more can happen are wanted
+	plain    bool // each step is a single one, without machine.local
+	finals   bool // collect the states in which nothing more can happen
 }
 
 func (h *shape) on(r Rule) bool { return h.off&r == 0 }
@@ -178,7 +188,7 @@ func (m *machine) may(s *State, f fault) bool {
 
 func (m *machine) task(event int32) *task { return &m.tasks[event-1] }
 
-// facts are what a prefix of a log says.
+// facts are what a prefix of a log contains.
 type facts struct {
 	done, sched uint32
 	signal      bool
@@ -205,7 +215,7 @@ func (f *facts) add(c *Commit) {
 	f.update = f.update || len(c.Updates) > 0
 }
 
-// code is the workflow's code: what it starts, and whether it returns.
+// code is the workflow's code: it returns what the code starts, and whether it returns.
 func (m *machine) code(workflow, request uint32, f facts) (sched []Owing, closes bool) {
 	closes = workflow == 0 || !m.lasting
 	for i := range m.tasks {
@@ -230,17 +240,17 @@ func (m *machine) code(workflow, request uint32, f facts) (sched []Owing, closes
 	return sched, closes
 }
 
-// writes is what a commit brings.
+// writes is the content of a commit.
 type writes struct {
 	done         []int32
 	signals      []uint32
 	updates      []uint32
 	causationIDs []uint32
-	end          Status // how the run is ended from outside; Open is not at all
+	end          Status // how the run is ended from outside; Open if it is not
 	inline       bool
 }
 
-// commit makes the next commit of a run, and the first one of the run that continues it.
+// commit returns the next commit of a run, and the first one of the run that continues it.
 func (m *machine) commit(s *State, run *Run, w writes) []*Commit {
 	first := run.Commits[0]
 	c := &Commit{
@@ -280,7 +290,7 @@ func (m *machine) commit(s *State, run *Run, w writes) []*Commit {
 	return []*Commit{c}
 }
 
-// open makes the first commit of a run.
+// open returns the first commit of a run.
 func (m *machine) open(s *State, workflow uint32, number int32, request uint32, causationIDs []uint32) *Commit {
 	c := &Commit{ID: s.id(), Run: s.id(), Workflow: workflow, Number: number, Request: request, CausationIDs: causationIDs}
 	sched, closes := m.code(workflow, request, facts{})
@@ -290,12 +300,12 @@ func (m *machine) open(s *State, workflow uint32, number int32, request uint32, 
 	return c
 }
 
-// void makes the fence of a run that nobody has begun.
+// void returns the fence of a run that nobody has begun.
 func (m *machine) void(s *State, workflow uint32, number int32, run uint32) *Commit {
 	return &Commit{ID: s.id(), Run: run, Workflow: workflow, Number: number, Status: Void, Fence: true}
 }
 
-// messages lists the messages that commits schedule.
+// messages returns the messages that commits schedule.
 func messages(all []*Commit) (out []Message) {
 	for _, c := range all {
 		for _, o := range c.Sched {
@@ -311,12 +321,12 @@ func message(c *Commit, o Owing) Message {
 	return Message{Kind: o.Kind, Workflow: c.Workflow, Number: c.Number, Run: c.Run, Slot: c.Slot, Commit: c.ID, Event: o.Event, Attempt: 1}
 }
 
-// Again lists owed messages as they are sent again.
+// again returns owed messages in the form in which they are sent again.
 func (m *machine) again(due []Due, seen int32, causation uint32) (out []Message) {
 	for _, d := range due {
 		g := message(d.Commit, d.Owing)
 		g.Seen = seen
-		if !m.on(OwnWave) || m.on(InlineKeepsWave) && slices.Contains(d.Commit.Inline, d.Event) {
+		if !m.on(OwnCausation) || m.on(InlineKeepsCausation) && slices.Contains(d.Commit.Inline, d.Event) {
 			g.CausationID = causation
 		}
 		out = append(out, g)
@@ -370,13 +380,13 @@ func (m *machine) land(s *State, c *Commit) {
 	}
 	r.Commits = append(slices.Clip(r.Commits), c)
 	if c.Slot == 0 && c.Workflow == 0 && !c.Fence {
-		s.begun = [8]uint8{} // its events are others
+		s.begun = [8]uint8{} // its events differ
 	}
 	m.count(s, c)
 	m.checkDeleted(s)
 }
 
-// count notes the operations whose effect a commit is.
+// count counts the operations that a commit carries out.
 func (m *machine) count(s *State, c *Commit) {
 	if c.Workflow != 0 {
 		return
@@ -404,7 +414,7 @@ func opName(o op) string {
 	return fmt.Sprintf("%s %d", map[byte]string{'s': "start", 'g': "signal", 'u': "update"}[o.kind], o.id)
 }
 
-// checkDeleted demands that no reader takes the rest of a run for an open one.
+// checkDeleted demands that no reader considers the rest of a deleted run open.
 func (m *machine) checkDeleted(s *State) {
 	for w := range s.logs {
 		for i := range s.logs[w] {
@@ -450,7 +460,7 @@ func (m *machine) sendsMatter() bool {
 	return slices.ContainsFunc(m.tasks, func(t task) bool { return t.flaky || t.most > 0 })
 }
 
-// give returns messages to their queue that were in the hands of a process.
+// give returns a process's messages to their queue.
 func (m *machine) give(s *State, p *Proc) {
 	if p.Back {
 		return
@@ -474,7 +484,7 @@ func (m *machine) show(s *State, g Message) {
 
 func (s *State) end(pi int) { s.procs = slices.Delete(slices.Clone(s.procs), pi, pi+1) }
 
-// next sends messages and goes on after that.
+// next sends messages and goes on at after.
 func (p *Proc) next(sends []Message, after pc) {
 	p.Sends, p.PC, p.After = sends, pcSend, after
 	if len(sends) == 0 {
@@ -506,8 +516,8 @@ func (m *machine) ask(s *State, pi int, text string) {
 				}
 			}
 			runs = slices.DeleteFunc(runs, func(r Run) bool { return len(r.Commits) == 0 })
-			if m.on(LookAgainTorn) && m.tornApart(runs) {
-				continue // it is noticed, and read again
+			if m.on(LookAgainTorn) && m.tornRead(runs) {
+				continue // the reader notices, and reads again
 			}
 			t := s.clone()
 			t.faults++
@@ -516,8 +526,8 @@ func (m *machine) ask(s *State, pi int, text string) {
 	}
 }
 
-// seen notes that a reader has seen the latest run and what stands above it: nobody misses those commits any more, since the reads of
-// one item are consistent.
+// seen notes that a reader has seen the latest run and everything above it. No later reader misses
+// those commits, because reads of one item are consistent.
 func (s *State) seen(workflow uint32) {
 	for i := range s.procs {
 		p := &s.procs[i]
@@ -530,8 +540,8 @@ func (s *State) seen(workflow uint32) {
 	}
 }
 
-// tornApart reports whether what a reader sees cannot have been, so that it has seen half of a transaction.
-func (m *machine) tornApart(runs []Run) bool {
+// tornRead reports whether a reader has seen half of a transaction: the runs that it sees never existed together.
+func (m *machine) tornRead(runs []Run) bool {
 	v := Look(runs)
 	for i := range runs {
 		c := runs[i].At(0)
@@ -539,14 +549,14 @@ func (m *machine) tornApart(runs []Run) bool {
 			continue
 		}
 		if there := func(r Run) bool { return r.Number == c.Beside || !m.on(SeeBeside) && r.Number > c.Beside }; !slices.ContainsFunc(runs, there) {
-			return true // the run that it was put with is not there
+			return true // the run that was put with it is missing
 		}
 	}
 	if v.Run == nil {
 		return false
 	}
 	if next := v.Run.Last().Next; next != 0 {
-		return true // the run after it is not there
+		return true // the run after it is missing
 	}
 	if from := v.Run.Commits[0].From; from != 0 {
 		for i := range runs {
@@ -558,7 +568,7 @@ func (m *machine) tornApart(runs []Run) bool {
 	return false
 }
 
-// decide is what a request comes to by what its process has read.
+// decide decides what a request does after its process has read runs.
 func (m *machine) decide(s0 *State, pi int, runs []Run, text string) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -601,7 +611,7 @@ func (m *machine) decide(s0 *State, pi int, runs []Run, text string) {
 	m.write(s, p, m.commit(s, v.Run, w), text)
 }
 
-// known reports whether a signal or an update has arrived before.
+// known reports whether a signal or an update has been committed already.
 func (m *machine) known(o op, run *Run, runs []Run) bool {
 	has := func(r *Run) bool {
 		return slices.ContainsFunc(r.Commits, func(c *Commit) bool {
@@ -659,7 +669,7 @@ func (m *machine) decideStart(s *State, p *Proc, o op, v View, runs []Run, text 
 	m.write(s, p, append(puts, m.open(s, 0, v.Highest+1, o.id, nil)), text)
 }
 
-// write has a request send and put.
+// write has a request send its messages, and then put.
 func (m *machine) write(s *State, p *Proc, puts []*Commit, text string) {
 	p.Puts = puts
 	p.next(messages(puts), pcPut)
@@ -669,7 +679,7 @@ func (m *machine) write(s *State, p *Proc, puts []*Commit, text string) {
 	m.add(s, "%s: prepares %s", text, list(puts))
 }
 
-// putRequest is the put of a request.
+// putRequest makes the put of a request.
 func (m *machine) putRequest(s0 *State, pi int, text string) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -746,7 +756,7 @@ func (m *machine) look(s *State, pi int, text string) {
 	}
 }
 
-// alive reports whether the writer of a commit is under way, or its put is.
+// alive reports whether the writer of a commit is at work, or its put is on its way.
 func alive(s *State, commit uint32) (writer, float bool) {
 	has := func(all []*Commit) bool {
 		return slices.ContainsFunc(all, func(c *Commit) bool { return c.ID == commit })
@@ -759,7 +769,8 @@ func alive(s *State, commit uint32) (writer, float bool) {
 	return writer, slices.ContainsFunc(s.floats, has)
 }
 
-// wait is what a message comes to whose commit is not there yet: a delayed copy, or, after the grace, a fence.
+// wait handles a message whose commit is not there yet: by a delayed copy, or, after the grace, by
+// a fence.
 func (m *machine) wait(s0 *State, pi int, v View, text string) {
 	g := s0.procs[pi].Work
 	writer, float := alive(s0, g.Commit)
@@ -768,7 +779,7 @@ func (m *machine) wait(s0 *State, pi int, v View, text string) {
 		p := &s.procs[pi]
 		later := g
 		later.Copied = true
-		if !m.on(CopyKeepsWave) {
+		if !m.on(CopyKeepsCausation) {
 			later.CausationID = 0
 		}
 		p.next([]Message{later}, pcDelete)
@@ -802,7 +813,7 @@ func (m *machine) wait(s0 *State, pi int, v View, text string) {
 	}
 }
 
-// past is what a message comes to that names another commit than the one that is there, or a run before the latest.
+// past handles a message whose slot holds another commit, or whose run is before the latest.
 func (m *machine) past(s0 *State, pi int, v View, text string) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -838,8 +849,8 @@ func (m *machine) past(s0 *State, pi int, v View, text string) {
 	m.add(s, "%s: of a run before the latest; %d to send again", text, len(sends))
 }
 
-// repairs reports whether a handler repairs what an earlier delivery of its message may have left undone. The count of the queue may be
-// too low.
+// repairs reports whether a handler repairs what an earlier delivery of its message may have left
+// undone. The queue's receive count may be too low.
 func (m *machine) repairs() bool { return m.on(RepairAlways) }
 
 // closedRun returns a run by its id, or nil if it is not closed or not whole.
@@ -859,7 +870,7 @@ func (m *machine) owed(run *Run, triggers []Trigger, except *Commit) []Due {
 	return run.Owed(triggers, except)
 }
 
-// actStale is act by a process that knows only the beginning of the run.
+// actStale is act by a process that holds only the beginning of the run.
 func (m *machine) actStale(s *State, pi int, run *Run, text string) {
 	g := s.procs[pi].Work
 	if !m.stale || g.Kind != RunActivity || g.Dead {
@@ -868,13 +879,13 @@ func (m *machine) actStale(s *State, pi int, run *Run, text string) {
 	for n := int(g.Slot) + 1; n < len(run.Commits); n++ {
 		known := &Run{Number: run.Number, Commits: run.Commits[:n]}
 		if known.Needed(g.Kind, g.Event, g.Commit) && run.Needed(g.Kind, g.Event, g.Commit) {
-			continue // it does what it would do anyway
+			continue // it does what act would do anyway
 		}
 		m.act(s, pi, known, fmt.Sprintf("%s (knowing only %d commits)", text, n))
 	}
 }
 
-// act is what a message comes to whose commit is in the log.
+// act handles a message whose commit is in the log.
 func (m *machine) act(s0 *State, pi int, run *Run, text string) {
 	g := s0.procs[pi].Work
 	if !run.Needed(g.Kind, g.Event, g.Commit) {
@@ -903,7 +914,7 @@ func (m *machine) act(s0 *State, pi int, run *Run, text string) {
 	}
 }
 
-// repair sends what the causation id of a message owes, and deletes it then.
+// repair sends what the causation id of a message owes, and then deletes the message.
 func (m *machine) repair(s *State, pi int, run *Run, text string) {
 	p := &s.procs[pi]
 	sends := m.again(m.owed(run, p.triggers(), nil), int32(len(run.Commits)), p.Held[0].CausationID)
@@ -914,7 +925,7 @@ func (m *machine) repair(s *State, pi int, run *Run, text string) {
 	m.add(s, "%s; %d to send again", text, len(sends))
 }
 
-// foreign lists what the log of another workflow owes for what a message has brought about there.
+// foreign returns what the log of another workflow owes for what a message has caused there.
 func (m *machine) foreign(s *State, workflow uint32, p *Proc) (sends []Message) {
 	if !m.on(RepairForeign) || !m.repairs() {
 		return nil
@@ -939,7 +950,7 @@ func (m *machine) bury(s *State, pi int, text string) {
 	m.add(s, "%s: a dead letter: sent again", text)
 }
 
-// record returns what is recorded of an activity; the index is -1 where nothing is.
+// record returns the record of an activity. The index is -1 if there is none.
 func (m *machine) record(s *State, g *Message) (int, *Record) {
 	for i := range s.recs {
 		r := &s.recs[i]
@@ -961,7 +972,7 @@ func (m *machine) keep(s *State, g *Message, change func(r *Record)) {
 	change(&s.recs[i])
 }
 
-// admit decides whether an attempt is made.
+// admit decides whether an attempt begins.
 func (m *machine) admit(s0 *State, pi int, run *Run, text string) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -981,7 +992,7 @@ func (m *machine) admit(s0 *State, pi int, run *Run, text string) {
 	}
 	number := g.Attempt
 	if t.most > 0 && !m.on(MarkBegin) && g.Received > 1 {
-		number += int32(g.Received) - 1 // as it was counted once
+		number += int32(g.Received) - 1 // as the queue counted it
 	}
 	switch Admit(kept, &g, m.on(SameSendGoesOn)) {
 	case Failed:
@@ -995,7 +1006,7 @@ func (m *machine) admit(s0 *State, pi int, run *Run, text string) {
 	case Begun:
 		if m.underWay(s, pi, &g) {
 			if !m.may(s, freeze) {
-				return // it comes back when the attempt must have ended
+				return // it becomes visible when the attempt must have ended
 			}
 			s.faults++
 			text += " [fault: the attempt sleeps until its time is over]"
@@ -1016,7 +1027,7 @@ func (m *machine) admit(s0 *State, pi int, run *Run, text string) {
 	m.add(s, "%s: attempt %d begins", text, number)
 }
 
-// underWay reports whether another process makes an attempt at the same activity.
+// underWay reports whether another process runs an attempt at the same activity.
 func (m *machine) underWay(s *State, pi int, g *Message) bool {
 	for i := range s.procs {
 		if p := &s.procs[i]; i != pi && p.PC == pcRun && p.Work.Event == g.Event && p.Work.Run == g.Run {
@@ -1026,7 +1037,7 @@ func (m *machine) underWay(s *State, pi int, g *Message) bool {
 	return false
 }
 
-// interrupted is what an attempt comes to that began, and of which nothing more is known.
+// interrupted handles an attempt that began and whose outcome is unknown.
 func (m *machine) interrupted(s *State, pi int, number int32, text string) {
 	p := &s.procs[pi]
 	g := p.Work
@@ -1042,7 +1053,7 @@ func (m *machine) interrupted(s *State, pi int, number int32, text string) {
 	m.add(s, "%s, and is recorded as failed", text)
 }
 
-// begin counts executions.
+// begin counts an execution.
 func (m *machine) begin(s *State, g *Message, t *task) {
 	if t.most == 0 && m.receives == 0 {
 		return
@@ -1053,16 +1064,16 @@ func (m *machine) begin(s *State, g *Message, t *task) {
 	}
 }
 
-// further is the message of a further attempt.
+// further returns the message of a further attempt.
 func (m *machine) further(g Message, attempt int32) Message {
 	g.Attempt, g.Copied, g.Send = attempt, false, 0
-	if !m.on(AttemptKeepsWave) {
+	if !m.on(AttemptKeepsCausation) {
 		g.CausationID = 0
 	}
 	return g
 }
 
-// run is the end of an attempt.
+// run ends an attempt.
 func (m *machine) run(s0 *State, pi int, text string) {
 	g := s0.procs[pi].Work
 	t := m.task(g.Event)
@@ -1086,8 +1097,8 @@ func (m *machine) run(s0 *State, pi int, text string) {
 	m.finish(s0, pi, text+": it succeeds")
 }
 
-// giveWay deletes a message while another goes on with its activity. Another delivery of it may have committed the result meanwhile, and
-// died before it sent what follows.
+// giveWay deletes a message while another goes on with its activity. Another delivery may have
+// committed the result meanwhile, and died before it sent what follows.
 func (m *machine) giveWay(s *State, pi int, text string) {
 	p := &s.procs[pi]
 	v := Look(s.logs[p.Work.Workflow])
@@ -1103,7 +1114,7 @@ func (m *machine) giveWay(s *State, pi int, text string) {
 	m.add(s, "%s", text)
 }
 
-// finish commits the result of an attempt, or hands it over to the workflow queue.
+// finish commits the result of an attempt, or sends it to the workflow queue.
 func (m *machine) finish(s0 *State, pi int, text string) {
 	g := s0.procs[pi].Work
 	v := Look(s0.logs[g.Workflow])
@@ -1124,12 +1135,12 @@ func (m *machine) finish(s0 *State, pi int, text string) {
 	m.resolve(s0, pi, text)
 }
 
-// resolve commits that an event is resolved.
+// resolve commits the resolution of an event.
 func (m *machine) resolve(s0 *State, pi int, text string) {
 	g := s0.procs[pi].Work
 	v := Look(s0.logs[g.Workflow])
 	if v.Find(&g) != InLog || !v.Run.Needed(g.Kind, g.Event, g.Commit) {
-		m.look(s0, pi, text) // what it knew was old
+		m.look(s0, pi, text) // what it held was old
 		return
 	}
 	f := read(v.Run.Commits)
@@ -1144,7 +1155,7 @@ func (m *machine) resolve(s0 *State, pi int, text string) {
 		result := g
 		result.Kind = TakeResult
 		result.Copied, result.Send = false, 0
-		if !m.on(ResultKeepsWave) {
+		if !m.on(ResultKeepsCausation) {
 			result.CausationID = 0
 		}
 		s.procs[pi].next([]Message{result}, pcDelete)
@@ -1154,7 +1165,7 @@ func (m *machine) resolve(s0 *State, pi int, text string) {
 	m.commits(s0, pi, v.Run, writes{done: []int32{g.Event}, causationIDs: s0.procs[pi].causationIDs(), inline: g.Kind == RunActivity}, pcDelete, text)
 }
 
-// commits has a handler put, and send what follows then.
+// commits has a handler put, and then send what follows.
 func (m *machine) commits(s0 *State, pi int, run *Run, w writes, after pc, text string) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -1183,13 +1194,14 @@ func (m *machine) commits(s0 *State, pi int, run *Run, w writes, after pc, text 
 	if m.on(SamePut) {
 		m.give(s, &s.procs[pi])
 		s.end(pi)
-		m.add(s, "%s: the put of %s gets no answer and is on its way; the message comes again [fault]", text, list(puts))
+		m.add(s, "%s: the put of %s gets no answer and is on its way; the message is redelivered [fault]", text, list(puts))
 		return
 	}
 	m.look(s, pi, text+": the put gets no answer and is on its way; tried anew [fault]")
 }
 
-// follow has a handler send what its commits schedule, and what its causation ids owe, or go on inline.
+// follow has a handler send what its commits schedule and what its causation ids owe, or go on
+// inline.
 func (m *machine) follow(s *State, p *Proc, puts []*Commit, after pc) {
 	c := puts[0]
 	if len(c.Inline) == 1 {
@@ -1213,16 +1225,16 @@ func (m *machine) follow(s *State, p *Proc, puts []*Commit, after pc) {
 	p.next(append(sends, messages(puts)...), after)
 }
 
-// twoPuts closes a run and opens the next in two puts, which is wrong.
+// twoPuts closes a run and opens the next in two puts, in violation of OnePut.
 func (m *machine) twoPuts(s *State, pi int, puts []*Commit, text string) {
 	p := &s.procs[pi]
 	s.floats = append(slices.Clip(s.floats), puts[1:])
 	m.land(s, puts[0])
 	m.follow(s, p, puts, pcDelete)
-	m.add(s, "%s: puts %s, and the next run apart", text, list(puts[:1]))
+	m.add(s, "%s: puts %s, and the next run separately", text, list(puts[:1]))
 }
 
-// child acts in the log of the child: it starts it, or carries out the close policy.
+// child acts in the log of the child: it starts the child, or carries out the close policy.
 func (m *machine) child(s0 *State, pi int, text string) {
 	p0 := &s0.procs[pi]
 	g := p0.Work
@@ -1291,7 +1303,7 @@ func (m *machine) endChild(s0 *State, pi int, run *Run, text string) {
 	}
 }
 
-// news tells the parent of a child.
+// news notifies the parent of a child.
 func (m *machine) news(s0 *State, pi int, text string) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -1315,7 +1327,7 @@ func (m *machine) news(s0 *State, pi int, text string) {
 	}
 }
 
-// report tells the parent how a child has ended.
+// report notifies the parent how a child has ended.
 func (m *machine) report(s0 *State, pi int, text string) {
 	v := Look(s0.logs[0])
 	event := int32(slices.IndexFunc(m.tasks, func(t task) bool { return t.kind == StartOrCloseChild }) + 1)
@@ -1329,7 +1341,7 @@ func (m *machine) report(s0 *State, pi int, text string) {
 	m.commits(s0, pi, v.Run, writes{done: []int32{event}, causationIDs: s0.procs[pi].causationIDs()}, pcDelete, text+": tells the parent")
 }
 
-// results is what a handler of the workflow queue does.
+// results handles messages of the workflow queue.
 func (m *machine) results(s *State, pi int, text string) {
 	p := &s.procs[pi]
 	v := Look(s.logs[0])

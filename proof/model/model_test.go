@@ -19,7 +19,8 @@ var (
 // mostBounded is how many states of a bounded shape are visited.
 const mostBounded = 1_000_000
 
-// TestShapes explores each shape. What does not hold is printed with the shortest way there; see the package documentation.
+// TestShapes explores each shape. It prints a violation with the shortest way to it; see the
+// package documentation.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	if names := named(); !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, *only) }) {
@@ -65,7 +66,7 @@ func named() (names []string) {
 	return names
 }
 
-// TestVariants explores the protocol without each of its rules: something has to break.
+// TestVariants explores the protocol without each of its rules: something must break.
 func TestVariants(t *testing.T) {
 	t.Parallel()
 	known := shapes()
@@ -110,7 +111,7 @@ func walk(h *shape, random *rand.Rand, most int) (events []Event, texts []string
 	return events, texts
 }
 
-// What the explorer does, the checker accepts: both follow the same rules.
+// The checker accepts what the explorer does: both follow the same rules.
 func TestCheckerAcceptsTheModel(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -128,7 +129,7 @@ func TestCheckerAcceptsTheModel(t *testing.T) {
 	}
 }
 
-// What the explorer does without a rule, the checker rejects sooner or later.
+// The checker sooner or later rejects what the explorer does without a rule.
 func TestCheckerRejectsVariants(t *testing.T) {
 	t.Parallel()
 	for _, v := range []struct {
@@ -139,7 +140,7 @@ func TestCheckerRejectsVariants(t *testing.T) {
 		{"a request puts, and then sends", SendBeforePut, "one activity"},
 		{"what is done is only deleted", RepairOwed, "two in sequence"},
 		{"no fence", FenceBeforeDrop, "one activity"},
-		{"an inline step begins a causation id of its own", InlineKeepsWave, "inline and then not"},
+		{"an inline step begins a causation id of its own", InlineKeepsCausation, "inline and then not"},
 	} {
 		known := shapes()
 		h := known[slices.IndexFunc(known, func(h shape) bool { return h.name == v.shape })]
@@ -162,7 +163,7 @@ func TestCheckerRejectsVariants(t *testing.T) {
 	}
 }
 
-// A state is the same after it was written and read, and so is its canonical form.
+// A state that was written and read has the same successors and the same canonical form.
 func TestStatesReplay(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))

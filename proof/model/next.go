@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// successors returns what can happen next in a state. A step goes on with what nobody can tell from its being done at once
-// (machine.local), so that there are fewer states between.
+// successors returns what can happen next in a state. A step includes what follows it if nobody can
+// distinguish that from its happening at once (machine.local), so that there are fewer states.
 func (m *machine) successors(s *State) []step {
 	m.steps = m.steps[:0:0]
 	m.single(s)
@@ -20,7 +20,7 @@ func (m *machine) successors(s *State) []step {
 	return all
 }
 
-// settle adds a step, followed by all that its processes do at once.
+// settle adds a step, followed by everything that its processes do at once.
 func (m *machine) settle(all []step, t step) []step {
 	pi := -1
 	if t.state.broken == "" {
@@ -46,8 +46,9 @@ func (m *machine) settle(all []step, t step) []step {
 	return all
 }
 
-// tidy has the retention of closed runs pass, and, once no request will come any more, forgets what has no effect then on any run that
-// is there: void runs, and messages of runs that nobody will put.
+// tidy lets the retention of closed runs pass. Once no request will arrive any more, it also
+// forgets what has no effect on any existing run: void runs, and messages of runs that nobody will
+// put.
 func (m *machine) tidy(s *State) {
 	isVoid := func(r Run) bool { return r.Commits[0].Status == Void }
 	if m.quiet(s) {
@@ -67,29 +68,32 @@ func (m *machine) tidy(s *State) {
 	s.queue = slices.DeleteFunc(slices.Clone(s.queue), func(g Message) bool { return !there(g) })
 }
 
-// local reports whether what a process does next may be done at once, or the process die at once: whatever the others do first, they
-// do as well afterwards, and nothing is possible only because it waits. This is a partial-order reduction: the process's steps are a
-// persistent set, and each of them leaves it with less to do, so that no step of another is put off for ever. Losing the visibility of
-// the messages here is no more than dying after the last sending, or than having had them twice (a fault, too).
+// local reports whether the next action of a process may happen at once, or the process die at
+// once, without loss of generality. Whatever the others do first, they can do afterwards too, and
+// nothing is possible only because the process waits. This is a partial-order reduction: the
+// process's steps are a persistent set, and each of them leaves it less to do, so that no step of
+// another is postponed for ever. Losing the visibility of the messages here is no more than dying
+// after the last sending, or than a duplicate (a fault, too).
 func (m *machine) local(s *State, p *Proc) bool {
 	crash := m.may(s, crash)
 	switch p.PC {
 	case pcAnswer:
-		return !p.Torn // somebody may read half of what it has put as long as it has not answered
+		return !p.Torn // somebody may read half of what it has put until it has answered
 	case pcSend:
 		switch {
 		case p.Torn, p.Sends[0].Kind == TakeResult:
-			return false // results are in an order
+			return false // results are ordered
 		case p.Kind == client:
-			// Who receives one message may wait while the writer lives, who dies before it sends the next.
+			// The receiver of one message may wait while the writer lives, who dies before it sends
+			// the next.
 			return !crash || len(p.Sends) == len(messages(p.Puts))
 		}
 		return true
 	case pcDelete:
-		// A receipt may become old, and delete all the same.
+		// A receipt may become old, and still delete.
 		return m.on(LatestReceipt) || !m.may(s, lapse) && (!p.Back || p.Held[0].Twin == 0)
 	case pcRun:
-		// It has in hand what the log and the message say, and reads again before it commits.
+		// It acts on the log and the message that it has read, and reads again before it commits.
 		t := m.task(p.Work.Event)
 		return p.Kind == handler && !p.Inline && t.most == 0 && !t.flaky && m.receives == 0 && m.kinds == 0
 	}
@@ -138,7 +142,8 @@ func (m *machine) single(s *State) {
 	}
 }
 
-// inTurn has the operations begin in their order, but not wait for each other's end. One that needs a run waits for one.
+// inTurn reports whether an operation may begin: operations begin in their order, but do not wait
+// for each other's end. One that needs a run waits for one.
 func (m *machine) inTurn(s *State, i int) bool {
 	if m.ops[i].kind != 's' && len(s.logs[0]) == 0 {
 		return false
@@ -151,7 +156,8 @@ func (m *machine) inTurn(s *State, i int) bool {
 	return true
 }
 
-// alike reports whether two operations differ in nothing but their ids: which of them is the first is all the same.
+// alike reports whether two operations differ only in their ids, so that their order does not
+// matter.
 func (m *machine) alike(a, b op) bool {
 	sendings := func(o op) (n int) {
 		for _, x := range m.ops {
@@ -221,7 +227,7 @@ func (m *machine) advance(s0 *State, pi int) {
 	}
 }
 
-// delete is the end of a handler: its messages are deleted.
+// delete ends a handler: its messages are deleted.
 func (m *machine) delete(s0 *State, pi int, text string) {
 	s := s0.clone()
 	p := s.procs[pi]
@@ -237,13 +243,13 @@ func (m *machine) delete(s0 *State, pi int, text string) {
 	s.queue = slices.DeleteFunc(s.queue, twin)
 	for i := range s.procs {
 		if q := &s.procs[i]; slices.ContainsFunc(q.Held, twin) {
-			q.Back = true // nothing brings it back
+			q.Back = true // nothing returns it to the queue
 		}
 	}
 	m.add(s, "%s: deletes it with an old receipt, and SQS does delete it", text)
 }
 
-// disturb has something happen to a process.
+// disturb lets a fault happen to a process.
 func (m *machine) disturb(s0 *State, pi int) {
 	m.crash(s0, pi)
 	p0 := &s0.procs[pi]
@@ -265,7 +271,7 @@ func (m *machine) disturb(s0 *State, pi int) {
 	}
 }
 
-// crash has a process die.
+// crash ends a process.
 func (m *machine) crash(s0 *State, pi int) {
 	if !m.may(s0, crash) {
 		return
@@ -283,7 +289,7 @@ func (m *machine) crash(s0 *State, pi int) {
 	m.add(s, "%s: dies [fault]", text)
 }
 
-// deliver has a visible message received, or something happen to it.
+// deliver delivers a visible message, or lets a fault happen to it.
 func (m *machine) deliver(s0 *State, i int, free bool) {
 	g := s0.queue[i]
 	waits := g.Kind == StartOrCloseChild && g.Attempt > 1 && (len(s0.floats) > 0 || slices.ContainsFunc(s0.procs, func(p Proc) bool { return p.Work.Kind == StartOrCloseChild }))
@@ -315,7 +321,7 @@ func (m *machine) deliver(s0 *State, i int, free bool) {
 	}
 }
 
-// deliverResults has the messages at the head of the workflow queue received.
+// deliverResults delivers the messages at the head of the workflow queue.
 func (m *machine) deliverResults(s0 *State) {
 	n := len(s0.fifo)
 	for i := range s0.procs {
@@ -337,7 +343,7 @@ func (m *machine) deliverResults(s0 *State) {
 	}
 }
 
-// float has a put arrive that was on its way, or not.
+// float lets a put that was on its way land, or not.
 func (m *machine) float(s0 *State, i int) {
 	s := s0.clone()
 	f := s.floats[i]
@@ -359,9 +365,11 @@ func (m *machine) float(s0 *State, i int) {
 
 // ---- maintenance
 
-// maintain has the retention of closed runs and of void ones pass, the store delete void runs, and maintenance begin to delete a run.
+// maintain lets the retention of closed runs and of void ones pass, the store delete void runs, and
+// maintenance begin to delete a run.
 //
-// Nobody works for as long as a run is kept: its retention passes when nobody works. Whoever begins after that sees what comes of it.
+// Nobody works for as long as a run is kept: its retention passes when nobody works. A process that
+// begins afterwards sees the result.
 func (m *machine) maintain(s0 *State) {
 	quiet, over := m.quiet(s0), m.over(s0)
 	cleaning := slices.ContainsFunc(s0.procs, func(p Proc) bool { return p.Kind == cleaner })
@@ -412,12 +420,13 @@ func (m *machine) maintain(s0 *State) {
 	}
 }
 
-// quiet reports whether the retention of closed runs may pass: in that time whoever works now has ended. It does no harm that it passes,
-// so it has passed wherever it may; but a void run may be renewed when its has.
+// quiet reports whether the retention of closed runs may pass: everybody who works now ends within
+// it. An early end of the retention does no harm, so it passes as soon as it may. A void run may be
+// renewed when its retention has passed.
 func (m *machine) quiet(s *State) bool { return len(s.procs)+len(s.floats) == 0 || !m.on(KeepLong) }
 
-// over reports whether no request will come any more, nor a put. From then on nobody can take a number, so void runs have no effect on
-// any other, nor has a closed run of which no message is left.
+// over reports whether no request and no put will arrive any more. From then on nobody can take a
+// number. So void runs have no effect on other runs, nor has a closed run without messages.
 func (m *machine) over(s *State) bool {
 	for i := range m.ops {
 		if s.ops[i] == opNew || s.ops[i] == opRuns || s.ops[i] == opUnknown && m.retry {
@@ -427,7 +436,7 @@ func (m *machine) over(s *State) bool {
 	return len(s.floats) == 0 && !m.plain
 }
 
-// remembered reports whether there is a message of a run.
+// remembered reports whether a message of a run exists.
 func (m *machine) remembered(s *State, run uint32) bool {
 	of := func(g Message) bool { return g.Run == run }
 	held := func(p Proc) bool {
@@ -436,13 +445,15 @@ func (m *machine) remembered(s *State, run uint32) bool {
 	return slices.ContainsFunc(s.queue, of) || slices.ContainsFunc(s.fifo, of) || slices.ContainsFunc(s.procs, held)
 }
 
-// asked reports whether the run that continues one is open: it asks for the ids of requests that may be sent again.
+// asked reports whether the run that continues a run is open: it looks there for the ids of
+// requests that may be sent again.
 func (m *machine) asked(s *State, r *Run) bool {
 	latest := &s.logs[0][len(s.logs[0])-1]
 	return m.on(KeepAsked) && r.Last().Status == Continued && latest.ID() == r.Last().Next && !latest.Closed()
 }
 
-// cleanStep makes the next step of a deletion (turn.Service.clean). What stands at the next number it has read at the beginning.
+// cleanStep makes the next step of a deletion (executor.Service.clean). It has read what stands at the next number at the
+// beginning.
 func (m *machine) cleanStep(s0 *State, pi int) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -489,7 +500,8 @@ func (m *machine) cleanStep(s0 *State, pi int) {
 	m.add(s, "maintenance: deletes the last commit of run %d", p.Work.Number)
 }
 
-// takeNext puts the void run after the one that is being deleted, or renews it (turn.session.takeNext). next is what stands there.
+// takeNext puts the void run after the run that is being deleted, or renews it
+// (executor/maintenance.takeNext). next is the run in that place.
 func (m *machine) takeNext(s *State, pi int, next *Run) {
 	p := &s.procs[pi]
 	p.After = pcLook
@@ -522,7 +534,7 @@ func (m *machine) drop(s *State, at int) {
 
 // ---- what must hold when nothing more can happen
 
-// finished returns what is wrong with a state in which nothing more can happen, or nothing.
+// finished returns what is wrong with a state in which nothing more can happen, or "".
 func (m *machine) finished(s *State) string {
 	if len(s.queue)+len(s.fifo)+len(s.procs)+len(s.floats) > 0 {
 		return "the model is stuck"
@@ -555,7 +567,7 @@ func (m *machine) finished(s *State) string {
 			}
 			t := &m.tasks[i]
 			if t.kind == StartOrCloseChild && len(s.logs[1]) > 0 && !s.logs[1][len(s.logs[1])-1].Closed() {
-				continue // the child is stranded, then, or waits
+				continue // the child is stranded or waits
 			}
 			return fmt.Sprintf("an open run is stranded: it waits for event %d, and nothing brings it", i+1)
 		}

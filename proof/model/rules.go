@@ -34,7 +34,7 @@ const (
 	Completed
 	Continued // closed, and the same put opened the next run
 	Terminated
-	Void // a fence in the first slot: the run never was
+	Void // a fence in the first slot: the run never existed
 )
 
 // Owing is a message that a commit schedules.
@@ -43,8 +43,8 @@ type Owing struct {
 	Event int32
 }
 
-// Commit is one item of a log. Commits are immutable once they are made. All ids are numbers that stand for the real ones; 0 is
-// none.
+// Commit is one item of a log. Commits are immutable. All ids are numbers that represent the real
+// ones; 0 is none.
 type Commit struct {
 	ID, Run      uint32 // its own, and its run's
 	Workflow     uint32
@@ -54,18 +54,18 @@ type Commit struct {
 	Status       Status
 	Fence        bool
 	Request      uint32 // of the start that opened the run; only in the first slot
-	Lap          int32  // how often the run's chain has continued as new before; only in the first slot
+	Lap          int32  // how often the run's chain has continued as new; only in the first slot
 	From         uint32 // the run that this one continues; only in the first slot
 	Next         uint32 // the run that continues this one; only in the last slot
 	Sched        []Owing
 	Done         []int32 // events that it resolves
 	Started      []int32 // children that are known to have started
 	Task         bool    // a workflow task made it, or tried to
-	Inline       []int32 // of what it schedules, what its writer goes on with: no message is sent
+	Inline       []int32 // of what it schedules, the events that its writer goes on with: no message is sent
 	Signals      []uint32
 	Updates      []uint32
-	Over         uint32 // a void commit that this one takes the place of
-	Beside       int32  // of a void run: the number of the run that the same put opened; 0 where it stands alone
+	Over         uint32 // a void commit that this one replaces
+	Beside       int32  // of a void run: the number of the run that the same put opened; 0 if it stands alone
 }
 
 // Message names the commit that schedules it.
@@ -84,21 +84,21 @@ type Message struct {
 
 	// What only the explorer needs.
 	Received uint8
-	Dead     bool // it lies in the dead letters
+	Dead     bool // it is a dead letter
 	Copied   bool // it is a delayed copy
 	Twin     uint32
 
 	Starts bool // a result that says only that a child has started
 }
 
-// Run is a run as it is in the store.
+// Run is a run in the store.
 type Run struct {
 	Number  int32
 	Commits []*Commit
-	Gone    uint32         // the slots that have been deleted, of the first 32
-	far     map[int32]bool // of the others
+	Gone    uint32         // the deleted slots of the first 32
+	far     map[int32]bool // the other deleted slots
 	Old     bool           // a void run whose expiry has passed
-	Cover   *Commit        // a void commit in the first slot, when the run's own is gone
+	Cover   *Commit        // a void commit in the first slot, when the run's own commit is gone
 }
 
 // At returns the commit in a slot, or nil.
@@ -189,19 +189,21 @@ func (r *Run) Needed(k Kind, event int32, commit uint32) bool {
 	return !r.resolved(event)
 }
 
-// Trigger is what a handler holds: the causation id of a message, and from which slot on it answers for the causation id's commits.
+// Trigger is what a handler holds: the causation id of a message, and the slot from which it
+// answers for the causation id's commits.
 type Trigger struct {
 	CausationID uint32
 	Seen        int32
 }
 
-// Due is a message that is owed, with the commit that schedules it.
+// Due is an owed message, with the commit that schedules it.
 type Due struct {
 	Commit *Commit
 	Owing
 }
 
-// Owed lists what commits of the triggers' causation ids schedule and what is still needed (engine.Run.Owed).
+// Owed returns what commits of the triggers' causation ids schedule and what is still needed
+// (engine.Run.Owed).
 func (r *Run) Owed(triggers []Trigger, except *Commit) (owed []Due) {
 	for n, c := range r.Commits {
 		if c == except || r.Closed() && n < len(r.Commits)-1 {
@@ -223,7 +225,7 @@ func (r *Run) OwedFirst(causation uint32) []Due {
 	return nil
 }
 
-// needed lists what a commit schedules and what is still needed.
+// needed returns what a commit schedules and what is still needed.
 func (r *Run) needed(c *Commit) (due []Due) {
 	for _, o := range c.Sched {
 		if r.Needed(o.Kind, o.Event, c.ID) {
@@ -233,22 +235,22 @@ func (r *Run) needed(c *Commit) (due []Due) {
 	return due
 }
 
-// View is what a read of a workflow's log shows.
+// View is the result of a read of a workflow's log.
 type View struct {
-	Run     *Run  // the latest run that counts; nil where there is none
-	Highest int32 // the highest number that is physically there
+	Run     *Run  // the latest run that counts; nil if there is none
+	Highest int32 // the highest number in the store
 	// Vanishing are the runs that may be deleted at any moment: the void ones, and those that are being deleted.
 	Vanishing []Vanishing
 }
 
-// Vanishing is a run that may be deleted at any moment, with the id of the commit in its first slot; 0 where that is empty.
+// Vanishing is a run that may be deleted at any moment, with the id of the commit in its first slot; 0 if that is empty.
 type Vanishing struct {
 	Number int32
 	Commit uint32
 }
 
-// Beside returns the numbers that a start takes besides its run's, so that no other start that finds less takes one of them
-// (turn.session.beside), each with the commit that stands there.
+// Beside returns the numbers that a start takes in addition to its run's, so that no other start
+// that finds less takes one of them (executor/commit.beside), each with the commit in its place.
 func (v View) Beside() (all []Vanishing) {
 	stays := int32(0)
 	if v.Run != nil {
@@ -274,7 +276,7 @@ func (v View) Beside() (all []Vanishing) {
 	return all
 }
 
-// Look is a consistent read: void runs and those that are being deleted are skipped.
+// Look makes a consistent read: it skips void runs and runs that are being deleted.
 func Look(runs []Run) (v View) {
 	for i := range runs {
 		r := &runs[i]
@@ -294,7 +296,7 @@ func Look(runs []Run) (v View) {
 		r := &runs[i]
 		if n := r.whole(); n > 0 && r.Commits[0].Status != Void {
 			v.Run = r
-			if n < len(r.Commits) { // its end is gone, and nothing tells
+			if n < len(r.Commits) { // its end is gone, and nothing shows that
 				v.Run = &Run{Number: r.Number, Commits: r.Commits[:n]}
 			}
 			return v
@@ -303,8 +305,8 @@ func Look(runs []Run) (v View) {
 	return v
 }
 
-// whole returns how many of the run's commits a reader sees, from the first on; 0 where some are missing before the last that is
-// there: such a run is being deleted.
+// whole returns how many of the run's commits a reader sees, from the first on. It returns 0 if some are missing before the
+// last that is there: such a run is being deleted.
 func (r *Run) whole() int {
 	if r.intact() {
 		return len(r.Commits)
@@ -324,7 +326,7 @@ func (r *Run) whole() int {
 	return n
 }
 
-// present reports whether anything of the run is there.
+// present reports whether any commit of the run is in the store.
 func (r *Run) present() bool {
 	for slot := range r.Commits {
 		if r.At(int32(slot)) != nil {
@@ -334,26 +336,26 @@ func (r *Run) present() bool {
 	return false
 }
 
-// Place is where the commit stands that a message names.
+// Place is where a message's commit is.
 type Place uint8
 
 const (
-	// NotYet says that its slot is empty and may still be filled.
+	// NotYet means that its slot is empty and may still be filled.
 	NotYet Place = iota
-	// InLog says that it is in the log.
+	// InLog means that it is in the log.
 	InLog
-	// Never says that its slot holds another commit, or can no longer be filled.
+	// Never means that its slot holds another commit, or can no longer be filled.
 	Never
 )
 
-// Find returns where the commit stands that a message names (turn.session.find).
+// Find returns where a message's commit is.
 func (v View) Find(m *Message) Place {
 	switch r := v.Run; {
 	case r == nil || r.Number < m.Number:
 		if slices.ContainsFunc(v.Vanishing, func(x Vanishing) bool { return x.Number == m.Number }) {
-			return Never // a void run, or one that is gone
+			return Never // the run is void or gone
 		}
-		return NotYet // also below a void run: a start that found less may still take it
+		return NotYet // even below a void run: a start that found less may still take it
 	case r.Number > m.Number || r.ID() != m.Run:
 		return Never
 	case int(m.Slot) < len(r.Commits):
@@ -367,26 +369,26 @@ func (v View) Find(m *Message) Place {
 	return NotYet
 }
 
-// MayFence reports whether a message whose commit is not there yet allows a fence into the slot that it names: the slot before it
-// is taken, so that its writer could still fill it.
+// MayFence reports whether a message whose commit is not there yet allows a fence into its commit's
+// slot: the slot before it is taken, so that its writer could still fill it.
 func (v View) MayFence(m *Message) bool {
 	if v.Highest == 0 && m.Slot != 0 {
-		return false // of a run that has been deleted: one that opens with several commits goes on from another, which would be here
+		return false // the run was deleted: one that opens with several commits goes on from another, which would be here
 	}
 	if v.Run == nil || v.Run.Number < m.Number {
-		return true // its first slot is fenced, whichever it names
+		return true // its first slot is fenced, whichever slot it names
 	}
 	return int(m.Slot) == len(v.Run.Commits)
 }
 
-// Fits returns what a put would break, or nothing. runs are those of the workflow, as they are in the store, and puts are its
-// commits, all of which land together.
+// Fits returns the rule that a put would break, or "". runs are the workflow's runs in the store.
+// puts are the put's commits, which land together.
 func Fits(runs []Run, puts []*Commit) string {
 	last := map[uint32]*Commit{}
 	for _, c := range puts {
 		before := func(d *Commit) bool { return d.Run == c.Run && d.Slot == c.Slot-1 }
 		if slices.ContainsFunc(puts, before) {
-			last[c.Run] = c // what stands before it lands with it
+			last[c.Run] = c // earlier commits of the put land with it
 			continue
 		}
 		if broken := fits(runs, c); broken != "" {
@@ -432,7 +434,7 @@ func closes(puts []*Commit, run uint32) *Commit {
 	return nil
 }
 
-// fits is Fits for what concerns one run.
+// fits is Fits for the rules of one run.
 func fits(runs []Run, c *Commit) string {
 	var run *Run
 	for i := range runs {
@@ -446,9 +448,9 @@ func fits(runs []Run, c *Commit) string {
 	case run == nil:
 		return ""
 	case c.Slot == 0 && c.Fence && !run.intact():
-		return "" // a start makes the number void of a run that is being deleted
+		return "" // a start makes the number of a run void that is being deleted
 	case c.Slot == 0 && run.Commits[0].Status == Void:
-		return "" // a void run gives its place
+		return "" // a void run gives up its place
 	case c.Slot == 0 && run.Gone&1 != 0:
 		return "a run began in the place of one that is being deleted"
 	case int(c.Slot) != len(run.Commits):
@@ -483,33 +485,33 @@ func fits(runs []Run, c *Commit) string {
 	return ""
 }
 
-// Record is what is kept of an activity between its attempts.
+// Record is an activity's record between its attempts.
 type Record struct {
 	Workflow uint32
 	Number   int32
 	Run      uint32
 	Event    int32
-	Begun    int32 // the last attempt that began, where the number of attempts is limited
-	Failed   int32 // the last attempt that is known to have failed
+	Begun    int32 // the last attempt that began, if the number of attempts is limited
+	Failed   int32 // the last attempt that failed
 	By       uint32
 }
 
-// Verdict is what a message that asks for an attempt comes to.
+// Verdict is the decision on a message that asks for an attempt.
 type Verdict uint8
 
 const (
-	// MayBegin makes the attempt that the message asks for.
+	// MayBegin means that the attempt begins.
 	MayBegin Verdict = iota
-	// Failed says that the attempt is known to have failed, and that the message sends the next one.
+	// Failed means that the attempt has failed, and that the message sends the next one.
 	Failed
-	// Dropped says that the attempt is known to have failed, and that another message sends the next one.
+	// Dropped means that the attempt has failed, and that another message sends the next one.
 	Dropped
-	// Begun says that the attempt has begun. It goes on, or was interrupted.
+	// Begun means that the attempt has begun. It goes on, or was interrupted.
 	Begun
 )
 
-// Admit decides what a message for an attempt comes to, by what is recorded (turn.session.compare). sends has a message send the next
-// attempt that a delivery of the same sending has recorded.
+// Admit decides on a message for an attempt by its record (executor/activities.compare). sends is
+// whether the message sends the next attempt if a delivery of the same sending has recorded it.
 func Admit(r *Record, g *Message, sends bool) Verdict {
 	switch mine := sends && r != nil && (r.By == g.Send || g.Seen > 0 && g.Attempt == 1); {
 	case r == nil:

@@ -19,7 +19,8 @@ var (
 	update = op{kind: 'u', id: 1}
 )
 
-// shapes are what is explored: with two faults each by make model, and with quick faults by go test.
+// shapes returns the shapes to explore: make model explores each with two faults, and go test with
+// quick faults.
 func shapes() []shape {
 	end2 := start2
 	end2.terminate = true
@@ -51,7 +52,7 @@ func shapes() []shape {
 	}
 }
 
-// variant is the protocol without one of its rules, and a shape that shows what it is there for.
+// variant is the protocol without one of its rules, and a shape that shows why the rule exists.
 type variant struct {
 	name   string
 	off    Rule
@@ -68,10 +69,10 @@ func variants() []variant {
 		{name: "a message is dropped after the grace, without a fence", off: FenceBeforeDrop, shape: "one activity", faults: 1, kinds: freeze},
 		{name: "what is done is only deleted", off: RepairOwed, shape: "two in sequence", faults: 1},
 		{name: "a redelivery that the queue calls the first repairs nothing", off: RepairAlways, shape: "a child", faults: 1},
-		{name: "an inline step begins a causation id of its own", off: InlineKeepsWave, shape: "inline and then not", faults: 1},
+		{name: "an inline step begins a causation id of its own", off: InlineKeepsCausation, shape: "inline and then not", faults: 1},
 		{name: "a run that was continued is not repaired", off: RepairNext, shape: "continues as new, a signal", faults: 1},
 		{name: "ids are not looked up in the run before", off: LookBack, shape: "continues as new, a signal", faults: 1},
-		{name: "a further attempt has a causation id of its own", off: AttemptKeepsWave, shape: "retries", faults: 2},
+		{name: "a further attempt has a causation id of its own", off: AttemptKeepsCausation, shape: "retries", faults: 2},
 		{name: "close and open in two puts", off: OnePut, shape: "continues as new, a signal", faults: 1},
 		{name: "attempts are counted by the receive count", off: MarkBegin, shape: "one attempt", faults: 1, kinds: throttle},
 		{name: "a dead letter fails what never began", off: DeadNotBegun, shape: "one attempt", faults: 2, kinds: throttle},
@@ -90,11 +91,11 @@ func variants() []variant {
 		{name: "a void run that expires is not renewed", off: RenewVoid, shape: "deletion", faults: 1, large: true},
 		{name: "the number after a run is taken only if it is the latest", off: VoidNext, shape: "deletion", faults: 2, large: true},
 		{name: "another put is tried while one is unknown", off: SamePut, shape: "two at once", faults: 1},
-		{name: "a copy begins a causation id of its own", off: CopyKeepsWave, shape: "inline and then not", faults: 2},
+		{name: "a copy begins a causation id of its own", off: CopyKeepsCausation, shape: "inline and then not", faults: 2},
 		{name: "a start does not look below void runs", off: LookOverVoid, shape: "a start sent again", faults: 1},
 		{name: "a void run does not name the run it was put with", off: NameBeside, shape: "a signal and a timer", faults: 2},
 		{name: "a void run names a run, and one above will do", off: SeeBeside, shape: "continues as new, and deletion", faults: 2},
-		{name: "a message that is sent again keeps the causation id", off: OwnWave, shape: "sends of a chain", faults: 2},
+		{name: "a message that is sent again keeps the causation id", off: OwnCausation, shape: "sends of a chain", faults: 2},
 		{name: "commits expire one by one", off: KeepWhole, shape: "deletion of two commits", faults: 0},
 	}
 }

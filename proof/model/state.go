@@ -8,16 +8,16 @@ import (
 
 const maxOps = 4
 
-// pc is where a process stands: what its next step does.
+// pc is a process's program counter: what its next step does.
 type pc uint8
 
 const (
 	pcLook   pc = iota // read the log and decide
 	pcRun              // the activity's code runs
 	pcSend             // send the next of the messages in hand
-	pcPut              // a request's put
+	pcPut              // make a request's put
 	pcChild            // act in the log of the child
-	pcNews             // tell the parent
+	pcNews             // notify the parent
 	pcClean            // delete the next item of a run
 	pcVoid             // put a void run, or renew the one that is there: on the way to pcClean's end
 	pcDelete           // delete the message
@@ -37,18 +37,18 @@ const (
 type Proc struct {
 	Kind    procKind
 	PC      pc
-	After   pc // where it goes on when all is sent
+	After   pc // where it goes on after the last sending
 	Op      uint8
-	Verdict uint8     // what the client is told
+	Verdict uint8     // the client's answer
 	Held    []Message // the messages that it handles
-	Work    Message   // the activity in hand: the message itself, or one that it runs inline in the place of a message
+	Work    Message   // the activity in hand: the message itself, or one that it runs inline instead of a message
 	Attempt int32
 	Inline  bool
 	Puts    []*Commit
 	Sends   []Message
 	Torn    bool // it has put two items, and the store still shows only one of them to some readers
 	Back    bool // its visibility has run out: the queue has the message again
-	Mute    bool // it has something to tell nobody
+	Mute    bool // it notifies nobody
 
 	actor uint32 // its name in traces
 }
@@ -67,15 +67,15 @@ type State struct {
 	sends  [8]uint8      // how often an event's message was sent
 	faults uint8
 
-	nextID, nextWave, nextTwin uint32
-	broken                     string
+	nextID, nextCausation, nextTwin uint32
+	broken                          string
 
-	told   bool // events are noted
+	told   bool // events are recorded
 	events []Event
 	actors uint32
 }
 
-// What an operation came to.
+// The outcomes of an operation.
 const (
 	opNew = iota
 	opRuns
@@ -93,20 +93,20 @@ func (s *State) clone() *State {
 	}
 	n.queue = slices.Clone(s.queue)
 	n.fifo = slices.Clone(s.fifo)
-	n.procs = slices.Clone(s.procs) // what they hold is replaced, and never changed
+	n.procs = slices.Clone(s.procs) // their fields are replaced, and never changed
 	n.floats = slices.Clone(s.floats)
 	n.recs = slices.Clone(s.recs)
 	return &n
 }
 
 func (s *State) id() uint32        { s.nextID++; return s.nextID }
-func (s *State) causation() uint32 { s.nextWave++; return s.nextWave }
+func (s *State) causation() uint32 { s.nextCausation++; return s.nextCausation }
 
 // names maps the ids of a state to small numbers, in the order in which they appear in it.
 type names struct {
-	id, causation, twin [256]uint8
-	nid, nwave, ntwin   uint8
-	held                [256]bool // causation ids that somebody holds; of the others nothing depends
+	id, causation, twin    [256]uint8
+	nid, ncausation, ntwin uint8
+	held                   [256]bool // causation ids that somebody holds; nothing depends on the others
 }
 
 func name(table *[256]uint8, n *uint8, id uint32) uint8 {
@@ -125,11 +125,11 @@ type encoder struct {
 	n *names
 }
 
-func (e *encoder) u8(v ...uint8)    { e.b = append(e.b, v...) }
-func (e *encoder) i(v int32)        { e.b = append(e.b, uint8(v+1)) }
-func (e *encoder) flag(v bool)      { e.b = append(e.b, b2i(v)) }
-func (e *encoder) ident(id uint32)  { e.u8(name(&e.n.id, &e.n.nid, id)) }
-func (e *encoder) waveOf(id uint32) { e.u8(name(&e.n.causation, &e.n.nwave, id)) }
+func (e *encoder) u8(v ...uint8)         { e.b = append(e.b, v...) }
+func (e *encoder) i(v int32)             { e.b = append(e.b, uint8(v+1)) }
+func (e *encoder) flag(v bool)           { e.b = append(e.b, b2i(v)) }
+func (e *encoder) ident(id uint32)       { e.u8(name(&e.n.id, &e.n.nid, id)) }
+func (e *encoder) causationOf(id uint32) { e.u8(name(&e.n.causation, &e.n.ncausation, id)) }
 func (e *encoder) ints(v []int32) {
 	e.u8(uint8(len(v)))
 	for _, x := range v {
@@ -162,7 +162,7 @@ func (e *encoder) commit(c *Commit) {
 	e.u8(0)
 	for _, w := range c.CausationIDs {
 		if e.n.held[w] {
-			e.waveOf(w)
+			e.causationOf(w)
 			e.b[at]++
 		}
 	}
@@ -192,8 +192,8 @@ func (e *encoder) message(m *Message) {
 	e.i(m.Seen)
 	e.ident(m.Run)
 	e.ident(m.Commit)
-	e.waveOf(m.CausationID)
-	e.waveOf(m.Send)
+	e.causationOf(m.CausationID)
+	e.causationOf(m.Send)
 	e.u8(name(&e.n.twin, &e.n.ntwin, m.Twin))
 }
 
@@ -233,7 +233,8 @@ func (s *State) hold(n *names) {
 	n.held[0] = false
 }
 
-// sort orders what has no order, first by what does not depend on ids, and then by the names that these have so far.
+// sort orders the unordered parts, first by what does not depend on ids, and then by the names that
+// these have so far.
 func (s *State) sort(n *names, space *scratch) {
 	x, y, blank := encoder{b: space.x}, encoder{b: space.y}, &space.blank
 	compare := func(one, other func(e *encoder)) int {
@@ -272,7 +273,7 @@ func (s *State) sort(n *names, space *scratch) {
 	}
 }
 
-// scratch is what an encoding needs in between.
+// scratch is the temporary memory of an encoding.
 type scratch struct {
 	n, blank names
 	b, x, y  []byte
@@ -280,7 +281,7 @@ type scratch struct {
 
 var spaces = sync.Pool{New: func() any { return &scratch{x: make([]byte, 0, 512), y: make([]byte, 0, 512)} }}
 
-// encode returns the canonical form of a state: two states that differ in their ids alone have the same.
+// encode returns the canonical form of a state: states that differ only in their ids have the same.
 func (s *State) encode(b []byte) []byte {
 	space := spaces.Get().(*scratch)
 	defer spaces.Put(space)
@@ -297,7 +298,7 @@ func (s *State) encode(b []byte) []byte {
 	s.hold(n)
 	e := encoder{b: b, n: n}
 	s.body(&e)
-	e.u8(n.nid, n.nwave, n.ntwin, s.faults)
+	e.u8(n.nid, n.ncausation, n.ntwin, s.faults)
 	return e.b
 }
 
@@ -331,7 +332,7 @@ func (s *State) body(e *encoder) {
 	for _, r := range s.recs {
 		e.u8(uint8(r.Workflow), uint8(r.Number), uint8(r.Event), uint8(r.Begun), uint8(r.Failed))
 		e.ident(r.Run)
-		e.waveOf(r.By)
+		e.causationOf(r.By)
 	}
 }
 
@@ -457,7 +458,7 @@ func (d *decoder) state() *State {
 		r.Run, r.By = d.u32(), d.u32()
 		s.recs = append(s.recs, r)
 	}
-	s.nextID, s.nextWave, s.nextTwin, s.faults = d.u32(), d.u32(), d.u32(), d.u8()
+	s.nextID, s.nextCausation, s.nextTwin, s.faults = d.u32(), d.u32(), d.u32(), d.u8()
 	return s
 }
 

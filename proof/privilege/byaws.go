@@ -6,14 +6,15 @@ import (
 	"slices"
 )
 
-// Grant is what a role has to allow because AWS acts with it, whatever the function does.
+// Grant is what a role must allow because AWS itself uses it, whatever the function does.
 type Grant struct {
-	// Why says who does what with it, and Source names the page of AWS's documentation that asks for these actions.
+	// Why is who uses it for what. Source is the page of AWS's documentation that asks for these
+	// actions.
 	Why, Source string
 	Actions     []string
-	// on are the resources, none where a role needs no such grant. A wildcard among them is one that AWS asks for.
+	// on returns the resources, none if a role needs no such grant. A wildcard among them is one that AWS asks for.
 	on func(Role) []string
-	// where are the conditions; nil is none.
+	// where returns the conditions; nil is none.
 	where func(Role) []Condition
 }
 
@@ -28,7 +29,7 @@ var ByAWS = map[string]Grant{
 	"Logs": {
 		Why:     "Lambda writes what the function logs into streams of its log group, whose names Lambda makes",
 		Source:  `AWS Lambda Developer Guide, "Sending Lambda function logs to CloudWatch Logs"`,
-		Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"}, // the group is there already
+		Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"}, // the group exists already
 		on:      func(r Role) []string { return []string{r.LogGroup + ":*"} },
 	},
 	"Tracing": {
@@ -70,7 +71,8 @@ func (g Grant) resources(r Role) []string {
 	return g.on(r)
 }
 
-// statement is what the grant comes to for a role, which shares nothing with the grant; ok is false where the role needs none.
+// statement returns the grant's statement for a role, which shares nothing with the grant. ok is false if the role needs
+// none.
 func (g Grant) statement(sid string, r Role) (s Statement, ok bool) {
 	s = Statement{Sid: sid, Effect: Allow, Actions: slices.Clone(g.Actions), Resources: slices.Clone(g.resources(r))}
 	if g.where != nil {
@@ -79,7 +81,7 @@ func (g Grant) statement(sid string, r Role) (s Statement, ok bool) {
 	return s, len(s.Resources) > 0
 }
 
-// Differs is where the statements of a role that AWS uses are not what ByAWS says.
+// Differs returns where the statements of a role for AWS itself differ from ByAWS.
 func Differs(r Role) (wrong []string) {
 	for _, sid := range slices.Sorted(maps.Keys(ByAWS)) {
 		var got, want []string

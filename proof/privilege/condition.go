@@ -33,13 +33,14 @@ func (c Condition) holds(r Request) (bool, error) {
 	return len(given) == 1 && matches(given[0]), nil
 }
 
-// operators compare what a policy wants with what a request has.
+// operators compare a policy's value with a request's.
 var operators = map[string]func(want, value string) bool{
 	"StringEquals": func(want, value string) bool { return want == value },
 	"StringLike":   like,
 }
 
-// like reports whether a text is like a pattern, in which a star stands for any text and a question mark for a character.
+// like reports whether a text matches a pattern, in which a star matches any text and a question
+// mark any character.
 func like(pattern, text string) bool {
 	expression := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(pattern))
 	return regexp.MustCompile(`(?s)\A` + expression + `\z`).MatchString(text)

@@ -45,7 +45,7 @@ func batchNeeds(in *dynamodb.BatchWriteItemInput) (needs []need, err error) {
 	return needs, nil
 }
 
-// transactionNeeds are those of the parts of a transaction: IAM is asked about each as if it stood alone.
+// transactionNeeds returns those of the parts of a transaction: IAM checks each part separately.
 func transactionNeeds(in *dynamodb.TransactWriteItemsInput) (needs []need, err error) {
 	for _, part := range in.TransactItems {
 		if part.Put == nil {
@@ -60,10 +60,11 @@ func transactionNeeds(in *dynamodb.TransactWriteItemsInput) (needs []need, err e
 	return needs, nil
 }
 
-// equality is where an expression asks for an attribute's value.
+// equality matches a comparison of an attribute with a value.
 var equality = regexp.MustCompile(`(#?\w+)\s*=\s*(:\w+)`)
 
-// queriedKey is the partition key that a query asks for. There has to be one: DynamoDB takes no query without.
+// queriedKey returns the partition key that a query asks for. It returns an error if there is none:
+// DynamoDB accepts no query without one.
 func queriedKey(in *dynamodb.QueryInput) (string, error) {
 	want := partitionKey(aws.ToString(in.IndexName))
 	for _, found := range equality.FindAllStringSubmatch(aws.ToString(in.KeyConditionExpression), -1) {
@@ -78,7 +79,7 @@ func queriedKey(in *dynamodb.QueryInput) (string, error) {
 	return "", fmt.Errorf("the query %q asks for no %s", aws.ToString(in.KeyConditionExpression), want)
 }
 
-// partitionKey is the name of the partition key of the store's table, or of an index of it.
+// partitionKey returns the name of the partition key of the store's table, or of an index of it.
 func partitionKey(index string) string {
 	schema := dynamo.Schema("any")
 	keys := schema.KeySchema

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Request is what a policy is asked about.
+// Request is a request that a policy allows or denies.
 type Request struct {
 	Action, Resource string
-	// Context has a value for each context key that conditions may ask about: those that the request has, perhaps none. A
-	// key that is not in it at all is one of which nobody here knows what the request has.
+	// Context has a value for each context key that conditions may ask about: the request's values,
+	// perhaps none. A key is missing if the request's values for it are not known.
 	Context map[string][]string
 }
 
-// Allowed reports whether statements, which are all that a role has, allow a request.
+// Allowed reports whether the statements of a role, all of them, allow a request.
 func Allowed(statements []Statement, r Request) (bool, error) {
 	allowed := false
 	for _, s := range statements {
@@ -29,7 +29,7 @@ func Allowed(statements []Statement, r Request) (bool, error) {
 	return allowed, nil
 }
 
-// matches reports whether a statement speaks of a request.
+// matches reports whether a statement applies to a request.
 func (s Statement) matches(r Request) (bool, error) {
 	for _, parts := range []struct {
 		patterns []string
@@ -60,8 +60,8 @@ func (s Statement) matches(r Request) (bool, error) {
 	return true, nil
 }
 
-// within reports whether an action or a resource is what a pattern names, or begins with what stands before a star at its
-// end.
+// within reports whether an action or a resource matches a pattern: it is equal, or begins with
+// what precedes the star at the pattern's end.
 func within(pattern, text string, fold bool) (bool, error) {
 	begin, open := strings.CutSuffix(pattern, "*")
 	if strings.ContainsAny(begin, "*?") {

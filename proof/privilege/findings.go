@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Missing are the uses that the role does not allow.
+// Missing returns the uses that the role does not allow.
 func Missing(r Role, uses []Use) (missing []Use, err error) {
 	for _, u := range uses {
 		allowed, err := Allowed(r.Own(), u.Request())
@@ -19,8 +19,9 @@ func Missing(r Role, uses []Use) (missing []Use, err error) {
 	return missing, nil
 }
 
-// Unused are the function's own grants that it could do without, one by one: each action of a statement, on each of its
-// resources, for each value of its conditions. What two statements grant is unused in both.
+// Unused returns the function's own grants that it does not need, one by one: each action of a
+// statement, on each of its resources, for each value of its conditions. A grant of two statements
+// is unused in both.
 func Unused(r Role, uses []Use) (unused []Statement, err error) {
 	before, err := Missing(r, uses)
 	if err != nil {
@@ -44,7 +45,7 @@ func Unused(r Role, uses []Use) (unused []Statement, err error) {
 	return unused, nil
 }
 
-// parts are the smallest statements that a statement is made of.
+// parts returns the smallest statements that a statement consists of.
 func parts(s Statement) (all []Statement) {
 	for _, action := range s.Actions {
 		for _, resource := range s.Resources {

@@ -49,7 +49,8 @@ func uses() map[string][]Use {
 	}
 }
 
-// found is how many findings of each kind there are: missing, unused, foreign, wild and by AWS.
+// found returns how many findings of each kind there are: missing, unused, foreign, wild and by
+// AWS.
 func found(t *testing.T, r Role) [5]int {
 	t.Helper()
 	missing, err := Missing(r, uses()[r.Name])
@@ -67,7 +68,7 @@ func found(t *testing.T, r Role) [5]int {
 	return [5]int{len(missing), len(unused), len(foreign), len(Wild(r)), len(Differs(r))}
 }
 
-// A role that is as it should be has no findings, and each mistake has those that it should.
+// A right role has no findings, and each mistake has its own.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -105,7 +106,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// The grants for traces and for a key are what ByAWS says of a role that has both.
+// The grants for traces and for a key are what ByAWS has for a role with both.
 func TestByAWS(t *testing.T) {
 	t.Parallel()
 	r := reader()

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Foreign is what a role is allowed that only other roles do: among the uses of all roles those that this one has none of its
-// own like. Two uses are alike if the action and the resource are the same, and the items of the same kind.
+// Foreign returns what a role is allowed that only other roles do: the uses of all roles that are
+// like none of its own. Two uses are alike if the action and the resource are the same, and the
+// items are of the same kind.
 func Foreign(r Role, uses map[string][]Use) (foreign []Use, err error) {
 	own := map[string]bool{}
 	for _, u := range uses[r.Name] {
@@ -26,7 +27,7 @@ func Foreign(r Role, uses map[string][]Use) (foreign []Use, err error) {
 	return foreign, nil
 }
 
-// Kinds has one use of each kind: of those that are alike.
+// Kinds returns one of each set of uses that are alike.
 func Kinds(uses []Use) (all []Use) {
 	seen := map[string]bool{}
 	for _, u := range uses {
@@ -38,8 +39,8 @@ func Kinds(uses []Use) (all []Use) {
 	return all
 }
 
-// kind is what alike uses have in common. Keys are alike up to their second slash: namespace, and what the item is. Objects of a bucket
-// are alike if their namespace is the same.
+// kind returns what alike uses have in common. Keys are alike up to their second slash: the
+// namespace, and the kind of item. Objects of a bucket are alike if their namespace is the same.
 func kind(u Use) string {
 	resource := u.Resource
 	if parts := strings.SplitN(resource, "/", 3); strings.Contains(resource, ":s3:::") && len(parts) == 3 {

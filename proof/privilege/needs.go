@@ -19,21 +19,22 @@ import (
 // item is an item of a table, or its key.
 type item = map[string]types.AttributeValue
 
-// need is what a request, or a part of one, is about.
+// need is what a request, or a part of one, concerns.
 type need struct {
 	part string // of the operation, behind a slash
 	// queue is the URL of a queue; table and index are of DynamoDB.
 	queue, table, index string
-	function            string // with the version, where it is about one
+	function            string // with the version, if it concerns one
 	key                 string // the ARN of a key of KMS
-	bucket, object      string // of S3; no object is the bucket itself
+	bucket, object      string // of S3; no object means the bucket itself
 	keys                []string
 }
 
-// usesOf are the rights that a request needs.
+// usesOf returns the rights that a request needs.
 //
-// dynamodb:LeadingKeys are the partition keys: of all items of a batch, of one part of a transaction, and of the index where a query
-// asks one (Amazon DynamoDB Developer Guide, "Using IAM policy conditions for fine-grained access control"). A scan has none.
+// dynamodb:LeadingKeys are the partition keys: of all items of a batch, of one part of a
+// transaction, and of the index if a query asks one (Amazon DynamoDB Developer Guide, "Using IAM
+// policy conditions for fine-grained access control"). A scan has none.
 func usesOf(operation string, input any, arn ARN) (uses []Use, err error) {
 	needs, err := needsOf(input)
 	if err != nil {
@@ -110,7 +111,7 @@ func needsOf(input any) ([]need, error) {
 	return nil, fmt.Errorf("nobody has said what a %T is about: add it to needs.go", input)
 }
 
-// deletedNeeds are those of the objects of a batch: IAM is asked about each.
+// deletedNeeds returns those of the objects of a batch: IAM checks each.
 func deletedNeeds(in *s3.DeleteObjectsInput) (needs []need) {
 	for _, o := range in.Delete.Objects {
 		needs = append(needs, need{bucket: aws.ToString(in.Bucket), object: aws.ToString(o.Key)})

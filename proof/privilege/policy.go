@@ -18,17 +18,18 @@ const (
 type Statement struct {
 	Sid, Effect        string
 	Actions, Resources []string
-	// Conditions all have to hold.
+	// Conditions must all hold.
 	Conditions []Condition
 }
 
-// Condition asks that a context key of the request compares, by an operator, with one of these values.
+// Condition compares a context key of the request with one of these values, by an operator.
 type Condition struct {
 	Operator, Key string
 	Values        []string
 }
 
-// Parse reads the statements of a policy document that was decoded from JSON or YAML. It refuses what it does not know.
+// Parse reads the statements of a policy document that was decoded from JSON or YAML. It returns an
+// error for anything that it does not know.
 func Parse(document any) ([]Statement, error) {
 	d, ok := document.(map[string]any)
 	if !ok {
@@ -39,7 +40,7 @@ func Parse(document any) ([]Statement, error) {
 	}
 	all, ok := d["Statement"].([]any)
 	if !ok {
-		all = []any{d["Statement"]} // one needs no list
+		all = []any{d["Statement"]} // a single statement needs no list
 	}
 	var statements []Statement
 	for i, v := range all {
@@ -98,7 +99,7 @@ func conditions(v any) (all []Condition, err error) {
 	return all, nil
 }
 
-// only refuses an object that has other fields than these.
+// only returns an error if an object has other fields than these.
 func only(object map[string]any, known ...string) error {
 	for name := range object {
 		if !slices.Contains(known, name) {
@@ -108,7 +109,8 @@ func only(object map[string]any, known ...string) error {
 	return nil
 }
 
-// texts is a text, or a list of texts. There has to be one, and none may have variables.
+// texts returns a text, or a list of texts. It returns an error if there is none, or one has
+// variables.
 func texts(v any) ([]string, error) {
 	list, ok := v.([]any)
 	if !ok {

@@ -15,7 +15,7 @@ func parse(t *testing.T, text string) ([]Statement, error) {
 	return Parse(document)
 }
 
-// keys asks for the items of these partitions.
+// keys returns a context that asks for the items of these partitions.
 func keys(names ...string) map[string][]string {
 	return map[string][]string{"dynamodb:LeadingKeys": names}
 }
@@ -33,24 +33,24 @@ func TestAllowed(t *testing.T) {
 		r      Request
 		want   bool
 	}{
-		"what is allowed":                       {items, Request{"dynamodb:Query", table, keys("a/w/x")}, true},
-		"a slash is nothing special":            {items, Request{"dynamodb:Query", table, keys("a/w/x/y")}, true},
-		"another of the values":                 {items, Request{"dynamodb:PutItem", table, keys("a/m")}, true},
-		"several keys, all allowed":             {items, Request{"dynamodb:PutItem", table, keys("a/m", "a/w/")}, true},
-		"several keys, one of them not":         {items, Request{"dynamodb:PutItem", table, keys("a/w/x", "b/w/x")}, false},
-		"the case of an action":                 {items, Request{"DynamoDB:query", table, keys("a/m")}, true},
-		"the case of a resource":                {items, Request{"dynamodb:Query", strings.ToUpper(table), keys("a/m")}, false},
-		"the case of a value":                   {items, Request{"dynamodb:Query", table, keys("A/m")}, false},
-		"no wildcard at the end of a value":     {items, Request{"dynamodb:Query", table, keys("a/m/x")}, false},
-		"an action that is not named":           {items, Request{"dynamodb:DeleteItem", table, keys("a/w/x")}, false},
-		"an action that begins like another":    {items, Request{"dynamodb:QueryAll", table, keys("a/w/x")}, false},
-		"a resource that is not named":          {items, Request{"dynamodb:Query", table + "/index/list", keys("a/w/x")}, false},
-		"ForAllValues holds where there are no": {items, Request{"dynamodb:Query", table, keys()}, true},
-		"a denial wins":                         {without, Request{"dynamodb:Query", table, keys("a")}, false},
-		"a denial whose condition does not":     {without, Request{"dynamodb:Query", table, keys("b")}, true},
-		"StringEquals fails where there is no":  {without, Request{"dynamodb:Query", table, keys()}, true},
-		"a star at the end of a resource":       {logs, Request{"logs:PutLogEvents", "arn:aws:logs:us-east-1:1:log-group:/aws/lambda/f:log-stream:s", nil}, true},
-		"what does not begin so":                {logs, Request{"logs:PutLogEvents", "arn:aws:logs:us-east-1:1:log-group:/aws/lambda/g:log-stream:s", nil}, false},
+		"what is allowed":                    {items, Request{"dynamodb:Query", table, keys("a/w/x")}, true},
+		"a slash is nothing special":         {items, Request{"dynamodb:Query", table, keys("a/w/x/y")}, true},
+		"another of the values":              {items, Request{"dynamodb:PutItem", table, keys("a/m")}, true},
+		"several keys, all allowed":          {items, Request{"dynamodb:PutItem", table, keys("a/m", "a/w/")}, true},
+		"several keys, one of them not":      {items, Request{"dynamodb:PutItem", table, keys("a/w/x", "b/w/x")}, false},
+		"the case of an action":              {items, Request{"DynamoDB:query", table, keys("a/m")}, true},
+		"the case of a resource":             {items, Request{"dynamodb:Query", strings.ToUpper(table), keys("a/m")}, false},
+		"the case of a value":                {items, Request{"dynamodb:Query", table, keys("A/m")}, false},
+		"no wildcard at the end of a value":  {items, Request{"dynamodb:Query", table, keys("a/m/x")}, false},
+		"an action that is not named":        {items, Request{"dynamodb:DeleteItem", table, keys("a/w/x")}, false},
+		"an action that begins like another": {items, Request{"dynamodb:QueryAll", table, keys("a/w/x")}, false},
+		"a resource that is not named":       {items, Request{"dynamodb:Query", table + "/index/list", keys("a/w/x")}, false},
+		"ForAllValues holds if there are no": {items, Request{"dynamodb:Query", table, keys()}, true},
+		"a denial wins":                      {without, Request{"dynamodb:Query", table, keys("a")}, false},
+		"a denial whose condition does not":  {without, Request{"dynamodb:Query", table, keys("b")}, true},
+		"StringEquals fails if there is no":  {without, Request{"dynamodb:Query", table, keys()}, true},
+		"a star at the end of a resource":    {logs, Request{"logs:PutLogEvents", "arn:aws:logs:us-east-1:1:log-group:/aws/lambda/f:log-stream:s", nil}, true},
+		"what does not begin so":             {logs, Request{"logs:PutLogEvents", "arn:aws:logs:us-east-1:1:log-group:/aws/lambda/g:log-stream:s", nil}, false},
 	} {
 		statements, err := parse(t, c.policy)
 		if err != nil {
@@ -89,7 +89,7 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// What is not known is refused: when the policy is read, or when the answer would rest on it.
+// What is not known is refused: when the policy is read, or when the decision depends on it.
 func TestUnknownPolicies(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

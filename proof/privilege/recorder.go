@@ -10,14 +10,14 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Recorder keeps uses, each once. Its zero value is ready to use, by many goroutines.
+// Recorder keeps uses, each once. Its zero value is ready for use by many goroutines.
 type Recorder struct {
 	mu   sync.Mutex
 	uses map[string]Use
 	errs map[string]error
 }
 
-// Uses are the uses so far, in the order of their texts.
+// Uses returns the uses so far, in the order of their texts.
 func (r *Recorder) Uses() []Use {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -28,7 +28,7 @@ func (r *Recorder) Uses() []Use {
 	return all
 }
 
-// Errs are the requests that could not be recorded, each once.
+// Errs returns the errors of requests that could not be recorded, each once.
 func (r *Recorder) Errs() []error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,11 +51,11 @@ func (r *Recorder) Record(operation string, input any, arn ARN) {
 	}
 }
 
-// ARN is the ARN of a resource of a service: ARN("sqs", "orders").
+// ARN returns the ARN of a resource of a service: ARN("sqs", "orders").
 type ARN func(service, resource string) string
 
-// Install returns what records all requests of the clients that are made with it, whatever becomes of them, each with the
-// recorder of its context; where that is nil, a request is not recorded.
+// Install returns the middleware that records every request of a client, whether it succeeds or not, with the recorder of
+// its context. If that is nil, the request is not recorded.
 //
 //	config.APIOptions = append(config.APIOptions, Install(arn, func(context.Context) *Recorder { return r }))
 func Install(arn ARN, of func(context.Context) *Recorder) func(*middleware.Stack) error {

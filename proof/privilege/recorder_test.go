@@ -23,7 +23,7 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// yes answers every request with nothing at all, which all services take for success.
+// yes answers every request with an empty success.
 type yes struct{}
 
 func (yes) Do(*http.Request) (*http.Response, error) {
@@ -39,7 +39,7 @@ func recording(r *Recorder) aws.Config {
 	}
 }
 
-// What the store and the queues ask for is recorded as the rights that it needs.
+// The requests of the store and the queues are recorded as the rights that they need.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	r := &Recorder{}
@@ -120,7 +120,7 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// What is not known is an error of the recorder's, and no use.
+// An unknown request is an error of the recorder's, and no use.
 func TestUnknownRequests(t *testing.T) {
 	t.Parallel()
 	name := aws.String("t")

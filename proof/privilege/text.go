@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Text is a statement in words, the same in whatever order it lists things.
+// Text prints a statement, in the same way whatever the order of its lists.
 func Text(s Statement) string {
 	s = sorted(s)
 	text := fmt.Sprintf("%s: %s on %s", s.Sid, strings.Join(s.Actions, ", "), strings.Join(s.Resources, ", "))

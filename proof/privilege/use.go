@@ -9,16 +9,17 @@ import (
 
 // Use is a right that a request needs.
 type Use struct {
-	// Operation is what was asked for, as the SDK names it: DynamoDB.TransactWriteItems/Put is a part of one.
+	// Operation is the operation by the SDK's name: DynamoDB.TransactWriteItems/Put is a part of
+	// one.
 	Operation string
-	// Action and Resource are what IAM asks about.
+	// Action and Resource are what IAM checks.
 	Action, Resource string
-	// Keys are the partition keys of the items that it is about, the prefix of the objects that are listed, or the namespace in
-	// KMS's encryption context; nil where it names none.
+	// Keys are the partition keys of the items that it concerns, the prefix of the objects that are
+	// listed, or the namespace in KMS's encryption context; nil if it names none.
 	Keys []string
 }
 
-// Request is what a policy is asked about the use, with the one context key that is known of it.
+// Request returns the request of the use for a policy, with the one context key that is known.
 func (u Use) Request() Request {
 	key := LeadingKeys
 	switch {
@@ -36,7 +37,7 @@ const EncryptionContext = "kms:EncryptionContext:" + awskms.Context
 // LeadingKeys is the context key for the partition keys of a request.
 const LeadingKeys = "dynamodb:LeadingKeys"
 
-// String is the use in words.
+// String prints the use.
 func (u Use) String() string {
 	text := fmt.Sprintf("%s (%s) on %s", u.Action, u.Operation, u.Resource)
 	if len(u.Keys) > 0 {

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Lambda is the service that acts with a function's role.
+// Lambda is the service that assumes a function's role.
 const Lambda = "lambda.amazonaws.com"
 
-// Wild is what makes a role wider than it need be, whatever the function does: a wildcard in an action, or in a resource where
-// AWS knows a narrower one; policies that stand elsewhere; others than Lambda who may act with it.
+// Wild returns what makes a role wider than necessary, whatever the function does: a wildcard in an
+// action, or in a resource if AWS has a narrower one; policies outside of the role; and services
+// other than Lambda that may assume it.
 func Wild(r Role) (wild []string) {
 	if !slices.Equal(r.Trusted, []string{Lambda}) {
 		wild = append(wild, fmt.Sprintf("%q may act with the role, where only %s is to", r.Trusted, Lambda))
@@ -30,7 +31,7 @@ func Wild(r Role) (wild []string) {
 	return wild
 }
 
-// objects are the objects of a namespace in a bucket: their keys begin with it.
+// objects matches the objects of a namespace in a bucket: their keys begin with it.
 var objects = regexp.MustCompile(`^arn:[a-z-]+:s3:::[a-z0-9.-]+/[A-Za-z0-9_.-]+/\*$`)
 
 func isWild(text string) bool { return strings.ContainsAny(text, "*?") }

@@ -1,9 +1,10 @@
-// Package scale simulates the quotas of AWS under Weft's load, second by second: which limit is met first, what passes by then, and how
-// long work waits. docs/scale.md has its tables; a test holds them to each other.
+// Package scale simulates the quotas of AWS under Weft's load, second by second: which limit is met
+// first, how much passes then, and how long work waits. docs/scale.md has its tables; a test
+// compares them.
 //
-// What a step needs is counted on the protocol itself (package testbed), and not written down here. What AWS allows stands in Quotas,
-// each with its source, as AWS documented it on 2026-11-23. Two things are estimates: how long an invocation takes, and that load is even
-// but for what Load says.
+// The needs of a step are counted on the protocol itself (package testbed), and not written down
+// here. What AWS allows is in Quotas, each with its source, as AWS documented it on 2026-11-23. Two
+// things are estimates: how long an invocation takes, and that load is even except as Load says.
 package scale
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// Demand is what one step of a workflow needs, its share of the start and of the end included.
+// Demand is what one step of a workflow needs, including its share of the start and the end.
 type Demand struct {
 	// Writes and Reads are units of DynamoDB, ListRows the writes of its index.
 	Writes, Reads, ListRows float64
@@ -22,13 +23,14 @@ type Demand struct {
 	Requests float64
 }
 
-// Load is how much there is to do in each second.
+// Load is how much work arrives each second.
 type Load struct {
 	// Steps are those of all workflows.
 	Steps float64
 	// LongTimers are timers of more than 15 minutes, which wait in the table: each is put, and deleted when it is due.
 	LongTimers float64
-	// HotUpdates are accepted updates of one run, and TogetherUpdates how many of them share a commit.
+	// HotUpdates are accepted updates of one run. TogetherUpdates is how many of them share a
+	// commit.
 	HotUpdates, TogetherUpdates float64
 }
 
@@ -59,7 +61,8 @@ type Quotas struct {
 	OrderedCalls float64
 }
 
-// DefaultQuotas are those of an account in us-east-1 that has asked for nothing, with a new table.
+// DefaultQuotas returns those of an account in us-east-1 that has requested no increase, with a new
+// table.
 func DefaultQuotas() Quotas {
 	return Quotas{
 		Concurrency: 1_000, ConcurrencyRamp: 100, PollersFirst: 5, PollersRamp: 5, PollersMost: 1_250,
@@ -67,11 +70,11 @@ func DefaultQuotas() Quotas {
 	}
 }
 
-// invocationSeconds is how long an invocation is taken to run, besides the work of an activity: 20 ms at 512 MB, of which most is the
-// requests to DynamoDB and SQS. It is an estimate; docs/cost.md prices 10 ms.
+// invocationSeconds is how long an invocation runs, without the work of an activity: 20 ms at 512
+// MB, most of which is requests to DynamoDB and SQS. It is an estimate; docs/cost.md prices 10 ms.
 const invocationSeconds = 0.020
 
-// Limit is a quota against the load: what is needed each second, of what there is when it has grown as far as it can.
+// Limit is a quota and the load's need: how much is needed each second, and how much is allowed.
 type Limit struct {
 	Name         string
 	Needs, Limit float64
@@ -79,12 +82,12 @@ type Limit struct {
 	at func(second int) float64
 }
 
-// constant is a limit that does not grow.
+// constant returns a limit that does not grow.
 func constant(name string, needs, limit float64) Limit {
 	return Limit{name, needs, limit, func(int) float64 { return limit }}
 }
 
-// Limits are all quotas, for a load whose activities take so many seconds each.
+// Limits returns all quotas, for a load whose activities take so many seconds each.
 func Limits(d Demand, l Load, q Quotas, activity float64) []Limit {
 	activities := l.Steps * d.Activities * (activity + invocationSeconds)
 	others := l.Steps * (d.Requests + d.Timers + d.Ordered) * invocationSeconds
@@ -105,20 +108,20 @@ func Limits(d Demand, l Load, q Quotas, activity float64) []Limit {
 	}
 }
 
-// ramp is a limit that grows by so much a second.
+// ramp returns a limit that grows by so much a second.
 func ramp(name string, needs, first, each, most float64) Limit {
 	return Limit{name, needs, most, func(second int) float64 { return min(first+each*float64(second), most) }}
 }
 
-// doubling is how long DynamoDB takes at most to take twice the highest rate that it has seen.
+// doubling is how long DynamoDB takes at most to allow twice the highest rate that it has seen.
 const doubling = 30 * 60
 
-// table is a limit that doubles every 30 minutes while it is met.
+// table returns a limit that doubles every 30 minutes while it is met.
 func table(name string, needs, first, most float64) Limit {
 	return Limit{name, needs, most, func(second int) float64 { return min(first*math.Pow(2, float64(second/doubling)), most) }}
 }
 
-// Share is what part of the load the limit lets pass in the end.
+// Share returns which part of the load the limit lets pass in the end.
 func (l Limit) Share() float64 {
 	if l.Needs <= l.Limit {
 		return 1
@@ -126,15 +129,17 @@ func (l Limit) Share() float64 {
 	return l.Limit / l.Needs
 }
 
-// Outcome is what becomes of a load that begins at once and stays.
+// Outcome is how a load fares that begins at once and stays.
 type Outcome struct {
-	// First is the limit that holds the load up first; empty if none ever does. Binding is the one that holds it for good.
+	// First is the limit that holds the load up first, or "" if none does. Binding is the one that
+	// holds it for good.
 	First, Binding string
 	// Passes is how many steps a second pass in the end.
 	Passes float64
 	// Steady is after how many seconds all of the load passes and nothing waits; negative is never.
 	Steady int
-	// Longest is the longest that a step has waited until then, in seconds, or in the first hour if that is never.
+	// Longest is the longest wait of a step until then, in seconds, or in the first hour if that is
+	// never.
 	Longest float64
 }
 
@@ -168,7 +173,7 @@ func Simulate(d Demand, l Load, q Quotas, activity float64) Outcome {
 		case waiting > 0:
 			o.Steady = -1
 			if second < hour || o.Binding == "" {
-				// Who comes last waits until all that waits before has passed.
+				// The last step to arrive waits until all earlier ones have passed.
 				o.Longest = max(o.Longest, waiting/passes)
 			}
 		case o.Steady < 0:

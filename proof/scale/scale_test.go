@@ -19,7 +19,8 @@ import (
 
 var tables = flag.Bool("tables", false, "rewrite the tables of docs/scale.md")
 
-// log counts what a log is asked for, in units of DynamoDB: commits are below 1 KB here, and pages below 4 KB.
+// log counts the requests to a log in units of DynamoDB: commits are below 1 KB here, and pages
+// below 4 KB.
 type log struct {
 	store.Log
 	d *Demand
@@ -64,8 +65,8 @@ func (s sender) Send(ctx context.Context, name string, messages ...queue.Message
 	return s.Sender.Send(ctx, name, messages...)
 }
 
-// ofAStep counts what a step needs: a workflow of three is started in one process, and each of its messages is handled in a process that
-// knows nothing. That is the most; warm processes read less.
+// ofAStep counts what a step needs. One process starts a workflow of three steps, and a cold
+// process handles each of its messages. That is the most; warm processes read less.
 func ofAStep(t *testing.T) (d Demand) {
 	t.Helper()
 	const steps = 3
@@ -93,10 +94,10 @@ func TestDemand(t *testing.T) {
 	}
 }
 
-// work is how long the activities of the tables take: a call of another service.
+// work is how long the activities of the tables take: one call of another service.
 const work = 0.1
 
-// Which limit is met first, by the load and by what was asked for.
+// The first limit depends on the load and on the increases requested.
 func TestFirstLimit(t *testing.T) {
 	d := ofAStep(t)
 	raised := DefaultQuotas()
@@ -151,7 +152,8 @@ func TestRamp(t *testing.T) {
 // gigabytes is the memory of a function.
 const gigabytes = 0.5
 
-// The tables of the document are what the simulation says. Rewrite them with `go test ./proof/scale -tables`.
+// The tables of the document match the simulation. Rewrite them with `go test ./proof/scale
+// -tables`.
 func TestTables(t *testing.T) {
 	d := ofAStep(t)
 	var out strings.Builder
@@ -188,7 +190,7 @@ func TestTables(t *testing.T) {
 	replaceTables(t, out.String())
 }
 
-// dollars is what so many steps a second cost in an hour.
+// dollars returns what so many steps a second cost in an hour.
 func dollars(d Demand, steps float64) float64 {
 	invocations := d.Requests + d.Activities + d.Timers + d.Ordered
 	seconds := d.Activities*work + invocations*invocationSeconds
@@ -204,7 +206,7 @@ func or(name string) string {
 	return name
 }
 
-// number is a number with commas, to two digits below ten.
+// number formats a number with commas, to two digits below ten.
 func number(v float64) string {
 	if v < 10 {
 		return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
@@ -231,7 +233,7 @@ func replaceTables(t *testing.T, text string) {
 	}
 }
 
-// The document names the numbers of partitions that there are.
+// The document has the current numbers of partitions.
 func TestDocumentHasTheShards(t *testing.T) {
 	data, err := os.ReadFile(document)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 type lane struct {
 	next  func() (struct{}, bool)
 	yield func(struct{}) bool
-	fn    func() // to be run when it is entered next
+	fn    func() // run when the lane is entered next
 }
 
-// lanes are those without an actor. Simulations that run at the same time share them.
+// lanes are the lanes without an actor. Simulations that run at the same time share them.
 var lanes struct {
 	sync.Mutex
 	free []*lane
@@ -90,7 +90,7 @@ func (a *actor) end() {
 	}
 }
 
-// close ends what a simulation has left running. What that does is no failure.
+// close ends what a simulation has left running. What those actors do is no failure.
 func (s *simulation) close() {
 	wrong := s.wrong
 	for _, a := range s.actors {
@@ -105,7 +105,7 @@ func (s *simulation) close() {
 	s.wrong = wrong
 }
 
-// unwind ends an actor whose process has died: its deferred functions run, and nothing they do has any effect.
+// unwind ends an actor whose process has died. Its deferred functions run, without any effect.
 func (s *simulation) unwind(a *actor) {
 	a.dead = true
 	s.running = a

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// portTypes are the ports, by the names that the faults of their calls have.
+// portTypes are the ports, by their names in the faults of their calls.
 var portTypes = map[string]reflect.Type{
 	"log": reflect.TypeFor[store.Log](), "attempts": reflect.TypeFor[store.Attempts](), "timers": reflect.TypeFor[store.Timers](),
 	"lister": reflect.TypeFor[store.Lister](), "scanner": reflect.TypeFor[store.Scanner](), "keys": reflect.TypeFor[store.Keys](),
@@ -23,7 +23,8 @@ var portTypes = map[string]reflect.Type{
 	"blobs": reflect.TypeFor[blob.Blobs](),
 }
 
-// lookUps are the calls that change nothing. It makes no difference there whether the request is lost or the answer.
+// lookUps are the calls that change nothing. For them a lost request and a lost answer are the
+// same.
 var lookUps = []string{
 	"log.Backward", "log.Forward", "attempts.ReadAttempts", "timers.DueTimers", "lister.ListRuns", "scanner.Scan", "scanner.ReadMark",
 	"keys.ReadKey", "blobs.Get",
@@ -39,8 +40,8 @@ var notCalled = map[string]string{
 // rare are the calls that most seeds make once or never.
 var rare = []string{"keys.ReadKey", "keys.MakeKey", "scanner.WriteMark", "scanner.ReadMark", "scanner.Delete", "receiver.Extend", "lister.ListRuns"}
 
-// lostRequests and lostAnswers are faults of the calls of ports, by port and method. The caller of each gets an error either way,
-// and cannot know whether the call was carried out.
+// lostRequests and lostAnswers are faults of the calls of ports, by port and method. The caller
+// gets an error either way, and cannot know whether the call was carried out.
 var lostRequests, lostAnswers = losses()
 
 func losses() (requests, answers map[string]*fault) {
@@ -61,7 +62,7 @@ func losses() (requests, answers map[string]*fault) {
 	return requests, answers
 }
 
-// calls are the calls of all ports that a process makes.
+// calls returns the calls of all ports that a process makes.
 func calls() (all []string) {
 	for _, port := range slices.Sorted(maps.Keys(portTypes)) {
 		for i := range portTypes[port].NumMethod() {
@@ -73,17 +74,17 @@ func calls() (all []string) {
 	return all
 }
 
-// errNoAnswer is what a call returns that got no answer, where the port has no error for that.
+// errNoAnswer is the error of a call without an answer, if the port has no error for that.
 var errNoAnswer = errors.New("there is no answer, as the simulation has it")
 
-// lossy stands between a process and its ports, and loses requests and answers.
+// lossy is between a process and its ports, and loses requests and answers.
 type lossy struct{ s *simulation }
 
-// call makes a call of a port, or returns err in its place or instead of what it has returned.
+// call makes a call of a port. It returns err if it loses the request or the answer.
 func (l lossy) call(name string, err error, fn func() error) error {
 	s := l.s
 	if s.away(serviceOf(name)) {
-		s.stall(s.now.Add(time.Second), slices.Contains(lookUps, name)) // until it has been tried in vain
+		s.stall(s.now.Add(time.Second), slices.Contains(lookUps, name)) // until the SDK has given up
 		return err
 	}
 	if s.disconnected() {
@@ -105,7 +106,7 @@ func (l lossy) call(name string, err error, fn func() error) error {
 	return made
 }
 
-// serviceOf is the outage that takes a port away.
+// serviceOf returns the outage that makes a port unavailable.
 func serviceOf(call string) *fault {
 	if strings.HasPrefix(call, "sender.") || strings.HasPrefix(call, "receiver.") {
 		return queueAway
@@ -113,7 +114,7 @@ func serviceOf(call string) *fault {
 	return storeAway
 }
 
-// read is call for one that returns something.
+// read is call for a call with a result.
 func read[T any](l lossy, name string, fn func() (T, error)) (v T, err error) {
 	err = l.call(name, errNoAnswer, func() (err error) {
 		v, err = fn()
@@ -126,7 +127,7 @@ func read[T any](l lossy, name string, fn func() (T, error)) (v T, err error) {
 	return v, nil
 }
 
-// ports are the ports of a process with all that may be lost.
+// ports returns the ports of a process with faults.
 func (l lossy) ports(p executor.Ports) executor.Ports {
 	p.Log, p.Attempts, p.Timers, p.Lister = lossyLog{l, p.Log}, lossyAttempts{l, p.Attempts}, lossyTimers{l, p.Timers}, lossyLister{l, p.Lister}
 	p.Scanner, p.Keys, p.Rates, p.Queue = lossyScanner{l, p.Scanner}, lossyKeys{l, p.Keys}, lossyRates{l, p.Rates}, lossySender{l, p.Queue}
@@ -351,7 +352,7 @@ func (l lossyBlobs) Put(ctx context.Context, key string, body []byte) error {
 	return l.call("blobs.Put", errNoAnswer, func() error { return l.Blobs.Put(ctx, key, body) })
 }
 
-// unprocessedItems and partialDelete are the answers that say of a batch that some of it was done.
+// unprocessedItems and partialDelete are answers to a batch of which only a part was carried out.
 var (
 	unprocessedItems = newFault("dynamodb: unprocessed items",
 		"Amazon DynamoDB API Reference, BatchWriteItem: individual requests of a batch may fail, for want of throughput or for an error inside, "+
@@ -361,7 +362,7 @@ var (
 			"failed entries, also where the status of the answer is 200.", 0.15, 0.3)
 )
 
-// some returns some of all, in their order: perhaps none, perhaps all.
+// some returns some of all, in order: perhaps none, perhaps all.
 func some[T any](r interface{ IntN(n int) int }, all []T) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(T) bool { return r.IntN(2) == 0 })
 }

@@ -18,16 +18,17 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// audit knows what must be true: it folds every commit that lands, and keeps what clients were told.
+// audit holds what must be true: it folds every commit that lands, and keeps what clients were
+// told.
 type audit struct {
 	s         *simulation
 	boots     int
 	programs  map[string]program
-	runs      map[string][]*engine.Run // all that there ever were
+	runs      map[string][]*engine.Run // all runs that ever existed
 	current   current
-	going     map[*engine.Run]bool             // those of which a commit has been deleted
+	going     map[*engine.Run]bool             // runs of which a commit has been deleted
 	codec     *codec.Codec                     // with every key
-	view      store.Log                        // with what is kept apart or encoded
+	view      store.Log                        // with offloaded and encoded bodies
 	told      map[string][]*api.UpdateResponse // by workflow and update id, stages accepted and completed
 	amounts   map[string]int                   // by workflow and update id
 	starts    []ack
@@ -36,10 +37,10 @@ type audit struct {
 	runsOf    map[string]int // executions, by run and event
 	rows      map[place]store.Summary
 	schedules []string
-	sendings  map[errand]map[uint64]bool
-	letters   *int           // that can be read, once the last one has arrived
+	sendings  map[outbound]map[uint64]bool
+	letters   *int           // letters that can be read, once the last one has arrived
 	gaps      map[string]int // by workflow: how often it has had no open run after a commit
-	journal   []journaled    // what has landed and was deleted, in seeds that are restored
+	journal   []journaled    // what has landed and what was deleted, in seeds with a restore
 	attempts  attemptAudit
 }
 
@@ -60,11 +61,11 @@ func newAudit(s *simulation) *audit {
 	return &audit{
 		codec: codec, view: codec.Log(s.store),
 		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, going: map[*engine.Run]bool{}, told: map[string][]*api.UpdateResponse{},
-		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[errand]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(),
+		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[outbound]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(),
 	}
 }
 
-// landed folds commits that are in the log now.
+// landed folds commits that have landed.
 func (a *audit) landed(items []store.Item) {
 	var runs []*engine.Run
 	var commits []*history.Commit
@@ -105,7 +106,7 @@ func (a *audit) landed(items []store.Item) {
 	a.noteGaps(items)
 }
 
-// checkRow demands that the list has of a run what its log says, whenever it has changed.
+// checkRow demands that a run's row in the list matches its log after each change.
 func (a *audit) checkRow(item store.Item) {
 	run, at := a.current[place{item.Workflow, item.Run}], place{item.Workflow, item.Run}
 	if item.Summary != nil {
@@ -129,14 +130,14 @@ func (a *audit) checkRow(item store.Item) {
 	}
 }
 
-// decoded is a part of a row; nothing where there is none, or it cannot be read.
+// decoded returns a part of a row, or the zero value if there is none or it cannot be read.
 func decoded[T any](body string) (v T) {
 	_ = history.DecodeBody([]byte(body), &v)
 	return v
 }
 
-// run is the run that a commit belongs to. The first one of a run may land only when the runs before it have closed, unless it
-// makes the run void.
+// run returns the run that a commit belongs to. The first commit of a run may land only when the
+// earlier runs have closed, unless it makes the run void.
 func (a *audit) run(k store.Key, c *history.Commit) *engine.Run {
 	runs, at := a.runs[k.Workflow], place{k.Workflow, k.Run}
 	if run := a.current[at]; run != nil {
@@ -189,7 +190,8 @@ func (a *audit) accepted(workflow, run string, n int) bool {
 	return false
 }
 
-// completed takes the answer to one who has completed an activity from outside: its result is in the log.
+// completed demands that the result of an activity is in the log after somebody outside was told
+// that it is completed.
 func (a *audit) completed(info activity.Info) {
 	for _, run := range a.runs[info.WorkflowID] {
 		if string(run.State.RunID) == info.RunID && run.State.Activities[info.EventID] != nil {
@@ -212,8 +214,8 @@ func (a *audit) reset(workflow, request string, run history.RunID, exclude []str
 
 func (a *audit) adding(workflow, update string, n int) { a.amounts[workflow+"/"+update] = n }
 
-// answered takes an answer to an update. A rejection must be right: with all that was begun by now the sum would be too
-// large.
+// answered checks the answer to an update. A rejection must be right: the sum of everything that
+// was begun by now would be too large.
 func (a *audit) answered(workflow, update string, n int, answer *api.UpdateResponse, did deeds) {
 	if answer.Stage != api.StageRejected {
 		a.told[workflow+"/"+update] = append(a.told[workflow+"/"+update], answer)
@@ -227,7 +229,7 @@ func (a *audit) answered(workflow, update string, n int, answer *api.UpdateRespo
 	}
 }
 
-// begun is the largest sum that there can be.
+// begun returns the largest sum that is possible.
 func (a *audit) begun(workflow string) (sum int) {
 	for key, n := range a.amounts {
 		if w, _, _ := cut(key); w == workflow {
@@ -246,7 +248,7 @@ func cut(key string) (workflow, update string, ok bool) {
 	return key, "", false
 }
 
-// latest is the last run of a workflow that is not void.
+// latest returns the last run of a workflow that is not void.
 func (a *audit) latest(workflow string) *engine.Run {
 	for _, r := range slices.Backward(a.runs[workflow]) {
 		if !r.Void() {
@@ -262,7 +264,7 @@ type floor struct {
 	sum int
 }
 
-// acknowledged is the sum of the updates of the latest run that clients know to be completed.
+// acknowledged returns the sum of the latest run's updates that clients know to be completed.
 func (a *audit) acknowledged(workflow string) (f floor) {
 	run := a.latest(workflow)
 	if run == nil {
@@ -280,7 +282,8 @@ func (a *audit) acknowledged(workflow string) (f floor) {
 	return f
 }
 
-// asked compares an answer with what was acknowledged before it was asked for, and with what was begun until now.
+// asked compares an answer with what was acknowledged before the question, and with what was begun
+// until now.
 func (a *audit) asked(workflow string, least floor, answer history.Payload) {
 	sum, err := decodeInt(answer)
 	if err != nil {
@@ -294,7 +297,7 @@ func (a *audit) asked(workflow string, least floor, answer history.Payload) {
 	}
 }
 
-// end is what must hold when nothing more can happen.
+// end checks what must hold when nothing more can happen.
 func (s *simulation) end() {
 	defer s.close()
 	if len(s.wrong) > 0 {
@@ -316,8 +319,8 @@ func (s *simulation) end() {
 	a.checkSchedules()
 	a.checkLetters()
 	a.checkPace()
-	if s.plan.upkeep && len(s.wrong) == 0 {
-		s.endUpkeep()
+	if s.plan.maintenance && len(s.wrong) == 0 {
+		s.endMaintenance()
 	}
 	s.store.Check()
 	s.queue.Check()
@@ -328,8 +331,8 @@ func (a *audit) checkRun(run *engine.Run) {
 	if run.Void() {
 		return
 	}
-	if !run.State.Status.Closed() && a.s.upkeep.purged && a.expired(run) {
-		return // the check comes by after a day, and nothing is kept for so long here
+	if !run.State.Status.Closed() && a.s.maintenance.purged && a.expired(run) {
+		return // the check runs after a day, and nothing is kept that long here
 	}
 	if !run.State.Status.Closed() {
 		a.s.fail("%s is stranded: open, and nothing more can happen; it waits for activities %v, timers %v, children %v and others %v, pending %d",
@@ -364,7 +367,8 @@ func (a *audit) checkRun(run *engine.Run) {
 	}
 }
 
-// checkCanceled demands that a run has waited for the end of a step where its program says so.
+// checkCanceled demands that a canceled run has waited for the end of a step if its program says
+// so.
 func (a *audit) checkCanceled(name string, run *engine.Run) {
 	a.checkCanceledUpdates(name, run)
 	if !programOf(a.s, run).waits() {
@@ -377,7 +381,8 @@ func (a *audit) checkCanceled(name string, run *engine.Run) {
 	}
 }
 
-// follows is the run that goes on where one continued as new or failed; there has to be one, unless it was asked to end.
+// follows returns the run that goes on after one that continued as new or failed. It must exist,
+// unless the run was asked to end.
 func (a *audit) follows(name string, run *engine.Run) *engine.Run {
 	if run.State.CancelRequested && run.State.Next() == "" {
 		return nil
@@ -391,7 +396,7 @@ func (a *audit) follows(name string, run *engine.Run) *engine.Run {
 	return next[0]
 }
 
-// programOf is what a run was started with.
+// programOf returns the input of a run.
 func programOf(s *simulation, run *engine.Run) (p program) {
 	if err := json.Unmarshal(run.State.Started.Input, &p); err != nil {
 		s.fail("%s: %v", run.State.RunID, err)
@@ -399,13 +404,13 @@ func programOf(s *simulation, run *engine.Run) (p program) {
 	return p
 }
 
-// implied is the sum that a log implies. A handler that an operator ended may have added its amount: it waited to complete then, because
-// its task was large.
+// implied is the sum that a log implies, as a range. A handler that an operator ended may have
+// added its amount already: it was waiting to complete, because its task was large.
 type implied struct{ least, most int }
 
 func (i implied) has(sum int) bool { return i.least <= sum && sum <= i.most }
 
-// sum is what a run's log implies, if all of its updates have ended.
+// sum returns what a run's log implies, if all of its updates have ended.
 func (a *audit) sum(name string, run *engine.Run) implied {
 	base := programOf(a.s, run).Base
 	i := implied{base, base}
@@ -461,7 +466,7 @@ func (a *audit) checkAcks() {
 	}
 	for _, s := range a.signals {
 		if a.replaced(s.workflow) {
-			continue // sent again after two other runs began, it is another signal
+			continue // repeated after two other runs began, it is a new signal
 		}
 		a.checkSignaled(s)
 	}
@@ -476,8 +481,9 @@ func (a *audit) checkAcks() {
 	}
 }
 
-// checkOnce demands that a start has opened one run. Sent again after two other runs began, it is another start: its request id is looked
-// for in the latest run and in the one before it (docs/semantics.md).
+// checkOnce demands that a start has opened one run. A start that is repeated after two other runs
+// began is a new start: its request id is looked for only in the latest run and in the one before
+// it (docs/semantics.md).
 func (a *audit) checkOnce(s ack) {
 	var opened []int
 	n := 0
@@ -498,8 +504,9 @@ func (a *audit) checkOnce(s ack) {
 	}
 }
 
-// checkSignaled demands that a signal is in one run of a chain. Sent again after a start has begun another chain, it is another signal:
-// a request id is looked for in its run and in the run that one continues (docs/semantics.md).
+// checkSignaled demands that a signal is in one run of a chain. A signal that is repeated after a
+// start has begun another chain is a new signal: a request id is looked for only in its run and in
+// the run that one continues (docs/semantics.md).
 func (a *audit) checkSignaled(s ack) {
 	in := map[history.RunID]int{}
 	for _, r := range a.runs[s.workflow] {
@@ -517,7 +524,8 @@ func (a *audit) checkSignaled(s ack) {
 	}
 }
 
-// root is the first run of the chain of a run: of those that continue each other, or go on from a task of each other.
+// root returns the first run of a run's chain: of runs that continue each other, or were reset from
+// each other.
 func (a *audit) root(run *engine.Run) history.RunID {
 	from := run.State.Started.ContinuedFrom
 	if run.State.Reset != nil {
@@ -530,7 +538,7 @@ func (a *audit) root(run *engine.Run) history.RunID {
 	return a.root(a.runs[run.WorkflowID][i])
 }
 
-// carried reports whether a signal came with a run that continues another, or goes on from a task of it.
+// carried reports whether a signal came with a run that continues another, or was reset from it.
 func (a *audit) carried(run *engine.Run, request string) bool {
 	return slices.ContainsFunc(a.runs[run.WorkflowID], func(r *engine.Run) bool {
 		from := r.State.RunID == run.State.Started.ContinuedFrom || run.State.Reset != nil && r.State.RunID == run.State.Reset.BaseRunID
@@ -538,9 +546,9 @@ func (a *audit) carried(run *engine.Run, request string) bool {
 	})
 }
 
-// checkReset demands that there is one run of a reset, that it begins as the run before it began, and that it has all the
-// signals of that one and has seen all its updates, unless they were left out. There may be another run of it, which was made
-// when it was sent again, only if the one before was no longer the latest by then.
+// checkReset demands that a reset has made one run. The run begins as the base run did, has all its
+// signals, and has seen all its updates, unless they were left out. There may be another run of the
+// reset, made when it was repeated, only if the earlier one was no longer the latest by then.
 func (a *audit) checkReset(r resetAck) {
 	var made []*engine.Run
 	for _, run := range a.runs[r.workflow] {
@@ -560,7 +568,7 @@ func (a *audit) checkReset(r resetAck) {
 	base, events := a.runs[r.workflow][i], run.Log[0].Events()
 	for j, e := range base.Log[0].Events() {
 		if j == len(events) || events[j].Type() == history.TypeWorkflowTaskFailed {
-			break // the first commit of a reset may have fewer of the events that it copied than that of another
+			break // the first commit of one reset may hold fewer of the copied events than that of another
 		}
 		if e.Type() != events[j].Type() {
 			a.s.fail("%s begins with %s at event %d, and the run that was reset with %s", r.run, events[j].Type(), j+1, e.Type())
@@ -570,7 +578,8 @@ func (a *audit) checkReset(r resetAck) {
 	a.checkInputEvents(r, base, run)
 }
 
-// checkInputEvents compares what a run had with what the run has that a reset made of it.
+// checkInputEvents compares the input events of a base run with those of the run that a reset made
+// from it.
 func (a *audit) checkInputEvents(r resetAck, base, run *engine.Run) {
 	has := map[string]bool{}
 	for _, c := range run.Log {

@@ -22,8 +22,9 @@ var (
 	field        = regexp.MustCompile(`^- \*\*(\w+)\*\*: (.*)$`)
 )
 
-// TestAWSDocument holds docs/aws.md to the simulation: it names every fault, and no fault, count, mutant or test that does not exist. An entry
-// quotes AWS, has a source, and says which fault plays it, or why none does.
+// TestAWSDocument compares docs/aws.md with the simulation: the document names every fault, and no
+// fault, count, mutant or test that does not exist. An entry quotes AWS, has a source, and says
+// which fault plays it, or why none does.
 func TestAWSDocument(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "aws.md"))
@@ -94,7 +95,7 @@ func TestAWSDocument(t *testing.T) {
 	}
 }
 
-// namesOfTests are the tests of all packages.
+// namesOfTests returns the tests of all packages.
 func namesOfTests(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
@@ -107,7 +108,7 @@ func namesOfTests(t *testing.T) map[string]bool {
 	return names
 }
 
-// filesOf are the texts of the Go files below a folder.
+// filesOf returns the texts of the Go files below a folder.
 func filesOf(t *testing.T, folder string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -124,7 +125,8 @@ func filesOf(t *testing.T, folder string) (files []string) {
 	return files
 }
 
-// fieldsOf returns the fields of an entry by their names. A field goes on in the lines after it that are indented.
+// fieldsOf returns the fields of an entry by their names. A field continues in the indented lines
+// after it.
 func fieldsOf(entry string) map[string]string {
 	fields := map[string]string{}
 	var name string

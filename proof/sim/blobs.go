@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// blobs stand between one process and the place of large bodies.
+// blobs is between one process and the blob store.
 type blobs struct {
 	blob.Blobs
 	t *ports
@@ -21,7 +21,7 @@ type blobs struct {
 
 var errBlob = errors.New("the place of blobs fails, as the simulation has it")
 
-// Put puts, or lies about it.
+// Put puts, or gives a wrong answer.
 func (b blobs) Put(ctx context.Context, key string, body []byte) error {
 	b.t.point("before a blob is put")
 	if b.t.s.chance(b.t.s.plan.faults) {
@@ -35,13 +35,14 @@ func (b blobs) Put(ctx context.Context, key string, body []byte) error {
 	return err
 }
 
-// Get gets. Several are got side by side, so that nothing is drawn here, and nobody pauses: whether one fails follows from the step.
+// Get gets. Several calls run in parallel, so nothing is drawn here and nobody pauses: the step
+// decides whether one fails.
 func (b blobs) Get(ctx context.Context, key string) ([]byte, error) {
 	s := b.t.s
 	h := fnv.New64a()
-	place := key[:strings.LastIndex(key, "/")] // without what follows from the body: stacks in there have addresses
+	place := key[:strings.LastIndex(key, "/")] // without the part that depends on the body: stacks in it have addresses
 	place = place[strings.Index(place, "/")+10:]
-	_, _ = h.Write(binary.BigEndian.AppendUint64([]byte(place), s.seed^uint64(s.steps)<<20)) // a hash takes everything
+	_, _ = h.Write(binary.BigEndian.AppendUint64([]byte(place), s.seed^uint64(s.steps)<<20)) // writing to a hash never fails
 	const many = 1 << 20
 	if !s.quiet() {
 		if n := float64(h.Sum64() % many); n < s.plan.faults*many {
@@ -54,19 +55,20 @@ func (b blobs) Get(ctx context.Context, key string) ([]byte, error) {
 	return b.Blobs.Get(ctx, key)
 }
 
-// codec is what a process keeps large bodies apart with, through faults where t is one's ports; the audit has none.
+// codec returns the codec with which a process offloads large bodies. If t is not nil, it is the ports of the process, and
+// the blob store has faults; the audit's has none.
 func (s *simulation) codec(p *process, t *ports) *codec.Codec {
-	o := codec.Options{Clock: func() time.Time { return s.now }, Log: quiet, ApartFrom: s.plan.apartFrom}
-	if s.plan.apartFrom > 0 {
+	o := codec.Options{Clock: func() time.Time { return s.now }, Log: quiet, ApartFrom: s.plan.offloadFrom}
+	if s.plan.offloadFrom > 0 {
 		o.Blobs = s.blobs
 	}
-	if s.plan.apartFrom > 0 && t != nil {
+	if s.plan.offloadFrom > 0 && t != nil {
 		o.Blobs = lossyBlobs{lossy{s}, blobs{s.blobs, t}}
 	}
 	return codec.New(s.withKeys(o, p))
 }
 
-// whole is an item as whoever put it had it.
+// whole returns an item in the form in which its writer put it.
 func (a *audit) whole(item store.Item) store.Item {
 	page, err := a.view.Forward(context.Background(), item.Key, 1)
 	if err != nil || len(page.Items) == 0 || page.Items[0].Key != item.Key {

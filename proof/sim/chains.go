@@ -7,8 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// checkCron demands that a run with a cron expression which completed is followed by one that begins at the next moment, and knows
-// its result.
+// checkCron demands that a completed run with a cron expression is followed by one that begins at
+// the next moment and has its result.
 func (a *audit) checkCron(name string, run *engine.Run, result history.Payload) {
 	started := run.State.Started
 	if started.Cron == "" || run.State.CancelRequested {
@@ -33,8 +33,8 @@ func (a *audit) checkCron(name string, run *engine.Run, result history.Payload) 
 	}
 }
 
-// checkRetry demands that a run which failed is followed by its next attempt, as long as its chain has time for that, or, by its cron
-// expression, by a first one.
+// checkRetry demands that a failed run is followed by its next attempt, as long as its chain has
+// time for that, or, by its cron expression, by a first one.
 func (a *audit) checkRetry(name string, run *engine.Run) {
 	started := run.State.Started
 	const longest = 80 * time.Minute // of the pauses between the attempts that fail
@@ -51,11 +51,11 @@ func (a *audit) checkRetry(name string, run *engine.Run) {
 	}
 }
 
-// late is how much longer than the end of its chain a run may be open: for faults, and for what comes again.
+// late is how much longer than the end of its chain a run may be open: for faults and redeliveries.
 const late = 2 * time.Hour
 
-// checkDeadline demands that no run of a chain begins after its end, unless the code goes on as new before it is told, or is open for
-// long then, and that none is ended before.
+// checkDeadline demands that no run of a chain begins after the chain's end or is open for long
+// then, unless the code continues as new before it is told, and that none is ended earlier.
 func (a *audit) checkDeadline(name string, run *engine.Run) {
 	end := deadlineOf(run)
 	if end == 0 {
@@ -70,14 +70,14 @@ func (a *audit) checkDeadline(name string, run *engine.Run) {
 	}
 	jump := time.Duration(0) // of a clock, between the look at the deadline and the commit
 	if a.s.has(clockJumps) || a.s.has(setBack) || a.s.has(behind) {
-		jump = a.s.apart()
+		jump = a.s.clockGap()
 	}
 	if closed, ok := run.State.Close.(*history.WorkflowExecutionTimedOut); ok && closed.ExecutionTimeout > 0 && run.State.CloseTime.Add(jump) < end {
 		a.s.fail("%s timed out at %v; its chain ends at %v", name, run.State.CloseTime.Time(), end.Time())
 	}
 }
 
-// deadlineOf is when the chain of a run ends; 0 is never.
+// deadlineOf returns when the chain of a run ends; 0 is never.
 func deadlineOf(run *engine.Run) history.Timestamp {
 	started := run.State.Started
 	switch {
@@ -89,7 +89,7 @@ func deadlineOf(run *engine.Run) history.Timestamp {
 	return run.State.StartTime.Add(time.Duration(started.ExecutionTimeout))
 }
 
-// expired reports whether the store has deleted a run by now.
+// expired reports whether the store has deleted a run.
 func (a *audit) expired(run *engine.Run) bool {
 	expires := run.State.Expires
 	return expires != 0 && expires.Time().Before(a.s.now)

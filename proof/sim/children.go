@@ -25,7 +25,7 @@ type draft struct {
 	Fails  bool
 }
 
-// patience is how long an entry waits for its parent, and alone its result when that has passed.
+// patience is how long an entry waits for its parent. alone is its result after that.
 const (
 	patience = 30 * time.Hour
 	alone    = "alone"
@@ -51,7 +51,8 @@ func (l *code) entry(ctx workflow.Context, d draft) (string, error) {
 	return fmt.Sprint("entry ", d.Number), nil
 }
 
-// runChildren has the children of a ledger do their work, and tells another workflow that its own is done.
+// runChildren runs the children of a ledger, and notifies another workflow that the ledger's own
+// work is done.
 func (l *code) runChildren(ctx workflow.Context, p program, t *tally) error {
 	var group workflow.WaitGroup
 	for i := range p.Kids {
@@ -92,16 +93,17 @@ func (l *code) runChildren(ctx workflow.Context, p program, t *tally) error {
 	return ctx.Err()
 }
 
-// childRecord is what the audit knows of a child: the runs that its start has made, and the runs that had it started.
+// childRecord is what the audit has recorded of a child: the runs that its start has made, and the
+// parents that had it started.
 type childRecord struct {
-	made    []*engine.Run // without those that continue others
+	made    []*engine.Run // without runs that continue others
 	last    *engine.Run   // of the chain
 	parents []*engine.Run
-	events  []int64 // that initiated it, in the parents
+	events  []int64 // the events that initiated it, in the parents
 	policy  history.ParentClosePolicy
 }
 
-// children are those of all, by the request id of their start.
+// children returns the records of all children, by the request id of their start.
 func (a *audit) children() map[string]*childRecord {
 	all := map[string]*childRecord{}
 	of := func(request string) *childRecord {
@@ -135,13 +137,13 @@ func (a *audit) children() map[string]*childRecord {
 	return all
 }
 
-// checkChildren demands that each child was started once, that each parent knows how its child ended, and that none was left
-// that its close policy ends.
+// checkChildren demands that each child was started once, that each parent knows how its child
+// ended, and that every child has ended that its close policy ends.
 func (a *audit) checkChildren() {
 	children := a.children()
 	for _, request := range slices.Sorted(maps.Keys(children)) {
 		f := children[request]
-		if len(f.made) > 1 && !a.s.plan.upkeep { // a parent that is reset after its child was deleted starts it again
+		if len(f.made) > 1 && !a.s.plan.maintenance { // a parent that is reset after its child was deleted starts it again
 			a.s.fail("child %s was started %d times", request, len(f.made))
 		}
 		if len(f.parents) == 0 {
@@ -150,7 +152,7 @@ func (a *audit) checkChildren() {
 		}
 		for i, p := range f.parents {
 			if a.s.restore.ahead() {
-				break // a parent may know the end of a child that the restore has undone
+				break // a parent may have the end of a child that the restore has undone
 			}
 			a.checkOutcome(request, f, p, f.events[i])
 		}
@@ -160,7 +162,7 @@ func (a *audit) checkChildren() {
 	}
 }
 
-// checkOutcome compares what a parent knows of how its child ended with how it did.
+// checkOutcome compares the outcome of a child that its parent has with the real one.
 func (a *audit) checkOutcome(request string, f *childRecord, parent *engine.Run, event int64) {
 	for _, c := range parent.Log {
 		for _, e := range c.Events() {
@@ -177,7 +179,7 @@ func (a *audit) checkOutcome(request string, f *childRecord, parent *engine.Run,
 	}
 }
 
-// checkPolicy demands that no child outlives its parent by long that its close policy ends.
+// checkPolicy demands that a child does not long outlive its parent if its close policy ends it.
 func (a *audit) checkPolicy(request string, f *childRecord) {
 	if f.last == nil {
 		if last := f.parents[len(f.parents)-1]; f.policy == history.AbandonChild && last.State.Next() == "" && !a.refused(last, f.events[len(f.events)-1]) {
@@ -209,19 +211,20 @@ func (a *audit) refused(parent *engine.Run, event int64) bool {
 	return false
 }
 
-// errand is a message from one workflow to another, whoever sends it.
-type errand struct {
+// outbound is a message from one workflow to another, from any sender.
+type outbound struct {
 	kind   engine.MessageKind
 	commit history.CommitID
 	event  int64
 }
 
-// mostSendings is how often a message about a child may be sent: once for each delivery in which whoever is to send it may have
-// died, and once for each trigger of the commit that schedules it. In a thousand seeds it was 34 times at most.
+// mostSendings is how often a message about a child may be sent: once for each delivery in which
+// its sender may have died, and once for each trigger of the commit that schedules it. In a
+// thousand seeds it was 34 times at most.
 const mostSendings = 60
 
-// stormy is the share of calls that fail from which this is not demanded: a process that dies has up to forty messages in hand,
-// all of which come again, and where none lives long enough to get through with them they become more and more.
+// stormy is the share of failing calls from which this is not demanded. A process that dies has up to forty messages in
+// hand, all of which are redelivered. If no process lives long enough to handle them, they become more and more.
 const stormy = 0.05
 
 // stormyCount is the number of single faults from which this is not demanded either.
@@ -236,7 +239,7 @@ func (a *audit) sent(m *engine.Message) {
 	if run := a.current[place{m.WorkflowID, m.RunID.Number()}]; run == nil || int(m.Slot) >= len(run.Log) || run.Log[m.Slot].ID != m.Commit {
 		return // its commit has not landed: until the fence it is copied (see TestCopiesUpToTheFence)
 	}
-	e := errand{m.Kind, m.Commit, m.EventID}
+	e := outbound{m.Kind, m.Commit, m.EventID}
 	if a.sendings[e] == nil {
 		a.sendings[e] = map[uint64]bool{}
 	}

@@ -19,7 +19,8 @@ import (
 
 var errDied = errors.New("the process died")
 
-// call has a process carry out a request, a random one unless it is given, and waits for its answer or the process's death.
+// call has a process carry out a request, and waits for its answer or the process's death. Without
+// a process it picks one at random.
 func (s *simulation) call(p *process, name string, fn func(context.Context, *executor.Service) error) (deeds, error) {
 	if p == nil {
 		p = s.anyProcess()
@@ -32,7 +33,7 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, *exe
 	for !a.ended {
 		s.pause(wait{until: s.now.Add(time.Hour), wake: a.gone})
 	}
-	if a.dead || restored != s.restore.done { // what it has done may be undone
+	if a.dead || restored != s.restore.done { // its effect may have been undone
 		err = errDied
 	}
 	s.log("%s: %v", name, err)
@@ -40,8 +41,8 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, *exe
 	return a.did, err
 }
 
-// insist sends a request again while nobody knows what became of it. It returns the last answer. What only another build can do
-// is asked of a process that has it; where there is none the run is moved.
+// insist repeats a request while its outcome is unknown, and returns the last answer. It sends a request that only another
+// build can serve to a process of that build, or moves the run if there is no such process.
 func (s *simulation) insist(name string, fn func(context.Context, *executor.Service) error) (deeds, error) {
 	var p *process
 	for {
@@ -72,7 +73,7 @@ func (s *simulation) startClients() {
 		for c := range 1 + r.IntN(1+s.plan.most) {
 			s.spawn(s.name("client %s.%d", id, c), nil, func() { s.client(id, c, program) })
 		}
-		if s.plan.upkeep && r.oneIn(2) {
+		if s.plan.maintenance && r.oneIn(2) {
 			for c := range 1 + r.IntN(2) {
 				s.spawn(s.name("returning client %s", id), nil, func() { s.returns(id, 10+c, program) })
 			}
@@ -80,7 +81,8 @@ func (s *simulation) startClients() {
 	}
 }
 
-// returns is the life of a client who comes back when the runs of a workflow may have been deleted, or are being deleted.
+// returns is the life of a client that returns when the runs of a workflow may have been deleted,
+// or are being deleted.
 func (s *simulation) returns(id string, number int, p program) {
 	r := s.ofClient(id, number)
 	s.pause(wait{until: s.now.Add(retention + time.Duration(r.IntN(4))*checkEvery + time.Duration(r.IntN(4000))*time.Millisecond)})
@@ -90,7 +92,7 @@ func (s *simulation) returns(id string, number int, p program) {
 	s.client(id, number, p)
 }
 
-// erase has one of the runs of a workflow deleted that there were.
+// erase has one of a workflow's runs deleted.
 func (s *simulation) erase(r *draws, id string) {
 	runs := s.audit.runs[id]
 	if len(runs) == 0 {
@@ -98,12 +100,13 @@ func (s *simulation) erase(r *draws, id string) {
 	}
 	run := runs[r.IntN(len(runs))].State.RunID
 	if s.outages.excuse > time.Hour {
-		// Messages of the run may have waited for as long as it has been closed. When they come nobody can read what they are about: the
-		// slow check of the other workflow's log sends what they owe there.
-		if !s.plan.upkeep {
+		// Messages of the run may have waited for as long as it has been closed. When they arrive
+		// nobody can read what they concern: the slow check of the other workflow's log sends what
+		// they owe there.
+		if !s.plan.maintenance {
 			return
 		}
-		s.upkeep.purged = true
+		s.maintenance.purged = true
 	}
 	_, err := s.insist(fmt.Sprintf("delete %s of %s", run, id), func(ctx context.Context, t *executor.Service) error { return t.Delete(ctx, id, run) })
 	if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.AlreadyOpen) && !errors.Is(err, refusal.ClosedRecently) {
@@ -135,7 +138,8 @@ func (s *simulation) program(r *draws) program {
 	return p
 }
 
-// timeouts adds timeouts to a program. Runs that are tried again for ever, or come each hour, have none of their own: nothing would end them.
+// timeouts adds timeouts to a program. Runs that are retried for ever, or run each hour, have no
+// run timeouts: nothing would end them.
 func (s *simulation) timeouts(id string, p program) program {
 	r := s.stream("timeouts of " + id)
 	p.Run = []time.Duration{0, 0, 0, 5 * time.Second, 5 * time.Minute, 2 * time.Hour}[r.IntN(6)]
@@ -170,12 +174,12 @@ func (s *simulation) client(id string, number int, p program) {
 	}
 }
 
-// ofClient is the stream of a client.
+// ofClient returns the random stream of a client.
 func (s *simulation) ofClient(id string, number int) *draws {
 	return s.stream(fmt.Sprintf("client %s.%d", id, number))
 }
 
-// rare are the things that end a run.
+// rare makes the requests that end a run.
 func (s *simulation) rare(r *draws, id string, number int, p program) {
 	switch r.IntN(7) {
 	case 0:
@@ -206,7 +210,7 @@ func (s *simulation) move(id string, r api.MoveRequest) {
 	}
 }
 
-// reset resets a workflow to some task. The audit sees what becomes of what the run before had.
+// reset resets a workflow to some task. The audit checks what became of the earlier run's events.
 func (s *simulation) reset(r *draws, id, requestID string) {
 	request := api.ResetRequest{RequestID: requestID, Exclude: [][]string{nil, nil, {"updates"}, {"signals"}, {"updates", "signals"}}[r.IntN(5)]}
 	switch r.IntN(4) {
@@ -215,7 +219,7 @@ func (s *simulation) reset(r *draws, id, requestID string) {
 	case 1:
 		request.To = "lastTask"
 	default:
-		request.EventID = 1 + r.Int64N(30) // perhaps none of a task: that is refused
+		request.EventID = 1 + r.Int64N(30) // perhaps an event of no task: that is refused
 	}
 	var answer *api.ResetResponse
 	_, err := s.insist("reset "+id, func(ctx context.Context, t *executor.Service) (err error) {
@@ -249,7 +253,8 @@ func (s *simulation) start(id, requestID string, p program) {
 // hourly is the cron expression of ledgers that have one.
 const hourly = "0 * * * *"
 
-// startRequest starts a ledger. One that is to fail is tried again, after a time that is short for a queue or long.
+// startRequest returns the start of a ledger. One that is to fail is retried, after a time that is
+// short for a queue, or long.
 func startRequest(id, requestID string, input []byte, p program) api.StartRequest {
 	r := api.StartRequest{WorkflowID: &id, Type: ledger.Name(), Input: input, RequestID: requestID}
 	if p.Cron {
@@ -275,7 +280,7 @@ func (s *simulation) signal(id, requestID, text string) {
 	}
 }
 
-// update sends an update until it is known what became of it, and tells the audit.
+// update sends an update until its outcome is known, and reports it to the audit.
 func (s *simulation) update(id, name, updateID string, n int) {
 	input, _ := json.Marshal(n)
 	s.audit.adding(id, updateID, n)
@@ -298,7 +303,8 @@ func (s *simulation) update(id, name, updateID string, n int) {
 	}
 }
 
-// outsider is the life of somebody who has the token of an attempt: he sends heartbeats, fails or completes it.
+// outsider is the life of somebody who holds the token of an attempt: they send heartbeats, fail or
+// complete it.
 func (s *simulation) outsider(info activity.Info, token, name string) {
 	wait := func() { s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(40_000)) * time.Millisecond)}) }
 	end := func(what string, fn func(context.Context, *executor.Service) error) bool {
@@ -332,7 +338,8 @@ func (s *simulation) outsider(info activity.Info, token, name string) {
 	}
 }
 
-// ask asks for the sum, and has the audit compare it with what was acknowledged before and begun until now.
+// ask asks for the sum. The audit compares it with what was acknowledged before and begun until
+// now.
 func (s *simulation) ask(id string) {
 	least, restored := s.audit.acknowledged(id), s.restore.done
 	var answer *api.QueryResponse
@@ -347,7 +354,7 @@ func (s *simulation) ask(id string) {
 	}
 }
 
-// finishWorkflows tells every workflow to end.
+// finishWorkflows signals every workflow to end.
 func (s *simulation) finishWorkflows() {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		s.spawn(s.name("finisher %s", id), nil, func() { s.signal(id, "the-end", finish) })

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// maxSkew is how far the clock of a process may be from the true time: two clocks are at most twice that apart, which is what
-// internal/executor allows for.
+// maxSkew is how far the clock of a process may be from the true time. Two clocks differ by at most twice that, which is
+// what internal/executor allows for.
 const maxSkew = 5 * time.Second
 
 // clocksDiffer gives each process a clock of its own. The store and the queues keep the true time.
@@ -25,14 +25,17 @@ var clockJumps = newFault("clock: jump",
 
 // The long outages of a clock (docs/semantics.md). Each happens once in a seed, at a step of its own.
 var (
-	// asleep has everything stand still for long: no process dies, and each goes on with what it has in memory and under way.
+	// asleep makes everything stand still for long: no process dies, and each goes on with its
+	// memory and its current work.
 	asleep = newFault("clock: everything slept",
 		"AWS Lambda Developer Guide, execution environment lifecycle: an environment is frozen between invocations, and goes on later with what it has in memory. "+
 			"A laptop that sleeps does the same to the local server.", 0.08, 1)
-	// setBack sets the clocks of all processes back by an hour, for good. The store and the queues keep the true time.
+	// setBack sets the clocks of all processes back by an hour, for good. The store and the queues
+	// keep the true time.
 	setBack = newFault("clock: all go back",
 		"Amazon EC2 User Guide, Set the time reference: a clock is stepped if it is far off. On one machine that is the clock of all processes.", 0.08, 1)
-	// behind has the clock of one process of several be an hour behind those of the others. When that process has ended, another may be it.
+	// behind sets the clock of one process of several an hour behind those of the others. When that
+	// process has ended, another may take over the role.
 	behind = newFault("clock: one process is an hour behind",
 		"AWS Lambda Developer Guide, execution environment lifecycle: no bound is promised, and each environment has a clock of its own. A host whose time is "+
 			"wrong by an hour, by a mistake about summer time, serves beside others.", 0.08, 0.02)
@@ -45,7 +48,7 @@ const back = time.Hour
 type moves struct {
 	sleepAt, backAt, behindAt int // steps; 0 is never
 	sleep                     time.Duration
-	back                      time.Duration // how far the clocks are back now
+	back                      time.Duration // how far the clocks are set back now
 }
 
 // planMoves draws the moves of a seed.
@@ -57,14 +60,15 @@ func (s *simulation) planMoves() {
 	if r := s.of(setBack); s.has(setBack) {
 		s.moves.backAt = 20 + r.IntN(500*s.plan.most)
 	}
-	// A message of a pinned run whose only process is behind is put off by the other build's, again and again.
+	// A message of a pinned run whose only process is behind is postponed by the other build's
+	// process, again and again.
 	if r := s.of(behind); s.has(behind) && s.plan.processes > 1 && !s.plan.pinned {
 		s.moves.behindAt = 20 + r.IntN(300*s.plan.most)
 		s.outages.excuse += back
 	}
 }
 
-// move moves the clocks whose step has come.
+// moveClocks moves the clocks whose step has come.
 func (s *simulation) moveClocks() {
 	m := &s.moves
 	if !s.calm && m.sleepAt > 0 && s.steps >= m.sleepAt {
@@ -87,10 +91,10 @@ func (s *simulation) moveClocks() {
 	}
 }
 
-// clock is the time by the clock of a process.
+// clock returns the time by the clock of a process.
 func (s *simulation) clock(p *process) time.Time {
 	if s.calm && p.skew > 0 {
-		p.skew = 0 // what is due by a fast clock would come early for ever
+		p.skew = 0 // a fast clock would for ever be early
 	}
 	if !p.set && s.hits(clocksDiffer) {
 		p.skew = s.skew(clocksDiffer)
@@ -107,8 +111,8 @@ func (s *simulation) skew(f *fault) time.Duration {
 	return time.Duration(s.of(f).Int64N(int64(2*maxSkew))) - maxSkew
 }
 
-// checkTime demands that the time does not go backwards in a run, nor in the run that continues it, whichever process writes, and that no
-// timer fires early by that time.
+// checkTime demands that the time does not go backwards in a run, nor in the run that continues it,
+// whichever process writes, and that no timer fires early by that time.
 func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 	last := run.State.LastTime
 	if started := c.Opens(); started != nil && started.ContinuedFrom != "" {
@@ -122,7 +126,7 @@ func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 		a.s.fail("%s slot %d has the time %v, and the commit before it %v", c.RunID, c.Slot, c.Time.Time(), last.Time())
 	}
 	if c.FromReset() {
-		return // a timer of the run before may have been rewritten
+		return // a timer of the earlier run may have been rewritten
 	}
 	for _, e := range c.InputEvents {
 		fired, ok := e.Attributes.(*history.TimerFired)
@@ -132,8 +136,9 @@ func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 	}
 }
 
-// apart is how far two clocks may be apart in this simulation: what two processes wrote is ordered by time only beyond that.
-func (s *simulation) apart() time.Duration {
+// clockGap returns how far the clocks of two processes may differ in this simulation. Times that two processes wrote are
+// ordered only if they differ by more.
+func (s *simulation) clockGap() time.Duration {
 	var all time.Duration
 	if s.has(setBack) {
 		all = back

@@ -8,7 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// TestCopiesAreCountedFromTheCommitOn shows what the audit makes of copies around the moment at which their commit lands.
+// TestCopiesAreCountedFromTheCommitOn checks how the audit counts copies around the moment at which
+// their commit lands.
 func TestCopiesAreCountedFromTheCommitOn(t *testing.T) {
 	t.Parallel()
 	copyAt := func(look int, number uint64) *engine.Message {

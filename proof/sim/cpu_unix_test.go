@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuSeconds is the time that all cores have spent on this process; 0 where that is not known.
+// cpuSeconds returns the time that all cores have spent on this process, or 0 if that is not known.
 func cpuSeconds() float64 {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {

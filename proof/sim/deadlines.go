@@ -13,11 +13,13 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// answerMargin is how much later than its caller's deadline an answer may come. The rest of a call of a port that is under way by then, the reads
-// of the last look, and the time in which the process is frozen are not counted: the ports here do not look at deadlines, as those of AWS do.
+// answerMargin is how much later than its caller's deadline an answer may arrive. Three things are
+// not counted: the rest of a running call of a port, the reads of the last look, and the time in
+// which the process is frozen. The ports here ignore deadlines, while those of AWS do not.
 const answerMargin = 2 * time.Second
 
-// silentTry is a connection that has gone silent. The SDK's client makes the request again after the time of a try.
+// silentTry is a connection that has gone silent. The SDK's client repeats the request after the
+// timeout of a try.
 var silentTry = newFault("network: a try stays silent",
 	"AWS SDKs and Tools Reference Guide, retry behavior and socket timeouts: a request whose connection has gone gets no answer, and is made again when its "+
 		"time is over. AWS Lambda Developer Guide, best practices: connections that were idle are dropped.", 0.15, 0.02)
@@ -34,8 +36,8 @@ func (s *simulation) silence(call string) {
 	s.stall(s.now.Add(tryTime), slices.Contains(lookUps, call))
 }
 
-// stall leaves the running actor in a call of a port until a moment. What is left of a call when its caller's time is over is not
-// counted, nor are reads: who polls looks a last time.
+// stall keeps the running actor in a call of a port until a moment. The rest of a call after its
+// caller's time is over is not counted, nor are reads: a poller looks a last time.
 func (s *simulation) stall(until time.Time, reads bool) {
 	me, began := s.running, s.now
 	s.pause(wait{until: until})
@@ -44,14 +46,14 @@ func (s *simulation) stall(until time.Time, reads bool) {
 	}
 }
 
-// within demands that what a process is asked for is answered within a time.
+// within demands that a process answers a request within a time.
 func (s *simulation) within(limit time.Duration, what string, ask func() error) error {
 	me := s.running
 	began, slept, lurched := s.now, me.process.slept, s.lurched
 	me.due, me.excused = began.Add(limit), 0
 	err := ask()
 	took := s.now.Sub(began) - me.excused - (me.process.slept - slept) - (s.lurched - lurched)
-	if most := limit + answerMargin + s.apart(); took > most {
+	if most := limit + answerMargin + s.clockGap(); took > most {
 		s.fail("%s was answered after %v (%v), and the caller waits for %v: %v", what, took, s.now.Sub(began), limit, err)
 	}
 	return err
@@ -67,7 +69,8 @@ func (s *simulation) startImpatient() {
 	}
 }
 
-// impatient is the life of such a client: he updates a workflow, asks for its result, and polls an update.
+// impatient is the life of such a client: it updates a workflow, asks for its result, and polls an
+// update.
 func (s *simulation) impatient(id string, r *draws) {
 	for op := range 1 + r.IntN(5) {
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(8000)) * time.Millisecond)})
@@ -99,11 +102,11 @@ func (s *simulation) impatient(id string, r *draws) {
 				return err
 			})
 			if errors.Is(err, errDied) || errors.Is(err, refusal.OutcomeUnknown) || errors.Is(err, refusal.Busy) {
-				s.update(id, name, update, n) // it may have been taken
+				s.update(id, name, update, n) // it may have been accepted
 			}
 		}
 	}
 }
 
-// turnLeast is how long a request may take that is to wait for nothing (internal/executor, leastTime).
+// turnLeast is how long a request may take that does not wait (internal/executor, leastTime).
 const turnLeast = time.Second

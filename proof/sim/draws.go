@@ -8,17 +8,19 @@ import (
 	"slices"
 )
 
-// draws is a stream of random choices. A simulation has several, so that a choice more in one of them does not change the others.
+// draws is a stream of random choices. A simulation has several, so that one more choice in one of
+// them does not change the others.
 //
-// Every choice of a simulation is drawn here: nothing else makes two runs of one seed differ. So the choices of a run are all there
-// is to know of it. A script replays them, whatever the code that draws makes of a seed by then, and with some of them set to 0 to
-// find out what a failure needs (shrink.go). 0 is the calm choice: no fault, no delay, the fewest, the actor that waits longest.
+// Every choice of a simulation is drawn here: nothing else makes two runs of one seed differ. So
+// the choices of a run determine it. A script replays them, even after the code that draws from a
+// seed has changed. With some choices set to 0, a script shows what a failure needs (shrink.go). 0
+// is the calm choice: no fault, no delay, the fewest, the actor that waits longest.
 type draws struct {
-	random *rand.Rand // nil where a script is replayed
-	script []uint64   // what is chosen; 0 after its end
-	at     int        // of the next choice
+	random *rand.Rand // nil if a script is replayed
+	script []uint64   // the choices; 0 after its end
+	at     int        // index of the next choice
 	record bool
-	made   []uint64 // the choices, where they are recorded
+	made   []uint64 // the choices, if they are recorded
 }
 
 // choose chooses a number below n.
@@ -52,7 +54,7 @@ func (d *draws) chance(p float64) bool {
 	return v == 1
 }
 
-// oneIn draws whether something happens that happens once in n times.
+// oneIn draws whether something happens that happens once in n times on average.
 func (d *draws) oneIn(n int) bool { return d.IntN(n) == n-1 }
 
 // IntN draws a number below n.
@@ -67,14 +69,14 @@ func (d *draws) ExpFloat64() float64 {
 	return -math.Log(1 - float64(d.choose(fine))/fine)
 }
 
-// Shuffle brings n things into any order.
+// Shuffle shuffles n things.
 func (d *draws) Shuffle(n int, swap func(i, j int)) {
 	for i := n - 1; i > 0; i-- {
 		swap(i, i-d.IntN(i+1))
 	}
 }
 
-// stream returns the stream with a name. It is made when it is asked for first.
+// stream returns the stream with a name, and makes it on the first call.
 func (s *simulation) stream(name string) *draws {
 	if d := s.streams[name]; d != nil {
 		return d
@@ -84,7 +86,7 @@ func (s *simulation) stream(name string) *draws {
 		d.script = s.script[name]
 	} else {
 		h := fnv.New64a()
-		_, _ = h.Write([]byte(name)) // a hash takes everything
+		_, _ = h.Write([]byte(name)) // writing to a hash never fails
 		d.random = rand.New(rand.NewPCG(s.seed, h.Sum64()))
 	}
 	if s.streams == nil {
@@ -94,7 +96,8 @@ func (s *simulation) stream(name string) *draws {
 	return d
 }
 
-// choices are those that a simulation made, by stream: the script that replays it. It has to have recorded them.
+// choices returns the choices that a simulation made, by stream: the script that replays it. It
+// must have recorded them.
 func (s *simulation) choices() script {
 	made := script{}
 	for _, name := range slices.Sorted(maps.Keys(s.streams)) {
@@ -103,5 +106,5 @@ func (s *simulation) choices() script {
 	return made
 }
 
-// script are choices by stream. A stream that it does not have chooses 0 always.
+// script is the choices by stream. A stream that it does not have always chooses 0.
 type script map[string][]uint64

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// events tells the model what happens: each event of a simulation has to be one that the rules of package model allow.
+// events reports what happens to the model: the rules of package model must allow each event of a
+// simulation.
 type events struct {
 	s       *simulation
 	actors  uint32
@@ -28,14 +29,14 @@ func newEvents(s *simulation) *events {
 	return &events{s: s, checker: model.NewChecker(), ids: map[any]uint32{}}
 }
 
-// The kinds of names that do not tell themselves apart by their types.
+// The kinds of names whose types do not distinguish them.
 type (
 	requestName struct{ workflow, id string }
 	updateName  struct{ workflow, id string }
 	sendName    uint64
 )
 
-// id returns the number that stands for an id.
+// id returns the number that represents an id.
 func (v *events) id(name any) uint32 {
 	n := v.ids[name]
 	if n == 0 {
@@ -45,7 +46,7 @@ func (v *events) id(name any) uint32 {
 	return n
 }
 
-// happens has the checker take an event.
+// happens gives the checker an event.
 func (v *events) happens(e model.Event) {
 	if v.ended || len(v.s.wrong) > 0 {
 		return
@@ -61,14 +62,15 @@ func (v *events) happens(e model.Event) {
 	}
 }
 
-// end has the model be told nothing more.
+// end stops the reports to the model.
 func (v *events) end() {
 	if v != nil {
 		v.ended = true
 	}
 }
 
-// who returns the actor at work; 0 is one whose work the model takes as it comes: sweeps of timers, maintenance, late puts.
+// who returns the actor at work. It is 0 if the model does not track the actor: for sweeps of
+// timers, maintenance, and late puts.
 func (v *events) who() uint32 {
 	if a := v.s.running; a != nil {
 		return a.number
@@ -76,13 +78,13 @@ func (v *events) who() uint32 {
 	return 0
 }
 
-// name gives an actor a number.
+// name numbers an actor.
 func (v *events) name(a *actor) {
 	v.actors++
 	a.number = v.actors
 }
 
-// asked tells of an actor that takes up a request.
+// asked reports an actor that begins a request.
 func (v *events) asked(a *actor) {
 	if v == nil {
 		return
@@ -91,7 +93,7 @@ func (v *events) asked(a *actor) {
 	v.happens(model.Event{Do: model.Ask, Actor: a.number})
 }
 
-// received tells of an actor that handles messages.
+// received reports an actor that handles messages.
 func (v *events) received(a *actor, part []queue.Delivery) {
 	if v == nil {
 		return
@@ -101,7 +103,7 @@ func (v *events) received(a *actor, part []queue.Delivery) {
 	v.happens(model.Event{Do: model.Receive, Actor: a.number, Messages: v.messages(part)})
 }
 
-// deleted tells of messages that were deleted.
+// deleted reports deleted messages.
 func (v *events) deleted(receipts []string) {
 	if v == nil {
 		return
@@ -125,12 +127,13 @@ func (v *events) messages(part []queue.Delivery) (all []model.Message) {
 	return all
 }
 
-// sent tells of a message that was put on a queue, or kept among the timers.
+// sent reports a message that was put on a queue, or kept among the timers.
 func (v *events) sent(m *engine.Message) {
 	v.happens(model.Event{Do: model.Send, Actor: v.sender(m), Message: v.message(m)})
 }
 
-// sender is the actor that a message is sent for: the one at work, or another of its process whose result goes with the same batch.
+// sender returns the actor for which a message is sent: the one at work, or another of its process
+// whose result is in the same batch.
 func (v *events) sender(m *engine.Message) uint32 {
 	me := v.s.running
 	if me == nil || m.Kind != engine.TakeResult || me.holds(m.CausationID) {
@@ -141,7 +144,7 @@ func (v *events) sender(m *engine.Message) uint32 {
 			return a.number
 		}
 	}
-	return 0 // its handler waits no longer, and has ended, but another had taken its result along
+	return 0 // its handler has stopped waiting and ended, but another one had included its result
 }
 
 // holds reports whether an actor handles a message of a causation id.
@@ -152,13 +155,13 @@ func (a *actor) holds(w history.CausationID) bool {
 	})
 }
 
-// toldQueue is what a process sends to, above what encodes bodies.
+// toldQueue is a process's sender, above the codec.
 type toldQueue struct {
 	queue.Sender
 	v *events
 }
 
-// Send sends, and tells of what was sent.
+// Send sends, and reports what was sent.
 func (w toldQueue) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	err := w.Sender.Send(ctx, name, messages...)
 	for _, m := range messages {
@@ -169,21 +172,22 @@ func (w toldQueue) Send(ctx context.Context, name string, messages ...queue.Mess
 	return err
 }
 
-// toldTimers is where a process keeps timers, above what encodes bodies.
+// toldTimers is a process's store of timers, above the codec.
 type toldTimers struct {
 	store.Timers
 	v *events
 }
 
-// PutTimers keeps, and tells of what was kept.
+// PutTimers keeps timers, and reports what was kept.
 func (w toldTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 	err := w.Timers.PutTimers(ctx, timers)
 	for _, timer := range timers {
 		if d, decodeErr := outbox.Decode(timer.Body); err == nil && decodeErr == nil {
 			w.v.sent(d)
-			w.v.s.audit.checked(d) // a sweep sends it, when its queue is there again
+			w.v.s.audit.checked(d) // a sweep sends it when its queue is there again
 			if d.Kind == engine.TakeResult {
-				// It waits for its build, and another copy of the message may find the attempt interrupted by then.
+				// It waits for its build. By then another copy of the message may find the attempt
+				// interrupted.
 				delete(w.v.s.audit.attempts.known, tried{string(d.RunID), d.EventID})
 			}
 		}
@@ -191,7 +195,7 @@ func (w toldTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 	return err
 }
 
-// watchPorts has a process's sendings told.
+// watchPorts returns ports that report a process's sendings.
 func (v *events) watchPorts(p executor.Ports) executor.Ports {
 	if v == nil {
 		return p
@@ -200,7 +204,7 @@ func (v *events) watchPorts(p executor.Ports) executor.Ports {
 	return p
 }
 
-// message returns a message as the model has it.
+// message returns the model's form of a message.
 func (v *events) message(m *engine.Message) model.Message {
 	out := model.Message{
 		Kind: model.Kind(m.Kind), Workflow: v.id(m.WorkflowID), Number: int32(m.RunID.Number()), Run: v.id(m.RunID), Slot: int32(m.Slot),
@@ -212,7 +216,7 @@ func (v *events) message(m *engine.Message) model.Message {
 	return out
 }
 
-// put tells of commits that landed together. The runs have them already.
+// put reports commits that landed together. The runs have them already.
 func (v *events) put(runs []*engine.Run, commits []*history.Commit) {
 	if v == nil {
 		return
@@ -225,13 +229,13 @@ func (v *events) put(runs []*engine.Run, commits []*history.Commit) {
 	if a := v.s.running; a != nil {
 		for _, d := range a.part {
 			m, err := outbox.Decode(d.Body)
-			graced = graced || err == nil && v.s.now.Sub(m.Sent.Time()) >= time.Minute-v.s.apart()
+			graced = graced || err == nil && v.s.now.Sub(m.Sent.Time()) >= time.Minute-v.s.clockGap()
 		}
 	}
 	v.happens(model.Event{Do: model.Put, Actor: v.who(), Commits: all, Graced: graced})
 }
 
-// commit returns a commit as the model has it.
+// commit returns the model's form of a commit.
 func (v *events) commit(run *engine.Run, c *history.Commit) *model.Commit {
 	out := &model.Commit{
 		ID: v.id(c.ID), Run: v.id(c.RunID), Workflow: v.id(run.WorkflowID), Number: int32(run.Number), Slot: int32(c.Slot),
@@ -270,7 +274,7 @@ func (v *events) commit(run *engine.Run, c *history.Commit) *model.Commit {
 	return out
 }
 
-// event adds what an event says to a commit.
+// event adds an event to the model's commit.
 func (v *events) event(c *model.Commit, run *engine.Run, e history.Event) {
 	if about := history.ResolutionOf(e.Attributes).ID(); about != 0 {
 		c.Done = append(c.Done, int32(about))
@@ -287,7 +291,7 @@ func (v *events) event(c *model.Commit, run *engine.Run, e history.Event) {
 	}
 }
 
-// begins tells of an attempt whose code runs.
+// begins reports an attempt whose code runs.
 func (v *events) begins(info activity.Info, limit int) {
 	if v == nil {
 		return
@@ -298,7 +302,7 @@ func (v *events) begins(info activity.Info, limit int) {
 	})
 }
 
-// dropped tells of a commit that was deleted.
+// dropped reports a deleted commit.
 func (v *events) dropped(item store.Item) {
 	if v == nil {
 		return

@@ -25,7 +25,7 @@ var (
 			"times.", 0.3, 1)
 )
 
-// retentionOf is the retention of a process that boots.
+// retentionOf returns the retention of a process that boots.
 func (s *simulation) retentionOf() time.Duration {
 	if s.hits(retentionChanged) {
 		return []time.Duration{3 * time.Hour, 8 * time.Hour, 20 * time.Hour}[s.of(retentionChanged).IntN(3)]
@@ -33,8 +33,9 @@ func (s *simulation) retentionOf() time.Duration {
 	return retention
 }
 
-// overwritten forgets the run whose first commit an item takes the place of, if it takes one. A void run may be replaced, and so may a
-// run that is being deleted: a start that finds a part of it makes its number void (turn, session.beside).
+// overwritten forgets the run whose first commit an item replaces, if any. A void run may be
+// replaced. So may a run that is being deleted: a start that finds a part of it makes its number
+// void (executor/commit.beside).
 func (a *audit) overwritten(item store.Item) {
 	run := a.current[place{item.Workflow, item.Run}]
 	if item.Over == ([16]byte{}) || run == nil {
@@ -46,10 +47,10 @@ func (a *audit) overwritten(item store.Item) {
 	a.deleted(store.Item{Key: item.Key, Commit: item.Over})
 }
 
-// stranger is a run that had the number 1 before.
+// stranger is an earlier run that had the number 1.
 const stranger = "1-00000000000000aa"
 
-// leaveRecords leaves records of attempts of earlier runs, which had the number 1 as well.
+// leaveRecords leaves attempt records of earlier runs with the number 1.
 func (s *simulation) leaveRecords() {
 	if !s.hits(leftRecords) {
 		return
@@ -66,7 +67,7 @@ func (s *simulation) leaveRecords() {
 	}
 }
 
-// hidden begins a body that cannot be read here: a flag says that a newer version encoded it.
+// hidden begins a body that cannot be read here: a flag marks it as encoded by a newer version.
 var hidden = []byte{history.Encoded, 0x80, 'h', 'i', 'd'}
 
 // isEncoded reports whether a body is encoded.
@@ -82,7 +83,7 @@ func (s *simulation) hide(due []store.Timer) []store.Timer {
 	return due
 }
 
-// reveal returns timers as they are stored: what could not be read is put back as it was.
+// reveal returns timers as they are stored: it restores those that were made unreadable.
 func reveal(timers []store.Timer) []store.Timer {
 	timers = slices.Clone(timers)
 	for i := range timers {
@@ -91,21 +92,23 @@ func reveal(timers []store.Timer) []store.Timer {
 	return timers
 }
 
-// overtaken is TTL at the worst moment for a start: it has read what was there, that goes, and another start comes first.
+// overtaken is TTL at the worst moment for a start: it has read what was there, that is deleted,
+// and another start comes first.
 var overtaken = newFault("dynamodb: expired items go between a read and a put",
 	"Amazon DynamoDB Developer Guide, using time to live (TTL): items are deleted by a background process at any time after their expiration, whatever "+
 		"else is done to the table.", 0.15, 1)
 
-// overtake deletes what has expired of a workflow whose next run is about to be put, and has another client start it meanwhile.
+// overtake deletes the expired items of a workflow whose next run is about to be put, and has
+// another client start the workflow meanwhile.
 func (s *simulation) overtake(items []store.Item) {
 	last := items[len(items)-1]
 	program, known := s.audit.programs[last.Workflow]
-	if !s.plan.upkeep || !known || last.Slot != 0 || s.calm {
+	if !s.plan.maintenance || !known || last.Slot != 0 || s.calm {
 		return
 	}
 	for _, run := range s.audit.runs[last.Workflow] {
 		if !run.State.Status.Closed() {
-			return // no start comes first
+			return // no other start comes first
 		}
 	}
 	var expired []store.Item
@@ -122,15 +125,16 @@ func (s *simulation) overtake(items []store.Item) {
 		s.must(s.store.Delete(context.Background(), []store.Item{item}, nil))
 		s.audit.deleted(item)
 	}
-	s.spawn(s.name("rival %s", last.Workflow), nil, func() {
-		s.start(last.Workflow, fmt.Sprintf("rival-%d", s.play(overtaken).count), program)
+	s.spawn(s.name("other %s", last.Workflow), nil, func() {
+		s.start(last.Workflow, fmt.Sprintf("other-%d", s.play(overtaken).count), program)
 	})
 	s.pause(wait{until: s.now.Add(2 * time.Second)})
 }
 
-// startLatecomers has clients end the workflows, and start them again when their runs have been deleted and what is left has expired.
+// startLatecomers starts clients that end the workflows, and start them again when their runs have
+// been deleted and the rest has expired.
 func (s *simulation) startLatecomers() {
-	if !s.plan.upkeep || !s.has(overtaken) {
+	if !s.plan.maintenance || !s.has(overtaken) {
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {

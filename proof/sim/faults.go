@@ -37,17 +37,17 @@ func newFault(name, source string, plans, chance float64) *fault {
 	return f
 }
 
-// played is what one simulation has of a fault.
+// played is one simulation's state of a fault.
 type played struct {
 	random *draws // nil until it is needed
 	has    bool   // the seed has it
 	count  int    // how often it has happened
 }
 
-// without names the faults that no simulation plays. It serves to shrink a failure.
+// without names the faults that no simulation plays. It helps to shrink a failure.
 var without = map[string]bool{}
 
-// play returns what the simulation has of a fault.
+// play returns the simulation's state of a fault.
 func (s *simulation) play(f *fault) *played {
 	if s.faults == nil {
 		s.faults = make([]played, len(allFaults))
@@ -66,8 +66,8 @@ func (s *simulation) has(f *fault) bool { return s.play(f).has }
 // of returns the random stream of a fault.
 func (s *simulation) of(f *fault) *draws { return s.play(f).random }
 
-// hits reports whether a fault happens here and now, and counts it. None does in a calm simulation, nor at the end of a
-// long one: what has piled up by then has to come to its end.
+// hits reports whether a fault happens here and now, and counts it. No fault happens in a calm
+// simulation, nor at the end of a long one: the backlog has to be worked off.
 func (s *simulation) hits(f *fault) bool {
 	p := s.play(f)
 	if !p.has || s.quiet() || !p.random.chance(f.chance) {
@@ -88,7 +88,7 @@ func (s *simulation) happened() string {
 	return strings.Join(all, ", ")
 }
 
-// disturbed is how many calls and messages have failed by faults, or came twice.
+// disturbed returns how many calls and messages have failed by faults, or were duplicated.
 func (s *simulation) disturbed() (n int) {
 	for _, f := range allFaults {
 		if s.faults != nil && f != indexLags && f != inBatches && f != ruleTwice && f != ruleLate {
@@ -98,5 +98,5 @@ func (s *simulation) disturbed() (n int) {
 	return n
 }
 
-// happens counts a fault that happens without a draw, as a part of something longer.
+// happens counts a fault that happens without a draw, as a part of a longer one.
 func (s *simulation) happens(f *fault) { s.play(f).count++ }

@@ -21,7 +21,8 @@ func init() {
 	})
 }
 
-// faultCounts are, by the number of a fault, the seeds in which it happened, and how often it did.
+// faultCounts are the number of seeds in which each fault happened, and how often it did, by the
+// fault's number.
 type faultCounts [][2]int
 
 func (c faultCounts) add(s *simulation) {
@@ -33,7 +34,7 @@ func (c faultCounts) add(s *simulation) {
 	}
 }
 
-// String is a line for each fault.
+// String prints a line for each fault.
 func (c faultCounts) String() string {
 	var text strings.Builder
 	for _, f := range allFaults {
@@ -42,7 +43,7 @@ func (c faultCounts) String() string {
 	return text.String()
 }
 
-// missing returns the faults that have not happened and are played.
+// missing returns the faults that are played and have not happened.
 func (c faultCounts) missing() (faults []*fault) {
 	for _, f := range allFaults {
 		if c[f.number][0] == 0 && !without[f.name] {
@@ -52,7 +53,7 @@ func (c faultCounts) missing() (faults []*fault) {
 	return faults
 }
 
-// Every fault has a name of its own, a source and chances.
+// Every fault has a unique name, a source and chances.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}

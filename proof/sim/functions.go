@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// What Lambda does to functions, and SQS to what it hands them.
+// What Lambda does to functions, and SQS to their messages.
 var (
 	inBatches = newFault("lambda: a batch of messages is one invocation",
 		"AWS Lambda Developer Guide, using Lambda with Amazon SQS: an event source mapping invokes the function with a batch; with ReportBatchItemFailures "+
@@ -31,7 +31,7 @@ var (
 			"an event source: messages stay in the queue meanwhile.", 0.15, 0.0005)
 	oneAtATime = newFault("lambda: a function has a concurrency of one",
 		"AWS Lambda Developer Guide, reserved concurrency: a function with a reserved concurrency of 1 handles one invocation at a time. What an event source "+
-			"mapping has received meanwhile is throttled, and comes again after the visibility timeout; the receive counts.", 0.1, 0.2)
+			"mapping has received meanwhile is throttled, and is redelivered after the visibility timeout; the receive counts.", 0.1, 0.2)
 	deletedAgain = newFault("sqs: a deleted message is delivered again",
 		"Amazon SQS Developer Guide, standard queues, at-least-once delivery: a server that is unavailable when a message is received or deleted keeps its "+
 			"copy, which may be delivered later.", 0.25, 0.03)
@@ -42,10 +42,10 @@ func (s *simulation) invoke(name string, deliveries []queue.Delivery) {
 	s.happens(inBatches)
 	p, r := s.receiver(), s.of(inBatches)
 	if !p.settings.serves(name) {
-		return // its mapping is not there yet: they come again
+		return // its mapping is not there yet: they are redelivered
 	}
 	limit := []time.Duration{70 * time.Second, 100 * time.Second, 15 * time.Minute}[r.IntN(3)]
-	p.Open(context.Background(), deliveries) // what it cannot open comes again
+	p.Open(context.Background(), deliveries) // what it cannot open is redelivered
 	p.opens(deliveries)
 	s.audit.delivered(name, deliveries)
 	s.log("process %d gets %d of %s in one batch: %s", p.number, len(deliveries), name, s.what(name, deliveries[0]))
@@ -88,7 +88,7 @@ func (s *simulation) outOfTime(a *actor) bool {
 	return true
 }
 
-// initialize lets a new process begin to work, now or when its init succeeds.
+// initialize lets a new process begin its work, now or when its init succeeds.
 func (s *simulation) initialize(p *process) {
 	if !s.hits(initFails) {
 		return
@@ -99,7 +99,7 @@ func (s *simulation) initialize(p *process) {
 	p.freeze(s.now, maxTime(p.frozen, s.now.Add(length)))
 }
 
-// thawed has the first calls of a process fail that was frozen.
+// thawed makes the first calls of a process fail that was frozen.
 func (s *simulation) thawed(p *process) {
 	if s.hits(deadConnections) {
 		p.deadCalls = 1 + s.of(deadConnections).IntN(3)
@@ -125,7 +125,7 @@ func (s *simulation) atWork(name string) bool {
 	return slices.ContainsFunc(s.actors, func(a *actor) bool { return a.takes == name && !a.ended && !a.dead })
 }
 
-// starve lets nobody take the messages of a queue for some time.
+// starve keeps everybody from receiving the messages of a queue for some time.
 func (s *simulation) starve(name string) bool {
 	if s.now.Before(s.starving[name]) {
 		return !s.calm
@@ -143,7 +143,7 @@ func (s *simulation) starve(name string) bool {
 	return true
 }
 
-// keepCopies keeps copies of messages that are delivered again whatever becomes of these.
+// keepCopies keeps copies of messages that are redelivered whatever becomes of the originals.
 func (s *simulation) keepCopies(name string, deliveries []queue.Delivery) {
 	for _, d := range deliveries {
 		if d.Group != "" || !s.hits(deletedAgain) {

@@ -21,8 +21,8 @@ const (
 	scriptsDir = "testdata/scripts"
 )
 
-// TestScriptsKept plays the script of every failure that was ever shrunk: a seed means something else when the code that draws has
-// changed, and a script does not.
+// TestScriptsKept plays the script of every failure that was ever shrunk. A seed changes its
+// meaning when the code that draws has changed, and a script does not.
 func TestScriptsKept(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(scriptsDir, "*.script"))
@@ -79,7 +79,7 @@ type keptSeed struct {
 	game game
 }
 
-// keptSeeds reads the file of seeds: a seed and the name of a test in each line, and a comment.
+// keptSeeds reads the file of seeds: each line has a seed, the name of a test, and a comment.
 func keptSeeds(t *testing.T) (all []keptSeed) {
 	t.Helper()
 	text, err := os.ReadFile(seedsFile)
@@ -108,7 +108,7 @@ func gameOf(test string) (g game) {
 	return g
 }
 
-// keepSeed adds a seed to the file of seeds, and returns what a reader has to know of that.
+// keepSeed adds a seed to the file of seeds, and returns a note about that for the reader.
 func (g game) keepSeed(f failing) string {
 	file, err := os.OpenFile(seedsFile, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -122,15 +122,15 @@ func (g game) keepSeed(f failing) string {
 	return "\n  kept in proof/sim/" + seedsFile + ": commit it"
 }
 
-// scriptFile is a script as it is kept.
+// scriptFile is a script in its file.
 type scriptFile struct {
 	test   string
-	seed   uint64 // from which ids follow
-	kind   string // of the failure that it had
+	seed   uint64 // it determines the ids
+	kind   string // of the failure
 	script script
 }
 
-// String is the form in which it is kept: a line for each stream, with its choices; n*v is n times v.
+// String returns the file's text: a line for each stream, with its choices; n*v is n times v.
 func (f scriptFile) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "test %s\nseed %d\nfailed %q\n", f.test, f.seed, f.kind)
@@ -155,7 +155,7 @@ func (f scriptFile) String() string {
 	return b.String()
 }
 
-// keep writes it among the kept ones, and returns what a reader has to know of that.
+// keep writes the script to a file, and returns a note about that for the reader.
 func (f scriptFile) keep() string {
 	path := filepath.Join(scriptsDir, fmt.Sprintf("%s-%d.script", strings.ToLower(strings.TrimPrefix(f.test, "Test")), f.seed))
 	if err := os.WriteFile(path, []byte(f.String()), 0o644); err != nil {
@@ -164,7 +164,7 @@ func (f scriptFile) keep() string {
 	return "\nkept in proof/sim/" + filepath.ToSlash(path) + ": commit it"
 }
 
-// parseScript reads what String has written, after lines of comment.
+// parseScript reads what String has written, after comment lines.
 func parseScript(text []byte) (f scriptFile, err error) {
 	f.script = script{}
 	lines := bufio.NewScanner(bytes.NewReader(text))

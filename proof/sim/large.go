@@ -16,11 +16,12 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// echo is an update that answers what it is given.
+// echo is an update that returns its input.
 var echo = workflow.NewUpdate[string, string]("echo")
 
-// largeShare is how large a payload of a simulation is at most, as a share of the smallest commit. It is that of a deployment without a
-// bucket, 256 KiB of 380 KiB, less what a commit has besides, which is more of a small one.
+// largeShare is the share of the smallest commit that a payload has at most. It is that of a
+// deployment without a bucket, 256 KiB of 380 KiB, minus the rest of a commit, which takes a larger
+// share of a small one.
 const largeShare = 0.5
 
 // largest is the size of the largest payloads of a seed.
@@ -58,7 +59,7 @@ func (s *simulation) sendLarge(id string, r *draws, size int) {
 	s.readHistory(id)
 }
 
-// echo sends an update until it is known what became of it. It is never too large.
+// echo sends an update until its outcome is known. It is never too large.
 func (s *simulation) echo(id, updateID, text string) {
 	input, _ := json.Marshal(text) // a text always encodes
 	var answer *api.UpdateResponse
@@ -78,16 +79,17 @@ func (s *simulation) echo(id, updateID, text string) {
 	}
 }
 
-// earlierRecord is the record of an attempt that an earlier version wrote: it does not say of which run it is.
+// earlierRecord is an attempt record by an earlier version: it does not name its run.
 var earlierRecord = newFault("weft: an earlier version wrote the record of an attempt",
 	"AWS Lambda Developer Guide, function versions: environments of the version before finish their invocations while a deployment goes on, and what they "+
 		"have written stays.", 0.15, 0.3)
 
-// asEarlier returns a record as it is written. Only where no run is deleted, for what an earlier version wrote counts for the next run of the
-// same number until it expires; and only what an attempt came to: the new version may write over a record without a run at the same
-// moment (store.Attempts), and so begin an attempt twice, or copy a message twice.
+// asEarlier returns a record as it is written. It uses the earlier form only if no run is deleted,
+// because such a record counts for the next run of the same number until it expires. It uses it
+// only for the outcome of an attempt: the new version may overwrite a record without a run at the
+// same moment (store.Attempts), and so begin an attempt twice, or copy a message twice.
 func (s *simulation) asEarlier(a store.Attempt) store.Attempt {
-	if s.plan.upkeep || a.Number&(1<<recordBits-1) != 0 || !s.hits(earlierRecord) {
+	if s.plan.maintenance || a.Number&(1<<recordBits-1) != 0 || !s.hits(earlierRecord) {
 		return a
 	}
 	there, err := s.store.ReadAttempts(context.Background(), a.Workflow, a.Run)
@@ -99,18 +101,20 @@ func (s *simulation) asEarlier(a store.Attempt) store.Attempt {
 	return a
 }
 
-// known is the result of an attempt that has ended well, and how much had gone wrong by then.
+// known is the result of a successful attempt, and how much had gone wrong by then.
 type known struct {
 	attempt, disturbed, boots int
 }
 
-// calmSoFar is how much has gone wrong that may lose a result. A queue that refuses it is no reason to.
+// calmSoFar returns how many things have gone wrong that may lose a result. A queue that refuses
+// the result is not one of them.
 func (s *simulation) calmSoFar() int {
 	return s.disturbed() - s.play(groupHot).count - s.play(groupQuota).count
 }
 
-// failedOnce notes that an attempt is recorded to have failed. Where its message was delivered twice, it may have ended well, too: the
-// next attempt follows nevertheless (docs/semantics.md: activities run at least once).
+// failedOnce notes that an attempt is recorded as failed. If its message was delivered twice, the
+// attempt may also have succeeded: the next attempt follows all the same (docs/semantics.md:
+// activities run at least once).
 func (a *audit) failedOnce(r store.Attempt) {
 	run := a.current[place{r.Workflow, r.Run}]
 	if run == nil || r.Number&(1<<recordBits-1) != 0 {
@@ -121,7 +125,7 @@ func (a *audit) failedOnce(r store.Attempt) {
 	delete(a.attempts.known, e)
 }
 
-// knows notes the result of an attempt, in a seed in which nothing but a queue's quota may lose it.
+// knows notes the result of an attempt, in a seed in which only a queue's quota may lose it.
 func (a *audit) knows(info activity.Info) {
 	if a.attempts.failed[tried{info.RunID, info.EventID}] >= info.Attempt {
 		return
@@ -131,7 +135,8 @@ func (a *audit) knows(info activity.Info) {
 	}
 }
 
-// forgotten demands that no attempt follows one that has ended well, and that none counts as interrupted then.
+// forgotten demands that no attempt follows a successful one, and that none counts as interrupted
+// then.
 func (a *audit) forgotten(run string, event int64, attempt int, what string) {
 	k, ok := a.attempts.known[tried{run, event}]
 	if ok && k.attempt <= attempt && k.disturbed == a.s.calmSoFar() && k.boots == a.boots {

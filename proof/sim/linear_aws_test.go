@@ -33,14 +33,14 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// requestFaults are what becomes of requests to the server.
+// requestFaults are the faults of requests to the server.
 var requestFaults = faultproxy.Rates{
 	LoseRequest: 0.02, FailBefore: 0.02, Throttle: 0.02, FailAfter: 0.02, LoseAnswer: 0.03, CutAnswer: 0.01,
 	Delay: 0.1, MaxDelay: 20 * time.Millisecond,
 }
 
-// crowd is some processes over a DynamoDB server behind a proxy that loses answers, and clients who note each request to its
-// runs.
+// crowd is several processes over a DynamoDB server behind a proxy that loses answers, and clients
+// that record each request to its runs.
 type crowd struct {
 	t      *testing.T
 	proxy  *faultproxy.Proxy
@@ -51,7 +51,7 @@ type crowd struct {
 
 	mu        sync.Mutex
 	processes []*executor.Service
-	// pending are requests for which nobody waits any more.
+	// pending are requests whose caller has stopped waiting.
 	pending sync.WaitGroup
 }
 
@@ -100,7 +100,7 @@ func (c *crowd) boot() *executor.Service {
 	}
 	attempt := func(_ context.Context, name string) (string, error) { return name, nil }
 	ports := assembly.PortsOf(s, s.Lister(), c.queue)
-	ports.Scanner = nil // nothing looks through the table
+	ports.Scanner = nil // nothing scans the table
 	p := assembly.NewProcess(assembly.Config{
 		Ports: ports, Receiver: c.queue, Registry: (&code{build: 2, attempt: attempt, runsOn: func(string) {}}).registry(),
 		Host: host.Machine{}, Options: executor.Options{Build: "2", Logger: quiet}, Concurrency: 4,
@@ -123,7 +123,8 @@ func (c *crowd) start(run int) {
 	}
 }
 
-// any is some process. Now and then it is a new one, in the place of another: that one's requests go on.
+// any returns some process. Now and then it is a new one that replaces another, whose requests go
+// on.
 func (c *crowd) any() *executor.Service {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +135,8 @@ func (c *crowd) any() *executor.Service {
 	return c.processes[i]
 }
 
-// live sends requests, some of them again where nobody knows what became of them, and some ids that others send too.
+// live sends requests. It repeats some whose outcome is unknown, and uses some ids that others use
+// too.
 func (c *crowd) live(client int) {
 	for op := range 14 {
 		run := mathrand.IntN(len(c.runs))
@@ -162,7 +164,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 		err := c.call(func(ctx context.Context, s *executor.Service) func() error {
 			answer, err := s.Update(ctx, fmt.Sprint("w", run), "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(2 * time.Second)})
 			return func() error {
-				if !r.told(t, began, answer, err) {
+				if !r.answered(t, began, answer, err) {
 					return errDied
 				}
 				return nil
@@ -188,14 +190,14 @@ func (c *crowd) look(run int) {
 			}
 			return err
 		}
-	}) // what failed, or was not waited for, has seen nothing
+	}) // a query that failed, or was not waited for, has seen nothing
 }
 
-// errLeft is a request whose answer its client did not wait for.
+// errLeft is the error of a request whose client did not wait for the answer.
 var errLeft = errors.New("the client has gone")
 
-// call has some process carry out a request, and calls what it returns where the client is still there: one in ten goes before
-// the answer can come.
+// call has some process carry out a request, and calls the function that it returns if the client
+// is still there. One client in ten leaves before the answer can arrive.
 func (c *crowd) call(request func(ctx context.Context, s *executor.Service) func() error) error {
 	s, answered := c.any(), make(chan func() error, 1)
 	c.pending.Go(func() { answered <- request(context.Background(), s) })
@@ -205,13 +207,14 @@ func (c *crowd) call(request func(ctx context.Context, s *executor.Service) func
 	return (<-answered)()
 }
 
-// TestLinearizableOnDynamoDB takes histories of updates and queries of runs, through several processes over a DynamoDB server
-// whose network loses requests and answers, and demands of them what TestLinearizable does.
+// TestLinearizableOnDynamoDB records histories of updates and queries of runs, through several
+// processes over a DynamoDB server whose network loses requests and answers, and demands of them
+// what TestLinearizable does.
 func TestLinearizableOnDynamoDB(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {
 		if server.Name == "localstack" {
-			continue // it hands requests on to the DynamoDB Local that is another of the servers
+			continue // it forwards requests to the DynamoDB Local that is another of the servers
 		}
 		t.Run(server.Name, func(t *testing.T) {
 			t.Parallel()
@@ -229,7 +232,7 @@ func TestLinearizableOnDynamoDB(t *testing.T) {
 	}
 }
 
-// check has so many clients live, checks what they noted, and counts what there was.
+// check runs so many clients, checks their records, and counts the kinds of requests.
 func (c *crowd) check(clients int, seen map[string]int) {
 	c.t.Helper()
 	var all sync.WaitGroup
@@ -249,8 +252,8 @@ func (c *crowd) check(clients int, seen map[string]int) {
 	seen["answers lost"] += c.proxy.Counts()["PutItem"][faultproxy.LoseAnswer]
 }
 
-// TestLinearizableOnDynamoDBFinds breaks the protocol, and demands that the test above sees it: a query is answered from what
-// the process knew.
+// TestLinearizableOnDynamoDBFinds breaks the protocol, and demands that the test above finds it: a
+// query is answered from stale memory.
 func TestLinearizableOnDynamoDBFinds(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))

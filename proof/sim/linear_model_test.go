@@ -8,26 +8,27 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// The history of a ledger is a sequence of tries: each request that was sent, also one that was sent again. What a try is
-// to do:
+// The history of a ledger is a sequence of tries: each request that was sent, including repeated
+// ones. The input of a try:
 type try struct {
 	kind  string // query, add or addSlow
-	id    int    // of the update: its place among all ids
-	n     int    // what is to be added
+	id    int    // index of the update's id among all ids
+	n     int    // the amount to add
 	limit int    // the largest sum that add accepts
 }
 
-// said is what a try was answered. Of some nobody knows what became: they may take effect at any time after they were
-// made, or never. Never is not a case of its own, because at the end of a history nobody sees it.
+// said is the answer to a try. If it is unknown, the try may take effect at any time after it was
+// made, or never. Never needs no case of its own, because nobody sees an effect at the end of a
+// history.
 type said struct {
 	what string // done, rejected, failed or unknown
-	sum  int    // what a query saw, or an update came to
+	sum  int    // the result of a query or an update
 }
 
 // maxIDs is how many ids of updates a history has at most.
 const maxIDs = 40
 
-// ledgerState is what a ledger is at a moment: its sum, and what the updates came to that it has completed.
+// ledgerState is the state of a ledger: its sum, and the results of its completed updates.
 type ledgerState struct {
 	sum     int
 	results [maxIDs]int16 // 0 is an update that has not completed, failedResult one that has failed
@@ -37,8 +38,8 @@ const failedResult = -1
 
 var seed = maphash.MakeSeed()
 
-// ledgerModel is what updates and queries of one run must look like: as if each took effect at one moment between its
-// request and its answer, one after the other, and each update once.
+// ledgerModel is the sequential model of updates and queries of one run: each takes effect at one
+// moment between its request and its answer, one after the other, and each update once.
 var ledgerModel = porcupine.Model{
 	Init: func() any { return ledgerState{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -51,7 +52,7 @@ var ledgerModel = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %+v", input, output) },
 }
 
-// step is one try. It reports whether it can have been answered like this.
+// step plays one try. It reports whether the answer is possible.
 func step(l ledgerState, t try, s said) (bool, ledgerState) {
 	if t.kind == "query" {
 		return s.what == "done" && s.sum == l.sum, l
@@ -76,9 +77,10 @@ func step(l ledgerState, t try, s said) (bool, ledgerState) {
 	return true, l // unknown
 }
 
-// lighter is a history that is linearizable if, and only if, this one is, with fewer tries of unknown outcome: each of them
-// may stand at any place, which makes the search long. An update takes effect once, so that of such tries with one id the
-// first can stand for all; and where somebody was told what the id came to, it had taken effect by then.
+// lighter returns a history that is linearizable if, and only if, this one is, with fewer tries of
+// unknown outcome. Each such try may take any place, which makes the search long. An update takes
+// effect once, so the first of such tries with one id can represent all. If somebody was told the
+// id's result, it had taken effect by then.
 func lighter(history []porcupine.Operation) []porcupine.Operation {
 	first, settled := map[int]int64{}, map[int]int64{}
 	atMost := func(least map[int]int64, id int, at int64) {
@@ -111,7 +113,7 @@ func lighter(history []porcupine.Operation) []porcupine.Operation {
 	return light
 }
 
-// The model tells right from wrong.
+// The model distinguishes right from wrong.
 func TestLedgerModel(t *testing.T) {
 	t.Parallel()
 	query := func(call, end int64, sum int) porcupine.Operation {

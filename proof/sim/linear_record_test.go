@@ -15,8 +15,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// record is the history of one run: what its clients asked and were answered. Its clock counts requests and answers, so that
-// whatever ended before something else began has the lower number. It may be used by many goroutines.
+// record is the history of one run: its clients' requests and their answers. Its clock counts
+// requests and answers: what ended before something else began has the lower number. It may be used
+// by many goroutines.
 type record struct {
 	fail func(format string, args ...any)
 
@@ -26,7 +27,7 @@ type record struct {
 	history []porcupine.Operation
 }
 
-// never is when a try ended of which nobody knows when.
+// never is the end of a try whose end nobody knows.
 const never = math.MaxInt64
 
 func (r *record) tick() int64 {
@@ -36,7 +37,7 @@ func (r *record) tick() int64 {
 	return r.clock
 }
 
-// id is the place of an update's id among all.
+// id returns the index of an update's id among all.
 func (r *record) id(id string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,15 +53,15 @@ func (r *record) note(t try, began int64, s said, ended int64) {
 	r.history = append(r.history, porcupine.Operation{Input: t, Call: began, Output: s, Return: ended})
 }
 
-// withheld reports whether a request is refused because its run cannot be read: a key is missing, or a newer version wrote it. Both come
-// back.
+// withheld reports whether a request is refused because its run cannot be read: a key is missing,
+// or a newer version wrote it. Both come back.
 func withheld(err error) bool {
 	text := fmt.Sprint(err)
 	return errors.Is(err, refusal.NotReady) && (strings.Contains(text, "encrypted") || strings.Contains(text, "newer version"))
 }
 
-// told notes what a try of an update was answered. It reports whether that settles it.
-func (r *record) told(t try, began int64, answer *api.UpdateResponse, err error) bool {
+// answered records the answer to a try of an update. It reports whether that settles the update.
+func (r *record) answered(t try, began int64, answer *api.UpdateResponse, err error) bool {
 	switch {
 	case errors.Is(err, errDied), errors.Is(err, refusal.OutcomeUnknown):
 		r.note(t, began, said{what: "unknown"}, never)
@@ -88,7 +89,7 @@ func (r *record) told(t try, began int64, answer *api.UpdateResponse, err error)
 	return true
 }
 
-// saw notes what a query was answered.
+// saw records the answer to a query.
 func (r *record) saw(began int64, answer history.Payload) {
 	ended := r.tick()
 	sum, err := decodeInt(answer)
@@ -98,7 +99,7 @@ func (r *record) saw(began int64, answer history.Payload) {
 	r.note(try{kind: "query"}, began, said{"done", sum}, ended)
 }
 
-// text lists the history, in the order of its requests.
+// text prints the history, in the order of its requests.
 func (r *record) text() string {
 	var b strings.Builder
 	slices.SortFunc(r.history, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })

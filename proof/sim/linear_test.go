@@ -19,7 +19,7 @@ import (
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
 
-// observed is a simulation whose clients note each request to the only run there is, and its answer.
+// observed is a simulation whose clients record each request to its only run, and its answer.
 type observed struct {
 	*simulation
 	record
@@ -28,8 +28,8 @@ type observed struct {
 
 const theRun = "w0"
 
-// watch plays a simulation with few clients on one run, and all the faults of other simulations. A history that is not linearizable is
-// a failure.
+// watch plays a simulation with few clients on one run, and all the faults of other simulations. A
+// history that is not linearizable is a failure.
 func watch(s *simulation) *observed {
 	o := watched(s)
 	if len(o.wrong) == 0 && !porcupine.CheckOperations(ledgerModel, lighter(o.history)) {
@@ -65,8 +65,8 @@ func watched(s *simulation) *observed {
 	return o
 }
 
-// client is the life of a client: it sends requests one after the other, some of them again where nobody knows what became
-// of them, and some ids that other clients send too.
+// client is the life of a client. It sends requests one after the other, repeats some whose outcome
+// is unknown, and uses some ids that other clients use too.
 func (o *observed) client(number int) {
 	r := o.ofClient(theRun, number)
 	o.start(theRun, fmt.Sprint("start-", number), o.program)
@@ -98,7 +98,7 @@ func (o *observed) send(r *draws, kind, id string, n int) {
 			answer, err = s.Update(ctx, theRun, "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(5 * time.Second)})
 			return err
 		})
-		if o.told(t, began, answer, err) {
+		if o.answered(t, began, answer, err) {
 			return
 		}
 	}
@@ -118,9 +118,9 @@ func (o *observed) look() {
 	o.saw(began, answer.Result)
 }
 
-// TestLinearizable takes histories of updates and queries of one run, through several processes and with faults, and
-// demands that each update and each query took effect at one moment between its request and its answer. A failure prints
-// its seed; replay it with
+// TestLinearizable records histories of updates and queries of one run, through several processes
+// and with faults, and demands that each update and each query took effect at one moment between
+// its request and its answer. A failure prints its seed; replay it with
 //
 //	go test ./proof/sim -run TestLinearizable -seed=N -seeds=1
 func TestLinearizable(t *testing.T) {
@@ -144,8 +144,8 @@ func TestLinearizable(t *testing.T) {
 	}
 }
 
-// Leaving tries out does not change what is found: neither in histories as they are, nor in such as are wrong in one
-// answer.
+// Leaving tries out does not change the verdict: neither for real histories, nor for those with one
+// wrong answer.
 func TestLighter(t *testing.T) {
 	t.Parallel()
 	wrong := 0

@@ -15,34 +15,35 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// indexLags is the list of workflows, which is an index.
+// indexLags delays the list of workflows, which is an index.
 var indexLags = newFault("dynamodb: an index lags",
 	"Amazon DynamoDB Developer Guide, global secondary indexes, data synchronization: an index follows its table asynchronously and eventually "+
 		"consistently, usually within a fraction of a second, in unlikely failures later; an application has to expect results that are not up to date.", 0.3, 0.3)
 
-// list is the list of workflows as the index has it: each change of a row comes when it comes.
+// list is the list of workflows in the index. Each change of a row arrives after a delay.
 type list struct {
 	s       *simulation
 	rows    map[place]row
-	changes []change // that are under way
+	changes []change // on their way
 }
 
-// row is a row of the list, and since when it has been as it is.
+// row is a row of the list, and since when it has not changed.
 type row struct {
 	store.Summary
 	since time.Time
 }
 
-// change is a change of a row that the index has not seen yet. Those of one row keep their order.
+// change is a change of a row that has not reached the index yet. Changes of one row keep their
+// order.
 type change struct {
 	at   place
-	row  *store.Summary // nil where it was deleted
+	row  *store.Summary // nil if it was deleted
 	when time.Time
 }
 
 func newList(s *simulation) *list { return &list{s: s, rows: map[place]row{}} }
 
-// changed takes a change of a row.
+// changed adds a change of a row.
 func (l *list) changed(at place, r *store.Summary) {
 	when := l.s.now
 	if l.s.hits(indexLags) {
@@ -57,7 +58,7 @@ func (l *list) changed(at place, r *store.Summary) {
 	l.follow()
 }
 
-// follow has the index see the changes whose time has come.
+// follow applies the changes whose time has come.
 func (l *list) follow() {
 	l.changes = slices.DeleteFunc(l.changes, func(c change) bool {
 		if c.when.After(l.s.now) {
@@ -72,7 +73,7 @@ func (l *list) follow() {
 	})
 }
 
-// token names a row's place in the list: those started last come first.
+// token returns a row's place in the list: the latest starts come first.
 func (r row) token() string {
 	return fmt.Sprintf("%020d %s %010d", 1<<62-r.Started.UnixMicro(), r.Workflow, r.Run)
 }
@@ -102,8 +103,8 @@ func (l *list) ListRuns(_ context.Context, f store.Filter, token string, limit i
 	return runs, next, nil
 }
 
-// readList is the life of somebody who reads the list now and then. A walk over its pages has each row once that was there, as it
-// is, before the walk began and when it has ended.
+// readList is the life of a client that reads the list now and then. A walk over its pages has each
+// row once that did not change from before the walk began until after it ended.
 func (s *simulation) readList() {
 	r := s.of(indexLags)
 	for range 1 + r.IntN(4) {
@@ -126,7 +127,7 @@ func (s *simulation) readList() {
 				break
 			}
 		}
-		if s.list == l { // otherwise the table was put back meanwhile
+		if s.list == l { // otherwise the table was restored meanwhile
 			l.check(began, seen)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// life is a schedule from its creation to its end, as its log has it.
+// life is a schedule from its creation to its end, by its log.
 type life struct {
 	a      *audit
 	id     string
@@ -23,10 +23,11 @@ type life struct {
 	asked  []request
 	shifts []*started
 	open   map[int64]*started
-	events int // that were read
-	// split is the task that has to wait for the next one, and the timer that the next one begins with. In that one it is goesOn.
+	events int // number of events that were read
+	// split is the task that has to wait for the next one, and the timer that the next one begins
+	// with. In the next task that split is goesOn.
 	split, goesOn *split
-	// resume is the timer with which it goes on with moments that one task is not enough for.
+	// resume is the timer after which it goes on with moments that did not fit into one task.
 	resume int64
 }
 
@@ -37,13 +38,13 @@ type split struct {
 	at    time.Time
 }
 
-// phase is a time in which a schedule stays as it is.
+// phase is a time in which a schedule does not change.
 type phase struct {
 	stored.Schedule
 	from, to time.Time // to is zero for the last one
 }
 
-// request is a run that somebody asked for, or the runs of some time.
+// request is a request for a run, or for the runs of a time range.
 type request struct {
 	order      int // of its event
 	at         time.Time
@@ -51,7 +52,7 @@ type request struct {
 	start, end time.Time // zero for a single run
 }
 
-// covers reports whether runs were asked for in a time that has this moment.
+// covers reports whether runs were requested for a range with this moment.
 func (r request) covers(t time.Time) bool {
 	return !r.start.IsZero() && !t.Before(r.start) && !t.After(r.end)
 }
@@ -64,11 +65,13 @@ type started struct {
 	request   string    // of its start
 	decided   time.Time // of the task that had to leave it to the next one, or when it was started
 	from, to  time.Time // when it was started and when the schedule knew of its end; zero if it never did
-	// counted is when the run no longer kept others from starting: the moments that came while it was open come first, a part at a time.
+	// counted is when the run no longer kept others from starting: the moments that came while it
+	// was open are handled first, a part at a time.
 	counted time.Time
 }
 
-// openAt reports whether, as far as the schedule knows, the run was open at some time between these.
+// openAt reports whether, as far as the schedule knows, the run was open at some time in this
+// range.
 func (s *started) openAt(from, to time.Time) bool {
 	return !s.decided.After(to) && (s.to.IsZero() || !s.to.Before(from))
 }
@@ -81,7 +84,7 @@ func (s *started) keepsOthers(t time.Time) bool {
 // startedAt reports whether the run was started because of what came at a time.
 func (s *started) startedAt(t time.Time) bool { return !s.decided.After(t) && !s.from.Before(t) }
 
-// lives are those of the schedules that have had an id.
+// lives returns the schedules that have had an id.
 func (a *audit) lives(id string) (all []*life) {
 	var l *life
 	for _, run := range a.runs[stored.IDPrefix+id] {
@@ -97,7 +100,7 @@ func (a *audit) lives(id string) (all []*life) {
 	return all
 }
 
-// read adds what a run's log has.
+// read adds a run's log.
 func (l *life) read(run *engine.Run) {
 	l.open, l.split = map[int64]*started{}, nil
 	for _, c := range run.Log {
@@ -159,7 +162,7 @@ func (l *life) event(id int64, at time.Time, e history.Event) {
 			l.goesOn, l.split = l.split, nil
 		}
 	case *history.WorkflowExecutionUpdateAccepted:
-		l.told(at, e)
+		l.update(at, e)
 	case *history.StartChildWorkflowExecutionInitiated:
 		s := &started{order: l.events, request: e.RequestID, decided: at, from: at}
 		if l.goesOn != nil {
@@ -175,7 +178,8 @@ func (l *life) event(id int64, at time.Time, e history.Event) {
 	}
 }
 
-// waits takes a timer: the next task goes on with what this one had no room for, or with more moments.
+// waits handles a timer after which the next task goes on with what did not fit into this one, or
+// with more moments.
 func (l *life) waits(id int64, at time.Time, e *history.TimerStarted) {
 	switch {
 	case e.Point > 0:
@@ -189,10 +193,11 @@ func (l *life) waits(id int64, at time.Time, e *history.TimerStarted) {
 	}
 }
 
-// partEvery is after how long a schedule goes on with moments that one task is not enough for (internal/schedule/flow).
+// partEvery is after how long a schedule goes on with moments that did not fit into one task
+// (internal/schedule/flow).
 const partEvery = time.Second
 
-// count changes when the runs that have ended no longer keep others from starting.
+// count changes when the ended runs no longer keep others from starting.
 func (l *life) count(from, to time.Time) {
 	for _, s := range l.shifts {
 		if !s.to.IsZero() && s.counted.Equal(from) {
@@ -201,7 +206,7 @@ func (l *life) count(from, to time.Time) {
 	}
 }
 
-// ended takes how a run ended.
+// ended records how a run ended.
 func (l *life) ended(at time.Time, e history.Attributes) {
 	switch e.(type) {
 	case *history.ChildWorkflowExecutionFailed, *history.ChildWorkflowExecutionTimedOut, *history.StartChildWorkflowExecutionFailed:
@@ -211,8 +216,8 @@ func (l *life) ended(at time.Time, e history.Attributes) {
 	}
 }
 
-// told takes an update.
-func (l *life) told(at time.Time, u *history.WorkflowExecutionUpdateAccepted) {
+// update applies an update that the schedule accepted.
+func (l *life) update(at time.Time, u *history.WorkflowExecutionUpdateAccepted) {
 	switch u.UpdateName {
 	case stored.UpdatePause, stored.UpdateUnpause:
 		l.change(at, func(s *stored.Schedule) { s.Paused = u.UpdateName == stored.UpdatePause })

@@ -7,7 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/model"
 )
 
-// spoil simulates seeds, changes what the model is told of them, and returns how many seeds it rejected for that.
+// spoil simulates seeds, changes the events that the model gets, and returns how many seeds the
+// model rejected for that.
 func spoil(t *testing.T, many int, watch func() func(model.Event) (model.Event, bool)) (rejected int) {
 	t.Helper()
 	for seed := range uint64(many) {
@@ -20,7 +21,8 @@ func spoil(t *testing.T, many int, watch func() func(model.Event) (model.Event, 
 	return rejected
 }
 
-// TestSeeds has the model accept the trace of every seed. A trace that lacks something, or has it in another order, is rejected.
+// The model accepts the trace of every seed (TestSeeds). It rejects a trace that lacks something,
+// or has it in another order.
 func TestTheModelRejectsSpoiltTraces(t *testing.T) {
 	t.Parallel()
 	const many = 12

@@ -8,7 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// The cron expressions of schedules, and what they mean: the audit finds their moments minute by minute.
+// The cron expressions of schedules, and their meaning: the audit finds their moments minute by
+// minute.
 const (
 	tens     = "*/10 * * * *"
 	sevens   = "7,37 * * * *"
@@ -22,7 +23,7 @@ var crons = map[string]func(time.Time) bool{
 	forenoon: func(t time.Time) bool { return t.Minute() == 45 && (t.Hour() == 10 || t.Hour() == 11) },
 }
 
-// zones are the time zones of schedules, each read once: a moment is looked for in every minute.
+// zones are the time zones of schedules, each read once: every minute is checked for a moment.
 var zones = map[string]func() *time.Location{
 	"": func() *time.Location { return time.UTC },
 	berlin: sync.OnceValue(func() *time.Location {
@@ -34,7 +35,7 @@ var zones = map[string]func() *time.Location{
 	}),
 }
 
-// momentsOf are the moments of a spec after one time and up to another.
+// momentsOf returns the moments of a spec after one time and up to another.
 func momentsOf(s stored.Spec, after, until time.Time) (all []time.Time) {
 	for t := after.Truncate(time.Minute).Add(time.Minute); !t.After(until); t = t.Add(time.Minute) {
 		if isMoment(s, t) {
@@ -61,7 +62,8 @@ func isMoment(s stored.Spec, t time.Time) bool {
 	return false
 }
 
-// latestDue is when a moment comes at the latest: its jitter does not put it off beyond the next.
+// latestDue returns when a moment is due at the latest: its jitter does not postpone it beyond the
+// next.
 func latestDue(s stored.Spec, t time.Time) time.Time {
 	due := t.Add(time.Duration(s.Jitter))
 	if next := momentsOf(s, t, due); len(next) > 0 {

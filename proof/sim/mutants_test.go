@@ -240,7 +240,8 @@ var coreMutants = []mutant{
 	},
 }
 
-// TestMutantsFit demands that the pieces which all mutants break are there, also those that only `make sim-mutants` plays.
+// TestMutantsFit demands that the product has the pieces that all mutants break, including those
+// that only `make sim-mutants` plays.
 func TestMutantsFit(t *testing.T) {
 	t.Parallel()
 	for _, m := range mutants {
@@ -254,15 +255,16 @@ func TestMutantsFit(t *testing.T) {
 	}
 }
 
-// enoughSeeds is within how many seeds a mutant must be found that does not state it.
+// enoughSeeds is the number of seeds within which a mutant must be found that states none.
 const enoughSeeds = 4000
 
-// foundBy is what a search prints of the first seed that fails.
+// foundBy matches a search's report of the first failing seed.
 var foundBy = regexp.MustCompile(`seed (\d+), number (\d+): (.*)`)
 
-// TestMutants breaks the protocol on purpose, one break at a time, and demands that the simulation finds it, within as many of the
-// fixed seeds as the mutant states. It says in how many each was found. -for bounds the time of each. The broken source never touches the tree: it is laid over it
-// for one build, which has no race detector: make test plays them in its second step.
+// TestMutants breaks the protocol on purpose, one break at a time, and demands that the simulation
+// finds it, within as many of the fixed seeds as the mutant states. It prints in how many it found
+// each. -for bounds the time of each. The broken source never touches the tree: it overlays one
+// build, which has no race detector. make test plays them in its second step.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))

@@ -45,7 +45,7 @@ func (o *opener) live() {
 	}
 }
 
-// start is a start with a policy.
+// start returns a start with a policy.
 func (o *opener) start(op int, policies ...string) *api.StartRequest {
 	input, err := json.Marshal(o.p)
 	if err != nil {
@@ -56,7 +56,8 @@ func (o *opener) start(op int, policies ...string) *api.StartRequest {
 	return &r
 }
 
-// update sends an update with a start. With a cron expression it must be refused, without a write or a message.
+// update sends an update with a start. With a cron expression it must be refused, without a write
+// or a message.
 func (o *opener) update(op int) {
 	id, n := fmt.Sprintf("with-%d", op), 1+o.random.IntN(9)
 	input, _ := json.Marshal(n)
@@ -66,7 +67,7 @@ func (o *opener) update(op int) {
 	var answer *api.UpdateResponse
 	did, err := o.insist(o.name("update %s with a start of %s, %s", id, o.id, start.IDConflictPolicy), o.found(o.id, func(ctx context.Context, t *executor.Service) (err error) {
 		answer, err = t.Update(ctx, o.id, "", add.Name(), api.UpdateRequest{UpdateID: id, Input: input, Start: start, Timeout: short})
-		short = nil // who is in a hurry is so once
+		short = nil // a client is in a hurry only once
 		return err
 	}))
 	switch {
@@ -102,5 +103,5 @@ func (a *audit) replaced(workflow string) bool {
 	return slices.ContainsFunc(a.runs[workflow], func(r *engine.Run) bool { return r.State.OpenedWith() != r.State.Next() })
 }
 
-// timeout is the timeout of a request.
+// timeout returns the timeout of a request.
 func timeout(d time.Duration) *api.Duration { return (*api.Duration)(&d) }

@@ -15,10 +15,11 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// broken is the amount at which the handler of addSlow panics in build 1, after its update was accepted, in ledgers with a poison.
+// broken is the amount at which the handler of addSlow panics in build 1, after its update was
+// accepted, in ledgers with a poison.
 const broken = 9
 
-// whim is the reason that an operator gives who fails an update.
+// whim is the reason of an operator who fails an update.
 const whim = "a whim"
 
 // startOperators starts operators who fail updates that are in flight. They draw from a random stream of their own.
@@ -32,7 +33,7 @@ func (s *simulation) startOperators() {
 	}
 }
 
-// failUpdates is the life of an operator: he fails updates that he finds in flight.
+// failUpdates is the life of an operator that fails the updates in flight that it finds.
 func (s *simulation) failUpdates(id string, r *rand.Rand) {
 	for range 1 + r.IntN(6) {
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(20_000)) * time.Millisecond)})
@@ -66,8 +67,8 @@ func (s *simulation) failUpdates(id string, r *rand.Rand) {
 	}
 }
 
-// checkCanceledUpdates demands that each accepted update of a run that was canceled has an outcome. Handlers that wait for the end of what
-// they have canceled may not have come to theirs.
+// checkCanceledUpdates demands that each accepted update of a canceled run has an outcome. Handlers
+// that wait for the end of what they have canceled may not have ended.
 func (a *audit) checkCanceledUpdates(name string, run *engine.Run) {
 	p := programOf(a.s, run)
 	if p.waits() || p.Local {

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// The outages. Each seed that has one begins it at a step of its own.
+// The outages. A seed with an outage begins it at a step of its own.
 var (
 	offline = newFault("weft: nothing of it runs",
 		"Amazon SQS Developer Guide, message retention period: a message that nobody deletes is kept for the retention period, 14 days at most, and "+
@@ -39,11 +39,12 @@ type outage struct {
 	until  time.Time     // when it ends; zero until it has begun
 }
 
-// outages are those of a seed.
+// outages are the outages of a seed.
 type outages struct {
 	planned  []*outage
-	offUntil time.Time // nothing of Weft runs before
-	// excuse is how long all outages have taken together: so much later things may happen than they are to.
+	offUntil time.Time // no process of Weft runs before
+	// excuse is how long all outages have taken together: things may happen that much later than
+	// they should.
 	excuse time.Duration
 }
 
@@ -61,7 +62,7 @@ func (s *simulation) planOutages() {
 		}
 		r := s.of(f)
 		o := &outage{fault: f, step: 20 + r.IntN(700*s.plan.most), length: lengths[r.IntN(len(lengths))]}
-		if o.length >= kept && !s.plan.upkeep {
+		if o.length >= kept && !s.plan.maintenance {
 			o.length = 13 * 24 * time.Hour // nobody would find what is lost
 		}
 		s.outages.planned = append(s.outages.planned, o)
@@ -84,16 +85,16 @@ func (s *simulation) beginOutages() {
 	}
 }
 
-// switchOff ends all processes, and has those that follow begin when some time has passed. What the queues hold by then that is older
-// than they keep it is gone.
+// switchOff ends all processes, and starts their successors after some time. Messages that are
+// older by then than the queues keep them are gone.
 func (s *simulation) switchOff(length time.Duration) {
 	s.outages.offUntil = s.now.Add(length)
 	for range len(s.processes) {
 		s.succeed(s.processes[0], "everything is switched off", s.processes[0].build)
 	}
-	s.sweepAt, s.upkeep.at = maxTime(s.sweepAt, s.outages.offUntil), maxTime(s.upkeep.at, s.outages.offUntil)
+	s.sweepAt, s.maintenance.at = maxTime(s.sweepAt, s.outages.offUntil), maxTime(s.maintenance.at, s.outages.offUntil)
 	if length >= kept {
-		s.upkeep.purged = true
+		s.maintenance.purged = true
 		for _, name := range queue.All(taskQueues...) {
 			s.queue.Purge(name)
 			s.queue.Purge(queue.DeadLetters(name))
@@ -101,7 +102,7 @@ func (s *simulation) switchOff(length time.Duration) {
 	}
 }
 
-// away reports whether what a fault takes away cannot be reached now, and counts the call.
+// away reports whether a fault makes a service unreachable now, and counts the call.
 func (s *simulation) away(f *fault) bool {
 	for _, o := range s.outages.planned {
 		if o.fault == f && s.now.Before(o.until) && !s.calm {
@@ -112,7 +113,8 @@ func (s *simulation) away(f *fault) bool {
 	return false
 }
 
-// patient is how long a client waits before it tries again: the longer, the longer an outage still takes.
+// patient returns how long a client waits before it tries again: the longer, the longer an outage
+// still takes.
 func (s *simulation) patient(r *draws) time.Duration {
 	wait := time.Duration(r.IntN(3000)) * time.Millisecond
 	for _, o := range s.outages.planned {
@@ -123,10 +125,11 @@ func (s *simulation) patient(r *draws) time.Duration {
 	return wait
 }
 
-// lost reports whether messages were lost, or more: the slow check repairs that, after days.
-func (s *simulation) lost() bool { return s.plan.purgeAfter > 0 || s.upkeep.purged }
+// lost reports whether messages or more were lost. The slow check repairs that, after days.
+func (s *simulation) lost() bool { return s.plan.purgeAfter > 0 || s.maintenance.purged }
 
-// fire has the rule fire that sweeps the timers, or not, or late, or twice. It returns how often, and when it is to fire again.
+// fire fires the rule that sweeps the timers, or not, or late, or twice. It returns how often, and
+// when it fires again.
 func (s *simulation) fire() (times int, next time.Time) {
 	next = s.now.Add(outbox.SweepEvery)
 	switch {

@@ -14,13 +14,14 @@ type mutant struct {
 	name     string
 	file     string // from the root of the module
 	old, new string
-	guard    string // a piece of the same file that guards against the same break: it is taken out, too
+	guard    string // a piece of the same file that guards against the same break: it is removed, too
 	more     bool   // only with -all-mutants
 	test     string // that must find it; empty is TestSeeds
 	within   int    // as many seeds, from the first one; 0 is enoughSeeds
 }
 
-// broken is the source of the mutant's file with the break in it.
+// broken returns the source of the mutant's file with the break in it. It returns an error if the
+// file does not have the piece once.
 func (m mutant) broken(source string) (string, error) {
 	if n := strings.Count(source, m.old); n != 1 {
 		return "", fmt.Errorf("%s has the piece to break %d times, want once: has it changed?\n%s", m.file, n, m.old)
@@ -35,7 +36,8 @@ func (m mutant) broken(source string) (string, error) {
 	return strings.Replace(text, m.guard, "false", 1), nil
 }
 
-// overlay writes the broken source beside the tree and returns the file that lays it over.
+// overlay writes the broken source outside of the tree and returns the overlay file for the go
+// command.
 func (m mutant) overlay(t *testing.T, root string) string {
 	t.Helper()
 	path := filepath.Join(root, filepath.FromSlash(m.file))

@@ -12,12 +12,13 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// mostOfPage is how many bytes a page of a history has at most, unless its only event has more. AWS Lambda Developer Guide, Lambda quotas:
-// an invocation answers with 6 MB at most, and an answer to API Gateway is a JSON string, where quotes take twice the space.
+// mostOfPage is how many bytes a page of a history has at most, unless its only event has more. AWS
+// Lambda Developer Guide, Lambda quotas: an invocation answers with 6 MB at most. An answer to API
+// Gateway is a JSON string, in which quotes take twice the space.
 const mostOfPage = 1<<20 + 4<<10
 
-// readHistory has a client read the whole history of a workflow's run, page by page, and demands that each page can be answered from Lambda,
-// and that together they have every event once.
+// readHistory has a client read the whole history of a workflow's run, page by page. It demands
+// that each page fits into an answer of Lambda, and that together they have every event once.
 func (s *simulation) readHistory(id string) {
 	token, next := "", int64(1)
 	for {
@@ -40,7 +41,7 @@ func (s *simulation) readHistory(id string) {
 			s.fail("history of %s: %v", id, err)
 			return
 		case answer.Code != http.StatusOK:
-			return // there is none, or no longer
+			return // there is none, or it is gone
 		}
 		if err := json.Unmarshal(answer.Body.Bytes(), &page); err != nil || len(page.Events) == 0 {
 			s.fail("history of %s from event %d is answered with %d events, %v", id, next, len(page.Events), err)

@@ -12,27 +12,28 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// ports stands between one process and the store and the queues: every call is a step at which the process can die, sleep
-// or be told a lie.
+// ports is between one process and the store and the queues. Every call is a step at which the
+// process can die, sleep or get a wrong answer.
 type ports struct {
 	s *simulation
 	p *process
 }
 
-// floating is a put that its writer does not know of: it lands later, or never.
+// floating is a put whose writer does not know its outcome: it lands later, or never.
 type floating struct {
 	items []store.Item
 	after time.Time
 }
 
-// chance draws whether something of this probability happens. In a calm simulation nothing bad does, nor at
-// the end of a long one: what has piled up by then has to come to its end.
+// chance draws whether something of this probability happens. Nothing bad happens in a calm
+// simulation, nor at the end of a long one: the backlog has to be worked off.
 func (s *simulation) chance(p float64) bool {
 	return !s.quiet() && s.random.chance(p)
 }
 
-// quiet reports whether no fault happens any more. One seed in ten gets here: what it has found by then is a storm of messages, which
-// costs as much as many other seeds, and in which little happens that is new.
+// quiet reports whether no fault happens any more. One seed in ten gets here. What it has found by
+// then is a storm of messages, which costs as much as many other seeds and shows little that is
+// new.
 func (s *simulation) quiet() bool { return s.calm || s.steps >= 5_000*s.plan.most }
 
 const beforePut = "before a put"
@@ -43,7 +44,7 @@ func (t *ports) point(where string) {
 	until := s.now
 	freeze := s.plan.slow / 10
 	if where == beforePut {
-		freeze = s.plan.slow // between a send and a put a sleep is worst
+		freeze = s.plan.slow // a sleep between a send and a put is worst
 	}
 	switch {
 	case s.chance(freeze):
@@ -60,7 +61,7 @@ func (t *ports) point(where string) {
 	}
 }
 
-// Append puts items, or lies about it.
+// Append puts items, or gives a wrong answer.
 func (t *ports) Append(ctx context.Context, items ...store.Item) error {
 	s := t.s
 	s.overtake(items)
@@ -88,7 +89,7 @@ func (t *ports) Append(ctx context.Context, items ...store.Item) error {
 		s.log("put of %s gets no answer, and was not made", items[0].Key)
 		return store.ErrUnknown
 	}
-	err := t.s.append(context.WithoutCancel(ctx), items) // it was on its way, whatever became of its writer
+	err := t.s.append(context.WithoutCancel(ctx), items) // it is on its way, whatever happens to its writer
 	appear := s.tear(items, err)
 	t.point("after a put")
 	appear()
@@ -104,7 +105,7 @@ func (t *ports) Append(ctx context.Context, items ...store.Item) error {
 	return err
 }
 
-// append puts items and shows them to the audit.
+// append puts items and reports them to the audit.
 func (s *simulation) append(ctx context.Context, items []store.Item) error {
 	err := s.store.Append(ctx, items...)
 	var conflict *store.Conflict
@@ -123,7 +124,7 @@ func (s *simulation) append(ctx context.Context, items []store.Item) error {
 	return err
 }
 
-// land lets a put arrive that was on its way, or forgets it.
+// land lets a put land that was on its way, or drops it.
 func (s *simulation) land() {
 	i := s.random.IntN(len(s.floating))
 	f := s.floating[i]
@@ -172,7 +173,7 @@ func (t *ports) Forward(ctx context.Context, from store.Key, limit int) (store.P
 	return page, err
 }
 
-// RecordAttempt writes, or lies about it.
+// RecordAttempt writes, or gives a wrong answer.
 func (t *ports) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	t.point("before the record of an attempt")
 	if t.s.chance(t.s.plan.faults) {
@@ -206,7 +207,7 @@ func (t *ports) ReadKey(ctx context.Context) ([]byte, error) {
 	return t.s.store.ReadKey(ctx)
 }
 
-// MakeKey writes, or lies about it.
+// MakeKey writes, or gives a wrong answer.
 func (t *ports) MakeKey(ctx context.Context, key []byte) error {
 	t.point("before the key is made")
 	err := t.s.store.MakeKey(ctx, key)
@@ -217,7 +218,7 @@ func (t *ports) MakeKey(ctx context.Context, key []byte) error {
 	return err
 }
 
-// Reserve writes, or lies about it.
+// Reserve writes, or gives a wrong answer.
 func (t *ports) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
 	t.point("before a slot is reserved")
 	if t.s.chance(t.s.plan.faults) {
@@ -231,7 +232,7 @@ func (t *ports) Reserve(ctx context.Context, slot store.Slot) (time.Time, error)
 	return at, err
 }
 
-// PutTimers writes, or lies about it.
+// PutTimers writes, or gives a wrong answer.
 func (t *ports) PutTimers(ctx context.Context, timers []store.Timer) error {
 	t.point("before timers are kept")
 	if t.s.chance(t.s.plan.faults) {
@@ -265,7 +266,8 @@ func (t *ports) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	return t.s.store.DeleteTimers(ctx, timers)
 }
 
-// Send sends all, or some and lies about it, or some twice, and standard messages in any order.
+// Send sends all messages, or some with a wrong answer, or some twice, and standard messages in any
+// order.
 func (t *ports) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	s := t.s
 	t.point("before a send")
@@ -310,7 +312,7 @@ func (t *ports) Send(ctx context.Context, name string, messages ...queue.Message
 	return nil
 }
 
-// sentKinds say of each kind of message that one was sent.
+// sentKinds are the counts of each kind of message that was sent.
 var sentKinds = func() map[engine.MessageKind]string {
 	names := map[engine.MessageKind]string{}
 	for kind := range engine.MessageKind(32) {
@@ -326,7 +328,7 @@ func oneIf(b bool) int {
 	return 0
 }
 
-// Receive is not called: the simulation delivers.
+// Receive is never called: the simulation delivers.
 func (t *ports) Receive(context.Context, string, int) ([]queue.Delivery, error) { return nil, nil }
 
 // Delete deletes, or loses the request.

@@ -14,22 +14,22 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// process is one process of the deployment: its caches and gates die with it.
+// process is one process of the deployment: its caches and locks die with it.
 type process struct {
 	number int
 	build  int
 	*assembly.Process
 	settings  settings
 	dead      bool
-	frozen    time.Time     // until when none of its actors goes on
+	frozen    time.Time     // until when all of its actors stand still
 	skew      time.Duration // of its clock
-	behind    time.Duration // how far its clock is behind besides
+	behind    time.Duration // how far its clock is behind in addition
 	set       bool          // the skew has been drawn
 	deadCalls int           // how many of its next calls fail, because it was frozen
-	slept     time.Duration // how long it has been frozen, and will be
+	slept     time.Duration // how long it has been frozen, including the future
 }
 
-// freeze has none of the actors of a process go on until a moment.
+// freeze stops all actors of a process until a moment.
 func (p *process) freeze(now, until time.Time) {
 	from := maxTime(p.frozen, now)
 	if until.After(from) {
@@ -38,7 +38,7 @@ func (p *process) freeze(now, until time.Time) {
 	p.frozen = until
 }
 
-// quiet is the log of processes that nobody listens to.
+// quiet is the log of processes whose log nobody reads.
 var quiet = slog.New(slog.DiscardHandler)
 
 // boot starts a process of a build.
@@ -59,7 +59,7 @@ func (s *simulation) boot(build int) *process {
 // kill ends a process in the middle of whatever its actors are doing, and starts another of its build in its place.
 func (s *simulation) kill(p *process, why string) { s.succeed(p, why, p.build) }
 
-// replace does the same, with the build that is deployed.
+// replace ends a process and starts another of the deployed build.
 func (s *simulation) replace(p *process) { s.succeed(p, "deployment", s.build) }
 
 func (s *simulation) succeed(p *process, why string, next int) {
@@ -87,20 +87,20 @@ func (s *simulation) succeed(p *process, why string, next int) {
 
 func (s *simulation) anyProcess() *process { return s.processes[s.random.IntN(len(s.processes))] }
 
-// awake are the processes that can receive messages. One that is frozen neither polls a queue nor is invoked: SQS keeps what it would
-// receive, and Lambda hands that to another environment ("AWS Lambda Developer Guide", execution environment lifecycle: an environment
-// handles one invocation at a time).
+// awake returns the processes that can receive messages. A frozen one neither polls a queue nor is
+// invoked: SQS keeps its messages, and Lambda invokes another environment ("AWS Lambda Developer
+// Guide", execution environment lifecycle: an environment handles one invocation at a time).
 func (s *simulation) awake() []*process {
 	return slices.DeleteFunc(slices.Clone(s.processes), func(p *process) bool { return s.now.Before(p.frozen) })
 }
 
-// receiver is a process that receives messages.
+// receiver returns a process that receives messages.
 func (s *simulation) receiver() *process {
 	able := s.awake()
 	return able[s.random.IntN(len(able))]
 }
 
-// processOf is a process of a build, by its name; nil where there is none.
+// processOf returns a process of a build, or nil if there is none.
 func (s *simulation) processOf(build string) *process {
 	i := slices.IndexFunc(s.processes, func(p *process) bool { return buildName(p.build) == build })
 	if i < 0 {
@@ -111,7 +111,7 @@ func (s *simulation) processOf(build string) *process {
 
 func buildName(build int) string { return fmt.Sprintf("build-%d", build) }
 
-// deliverable are the queues that have a message that is visible.
+// deliverable returns the queues with a visible message.
 func (s *simulation) deliverable() (names []string) {
 	if s.now.Before(s.outages.offUntil) || s.away(queueAway) || len(s.awake()) == 0 {
 		return nil
@@ -132,10 +132,10 @@ var allQueues = func() (names []string) {
 	return names
 }()
 
-// deliver hands what is visible in a queue to a process, as a batch of random size.
+// deliver gives the visible messages of a queue to a process, in a batch of random size.
 func (s *simulation) deliver(name string) {
 	if len(s.awake()) == 0 {
-		return // a deployment came between
+		return // a deployment intervened
 	}
 	limit := 1 + s.random.IntN(queue.MaxBatch)
 	deliveries, err := s.queue.Receive(context.Background(), name, limit)
@@ -158,9 +158,9 @@ func (s *simulation) deliver(name string) {
 	for _, part := range worker.Split(name, deliveries) {
 		p := s.receiver()
 		if !p.settings.serves(name) {
-			continue // its mapping is not there yet: they come again
+			continue // its mapping is not there yet: they are redelivered
 		}
-		p.Open(context.Background(), part) // what it cannot open comes again
+		p.Open(context.Background(), part) // what it cannot open is redelivered
 		p.opens(part)
 		s.audit.delivered(name, part)
 		first := part[0]
@@ -168,12 +168,12 @@ func (s *simulation) deliver(name string) {
 		s.spawn(s.name("p%d %s", p.number, s.what(name, first)), p, func() {
 			s.running.queue = name
 			s.events.received(s.running, part)
-			p.Worker.HandOver(context.Background(), name, part) // a handler that panics is a failure
+			p.Worker.HandOver(context.Background(), name, part) // a panic in a handler is a failure
 		}).takes = name
 	}
 }
 
-// what says what a message is about, for the trace.
+// what describes a message for the trace.
 func (s *simulation) what(queue string, d queue.Delivery) string {
 	if !s.tracing {
 		return ""
@@ -195,8 +195,8 @@ func (s *simulation) sweep() {
 	}
 }
 
-// sleep is how long a process sleeps that is frozen, or a put is on its way: longer than a visibility time-out, or than the
-// grace of a fence.
+// sleep returns how long a frozen process sleeps, or a put is on its way: longer than a visibility
+// timeout, or than the grace of a fence.
 func (s *simulation) sleep() time.Duration {
 	return []time.Duration{time.Second, 40 * time.Second, 90 * time.Second, 5 * time.Minute}[s.random.IntN(4)]
 }

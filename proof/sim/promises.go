@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// checkSchedules demands of schedules what docs/schedules.md promises.
+// checkSchedules demands that schedules keep what docs/schedules.md promises.
 func (a *audit) checkSchedules() {
 	children := a.children()
 	for _, id := range a.schedules {
@@ -24,17 +24,18 @@ func (a *audit) checkSchedules() {
 	}
 }
 
-// mixed reports whether requests came with another policy than the schedule's, or the policy has changed: a keeper changes it who tells
-// a schedule what was meant for its successor, after a restore has brought the schedule back.
+// mixed reports whether requests had another policy than the schedule's, or the policy has changed.
+// After a restore has brought a schedule back, its keeper may send it what was meant for its
+// successor, and so change the policy.
 func (l *life) mixed() bool {
 	changed := slices.ContainsFunc(l.phases, func(p phase) bool { return p.Overlap != l.phases[0].Overlap })
 	return changed || slices.ContainsFunc(l.asked, func(r request) bool { return r.overlap != "" && r.overlap != l.policy() })
 }
 
-// policy is the overlap policy that the schedule was created with.
+// policy returns the overlap policy that the schedule was created with.
 func (l *life) policy() stored.Overlap { return cmp.Or(l.phases[0].Overlap, stored.OverlapSkip) }
 
-// covered is how many requests there were for the runs of a time that has this moment.
+// covered returns how many requests there were for the runs of a time with this moment.
 func (l *life) covered(moment time.Time) (n int) {
 	for _, r := range l.asked {
 		n += oneIf(r.covers(moment))
@@ -42,7 +43,7 @@ func (l *life) covered(moment time.Time) (n int) {
 	return n
 }
 
-// looked is the first time at which the code ran when a moment had come.
+// looked returns the first time at which the code ran after a moment.
 func (l *life) looked(due time.Time) time.Time {
 	i := slices.IndexFunc(l.ran, func(t time.Time) bool { return !t.Before(due) })
 	if i < 0 {
@@ -56,8 +57,9 @@ func (l *life) busy(not *started, from, to time.Time) bool {
 	return slices.ContainsFunc(l.shifts, func(s *started) bool { return s != not && s.openAt(from, to) })
 }
 
-// checkMoments demands that each run is of a moment of the schedule, at which it was not paused, or was asked for, that it begins no
-// earlier, and not later than the catch-up window allows, and that no moment has two.
+// checkMoments demands that each run was asked for, or belongs to a moment of the schedule at which
+// it was not paused. The run begins no earlier than its moment, and no later than the catch-up
+// window allows. No moment has two runs.
 func (l *life) checkMoments() {
 	runs, triggered, triggers := map[int64]int{}, 0, 0
 	for _, r := range l.asked {
@@ -94,14 +96,15 @@ func (l *life) checkMoments() {
 	}
 }
 
-// triggered reports whether a run was triggered between the time when the code ran after a moment had come, and the start of its run: in that
-// task a run was open when the schedule looked at the moment. Code may run, and not look: because another run is asked to end, say.
+// triggered reports whether a run was triggered between the first task after a moment and the start
+// of the moment's run. In that task a run was open when the schedule looked at the moment. Code may
+// run without looking, for example because another run is asked to end.
 func (l *life) triggered(from, to time.Time) bool {
 	return slices.ContainsFunc(l.shifts, func(s *started) bool { return s.triggered && !s.decided.Before(from) && !s.decided.After(to) })
 }
 
-// checkMissing demands that each moment has a run at which the schedule was not paused, and which its policy and its catch-up
-// window do not leave out.
+// checkMissing demands that each moment has a run, unless the schedule was paused, or its policy or
+// its catch-up window leaves the moment out.
 func (l *life) checkMissing() {
 	for _, p := range l.phases {
 		until := p.to
@@ -122,11 +125,12 @@ func (l *life) checkMissing() {
 	}
 }
 
-// atOnce is how many moments a task of a schedule decides about. The next task follows a second later (internal/schedule/flow).
+// atOnce is how many moments a task of a schedule decides. The next task follows a second later
+// (internal/schedule/flow).
 const atOnce = 100
 
-// stopped reports whether a moment is one of those that a pause, a change or a deletion has left out, because no task had looked at it yet
-// shortly after an outage (docs/schedules.md).
+// stopped reports whether a pause, a change or a deletion has left a moment out, because no task
+// had looked at it shortly after an outage (docs/schedules.md).
 func (l *life) stopped(p *phase, m time.Time) bool {
 	end := p.to
 	if end.IsZero() {
@@ -153,7 +157,7 @@ func (l *life) stopped(p *phase, m time.Time) bool {
 	return false
 }
 
-// excused reports whether a moment has its run, or need not have one.
+// excused reports whether a moment has its run, or needs none.
 func (l *life) excused(p *phase, m, due time.Time) bool {
 	if l.covered(m) > 0 || slices.ContainsFunc(l.shifts, func(s *started) bool { return !s.triggered && s.at.Equal(m) }) {
 		return true
@@ -170,18 +174,20 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 	case l.mixed():
 		return true
 	case l.policy() == stored.OverlapBufferAll:
-		// It was deleted while this waited: for the end of a run, or for it to come by the moments up to that. It also waits while the
-		// schedule looks at what has come since, a part at a time.
+		// The schedule was deleted while this waited: for the end of a run, or for the schedule to
+		// reach this moment. It also waits while the schedule handles what has come since, a part
+		// at a time.
 		last := &l.phases[len(l.phases)-1]
 		parts := func(t time.Time) bool { return l.behind(last, l.died, t) }
 		return l.busy(nil, l.died, l.died) || l.behind(p, looked, looked) || slices.ContainsFunc(l.ran, parts)
 	}
-	apart := l.a.s.apart()
-	return l.busy(nil, m.Add(-apart), looked.Add(apart))
+	gap := l.a.s.clockGap()
+	return l.busy(nil, m.Add(-gap), looked.Add(gap))
 }
 
-// wasOpen reports whether a run was certainly open, as far as the schedule knew, when its code ran at a time: what comes while one is open
-// is not late. A schedule whose runs may overlap does not know.
+// wasOpen reports whether a run was certainly open, as far as the schedule knows, when its code ran
+// at a time. A moment while a run is open is not late. A schedule whose runs may overlap does not
+// know.
 func (l *life) wasOpen(looked time.Time) bool {
 	if l.mixed() || l.policy() == stored.OverlapAllowAll {
 		return false
@@ -193,8 +199,9 @@ func (l *life) wasOpen(looked time.Time) bool {
 	return same == 1 && slices.ContainsFunc(l.shifts, func(s *started) bool { return s.decided.Before(looked) && s.openAt(looked, looked) })
 }
 
-// behind reports whether a schedule was deleted, or changed, before it came to a moment: more had come than one task decides about, and its
-// code ran less often after that, each time a second later, than it takes to come to this one. What it has not come to by then is missed.
+// behind reports whether a schedule was deleted, or changed, before it reached a moment. More
+// moments had come than one task decides, and afterwards its code ran too few times, each a second
+// later, to reach this one. It misses the moments that it has not reached by then.
 func (l *life) behind(p *phase, m, looked time.Time) bool {
 	before, end := p.from, p.to
 	for _, t := range l.ran {
@@ -214,7 +221,7 @@ func (l *life) behind(p *phase, m, looked time.Time) bool {
 	return earlier >= atOnce*tasks && earlier >= atOnce
 }
 
-// checkAsked demands that what was asked for is started at once where nothing is open, or may be.
+// checkAsked demands that requested runs start at once if no run is open, or runs may overlap.
 func (l *life) checkAsked() {
 	for _, r := range l.asked {
 		i := slices.IndexFunc(l.phases, func(p phase) bool { return !r.at.Before(p.from) && (p.to.IsZero() || r.at.Before(p.to)) })
@@ -230,7 +237,8 @@ func (l *life) checkAsked() {
 		if !r.start.IsZero() {
 			moments = momentsOf(l.phases[i].Spec, r.start.Add(-time.Microsecond), r.end)
 		}
-		// Commits have one time if the clock of the later one's writer is behind: the order of the log says what was open.
+		// Commits may have the same time if the clock of the later one's writer is behind: the
+		// order of the log decides what was open.
 		idle := !slices.ContainsFunc(l.shifts, func(s *started) bool { return s.order < r.order && s.keepsOthers(r.at) })
 		for j, m := range moments {
 			if (cmp.Or(r.overlap, l.phases[i].Overlap) == stored.OverlapAllowAll || idle && j == 0) && !begun(m) {
@@ -240,7 +248,7 @@ func (l *life) checkAsked() {
 	}
 }
 
-// checkAlone demands that no two runs were open at once, unless they may be.
+// checkAlone demands that no two runs were open at once, unless they may overlap.
 func (l *life) checkAlone(children map[string]*childRecord) {
 	if l.mixed() || l.policy() == stored.OverlapAllowAll {
 		return
@@ -252,20 +260,20 @@ func (l *life) checkAlone(children map[string]*childRecord) {
 				continue
 			}
 			if when := l.a.s.restore.when; l.a.s.restore.ahead() && f.made[0].State.StartTime.Time().Before(when) {
-				continue // news of its end may have been in a queue, ahead of the table that was put back
+				continue // the news of its end may have been in a queue, ahead of the restored table
 			}
 			begins := g.made[0].State.StartTime
-			apart := l.a.s.apart()
-			if begins.Add(-apart) >= f.made[0].State.StartTime && begins.Add(apart) < f.last.State.CloseTime {
+			gap := l.a.s.clockGap()
+			if begins.Add(-gap) >= f.made[0].State.StartTime && begins.Add(gap) < f.last.State.CloseTime {
 				l.fail("has a run of %v, open until %v, and at %v another begins, of %v", s.at, f.last.State.CloseTime.Time(), begins.Time(), other.at)
 			}
 		}
 	}
 }
 
-// checkEnding demands that a run comes to its own end, also when the schedule has been deleted, unless another is to be in its
-// place by the policy. A run of a moment that another schedule of the same id has a run of, too, may be ended in the place of that one: both have one
-// workflow id.
+// checkEnding demands that a run ends by itself, even when the schedule has been deleted, unless
+// the policy replaces it by another. A run may also be ended if another schedule of the same id has
+// a run of the same moment: both have one workflow id.
 func (l *life) checkEnding(children map[string]*childRecord, lives []*life) {
 	if l.mixed() {
 		return

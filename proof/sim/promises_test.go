@@ -8,7 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// Whether a moment needs a run of its own follows from the policy that the schedule has then, and not from the one it was created with.
+// Whether a moment needs a run depends on the schedule's policy at that time, not on the one that
+// it was created with.
 func TestPolicyOfThePhase(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -39,7 +40,7 @@ func TestPolicyOfThePhase(t *testing.T) {
 	}
 }
 
-// A request that names no policy has the one that the schedule has then.
+// A request without a policy has the schedule's policy at that time.
 func TestPolicyOfARequest(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -63,7 +64,7 @@ func TestPolicyOfARequest(t *testing.T) {
 	}
 }
 
-// A run whose start had to wait for the next task is open for what came before that task.
+// A run whose start had to wait for the next task counts as open for what came before that task.
 func TestRunsThatWaitForTheNextTask(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -86,7 +87,8 @@ func TestRunsThatWaitForTheNextTask(t *testing.T) {
 	}
 }
 
-// A run that has ended keeps others from starting while the schedule looks at the moments that came meanwhile, a part at a time.
+// A run that has ended keeps others from starting while the schedule handles the moments that came
+// meanwhile, a part at a time.
 func TestRunsWhoseEndIsNotCounted(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

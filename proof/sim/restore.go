@@ -17,31 +17,34 @@ import (
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
 
-// restored puts the table back to an earlier moment, as docs/operations.md says: with all processes stopped, and with the queues as
-// they are, or with new ones. What was promised since then is void. What is left comes to its end, and is consistent.
+// restored sets the table back to an earlier moment, as docs/operations.md says: with all processes
+// stopped, and with the queues as they are, or with new ones. What was promised since then is void.
+// What is left ends, and is consistent.
 var restored = newFault("dynamodb: restored to an earlier moment",
 	"Amazon DynamoDB Developer Guide, point-in-time recovery: a table is restored to any second of its recovery period, as a new table; what was "+
 		"written later is not in it. Amazon SQS has no backups: its queues are ahead of the table then.", 0.2, 1)
 
-// restoredWhole puts store and queues back to one moment, as a data directory that is restored from a backup. What was acknowledged since
-// then is lost. All else holds as if what came after that moment had never been: no message is ahead of the log, and none is missing.
+// restoredWhole sets store and queues back to one moment, like a data directory that is restored
+// from a backup. What was acknowledged since then is lost. Otherwise everything holds as if what
+// came after that moment had never happened: no message is ahead of the log, and none is missing.
 var restoredWhole = newFault("weft: store and queues restored to one moment",
 	"Amazon EBS User Guide, EBS snapshots: a snapshot has all that was written to a volume up to one moment, and a volume that is made of it begins with "+
 		"that. The local server has its log and its queues on one volume.", 0.15, 1)
 
 // restore is the restore of a seed.
 type restore struct {
-	from, at int  // the steps of the moment and of the restore; 0 is never
+	from, at int  // the steps of the backup and of the restore; 0 is never
 	whole    bool // with the queues
 	backup   *backup
 	done     bool
 	when     time.Time // it was done
 }
 
-// ahead reports whether the store has been put back and the queues have not: they may have messages of what is no longer there.
+// ahead reports whether the store has been set back and the queues have not: they may have messages
+// of commits that are gone.
 func (r *restore) ahead() bool { return r.done && !r.whole }
 
-// backup is the table at a moment, and what the audit knew then.
+// backup is the table at a moment, and the audit's state at that moment.
 type backup struct {
 	queues   map[string][]queuememory.Kept
 	items    []store.Item
@@ -57,7 +60,7 @@ type backup struct {
 	told                    map[string][]*api.UpdateResponse
 	rows                    map[place]store.Summary
 	tries                   attemptAudit
-	sendings                map[errand]map[uint64]bool
+	sendings                map[outbound]map[uint64]bool
 }
 
 // journaled is a commit that landed, or that was deleted.
@@ -68,10 +71,11 @@ type journaled struct {
 	deleted bool
 }
 
-// planRestore draws the restore of a seed, which has one at most. Only the slow check finds what waits for messages that are gone.
+// planRestore draws the restore of a seed, which has at most one. Only the slow check finds what
+// waits for lost messages.
 func (s *simulation) planRestore() {
 	r := s.of(restored)
-	if s.has(restored) && s.plan.upkeep {
+	if s.has(restored) && s.plan.maintenance {
 		s.restore.from = 10 + r.IntN(500*s.plan.most)
 	} else if r = s.of(restoredWhole); s.has(restoredWhole) {
 		s.restore.from, s.restore.whole = 10+r.IntN(500*s.plan.most), true
@@ -81,7 +85,7 @@ func (s *simulation) planRestore() {
 	s.restore.at = s.restore.from + 1 + r.IntN(300*s.plan.most)
 }
 
-// backUp takes a backup when its step has come, and puts the table back when that has.
+// backUp takes a backup, and restores it, when their steps have come.
 func (s *simulation) backUp() {
 	r := &s.restore
 	switch {
@@ -141,7 +145,7 @@ func (s *simulation) putBack(b *backup) {
 	s.happens(f)
 	s.log("the table is put back")
 	s.restore.when = s.now
-	s.floating = nil // whoever was writing wrote to the table that is gone
+	s.floating = nil // their writers wrote to the table that is gone
 	s.outages.excuse += length
 	if s.restore.whole {
 		s.outages.excuse += s.now.Sub(b.taken) // what was done in this time is done again
@@ -149,11 +153,12 @@ func (s *simulation) putBack(b *backup) {
 	s.switchOff(length)
 	ctx, filling, had := context.Background(), true, s.audit.runs
 	s.store = storememory.New(storememory.Options{Clock: func() time.Time { return s.now }, Encoded: isEncoded, Violation: func(format string, args ...any) {
-		if filling { // runs before those that are there have been deleted
+		if filling { // earlier runs have been deleted
 			return
 		}
 		if strings.HasSuffix(format, "there was no earlier run") {
-			// A message that is ahead of the table names a run which is not there, nor are those before it: its number is made void.
+			// A message that is ahead of the table names a run that does not exist. Nor do the runs
+			// before it: its number is made void.
 			at := args[0].(store.Key)
 			if slices.ContainsFunc(had[at.Workflow], func(r *engine.Run) bool { return r.Number < at.Run }) {
 				return
@@ -161,7 +166,7 @@ func (s *simulation) putBack(b *backup) {
 		}
 		s.fail("contract broken: "+format, args...)
 	}})
-	slices.SortStableFunc(b.items, func(x, y store.Item) int { // a void run may have taken the place of a first commit: it was put last
+	slices.SortStableFunc(b.items, func(x, y store.Item) int { // a void run may have replaced a first commit: it was put last
 		return oneIf(b.void[x.Key]) - oneIf(b.void[y.Key])
 	})
 	for _, item := range b.items {
@@ -169,7 +174,7 @@ func (s *simulation) putBack(b *backup) {
 	}
 	for _, a := range b.attempts {
 		err := s.store.RecordAttempt(ctx, a)
-		_ = err // run numbers that were used twice have their attempts twice
+		_ = err // run numbers that were used twice have attempts of both runs
 	}
 	s.must(s.store.PutTimers(ctx, b.timers))
 	s.must(s.store.WriteMark(ctx, nil, b.mark))
@@ -180,7 +185,7 @@ func (s *simulation) putBack(b *backup) {
 	if s.restore.whole {
 		s.putQueuesBack(b)
 	} else {
-		s.upkeep.purged = true
+		s.maintenance.purged = true
 		if r.IntN(2) == 0 {
 			s.log("the queues are new")
 			for _, name := range allQueues {
@@ -189,7 +194,7 @@ func (s *simulation) putBack(b *backup) {
 		}
 	}
 	s.audit.putBack(b)
-	for _, id := range s.audit.schedules { // whoever deleted one, or meant to, does it again
+	for _, id := range s.audit.schedules { // the client that deleted one, or was about to, does it again
 		s.spawn(s.name("keeper %s", id), nil, func() {
 			s.pause(wait{until: s.now.Add(length + time.Duration(r.IntN(180))*time.Minute)})
 			s.remove(id)
@@ -197,7 +202,8 @@ func (s *simulation) putBack(b *backup) {
 	}
 }
 
-// putQueuesBack replaces the queues by those of a backup. What was in flight is visible: whoever held it is gone.
+// putQueuesBack replaces the queues by those of a backup. Messages in flight become visible: their
+// handlers are gone.
 func (s *simulation) putQueuesBack(b *backup) {
 	s.queue = queuememory.New(queue.Standard(taskQueues...), queuememory.Options{
 		Clock:     func() time.Time { return s.now },
@@ -210,21 +216,21 @@ func (s *simulation) putQueuesBack(b *backup) {
 	s.log("the queues are put back, too")
 }
 
-// must fails the simulation for an error of the simulation's own.
+// must fails the simulation for one of its own errors.
 func (s *simulation) must(err error) {
 	if err != nil {
 		s.fail("the simulation: %v", err)
 	}
 }
 
-// note keeps what has happened to the log, until the table has been put back.
+// note keeps what happens to the log, until the restore.
 func (a *audit) note(e journaled) {
 	if a.s.restore.from > 0 && !a.s.restore.done {
 		a.journal = append(a.journal, e)
 	}
 }
 
-// putBack has the audit know what it knew when the backup was taken.
+// putBack sets the audit back to its state when the backup was taken.
 func (a *audit) putBack(b *backup) {
 	journal := a.journal[:b.entries]
 	a.view = a.codec.Log(a.s.store)

@@ -7,19 +7,20 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// rolledBack deploys a version of Weft whose format is newer, and then the one before it, and then the newer one again. What the newer one
-// has written waits for it, unharmed: docs/operations.md, upgrades and rollback.
+// rolledBack deploys a version of Weft whose format is newer, then the previous one, and then the
+// newer one again. What the newer one has written waits for it, unharmed: docs/operations.md,
+// upgrades and rollback.
 var rolledBack = newFault("weft: rolled back over a newer format",
 	"AWS Lambda Developer Guide, function versions and aliases: a deployment is rolled back by publishing the earlier code again; what the later one has "+
 		"stored meanwhile is not rolled back.", 0.08, 1)
 
-// The first byte of a body that is not encoded, as this version writes it, and as the newer one does.
+// The first byte of a body that is not encoded, as this version and the newer one write it.
 const (
 	formatNow   = 1
 	formatNewer = 2
 )
 
-// writes returns a body as the version of a process writes it.
+// writes returns a body as a process's version writes it.
 func (c *settings) writes(body []byte) []byte {
 	if c.newer {
 		return reformat(body, formatNow, formatNewer)
@@ -27,7 +28,7 @@ func (c *settings) writes(body []byte) []byte {
 	return body
 }
 
-// reads returns a body as the version of a process reads it: the newer one reads both formats.
+// reads returns a body as a process's version reads it: the newer one reads both formats.
 func (c *settings) reads(body []byte) []byte {
 	if c.newer {
 		return reformat(body, formatNewer, formatNow)
@@ -44,7 +45,7 @@ func reformat(body []byte, from, to byte) []byte {
 	return body
 }
 
-// readsAll has the version of a process read what is in a page.
+// readsAll reads the items of a page as a process's version does.
 func (c *settings) readsAll(items []store.Item) []store.Item {
 	for i := range items {
 		items[i].Body = c.reads(items[i].Body)
@@ -52,7 +53,7 @@ func (c *settings) readsAll(items []store.Item) []store.Item {
 	return items
 }
 
-// opens opens messages that a process has received.
+// opens reads messages that a process has received.
 func (p *process) opens(all []queue.Delivery) {
 	for i := range all {
 		all[i].Body = p.settings.reads(all[i].Body)

@@ -22,13 +22,13 @@ var job = workflow.NewWorkflow[shift, string]("job")
 
 // shift is the input of a job.
 type shift struct {
-	Takes time.Duration // one job takes none of it, one all of it, and one twice as long
+	Takes time.Duration // one job takes no time, one all of it, and one twice as long
 	Fails bool          // one job in four fails
 }
 
 func (l *code) job(ctx workflow.Context, d shift) (string, error) {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(workflow.InfoOf(ctx).WorkflowID)) // a hash takes everything
+	_, _ = h.Write([]byte(workflow.InfoOf(ctx).WorkflowID)) // writing to a hash never fails
 	n := h.Sum32()
 	if err := workflow.Sleep(ctx, d.Takes*time.Duration(n%3)); err != nil {
 		return "", err
@@ -42,14 +42,14 @@ func (l *code) job(ctx workflow.Context, d shift) (string, error) {
 // suggestAfter is the length of a history after which a schedule goes on in another run.
 const suggestAfter = 25
 
-// rota is a schedule as a seed has it.
+// rota is a schedule of a seed.
 type rota struct {
 	schedule stored.Schedule
 	other    stored.Overlap // a policy of single requests; empty is none
-	rests    bool           // it comes to its end, and is deleted long after
+	rests    bool           // it ends, and is deleted long after
 }
 
-// rotas are what the schedules of a seed may have.
+// rotas are the possible schedules of a seed.
 var (
 	policies = []stored.Overlap{"", stored.OverlapSkip, stored.OverlapBufferOne, stored.OverlapBufferAll, stored.OverlapAllowAll, stored.OverlapCancel, stored.OverlapTerminate}
 	specs    = []stored.Spec{
@@ -61,10 +61,10 @@ var (
 	}
 )
 
-// mostCatchUp is how long a schedule goes on in a seed with an outage of more than that.
+// mostCatchUp is how long a schedule runs in a seed with an outage of more than that.
 const mostCatchUp = 2 * 24 * time.Hour
 
-// rota draws a schedule that is created now.
+// rota draws a schedule that begins now.
 func (s *simulation) rota(r *draws) rota {
 	one := rota{rests: r.IntN(3) == 0}
 	n := &one.schedule
@@ -76,7 +76,7 @@ func (s *simulation) rota(r *draws) rota {
 		n.Spec.EndAt = &end
 	}
 	if n.Spec.EndAt == nil && slices.ContainsFunc(s.outages.planned, func(o *outage) bool { return o.length > mostCatchUp }) {
-		end := s.now.Add(mostCatchUp) // or thousands of runs are made up for, and nothing else happens
+		end := s.now.Add(mostCatchUp) // otherwise thousands of runs are made up for, and nothing else happens
 		n.Spec.EndAt = &end
 	}
 	if r.IntN(4) == 0 {
@@ -115,7 +115,8 @@ func (s *simulation) startSchedules() {
 	}
 }
 
-// keeper is the life of somebody who keeps a schedule: perhaps a second one when the first is deleted.
+// keeper is the life of the keeper of a schedule: perhaps of a second one when the first is
+// deleted.
 func (s *simulation) keeper(id string, r *draws) {
 	for life := range 1 + r.IntN(2) {
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(600)) * time.Second)})
@@ -133,7 +134,7 @@ func (s *simulation) keeper(id string, r *draws) {
 	}
 }
 
-// keep is one thing that is said to a schedule.
+// keep sends one request to a schedule.
 func (s *simulation) keep(id, name string, one rota, r *draws) {
 	o := []stored.Overlap{"", one.other}[r.IntN(2)]
 	switch r.IntN(9) {
@@ -175,7 +176,7 @@ func (s *simulation) create(id, requestID string, what stored.Schedule) {
 		return err
 	}
 	err := start()
-	for s.restore.done && errors.Is(err, refusal.AlreadyOpen) { // the one before is there again
+	for s.restore.done && errors.Is(err, refusal.AlreadyOpen) { // the earlier one is there again
 		s.remove(id)
 		err = start()
 	}
@@ -186,7 +187,7 @@ func (s *simulation) create(id, requestID string, what stored.Schedule) {
 	s.audit.started(workflowID, requestID, answer.RunID)
 }
 
-// tell sends an update to a schedule until it is known what became of it.
+// tell sends an update to a schedule until its outcome is known.
 func (s *simulation) tell(id, name, updateID string, input any) {
 	workflowID, body := stored.IDPrefix+id, encoded(input)
 	var answer *api.UpdateResponse
@@ -204,10 +205,10 @@ func (s *simulation) tell(id, name, updateID string, input any) {
 	}
 }
 
-// remove deletes a schedule: when that is acknowledged it starts nothing any more.
+// remove deletes a schedule. Once that is acknowledged the schedule starts nothing any more.
 func (s *simulation) remove(id string) {
 	workflowID := stored.IDPrefix + id
-	var before *engine.Run // when the request was sent that was answered
+	var before *engine.Run // when the answered request was sent
 	_, err := s.insist("delete "+id, func(ctx context.Context, t *executor.Service) error {
 		before = s.audit.latest(workflowID)
 		return t.Terminate(ctx, workflowID, "", "deleted")
@@ -222,8 +223,9 @@ func (s *simulation) remove(id string) {
 	s.fail("schedule %s was deleted, and goes on in %s", id, run.State.RunID)
 }
 
-// createdSince reports whether the latest run of a schedule is of another creation than the one that was the latest before, which may be
-// nil. After a restore two keepers have a schedule: one may create it while the other's deletion is under way, which need not see it.
+// createdSince reports whether the latest run of a schedule belongs to another creation than the
+// earlier latest run, which may be nil. After a restore two keepers have a schedule. One may create
+// it during the other's deletion, which need not see it.
 func createdSince(before, run *engine.Run) bool {
 	return before == nil || before.State.FirstRunID() != run.State.FirstRunID()
 }

@@ -28,7 +28,8 @@ var (
 // game is a kind of simulation.
 type game struct {
 	test string // that plays it
-	// play plays a simulation that has no more than its seed, and perhaps a script, and returns what the test looks at.
+	// play plays a simulation that has only its seed, and perhaps a script, and returns what the
+	// test checks.
 	play func(*simulation) any
 }
 
@@ -44,7 +45,7 @@ var (
 // failing is a seed that fails.
 type failing struct {
 	seed   uint64
-	number int // among those of the search, from 1
+	number int // index among those of the search, from 1
 	kind   string
 	wrong  string
 }
@@ -55,13 +56,13 @@ type search struct {
 	game game
 	base uint64
 	look func(any)
-	// demandsFaults says that each fault has to happen if there are many seeds.
+	// demandsFaults is whether each fault must happen if there are many seeds.
 	demandsFaults bool
 
 	mu     sync.Mutex
-	number int // of the last one that was begun
+	number int // of the last one that began
 	began  time.Time
-	said   time.Time // when it last said how far it is
+	said   time.Time // when it last printed its progress
 	failed []failing
 	steps  []int
 	millis []float64
@@ -71,7 +72,8 @@ type search struct {
 	counts map[string]int
 }
 
-// run plays the seeds on all cores. look is called with each that holds, one after the other. A failure is shrunk and printed.
+// run plays the seeds on all cores. It calls look with each seed that holds, one after the other.
+// It shrinks and prints failures.
 func (q *search) run() {
 	q.base = cmp.Or(*first, 1)
 	if *fresh && *first == 0 {
@@ -110,7 +112,7 @@ func (q *search) run() {
 	}
 }
 
-// freshSeed is the first of seeds that nobody has seen. They are short enough to be typed.
+// freshSeed returns the first of seeds that were never played. They are short enough to type.
 func freshSeed() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -118,7 +120,7 @@ func freshSeed() uint64 {
 	return binary.BigEndian.Uint64(b[:]) % digits
 }
 
-// next is the next seed to play, if there is one.
+// next returns the next seed to play, if there is one.
 func (q *search) next() (seed uint64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -133,8 +135,9 @@ func (q *search) next() (seed uint64, ok bool) {
 	return q.base + uint64(q.number) - 1, true
 }
 
-// demandFaults fails if a fault has not happened. A rare fault happens in one of ten seeds that have it, or fewer, so even a thousand seeds
-// may miss it. Therefore demandFaults first plays the next seeds that have the fault, mostSought at most.
+// demandFaults fails the test if a fault has not happened. A rare fault happens in at most one of
+// ten seeds that have it, so even a thousand seeds may miss it. Therefore demandFaults first plays
+// the next seeds that have the fault, mostSought at most.
 func (q *search) demandFaults() {
 	const mostSought = 400
 	after := q.base + uint64(q.number)
@@ -174,7 +177,7 @@ func (q *search) one(seed uint64) {
 	}
 }
 
-// summary says what was done.
+// summary prints what was done.
 func (q *search) summary(spent float64) string {
 	n := len(q.steps)
 	if n == 0 {
@@ -197,12 +200,13 @@ func (q *search) summary(spent float64) string {
 	return text.String() + q.faults.String()
 }
 
-// command replays a seed.
+// command returns the command that replays a seed.
 func (g game) command(seed uint64) string {
 	return fmt.Sprintf("go test ./proof/sim -run '%s$' -seed=%d -seeds=1", g.test, seed)
 }
 
-// explain plays a seed that fails again, shrinks it, and returns what a reader needs: the steps, and how to play them again.
+// explain plays a failing seed again, shrinks it, and returns what a reader needs: the steps, and
+// how to replay them.
 func (g game) explain(f failing) string {
 	whole := &simulation{seed: f.seed, tracing: true, recording: true}
 	g.play(whole)

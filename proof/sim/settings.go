@@ -22,8 +22,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// What an operator changes while runs are open. A deployment replaces the functions one by one, so that processes with other settings
-// work side by side for a while.
+// Settings that an operator changes while runs are open. A deployment replaces the functions one by
+// one, so that processes with different settings work in parallel for a while.
 var (
 	settingsChange = newFault("weft: settings change with a deployment",
 		"AWS Lambda Developer Guide, environment variables: a deployment that changes one gives new execution environments the new value, while "+
@@ -42,13 +42,13 @@ var (
 			"KMSInternalException: try again.", 0.3, 0.05)
 )
 
-// settings are what an operator has configured. A process keeps those that it has begun with.
+// settings are an operator's configuration. A process keeps those that it began with.
 type settings struct {
 	number    int
 	maxCommit int
-	options   executor.Options // those that are set here
+	options   executor.Options // those that the simulation sets
 	rate      limits.Rate      // of the task queue; the default one has none
-	without   bool             // the task queue
+	without   bool             // it does not serve the task queue
 	compress  bool
 	newer     bool     // a version of Weft whose format is newer
 	keys      []string // the first one encrypts; nil encrypts nothing
@@ -56,13 +56,13 @@ type settings struct {
 
 // rollout is the changes of settings of a seed.
 type rollout struct {
-	planned   []settings // those that are to come
+	planned   []settings // the future settings
 	now       settings
-	next      int // the step at which something of a deployment is done
+	next      int // the step of the deployment's next action
 	kmsFailed atomic.Int64
 }
 
-// planSettings draws what is configured, and how that changes.
+// planSettings draws the configuration, and how it changes.
 func (s *simulation) planSettings() {
 	d := &s.rollout
 	d.now = settings{maxCommit: s.maxCommit(), rate: limits.Rate{PerSecond: 0.2, Burst: 2}}
@@ -100,7 +100,8 @@ func (s *simulation) planSettings() {
 	d.next = 30 + s.stream("deployments of settings").IntN(300*s.plan.most)
 }
 
-// otherSettings draws other settings. Small commits are left to seeds without schedules: see maxCommit.
+// otherSettings draws other settings. It leaves small commits to seeds without schedules: see
+// maxCommit.
 func (s *simulation) otherSettings(c *settings) {
 	r := s.of(settingsChange)
 	if s.plan.schedules == 0 {
@@ -115,8 +116,9 @@ func (s *simulation) otherSettings(c *settings) {
 	c.compress = r.IntN(2) == 0
 }
 
-// redeploy begins the next change of settings when its step has come, and has a process follow it that has not yet. The next one
-// begins when all have followed: only so is it known that every process has a key before one encrypts with it.
+// redeploy begins the next change of settings when its step has come, and moves another process to
+// it. The next change begins when all processes have moved: only then does every process have a key
+// before one encrypts with it.
 func (s *simulation) redeploy() {
 	d := &s.rollout
 	if s.calm || s.steps < d.next || s.now.Before(s.outages.offUntil) {
@@ -158,7 +160,7 @@ func (s *simulation) allHave(c settings) bool {
 	return !slices.ContainsFunc(s.processes, func(p *process) bool { return p.settings.number != c.number })
 }
 
-// payloadKeys are the payload keys that a process is configured with, or all that there are. They follow from the seed.
+// payloadKeys are the payload keys of a process, or all keys. They follow from the seed.
 type payloadKeys struct {
 	s    *simulation
 	p    *process // nil for the audit, which has every key
@@ -178,14 +180,15 @@ func (k *payloadKeys) Generate(context.Context, string) (plain [32]byte, wrapped
 	return k.plain(k.Current(), wrapped), wrapped, nil
 }
 
-// Unwrap implements encode.Keys. Several are unwrapped side by side, so that nothing is drawn here, and nobody pauses.
+// Unwrap implements encode.Keys. Several calls run in parallel, so nothing is drawn here and nobody
+// pauses.
 func (k *payloadKeys) Unwrap(_ context.Context, _, id string, wrapped []byte) (plain [32]byte, err error) {
 	if k.p != nil {
 		if !slices.Contains(k.p.settings.keys, id) {
 			return plain, fmt.Errorf("%w: %q", codec.ErrKey, id)
 		}
 		h := fnv.New32a()
-		_, _ = fmt.Fprintf(h, "%d %d %s", k.s.seed, k.s.steps, wrapped) // a hash takes everything
+		_, _ = fmt.Fprintf(h, "%d %d %s", k.s.seed, k.s.steps, wrapped) // writing to a hash never fails
 		if k.s.kmsFails && !k.s.quiet() && float64(h.Sum32()%1000) < 1000*kmsFails.chance {
 			k.s.rollout.kmsFailed.Add(1)
 			return plain, errNoAnswer
@@ -198,7 +201,7 @@ func (k *payloadKeys) plain(id string, wrapped []byte) [32]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%d %s %s", k.s.seed, id, wrapped))
 }
 
-// withKeys adds what is configured of encryption to the options of a codec; p is nil for the audit.
+// withKeys adds the encryption settings to the options of a codec; p is nil for the audit.
 func (s *simulation) withKeys(o codec.Options, p *process) codec.Options {
 	if p == nil {
 		o.Keys = &payloadKeys{s: s}
@@ -211,7 +214,7 @@ func (s *simulation) withKeys(o codec.Options, p *process) codec.Options {
 	return o
 }
 
-// opened returns rows as whoever put them had them.
+// opened returns a row as its writer put it.
 func (a *audit) opened(row store.Summary) store.Summary {
 	rows, _, err := a.codec.Lister(rowOnly{row}).ListRuns(context.Background(), store.Filter{}, "", 1)
 	if err != nil || len(rows) != 1 {
@@ -236,7 +239,7 @@ func (a *audit) decode(body []byte) (*engine.Message, error) {
 	return outbox.Decode(reformat(d[0].Body, formatNewer, formatNow))
 }
 
-// options returns the options of a process with its settings.
+// over returns options with these settings.
 func (c *settings) over(o executor.Options) executor.Options {
 	o.MaxCommit = c.maxCommit
 	o.LongTimer, o.Grace, o.SoftLimit, o.SendsAtOnce = c.options.LongTimer, c.options.Grace, c.options.SoftLimit, c.options.SendsAtOnce
@@ -254,7 +257,8 @@ func (c *settings) over(o executor.Options) executor.Options {
 	return o
 }
 
-// held reports whether a request is refused because a key is missing, or a newer version. It is sent again: both are given back.
+// held reports whether a request is refused because of a missing key or a newer version. It is
+// repeated: both come back.
 func (s *simulation) held(err error) bool {
 	if !errors.Is(err, refusal.NotReady) {
 		return false
@@ -262,7 +266,7 @@ func (s *simulation) held(err error) bool {
 	return s.has(keyMissing) && strings.Contains(err.Error(), "encrypted") || s.has(rolledBack) && strings.Contains(err.Error(), "newer version")
 }
 
-// settle ends the changes of settings: what was taken out is there again.
+// settle ends the changes of settings: everything that was removed is back.
 func (s *simulation) settle() {
 	d := &s.rollout
 	for _, c := range d.planned {
@@ -271,7 +275,7 @@ func (s *simulation) settle() {
 	d.planned = nil
 }
 
-// served reports whether there are functions that take messages of a queue.
+// served reports whether a function consumes a queue.
 func (s *simulation) served(name string) bool { return s.rollout.now.serves(name) }
 
 func (c *settings) serves(name string) bool {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// weight is how much a script chooses: what is not calm, and what there is at all.
+// weight is how much a script chooses: the choices that are not calm, and all choices.
 type weight struct{ wild, all int }
 
-// String is for a reader.
+// String prints it for a reader.
 func (w weight) String() string { return fmt.Sprintf("%d choices that are not calm", w.wild) }
 
 func (w weight) less(o weight) bool { return w.wild < o.wild || w.wild == o.wild && w.all < o.all }
@@ -26,7 +26,7 @@ func (s script) weight() (w weight) {
 	return w
 }
 
-// trimmed is a script without what is chosen anyway: calm choices at the end of a stream.
+// trimmed returns a script without its redundant choices: calm ones at the end of a stream.
 func (s script) trimmed() script {
 	short := script{}
 	for name, made := range s {
@@ -41,14 +41,14 @@ func (s script) trimmed() script {
 	return short
 }
 
-// with is a script with another stream in the place of one.
+// with returns a script with one stream replaced.
 func (s script) with(name string, made []uint64) script {
 	other := maps.Clone(s)
 	other[name] = made
 	return other
 }
 
-// shrinking is the search for the shortest script that fails as a simulation has failed.
+// shrinking is the search for the shortest script with the same kind of failure as a simulation.
 type shrinking struct {
 	game game
 	best *simulation
@@ -56,8 +56,8 @@ type shrinking struct {
 	end  time.Time
 }
 
-// shrink looks for as long as it may for a script that chooses less than a simulation has chosen, and fails with the same kind of
-// failure. It returns its simulation, with a trace and its choices.
+// shrink looks, for a limited time, for a script that chooses less than a simulation has chosen and
+// fails in the same way. It returns that script's simulation, with a trace and its choices.
 func (g game) shrink(whole *simulation, most time.Duration) *simulation {
 	k := &shrinking{game: g, best: whole, cur: whole.choices().trimmed(), end: time.Now().Add(most)}
 	k.try(k.cur)
@@ -75,7 +75,7 @@ func (g game) shrink(whole *simulation, most time.Duration) *simulation {
 
 func (k *shrinking) over() bool { return time.Now().After(k.end) }
 
-// try plays a script, and takes it if it fails in the same way and chooses less.
+// try plays a script, and adopts it if it fails in the same way and chooses less.
 func (k *shrinking) try(candidate script) bool {
 	if k.over() {
 		return false
@@ -90,21 +90,21 @@ func (k *shrinking) try(candidate script) bool {
 	return true
 }
 
-// names are the streams, the longest first.
+// names returns the streams, the longest first.
 func (k *shrinking) names() []string {
 	names := slices.Sorted(maps.Keys(k.cur))
 	slices.SortStableFunc(names, func(a, b string) int { return len(k.cur[b]) - len(k.cur[a]) })
 	return names
 }
 
-// streams has whole streams choose the calm.
+// streams makes whole streams calm.
 func (k *shrinking) streams() {
 	for _, name := range k.names() {
 		k.try(k.cur.with(name, nil))
 	}
 }
 
-// spans leaves parts of streams out, or has them choose the calm: first long ones, then short ones.
+// spans removes parts of streams, or makes them calm: first long ones, then short ones.
 func (k *shrinking) spans() {
 	for _, name := range k.names() {
 		for size := len(k.cur[name]); size > 0 && !k.over(); size /= 2 {
@@ -122,7 +122,7 @@ func (k *shrinking) spans() {
 	}
 }
 
-// pairs has any two choices be the calm ones: each of them alone may be what the other needs.
+// pairs makes any two choices calm: each of them may need the other.
 func (k *shrinking) pairs() {
 	type place struct {
 		name string
@@ -148,7 +148,7 @@ func (k *shrinking) pairs() {
 				other[p.name][p.at] = 0
 			}
 			if k.try(other) {
-				return // the next round goes on: the places are others now
+				return // the next round goes on: the indexes have changed
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (k *shrinking) lower() {
 	}
 }
 
-// lowered is try for a script that has as many choices, and one that is smaller.
+// lowered is try for a script of the same length with one smaller choice.
 func (k *shrinking) lowered(name string, made []uint64) {
 	if k.over() {
 		return

@@ -25,17 +25,18 @@ import (
 // simulation is one run of a deployment from one seed.
 type simulation struct {
 	seed   uint64
-	script script // what is chosen instead of what the seed says; nil is nothing
-	// streams are the random choices by name: what happens at ports and in processes, what the scheduler picks, and how time goes
-	// by; and those of each client and each fault.
+	script script // choices that replace those of the seed; nil is none
+	// streams are the random choices by name: of the ports and the processes, of the scheduler, and
+	// of time; and those of each client and each fault.
 	streams              map[string]*draws
 	random, picks, ticks *draws
-	ids                  *rand.Rand // for ids: not to be chosen, because they differ always
+	ids                  *rand.Rand // for ids: not choices, because ids always differ
 	faults               []played   // by number; see faults.go
-	// loseBlobs says that the answers of blobs.Get may be lost, and blobsLost counts them: several are got at once, and draw nothing.
+	// loseBlobs is whether the answers of blobs.Get may be lost. blobsLost counts them: several
+	// calls run in parallel, and draw nothing.
 	loseBlobs bool
 	blobsLost atomic.Int64
-	kmsFails  bool // as loseBlobs
+	kmsFails  bool // like loseBlobs
 	now       time.Time
 	store     *storememory.Store
 	queue     *queuememory.Queue
@@ -45,33 +46,33 @@ type simulation struct {
 	processes []*process
 	actors    []*actor
 	running   *actor
-	floating  []*floating // puts that are still on their way
+	floating  []*floating // puts that are on their way
 	torn      torn
 	audit     *audit
-	events    *events // nil tells nobody
-	// watch sees what the model is told before it is, and may change or withhold it; nil does neither.
-	watch    func(model.Event) (model.Event, bool)
-	list     *list
-	build    int
-	sweepAt  time.Time
-	drainAt  time.Time
-	upkeep   upkeep
-	outages  outages
-	restore  restore
-	rollout  rollout
-	starving map[string]time.Time // queues of which nobody takes anything, and until when
-	large    bool                 // some payloads are: a reset may be refused as too large
-	spinning bool                 // there is a spinner
-	buckets  map[string]*bucket
-	hot      map[string]time.Time // workflows of which calls are throttled, and until when; empty is the table
-	calm     bool                 // no more faults: everything has to come to an end
+	events    *events // nil reports to nobody
+	// watch sees each event before the model, and may change or withhold it; nil does neither.
+	watch       func(model.Event) (model.Event, bool)
+	list        *list
+	build       int
+	sweepAt     time.Time
+	drainAt     time.Time
+	maintenance maintenance
+	outages     outages
+	restore     restore
+	rollout     rollout
+	starving    map[string]time.Time // queues from which nobody receives, and until when
+	large       bool                 // some payloads are large: a reset may be refused as too large
+	spinning    bool                 // there is a spinner
+	buckets     map[string]*bucket
+	hot         map[string]time.Time // workflows whose calls are throttled, and until when; empty is the table
+	calm        bool                 // no more faults: everything has to end
 
-	// hub and logger are told what the processes have to tell; nil is nobody.
+	// hub and logger receive the processes' events and logs; nil is nobody.
 	hub    *observe.Hub
 	logger *slog.Logger
 
 	moves     moves
-	lurched   time.Duration // how much the time has moved beside what anybody waited for
+	lurched   time.Duration // how far the time has moved without anybody waiting for it
 	steps     int
 	tracing   bool // keeps a trace; without one a simulation costs less
 	recording bool // keeps the choices
@@ -79,10 +80,10 @@ type simulation struct {
 	wrong     []string
 	counts    map[string]int // what happened, and how often
 	limit     int            // of steps
-	kind      string         // of the first failure: what its messages have in common
+	kind      string         // of the first failure: the constant part of its messages
 }
 
-// plan is what a seed decides about a whole simulation.
+// plan is what a seed decides for a whole simulation.
 type plan struct {
 	processes    int
 	workflows    int
@@ -91,13 +92,13 @@ type plan struct {
 	slow         float64 // the chance that an actor sleeps at a step
 	duplicates   float64
 	schedules    int
-	deployAfter  int // steps after which the mended build is deployed
-	upkeep       bool
+	deployAfter  int // steps after which the fixed build is deployed
+	maintenance  bool
 	purgeAfter   int // steps after which a queue is purged; 0 is never
-	maxCommit    int // bytes; where there are few, a reset puts many commits
+	maxCommit    int // bytes; with few, a reset puts many commits
 	pinned       bool
 	most         int // of some things that a seed has several of: small seeds find most for their time
-	apartFrom    int // bytes from which on bodies are kept apart; 0 is never
+	offloadFrom  int // bytes from which bodies are offloaded; 0 is never
 }
 
 // actor is a client, a request, or the handling of a message.
@@ -105,23 +106,23 @@ type actor struct {
 	name    string
 	process *process // nil for a client
 	fn      func()
-	lane    *lane // nil until it is first entered, and when it has ended
+	lane    *lane // nil until it is first entered, and after it has ended
 	wait    wait
 	dead    bool
 	ended   bool
 	gone    chan struct{} // closed when it has ended
 	did     deeds
 	takes   string    // the queue whose message it is to handle
-	queue   string    // whose message it handles; empty for what handles none
+	queue   string    // whose message it handles; empty if it handles none
 	limit   time.Time // when its process is killed if it has not ended; zero is never
 	number  uint32    // in the events of the model; 0 is none
 	checks  bool      // it makes a step of the slow check
 	part    []queue.Delivery
 	due     time.Time     // when its caller's time is over
-	excused time.Duration // of what it takes beyond that
+	excused time.Duration // time beyond that which does not count
 }
 
-// deeds are what an actor did to the store and the queues.
+// deeds are an actor's effects on the store and the queues.
 type deeds struct{ landed, lost, lied, sent int }
 
 // wait is what an actor waits for: a moment, a channel, or the end of a context.
@@ -131,13 +132,13 @@ type wait struct {
 	ctx   context.Context
 }
 
-// killed is what an actor panics with that is unwound after its process has died.
+// killed is the panic value that unwinds an actor whose process has died.
 type killed struct{}
 
-// maxSteps is more than any seed needs: one that comes so far does not come to an end.
+// maxSteps is more than any seed needs: a seed that gets there does not end.
 const maxSteps = 100_000
 
-// run simulates a seed and returns what was wrong, nothing if all held. A seed that fails is simulated again, for its trace.
+// run simulates a seed. If the seed fails, it is simulated again, for its trace.
 func run(seed uint64) *simulation {
 	s := simulate(seed, false, nil, nil)
 	if len(s.wrong) > 0 {
@@ -146,14 +147,15 @@ func run(seed uint64) *simulation {
 	return s
 }
 
-// simulate is a single run of a seed, with or without a trace, and with what the processes tell of their work.
+// simulate plays a seed once, with or without a trace, and with sinks for the processes' events and
+// logs.
 func simulate(seed uint64, tracing bool, hub *observe.Hub, logger *slog.Logger) *simulation {
 	s := &simulation{seed: seed, hub: hub, logger: logger, tracing: tracing}
 	s.perform()
 	return s
 }
 
-// perform runs a simulation that has no more than its seed, and perhaps a script.
+// perform plays a simulation that has only its seed, and perhaps a script.
 func (s *simulation) perform() {
 	s.begin()
 	s.plan = s.draft(s.stream("plan"))
@@ -168,7 +170,7 @@ func (s *simulation) perform() {
 	s.planSettings()
 	s.planRestore()
 	s.loseBlobs, s.kmsFails = s.has(lostAnswers["blobs.Get"]), s.has(kmsFails)
-	s.sweepAt, s.upkeep.at = s.now.Add(outbox.SweepEvery), s.now.Add(checkEvery)
+	s.sweepAt, s.maintenance.at = s.now.Add(outbox.SweepEvery), s.now.Add(checkEvery)
 	for range s.plan.processes {
 		s.boot(s.build)
 	}
@@ -199,8 +201,8 @@ func (s *simulation) begin() {
 	s.ids = rand.New(rand.NewPCG(s.seed, 0x1d5))
 }
 
-// draft draws the plan of a seed. Three in four are small: a small simulation costs a tenth of a large one, and most mistakes show in
-// a workflow or two, with a handful of requests.
+// draft draws the plan of a seed. Three in four are small: a small simulation costs a tenth of a
+// large one, and a workflow or two with a handful of requests show most mistakes.
 func (s *simulation) draft(r *draws) plan {
 	p := plan{most: 1}
 	if r.oneIn(4) {
@@ -209,11 +211,11 @@ func (s *simulation) draft(r *draws) plan {
 	p.processes, p.workflows = 1+r.IntN(3), 1+r.IntN(p.most)
 	p.faults, p.cacheEntries = []float64{0, 0.005, 0.02, 0.05}[r.IntN(4)], []int{1000, 1, -1}[r.IntN(3)]
 	p.slow, p.duplicates = []float64{0, 0.01, 0.03}[r.IntN(3)], []float64{0, 0.05, 0.2}[r.IntN(3)]
-	p.deployAfter, p.upkeep = 50+r.IntN(500*p.most), r.oneIn(2)
-	if p.upkeep && r.oneIn(4) {
+	p.deployAfter, p.maintenance = 50+r.IntN(500*p.most), r.oneIn(2)
+	if p.maintenance && r.oneIn(4) {
 		p.purgeAfter = 1 + r.IntN(1000*p.most)
 	}
-	p.maxCommit, p.pinned, p.apartFrom = []int{0, 0, 4 << 10}[r.IntN(3)], r.oneIn(4), []int{0, 0, 300, 1000}[r.IntN(4)]
+	p.maxCommit, p.pinned, p.offloadFrom = []int{0, 0, 4 << 10}[r.IntN(3)], r.oneIn(4), []int{0, 0, 300, 1000}[r.IntN(4)]
 	// Schedules run for hours, and cost as much as all else.
 	if p.schedules = max(0, r.IntN(3+p.most)-2); p.schedules > 0 && r.oneIn(2) {
 		p.workflows = 0
@@ -244,7 +246,7 @@ func (s *simulation) log(format string, args ...any) {
 	s.trace = append(s.trace, fmt.Sprintf("%6d %s %-28s %s", s.steps, s.now.Format("15:04:05.000"), who, fmt.Sprintf(format, args...)))
 }
 
-// name is the name of an actor in the trace; empty without a trace.
+// name returns the name of an actor in the trace, or "" without a trace.
 func (s *simulation) name(format string, args ...any) string {
 	if !s.tracing {
 		return ""
@@ -252,7 +254,7 @@ func (s *simulation) name(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// pause leaves the running actor until what it waits for has come and the scheduler picks it.
+// pause leaves the running actor until its wait is over and the scheduler picks it.
 func (s *simulation) pause(w wait) {
 	a := s.running
 	if a.dead {
@@ -351,12 +353,12 @@ func (s *simulation) resume(a *actor) {
 	s.enter(a)
 	s.running = nil
 	if a.dead && a.process != nil {
-		a.process.Service.Close() // the actor in whose hands it died has been unwound
+		a.process.Service.Close() // the actor that was running when it died has been unwound
 	}
 	s.sweepEnded()
 }
 
-// last has an actor stand behind the others: the first one that can go on has waited longest.
+// last moves an actor behind the others: the first one that can go on has waited longest.
 func (s *simulation) last(a *actor) {
 	i := slices.Index(s.actors, a)
 	copy(s.actors[i:], s.actors[i+1:])
@@ -373,7 +375,7 @@ func (s *simulation) sweepEnded() {
 	s.actors = kept
 }
 
-// jump moves the clock to the next thing that is due; false where there is none.
+// jump moves the clock to the next thing that is due. It reports false if there is none.
 func (s *simulation) jump() bool {
 	var next time.Time
 	consider := func(t time.Time) {
@@ -392,7 +394,7 @@ func (s *simulation) jump() bool {
 			}
 		}
 	}
-	for _, until := range s.starving { // what is visible by then is received then
+	for _, until := range s.starving { // what is visible by then is received
 		consider(until)
 	}
 	for _, o := range s.outages.planned {
@@ -402,7 +404,7 @@ func (s *simulation) jump() bool {
 		consider(at)
 	}
 	if due, kept := s.timersKept(); kept {
-		// Sweeps that have nothing to do are left out, but for a few before the first timer.
+		// Sweeps that have nothing to do are left out, except a few before the first timer.
 		at := maxTime(s.sweepAt, due.Add(-4*outbox.SweepEvery))
 		if !s.now.Before(at) {
 			s.sweep()
@@ -413,8 +415,8 @@ func (s *simulation) jump() bool {
 	if next.IsZero() {
 		return false
 	}
-	if s.plan.upkeep && s.upkeep.at.Before(next) {
-		s.now = maxTime(s.now, s.upkeep.at)
+	if s.plan.maintenance && s.maintenance.at.Before(next) {
+		s.now = maxTime(s.now, s.maintenance.at)
 		s.queue.Tick()
 		s.check()
 		return true
@@ -431,7 +433,7 @@ func maxTime(a, b time.Time) time.Time {
 	return b
 }
 
-// timersKept reports when the first timer is due that the store keeps, if there is one.
+// timersKept returns when the store's first timer is due, if there is one.
 func (s *simulation) timersKept() (due time.Time, kept bool) {
 	timers, err := s.store.DueTimers(context.Background(), s.now.Add(1000*time.Hour), 1)
 	if err != nil || len(timers) == 0 {
@@ -440,13 +442,13 @@ func (s *simulation) timersKept() (due time.Time, kept bool) {
 	return timers[0].Due, true
 }
 
-// calmDown ends the faults: what is open now has to come to its end.
+// calmDown ends the faults: everything that is open now has to end.
 func (s *simulation) calmDown() {
 	s.calm = true
 	s.build = 2
 	s.settle()
 	for range s.plan.processes {
-		s.replace(s.processes[0]) // every process is replaced by one of the mended build
+		s.replace(s.processes[0]) // every process is replaced by one of the fixed build
 	}
 	if s.plan.pinned {
 		s.drain()
@@ -454,8 +456,8 @@ func (s *simulation) calmDown() {
 	s.finishWorkflows()
 }
 
-// deploy replaces the processes, one by one, by such of the mended build. Where runs are pinned the last one stays, if there are
-// several.
+// deploy replaces the processes, one by one, by processes of the fixed build. If runs are pinned and there are several
+// processes, the last one stays.
 func (s *simulation) deploy() {
 	if s.build == 1 && s.steps > s.plan.deployAfter {
 		s.build, s.drainAt = 2, s.now.Add(time.Hour)
@@ -474,15 +476,15 @@ func (s *simulation) deploy() {
 	}
 }
 
-// drain moves all runs to the mended build: what waits for a build that is gone would wait for ever. It comes often: a message
-// that is late by a day is complained about.
+// drain moves all runs to the fixed build: what waits for a build that is gone would wait for ever. It runs often: the audit
+// complains about a message that is late by a day.
 func (s *simulation) drain() {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		s.spawn(s.name("operator %s", id), nil, func() { s.move(id, api.MoveRequest{Build: "build-2"}) })
 	}
 }
 
-// report is what a failure prints.
+// report returns what a failure prints.
 func (s *simulation) report() string {
 	tail := s.trace
 	if len(tail) > 400 {

@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-// memory is how much memory a search may use until it collects garbage more often. A few seeds keep hundreds of megabytes.
+// memory is how much memory a search may use before it collects garbage more often. A few seeds
+// hold hundreds of megabytes.
 const memory = 2 << 30
 
-// TestMain makes the collector run less often: a simulation makes much garbage, and keeps little. It drops what workflow code logs.
+// TestMain makes the collector run less often: a simulation makes much garbage, and keeps little.
+// It drops the logs of workflow code.
 func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
@@ -34,7 +36,7 @@ func TestSeeds(t *testing.T) {
 	q.run()
 }
 
-// A seed is worth nothing if it does not replay.
+// A seed is worthless if it does not replay.
 func TestASeedReplays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {

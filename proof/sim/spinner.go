@@ -16,8 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// spinner continues as new again and again without waiting for anything, so that its chain is slowed down (docs/semantics.md). It ends
-// after some runs: a simulation has to.
+// spinner continues as new again and again without waiting for anything, so that its chain is
+// slowed down (docs/semantics.md). It ends after some runs: a simulation has to end.
 var (
 	spinner = workflow.NewWorkflow[spin, int]("spinner")
 	wake    = workflow.NewSignal[int]("wake")
@@ -26,7 +26,7 @@ var (
 // spin is the input of a spinner.
 type spin struct {
 	Left  int  // runs after this one
-	Reads bool // it receives its signals; others go along from run to run
+	Reads bool // it receives its signals; otherwise they move from run to run
 	Woken int  // how many it has received
 }
 
@@ -51,7 +51,8 @@ func (l *code) spin(ctx workflow.Context, p spin) (int, error) {
 // spinnerID is the workflow id of a seed's spinner.
 const spinnerID = "spinner"
 
-// startSpinner starts a client in some seeds who starts a spinner, wakes it now and then, and perhaps ends it.
+// startSpinner starts a client in some seeds that starts a spinner, wakes it now and then, and
+// perhaps ends it.
 func (s *simulation) startSpinner() {
 	if r := s.stream("spinner"); r.oneIn(8) {
 		s.spinning = true
@@ -59,7 +60,8 @@ func (s *simulation) startSpinner() {
 	}
 }
 
-// prompt reports whether a message is delivered as soon as it is visible, as most are on AWS: otherwise the runs of a spinner are not quick.
+// prompt reports whether a message is delivered as soon as it is visible, as most are on AWS.
+// Otherwise the runs of a spinner are not quick.
 func (s *simulation) prompt(m queue.Message) bool {
 	if !s.spinning {
 		return false
@@ -98,18 +100,19 @@ func (s *simulation) spins(r *draws) {
 	}
 }
 
-// What documents of a chain that continues as new too fast (docs/semantics.md): so many runs in a row may each last less than a second,
-// before the next one begins a second after the one before it.
+// The documented limits of a chain that continues as new too fast (docs/semantics.md): so many runs
+// in a row may each last less than a second. Then the next one begins a second after the one before
+// it.
 const (
 	quickRuns = 10
 	quickRun  = time.Second
 )
 
-// checkPace demands that a chain which continues as new without waiting goes on, and not too fast, by the times in its log, unless something
-// came for the run that was to wait.
+// checkPace demands that a chain that continues as new without waiting goes on, and not too fast by
+// the times in its log, unless something came for the run that was to wait.
 func (a *audit) checkPace() {
 	runs := slices.DeleteFunc(slices.Clone(a.runs[spinnerID]), (*engine.Run).Void)
-	quick := 0 // runs in a row
+	quick := 0 // quick runs in a row
 	for i, run := range runs {
 		name := spinnerID + " " + string(run.State.RunID)
 		started := run.State.Started
@@ -133,7 +136,7 @@ func (a *audit) checkPace() {
 	}
 }
 
-// begun is when a run began: after its delay, unless something woke it before.
+// begun returns when a run began: after its delay, unless something woke it earlier.
 func begun(run *engine.Run) history.Timestamp {
 	if end := run.State.StartTime.Add(time.Duration(run.State.Started.StartDelay)); end <= run.State.CloseTime {
 		return end
@@ -141,7 +144,7 @@ func begun(run *engine.Run) history.Timestamp {
 	return run.State.StartTime
 }
 
-// firstTask is the commit of the first task of a run; nil if no code of it has run.
+// firstTask returns the commit of the first task of a run, or nil if none of its code has run.
 func firstTask(run *engine.Run) *history.Commit {
 	i := slices.IndexFunc(run.Log, func(c *history.Commit) bool { return c.Task != nil })
 	if i < 0 {
@@ -150,7 +153,7 @@ func firstTask(run *engine.Run) *history.Commit {
 	return run.Log[i]
 }
 
-// brings reports whether a commit brings something that came to its run from outside.
+// brings reports whether a commit brings an event from outside to its run.
 func brings(c *history.Commit) bool {
 	return slices.ContainsFunc(c.InputEvents, func(e history.Event) bool {
 		switch e.Attributes.(type) {

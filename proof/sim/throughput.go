@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// What DynamoDB refuses for want of throughput: a partition, or all writes of the table.
+// What DynamoDB throttles: a partition, or all writes of the table.
 var (
 	partitionHot = newFault("dynamodb: a partition is throttled",
 		"Amazon DynamoDB Developer Guide, best practices for partition keys: a partition takes at most 3,000 read units and 1,000 write units a second, "+
@@ -12,7 +12,8 @@ var (
 			"minutes, or that exceeds the quota of the account (40,000 units by default).", 0.1, 0.002)
 )
 
-// What a partition and a message group take in a second. It is far less here than on AWS: a simulation makes few calls.
+// How much a partition and a message group accept in a second. It is far less here than on AWS: a
+// simulation makes few calls.
 var (
 	partitionQuota = newFault("dynamodb: a partition has its throughput",
 		"Amazon DynamoDB Developer Guide, burst and adaptive capacity: a partition takes 1,000 write units a second and keeps what was not used for up to "+
@@ -22,13 +23,13 @@ var (
 			"groups; calls above it get RequestThrottled.", 0.08, 1)
 )
 
-// bucket is what a partition or a group has left.
+// bucket is the remaining quota of a partition or a group.
 type bucket struct {
 	left  float64
 	since time.Time
 }
 
-// exceeds reports whether a call is above a quota, and takes it from the bucket if not.
+// exceeds reports whether a call exceeds a quota, and takes it from the bucket if not.
 func (s *simulation) exceeds(f *fault, place string) bool {
 	if s.quiet() || !s.has(f) {
 		return false
@@ -38,7 +39,7 @@ func (s *simulation) exceeds(f *fault, place string) bool {
 	}
 	burst, perSecond := 5.0, 2.0
 	if f == groupQuota {
-		burst, perSecond = 2, 0.5 // results alone go there, and often several in one call
+		burst, perSecond = 2, 0.5 // only results go there, and often several in one call
 	}
 	b := s.buckets[f.name+place]
 	if b == nil {
@@ -54,7 +55,8 @@ func (s *simulation) exceeds(f *fault, place string) bool {
 	return true
 }
 
-// throttled reports whether a call that concerns a workflow, or the table where that is empty, is throttled now.
+// throttled reports whether a call for a workflow, or for the table if the workflow is empty, is
+// throttled now.
 func (s *simulation) throttled(workflow string) bool {
 	if s.hot == nil {
 		s.hot = map[string]time.Time{}

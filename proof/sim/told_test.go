@@ -11,13 +11,14 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// spoken is a sink that writes out whatever it is told.
+// spoken is a sink that prints every event.
 type spoken struct{ text bytes.Buffer }
 
 // Observe implements observe.Sink.
 func (s *spoken) Observe(_ context.Context, e observe.Event) { fmt.Fprintf(&s.text, "%T %+v\n", e, e) }
 
-// Whatever fails, nothing that users gave is told: no input, result, or text of an error, in a log line or an event.
+// No payload of users is in a log line or an event, whatever fails: no input, result, or text of an
+// error.
 func TestNoPayloadIsTold(t *testing.T) {
 	t.Parallel()
 	var all spoken

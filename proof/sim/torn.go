@@ -11,7 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// tornTransaction has the items of a transaction appear to readers at different times. Its writer is answered when all have appeared.
+// tornTransaction makes the items of a transaction appear to readers at different times. Its writer
+// gets its answer when all have appeared.
 var tornTransaction = newFault("store: a transaction appears in parts",
 	"DynamoDB Developer Guide, Amazon DynamoDB Transactions: How it works, Isolation levels: a Query, a Scan or a BatchGetItem beside a "+
 		"TransactWriteItems is read-committed. It can see the new state of one item of the transaction and the old state of another.",
@@ -23,7 +24,8 @@ const recovery = 3 * time.Second
 // torn are the items that reads do not see yet, and until when.
 type torn map[store.Key]time.Time
 
-// tear hides some items of a transaction that has been applied. The function that it returns waits until reads see them.
+// tear hides some items of an applied transaction. The function that it returns waits until reads
+// see them.
 func (s *simulation) tear(items []store.Item, err error) (appear func()) {
 	if err != nil || len(items) < 2 || !s.hits(tornTransaction) {
 		return func() {}
@@ -50,7 +52,7 @@ func (s *simulation) tear(items []store.Item, err error) (appear func()) {
 	}
 }
 
-// seen are the items that a read sees.
+// seen returns the items that a read sees.
 func (s *simulation) seen(items []store.Item) []store.Item {
 	if len(s.torn) == 0 {
 		return items
@@ -61,7 +63,8 @@ func (s *simulation) seen(items []store.Item) []store.Item {
 	})
 }
 
-// seenPage is what a read sees of a page. One of which it sees nothing is no page: next reads the one after an item.
+// seenPage returns what a read sees of a page. If it sees nothing of it, next reads the page after
+// an item.
 func (s *simulation) seenPage(page store.Page, err error, next func(store.Key) (store.Page, error)) (store.Page, error) {
 	for err == nil && len(page.Items) > 0 {
 		items := s.seen(page.Items)
@@ -91,7 +94,8 @@ func (a *audit) isOpen(workflow string) bool {
 	return false
 }
 
-// found wraps a request to a workflow. It may be answered that there is no open run only if there was none at some moment since it began.
+// found wraps a request to a workflow. The answer that there is no open run is right only if there
+// was none at some moment since the request began.
 func (s *simulation) found(id string, fn func(context.Context, *executor.Service) error) func(context.Context, *executor.Service) error {
 	return func(ctx context.Context, t *executor.Service) error {
 		open, gaps := s.audit.isOpen(id), s.audit.gaps[id]

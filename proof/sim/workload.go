@@ -21,7 +21,7 @@ var (
 	total   = workflow.NewQuery[workflow.None, int]("total")
 	note    = workflow.NewSignal[string]("note")
 
-	// What a ledger shows: the last sum, and the last update that took its time.
+	// A ledger's visibility: the last sum, and the last slow update.
 	sumVisibility  = workflow.NewAttribute[int64]("Sum")
 	slowVisibility = workflow.NewMemo[int]("slow")
 )
@@ -29,34 +29,34 @@ var (
 // program is the input of a ledger.
 type program struct {
 	Steps  int           // activities in sequence
-	Fan    int           // activities at once
+	Fan    int           // activities in parallel
 	Nap    time.Duration // a timer
 	Most   int           // the largest sum that add accepts
 	Poison int           // the note at which build 1 panics; 0 for none
-	Flaky  int           // how often each activity fails first
+	Flaky  int           // how many attempts of each activity fail first
 	Once   bool          // activities have one attempt
 	Inline bool          // activities may be run by the process that ran the one before
-	Queue  string        // the task queue of activities; empty is the default one, as for each second step that may be run inline
+	Queue  string        // the task queue of activities; empty is the default one, also for every second step that may run inline
 	Laps   int           // how often it continues as new, after its steps
-	Base   int           // the sum that the runs before it came to
+	Base   int           // the sum of the earlier runs
 	Notes  int           // how many notes it reads before it continues as new
 	Fails  int           // how many runs fail after their steps, and are followed by another
 	Ask    bool          // activities go on outside, and somebody completes them, or nobody does
-	Kids   int           // children at once
+	Kids   int           // children in parallel
 	Leave  bool          // it does not wait for its children
 	Policy workflow.ParentClosePolicy
 	Local  bool          // its steps and the updates addSlow are local activities
-	Tells  string        // the workflow to which it sends a note when its steps are done; empty for none
+	Tells  string        // the workflow that it sends a note to when its steps are done; empty for none
 	Cron   bool          // it begins each hour, and ends when its steps are done
 	Whole  time.Duration // its execution timeout; 0 for none
 	Run    time.Duration `json:",omitempty"` // its run timeout; 0 for none
 	Close  time.Duration `json:",omitempty"` // the ScheduleToClose of its activities; 0 for none
 }
 
-// waits reports whether a ledger that is canceled waits for the end of the step that is under way.
+// waits reports whether a canceled ledger waits for the end of its current step.
 func (p program) waits() bool { return !p.Local && p.Steps%2 == 1 }
 
-// queueOf is the task queue of an activity.
+// queueOf returns the task queue of an activity.
 func (p program) queueOf(name string) string {
 	var step int
 	if _, err := fmt.Sscanf(name, "step %d", &step); err == nil && p.Inline && step%2 == 1 {
@@ -65,7 +65,7 @@ func (p program) queueOf(name string) string {
 	return p.Queue
 }
 
-// taskQueues are those of the deployment besides the default one.
+// taskQueues are the task queues of the deployment, without the default one.
 var taskQueues = []string{"reports"}
 
 // tally is the result of a ledger.
@@ -80,8 +80,8 @@ const finish = "finish"
 
 var errFails = errors.New("this attempt is to fail")
 
-// run is the code of a ledger, and sees that nothing of it runs after its return. Where it is canceled, what waits for the next
-// task does.
+// run is the code of a ledger. It checks that none of the code runs after its return. In a canceled
+// run, code that waits for the next task does.
 func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 	returned := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -90,7 +90,7 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 		}
 	})
 	t, err := l.keep(ctx, p)
-	returned = true // not in a deferred function: those also run where code is given up
+	returned = true // not in a deferred function: those also run when code is given up
 	return t, err
 }
 
@@ -164,7 +164,8 @@ func (l *code) keep(ctx workflow.Context, p program) (tally, error) {
 	return t, err
 }
 
-// steps are the activities and the timer of a ledger. An activity that fails for good is noted, and no reason to stop.
+// steps runs the activities and the timer of a ledger. An activity that fails for good is noted,
+// and does not stop it.
 func (l *code) steps(ctx workflow.Context, p program, t *tally) error {
 	outcome := func(name string) error {
 		result, err := l.do(ctx, p, name)
@@ -195,13 +196,14 @@ func (l *code) steps(ctx workflow.Context, p program, t *tally) error {
 // code is what a build registers.
 type code struct {
 	build int
-	// pinned says that runs stay with their build.
+	// pinned is whether runs stay with their build.
 	pinned bool
 	// attempt is an attempt at the activity.
 	attempt func(ctx context.Context, name string) (string, error)
 	// attemptLocal is an attempt at the local activity.
 	attemptLocal func(ctx context.Context, name string) (string, error)
-	// runsOn is told the id of a run of which some code runs after the workflow's function has returned: nothing may.
+	// runsOn is called with the id of a run whose code runs after the workflow's function has
+	// returned: none may.
 	runsOn func(runID string)
 }
 
@@ -235,7 +237,8 @@ func (l *code) local(p program) activity.Local[string, string] {
 	return activity.NewLocal("local", l.attemptLocal, o)
 }
 
-// attemptLocal takes some time, and often fails. What an update asks for is only done once the update is in the log.
+// attemptLocal takes some time, and often fails. It runs for an update only once the update is in
+// the log.
 func (s *simulation) attemptLocal(ctx context.Context, name string) (string, error) {
 	info, n := activity.InfoOf(ctx), 0
 	if _, err := fmt.Sscanf(name, "slow %d", &n); err == nil && !s.audit.accepted(info.WorkflowID, info.RunID, n) {
@@ -274,7 +277,7 @@ func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
 	return name, nil
 }
 
-// askOutside has somebody outside go on with an attempt, or nobody.
+// askOutside lets somebody outside go on with an attempt, or nobody.
 func (s *simulation) askOutside(ctx context.Context, name string) error {
 	token, err := activity.Token(ctx)
 	if err != nil {

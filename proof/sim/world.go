@@ -12,10 +12,10 @@ type world struct {
 	p *process
 }
 
-// Now is the time by the clock of the process.
+// Now returns the time by the clock of the process.
 func (w world) Now() time.Time { return w.s.clock(w.p) }
 
-// ID follows from the seed, and is another each time.
+// ID returns an id that follows from the seed, a new one each time.
 func (w world) ID() (id [16]byte) {
 	binary.BigEndian.PutUint64(id[:], w.s.ids.Uint64())
 	binary.BigEndian.PutUint64(id[8:], w.s.ids.Uint64())
@@ -67,7 +67,7 @@ type timed struct {
 	canceled bool
 }
 
-// Deadline is the earlier of its own and its parent's.
+// Deadline returns the earlier of its own deadline and its parent's.
 func (t *timed) Deadline() (time.Time, bool) {
 	if outer, ok := t.Context.Deadline(); ok && outer.Before(t.deadline) {
 		return outer, true
@@ -75,7 +75,7 @@ func (t *timed) Deadline() (time.Time, bool) {
 	return t.deadline, true
 }
 
-// Err says whether it has ended.
+// Err returns why it has ended, or nil.
 func (t *timed) Err() error {
 	switch {
 	case t.canceled:

@@ -25,20 +25,21 @@ type Answer struct {
 	Cost   meter.Cost
 }
 
-// Do sends a request to the process's handler, without a socket, and checks what holds of every answer.
+// Do sends a request to the process's handler, without a socket, and checks what every answer has
+// in common.
 func (p *Process) Do(method, target, body string) *Answer {
 	p.t.Helper()
 	return p.DoWith(p.t.Context(), method, target, body)
 }
 
-// DoWith is Do with a context of the caller's.
+// DoWith is Do with a context.
 func (p *Process) DoWith(ctx context.Context, method, target, body string) *Answer {
 	p.t.Helper()
 	return Ask(p.t, p.Handler, httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(body)))
 }
 
-// Ask has a handler of the API answer a request, and checks what holds of every answer: its status, its headers, and
-// that it is JSON, but for the OpenAPI document.
+// Ask has a handler of the API answer a request, and checks what every answer has in common: its
+// status, its headers, and that it is JSON, except for the OpenAPI document.
 func Ask(t testing.TB, h http.Handler, r *http.Request) *Answer {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -58,10 +59,10 @@ func (a *Answer) Into(t testing.TB, v any) {
 	}
 }
 
-// costForm is the form of the Weft-Cost header; lost races appear only where there were any.
+// costForm is the form of the Weft-Cost header. Lost races appear only if there were any.
 var costForm = regexp.MustCompile(`^writes=(\d+), reads=(\d+), messages=(\d+)(?:, lost=([1-9]\d*))?(?:, blobPuts=\d+, blobGets=\d+)?$`)
 
-// statuses are those that the API answers with.
+// statuses are the statuses that the API answers with.
 var statuses = map[int]bool{200: true, 201: true, 202: true, 400: true, 404: true, 405: true, 409: true, 413: true, 422: true, 429: true, 503: true}
 
 func (a *Answer) check() error {
@@ -90,7 +91,8 @@ func (a *Answer) check() error {
 	return a.checkForm()
 }
 
-// checkForm tells a problem document from an answer. A rejection is an answer.
+// checkForm distinguishes a problem document from an answer, and checks its form. A rejection is an
+// answer.
 func (a *Answer) checkForm() error {
 	var p struct {
 		Type, Title, Detail, Stage string

@@ -18,7 +18,7 @@ import (
 // endOfTime is later than anything is due.
 var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Workflows are the ids of the workflows that have runs, sorted.
+// Workflows returns the sorted ids of the workflows that have runs.
 func (d *Deployment) Workflows() []string {
 	d.t.Helper()
 	var ids []string
@@ -38,7 +38,8 @@ func (d *Deployment) Workflows() []string {
 	}
 }
 
-// Snapshot is all that the store and the queues hold, byte by byte, for comparison with another snapshot.
+// Snapshot returns everything that the store and the queues hold, byte by byte, for comparison with
+// another snapshot.
 func (d *Deployment) Snapshot() string {
 	d.t.Helper()
 	var b strings.Builder
@@ -65,7 +66,7 @@ func (d *Deployment) Snapshot() string {
 	return b.String()
 }
 
-// Runs returns the runs of a workflow as its log has them; see RunsOf.
+// Runs returns the runs of a workflow from its log; see RunsOf.
 func (d *Deployment) Runs(workflowID string) []*engine.Run {
 	d.t.Helper()
 	return RunsOf(d.t, workflowID, d.items(workflowID))
@@ -84,7 +85,7 @@ func (d *Deployment) items(workflowID string) []store.Item {
 	return items
 }
 
-// Items are all items that a log has of a workflow, in its order.
+// Items returns all items of a workflow from a log, in its order.
 func Items(ctx context.Context, log store.Log, workflowID string) (items []store.Item, err error) {
 	for before, more := (store.Key{}), true; more; {
 		var page store.Page
@@ -100,7 +101,7 @@ func Items(ctx context.Context, log store.Log, workflowID string) (items []store
 	return items, nil
 }
 
-// RunsOf returns the runs of a workflow that these items are the log of, in its order. Loading them checks that their
+// RunsOf returns the runs of a workflow from the items of its log, in order. It checks that their
 // events are numbered from 1 without a gap, and that each resolves what was pending.
 func RunsOf(t testing.TB, workflowID string, items []store.Item) []*engine.Run {
 	t.Helper()
@@ -130,9 +131,9 @@ func (d *Deployment) CheckReplay(p *Process) {
 	}
 }
 
-// CheckRun replays a run from its first event on with the code of a build, and reports code that does something else than
-// history records. A run whose task fails under the code is expected to fail, and one that other builds had a part in is
-// not run again as new: their validators may have been others.
+// CheckRun replays a run from its first event with the code of a build, and reports code that
+// departs from history. A run whose task fails under the code is expected to fail. A run that other
+// builds had a part in is not run again as new: their validators may have differed.
 func CheckRun(t testing.TB, registry *engine.Registry, build string, run *engine.Run) {
 	t.Helper()
 	CheckPinned(t, run)
@@ -150,7 +151,7 @@ func CheckRun(t testing.TB, registry *engine.Registry, build string, run *engine
 	}
 }
 
-// CheckPinned reports the tasks of a run that another build has run than the one that it was pinned to.
+// CheckPinned reports the tasks of a pinned run that another build has run.
 func CheckPinned(t testing.TB, run *engine.Run) {
 	t.Helper()
 	seen := engine.NewRun(run.WorkflowID, run.Number)

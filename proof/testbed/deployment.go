@@ -1,6 +1,6 @@
-// Package testbed is a deployment in a test: the real protocol, handler, client and delivery over the in-memory store
-// and queue, which police it. It is made for the bubble of testing/synctest, where time jumps to the next thing that is
-// due as soon as nothing else can happen, so that a test of a day's sleep takes no time and needs no bound on any.
+// Package testbed is a deployment in a test: the real protocol, handler, client and delivery over the in-memory store and
+// queue, which check their contracts. It runs in the bubble of testing/synctest. There time jumps to the next thing that is
+// due as soon as nothing else can happen: a test of a day's sleep takes no time and needs no bound on it.
 package testbed
 
 import (
@@ -29,13 +29,14 @@ import (
 // Deployment is what all processes share: the store and the queues.
 type Deployment struct {
 	t testing.TB
-	// Store is the store, where it is in memory; nil elsewhere.
+	// Store is the store if it is in memory, or nil.
 	Store *storememory.Store
 	Queue *queuememory.Queue
-	// Ports can be changed before a process is started, to put faults between it and the stores.
+	// Ports can be changed before a process is started, to put faults between the process and the
+	// stores.
 	Ports executor.Ports
 	kept  Stores
-	// codec offloads large payloads; nil where they are small.
+	// codec offloads large payloads; nil if they are small.
 	codec *codec.Codec
 }
 
@@ -45,7 +46,8 @@ type Stores interface {
 	store.Lister
 }
 
-// New returns a deployment without processes, in memory. At the end of the test the store and the queue are checked.
+// New returns a deployment without processes, in memory. It checks the store and the queue at the
+// end of the test.
 func New(t testing.TB) *Deployment {
 	t.Helper()
 	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
@@ -59,10 +61,12 @@ func New(t testing.TB) *Deployment {
 	return d
 }
 
-// Offload has the processes that are started from now on offload large payloads and commits, as with a bucket.
+// Offload makes processes that start from now on offload large payloads and commits, as with a
+// bucket.
 func (d *Deployment) Offload() { d.codec = codec.New(codec.Options{Blobs: blobmemory.New(nil)}) }
 
-// Over returns a deployment without processes, over a store and a queue that the caller closes; package ondisk has those on disk.
+// Over returns a deployment without processes, over a store and a queue that the caller closes.
+// Package ondisk has those on disk.
 func Over(t testing.TB, s Stores, q *queuememory.Queue) *Deployment {
 	d := &Deployment{t: t, Queue: q}
 	d.keepIn(s)
@@ -72,7 +76,7 @@ func Over(t testing.TB, s Stores, q *queuememory.Queue) *Deployment {
 func (d *Deployment) keepIn(s Stores) {
 	d.kept = s
 	d.Ports = assembly.PortsOf(s, s, d.Queue)
-	d.Ports.Scanner = nil // the check over all runs changes what things cost
+	d.Ports.Scanner = nil // the check over all runs changes costs
 }
 
 // Process is one process of a deployment: it answers requests and, while it runs, handles messages.
@@ -80,7 +84,7 @@ type Process struct {
 	*client.Client
 	*assembly.Process
 	Handler http.Handler
-	// Meter counts all that the process does: requests, messages and sweeps.
+	// Meter counts everything that the process does: requests, messages and sweeps.
 	Meter    *meter.Meter
 	t        testing.TB
 	build    string
@@ -88,8 +92,8 @@ type Process struct {
 	stop     func()
 }
 
-// Start starts a process that knows these workflows and activities, and delivers messages to it until it is stopped or
-// the test ends.
+// Start starts a process with these workflows and activities, and delivers messages to it until it
+// is stopped or the test ends.
 func (d *Deployment) Start(o executor.Options, registrations ...workflow.Registration) *Process {
 	d.t.Helper()
 	p := d.Idle(o, registrations...)
@@ -123,7 +127,7 @@ func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registra
 	return p
 }
 
-// Receiver is what processes that are started now receive from.
+// Receiver returns the receiver of processes that start now.
 func (d *Deployment) Receiver() queue.Receiver {
 	if d.codec != nil {
 		return d.codec.Receiver(d.Queue)
@@ -131,10 +135,10 @@ func (d *Deployment) Receiver() queue.Receiver {
 	return d.Queue
 }
 
-// TaskQueues are the task queues of a deployment, besides the default one.
+// TaskQueues are the task queues of a deployment, without the default one.
 var TaskQueues = []string{"reports", "slow"}
 
-// atOnce is how many activities of each task queue a process runs at once.
+// atOnce returns how many activities of each task queue a process runs at once.
 func atOnce() map[string]int {
 	all := map[string]int{}
 	for _, name := range TaskQueues {
@@ -154,7 +158,7 @@ func (c counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.handler.ServeHTTP(w, r.WithContext(c.total.Counting(r.Context())))
 }
 
-// Stop stops a process: what it was doing ends first.
+// Stop stops a process after it has finished its current work.
 func (p *Process) Stop() { p.stop() }
 
 // Registry returns a registry of these workflows and activities.

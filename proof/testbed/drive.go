@@ -8,14 +8,15 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// Drain delivers messages, one after the other, until there are none: each batch that is handled together to the process
-// that next returns for its queue. It lets time pass where a message is delayed. Nothing sweeps.
+// Drain delivers messages, one after the other, until there are none. It delivers each batch that
+// is handled together to the process that next returns for its queue. It lets time pass if a
+// message is delayed. It makes no sweeps.
 func (d *Deployment) Drain(ctx context.Context, next func(queue string) *Process) {
 	d.t.Helper()
 	d.DrainFor(ctx, time.Until(endOfTime), next)
 }
 
-// DrainFor is Drain for messages that are due within a time.
+// DrainFor is Drain for messages that become due within a time.
 func (d *Deployment) DrainFor(ctx context.Context, within time.Duration, next func(queue string) *Process) {
 	d.t.Helper()
 	end := time.Now().Add(within)

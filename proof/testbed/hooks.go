@@ -7,13 +7,13 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Hook stands between a process and its log for one call: do carries the call out.
+// Hook intercepts one call of a process to its log: do makes the call.
 type Hook func(do func() error) error
 
-// Op is what a hook stands before.
+// Op is the kind of call that a hook intercepts.
 type Op uint8
 
-// The calls that hooks can stand before: those that put, and those that read the latest run.
+// The calls that hooks can intercept: those that put, and those that read the latest run.
 const (
 	OnPut Op = iota
 	OnRead
@@ -27,14 +27,14 @@ type Hooks struct {
 	always map[Op]Hook
 }
 
-// Next has the next call that has no hook yet go through this one.
+// Next sends the next call without a hook through this one.
 func (h *Hooks) Next(op Op, hook Hook) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.next[op] = append(h.next[op], hook)
 }
 
-// Always has every call without a hook of its own go through this one; nil ends that.
+// Always sends every call without a hook of its own through this one; nil ends that.
 func (h *Hooks) Always(op Op, hook Hook) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,7 +80,7 @@ func (d *Deployment) Hook() *Hooks {
 	return h
 }
 
-// NewHooks puts hooks, none as yet, before a log.
+// NewHooks returns a log in front of another, without hooks as yet.
 func NewHooks(log store.Log) *Hooks {
 	return &Hooks{Log: log, next: map[Op][]Hook{}, always: map[Op]Hook{}}
 }

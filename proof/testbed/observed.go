@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// Observed is a sink that keeps what it is told.
+// Observed is a sink that keeps events.
 type Observed struct {
 	mu     sync.Mutex
 	events []observe.Event
@@ -26,14 +26,14 @@ func (o *Observed) Observe(_ context.Context, e observe.Event) {
 	observe.Measure(e, func(m *observe.Metric, value float64) { o.sums[m.Name] += value })
 }
 
-// Sum is what has been added to a metric.
+// Sum returns the sum of what was added to a metric.
 func (o *Observed) Sum(m *observe.Metric) float64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.sums[m.Name]
 }
 
-// Take returns the events since the last call in short, without requests and costs.
+// Take returns the events since the last call, abbreviated, without requests and costs.
 func (o *Observed) Take() (lines []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -17,7 +17,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// One starts a deployment of one process. When the test ends, every run is replayed from its log alone: see Replay.
+// One starts a deployment of one process. When the test ends, it replays every run from its log
+// alone: see Replay.
 func One(t testing.TB, registrations ...workflow.Registration) *Process {
 	t.Helper()
 	d := New(t)
@@ -49,9 +50,12 @@ type Reporter interface {
 	Errorf(format string, args ...any)
 }
 
-// ReplayRun rebuilds a run from its log alone, three times: as an engine does, which holds the code's commands against the
-// recorded ones; by running each task again as if it were new, which must make the same events, byte for byte; and from its
-// events as JSON, which is how a history is kept in a file. The test fails where the code does not do what the log says.
+// ReplayRun rebuilds a run from its log alone, in three ways. The test fails if the code departs
+// from the log.
+//
+//   - As an engine does, which compares the code's commands with the recorded ones.
+//   - By running each task again as if it were new. It must make the same events, byte for byte.
+//   - From its events as JSON, which is the form of a history in a file.
 func ReplayRun(t Reporter, code *engine.Workflow, workflowID string, commits []*history.Commit) {
 	t.Helper()
 	for _, err := range []error{
@@ -63,7 +67,8 @@ func ReplayRun(t Reporter, code *engine.Workflow, workflowID string, commits []*
 	}
 }
 
-// exported replays a run from its history as JSON, which has to have the same events, with the same times, in the same batches.
+// exported replays a run from its history as JSON. It must have the same events, with the same
+// times, in the same batches.
 func exported(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
 	if len(commits) == 0 {
 		return nil
@@ -89,7 +94,8 @@ func exported(code *engine.Workflow, workflowID string, commits []*history.Commi
 	return errors.Join(err, replay.Cold(code, workflowID, run.Log))
 }
 
-// Commits returns the log of a run, checked as a reader checks it: without gaps in its slots and in the ids of its events.
+// Commits returns the log of a run. It fails the test if there are gaps in its slots or in the ids
+// of its events.
 func (d *Deployment) Commits(workflowID string, number uint32) []*history.Commit {
 	d.t.Helper()
 	run := engine.NewRun(workflowID, number)
@@ -108,7 +114,7 @@ func (d *Deployment) Commits(workflowID string, number uint32) []*history.Commit
 	return run.Log
 }
 
-// History lists the types of the events of a workflow's latest run, in order.
+// History returns the types of the events of a workflow's latest run, in order.
 func (p *Process) History(ctx context.Context, workflowID string) (types []history.Type, err error) {
 	for from := int64(1); ; {
 		events, _, more, err := p.Service.History(ctx, workflowID, "", from)
@@ -125,7 +131,7 @@ func (p *Process) History(ctx context.Context, workflowID string) (types []histo
 	}
 }
 
-// Count is how many of the events are of a type.
+// Count returns how many of the events are of a type.
 func Count(events []history.Type, of history.Type) (n int) {
 	for _, typ := range events {
 		if typ == of {

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 )
 
-// Scripts are the files of the scripts of package turn, whose testdata is here. (Its other folders there are of fuzzers.)
+// Scripts returns the script files of package executor. (The other folders of its testdata belong to fuzzers.)
 func Scripts(t testing.TB, testdata string) []string {
 	t.Helper()
 	var paths []string
@@ -30,8 +30,8 @@ func Scripts(t testing.TB, testdata string) []string {
 	return paths
 }
 
-// Script plays a script on a testbed: requests, what happens meanwhile, and what stands in the history afterwards. What
-// differs from run to run (ids, stacks) is masked.
+// Script plays a script on a testbed: requests, what happens meanwhile, and the history afterwards.
+// It masks what differs from run to run (ids, stacks).
 //
 //	case number=11 [start]          begins anew on a new testbed; start starts the counter a. The testbed gets the arguments
 //	request [process=2]             sends a request; its input is the request's first line, and then its body
@@ -46,14 +46,15 @@ func Scripts(t testing.TB, testdata string) []string {
 //	deliveries                      what handling messages has cost since the last time
 //	warnings                        what operators have been told since the last time
 //
-// In a body $pass1 is the token that an attempt of the run <run1> has taken last, and $x100 stands for a hundred times the letter x, and a long row of that letter in an answer is shown so.
-// After each request that wrote and sent nothing the store and the queues are compared with what they were before it.
+// In a body $pass1 is the last token that an attempt of the run <run1> has taken, and $x100 is the
+// letter x a hundred times. A long row of that letter in an answer is printed that way too. After
+// each request that wrote and sent nothing, the store and the queues must be what they were before.
 type Script struct {
 	t     testing.TB
 	make  func(testing.TB, Args) Testbed
 	bed   Testbed
-	masks map[string]string // what was masked, and as what
-	names map[string]string // and back, as scripts write it: $run1
+	masks map[string]string // replacements, by what was masked
+	names map[string]string // the reverse, as scripts write it: $run1
 	token string            // the page token seen last
 	notes []string          // what happened meanwhile
 	begun []func() *Answer  // requests that are being answered
@@ -74,7 +75,8 @@ func (s *Script) Close() {
 // Args are the arguments of a command.
 type Args map[string]string
 
-// ArgsOf are the arguments of a command that are written as "key", "key=value" or "key=(value,value)".
+// ArgsOf returns the arguments of a command that are written as "key", "key=value" or
+// "key=(value,value)".
 func ArgsOf[T fmt.Stringer](written []T) Args {
 	args := Args{}
 	for _, w := range written {
@@ -91,7 +93,7 @@ func (a Args) process(otherwise int) int {
 	return otherwise
 }
 
-// Play carries out a command and returns what it came to.
+// Play carries out a command and returns its output.
 func (s *Script) Play(command string, args Args, input string) string {
 	s.t.Helper()
 	input = s.expand(input)
@@ -186,7 +188,8 @@ func (s *Script) meanwhile(process int, requests []Request) Hook {
 	}
 }
 
-// show is an answer in a script: its status, what it cost, the headers that not every answer has, and the body.
+// show formats an answer for a script: its status, its cost, the headers that not every answer has,
+// and the body.
 func (s *Script) show(a *Answer) string {
 	if a == nil {
 		return "the process dies\n"
@@ -206,10 +209,10 @@ func (s *Script) show(a *Answer) string {
 	return b.String() + s.mask(layOut(a.Body)) + "\n"
 }
 
-// dozens are the tries of a request that went on until its time was over: how many is chance.
+// dozens matches the tries of a request that timed out: their number is random.
 var dozens = regexp.MustCompile(`\d{2,}`)
 
-// layOut shows short JSON in one line and long JSON indented.
+// layOut prints short JSON in one line and long JSON indented.
 func layOut(body []byte) string {
 	const long = 160
 	body = bytes.TrimSpace(body)
@@ -227,8 +230,8 @@ func (s *Script) keepToken(body []byte) {
 	}
 }
 
-// varying is what differs from run to run: run ids, the ids that are made for workflows, updates and requests, the page
-// tokens of lists, stacks and sizes, and the fractions of seconds.
+// varying matches what differs from run to run: run ids, the ids made for workflows, updates and
+// requests, the page tokens of lists, stacks and sizes, and the fractions of seconds.
 var varying = regexp.MustCompile(`:\d\d\.\d+Z|\b\d+-[0-9a-f]{16}\b|\bw-[0-9a-f]{32}\b|\b[0-9a-f]{32}\b|` +
 	`("nextPageToken": ?)"[A-Za-z0-9_-]{20,}"|("stack": ?)"(?:[^"\\]|\\.)*"|("history(?:SizeBytes|Bytes)": ?)\d+`)
 
@@ -280,7 +283,7 @@ func (s *Script) expand(text string) string {
 	})
 }
 
-// event is an event as the HTTP API shows it.
+// event is an event in the HTTP API.
 type event struct {
 	ID         int64
 	Type       string
@@ -292,7 +295,7 @@ type event struct {
 	}
 }
 
-// short are names that the scripts use for types of events; the others have none.
+// short are the abbreviations of the scripts for types of events.
 var short = map[string]string{
 	"WorkflowExecutionStarted": "ExecStarted", "WorkflowExecutionCompleted": "ExecDone", "WorkflowExecutionFailed": "ExecFailed",
 	"WorkflowExecutionCanceled": "ExecCanceled", "WorkflowExecutionTerminated": "ExecTerminated",
@@ -313,7 +316,7 @@ var short = map[string]string{
 	"UpsertWorkflowSearchAttributes":                  "AttrsSet", "WorkflowPropertiesModified": "MemoSet",
 }
 
-// String is the event in short, as the update cases write it.
+// String returns the abbreviated event, as the update cases write it.
 func (e *event) String() string {
 	name, a := cmp.Or(short[e.Type], e.Type), &e.Attributes
 	switch e.Type {
@@ -340,7 +343,8 @@ func (e *event) String() string {
 	return fmt.Sprintf("%d %s", e.ID, name)
 }
 
-// history lists the events of a run, a line for each task, and checks that they are numbered without a gap.
+// history returns the events of a run, a line for each task, and checks that they are numbered
+// without a gap.
 func (s *Script) history(id, run string) string {
 	s.t.Helper()
 	target := "/v1/workflows/" + id + "/history?runId=" + run
@@ -370,7 +374,7 @@ func (s *Script) history(id, run string) string {
 	return s.mask(b.String()) + "\n"
 }
 
-// brought are the events that a task brings to the code, which stand before it.
+// inputEvents are the events that a task brings to the code. They precede it.
 var inputEvents = map[string]bool{
 	"ExecStarted": true, "Signaled": true, "CancelReq": true, "ActDone": true, "ActFailed": true, "ActTimedOut": true,
 	"ChildStarted": true, "ChildDone": true, "ChildFailed": true, "ChildTerminated": true, "ChildStartFailed": true, "SignalArrived": true,

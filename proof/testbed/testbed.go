@@ -22,21 +22,23 @@ import (
 // Request is a request of the HTTP API in a script: its first line, as in "POST /v1/workflows", and its body.
 type Request struct{ Method, Target, Body string }
 
-// Testbed is where scripts are played: some processes on one store and its queues. Process 1 also handles messages.
+// Testbed is where scripts are played: some processes on one store and its queues. Process 1 also
+// handles messages.
 type Testbed interface {
-	// Deploy replaces a process by a new one of a build. It knows nothing of what the one before it had in memory.
+	// Deploy replaces a process by a new one of a build, without the memory of the old one.
 	Deploy(process int, build string)
-	// Do has a process answer a request, and returns when all that it set off at once has been done. A nil answer is a
-	// process that died.
+	// Do has a process answer a request, and returns when everything that the request started at
+	// once is done. A nil answer means that the process died.
 	Do(process int, r Request) *Answer
-	// Send has a process answer a request, and returns what waits for that, while other things happen.
+	// Send has a process answer a request while other things happen, and returns a function that
+	// waits for the answer.
 	Send(process int, r Request) (wait func() *Answer)
-	// Together has a process answer requests at once: while the first one's commit, or a GET's read, is on its way, the
-	// others come and wait, in their order.
+	// Together has a process answer requests at once: while the first one's commit, or a GET's
+	// read, is on its way, the others arrive and wait, in their order.
 	Together(process int, requests []Request) []*Answer
-	// Hook sets a hook for the next call of a process, or for all that come; a nil one ends that.
+	// Hook sets a hook for the next call of a process, or for all calls; a nil one ends that.
 	Hook(process int, op Op, always bool, hook Hook)
-	// Handler is a process for those who send it requests themselves, from within Run.
+	// Handler returns a process's handler, for requests sent from within Run.
 	Handler(process int) http.Handler
 	// Run calls fn, which may send requests and wait by World.
 	Run(fn func())
@@ -44,13 +46,13 @@ type Testbed interface {
 	World() host.Host
 	// Sleep lets time pass.
 	Sleep(d time.Duration)
-	// Delivered is what handling messages has cost, without reads, since the last call.
+	// Delivered returns the cost of handling messages since the last call, without reads.
 	Delivered() meter.Cost
-	// Warnings is what the processes have told operators since the last call.
+	// Warnings returns what the processes have reported to operators since the last call.
 	Warnings() string
-	// Snapshot is all that is stored and sent, for comparison.
+	// Snapshot returns everything that is stored and sent, for comparison.
 	Snapshot() string
-	// Now is the time.
+	// Now returns the time.
 	Now() time.Time
 	// Close checks that all runs replay with the code of process 1, and ends the testbed.
 	Close()
@@ -73,8 +75,8 @@ type hooked struct {
 	asked meter.Meter // what its requests cost
 }
 
-// OptionsOf are the options of a testbed's processes: the arguments inflight, bytes and total bound the updates of a run, and rate
-// is that of the task queue slow.
+// OptionsOf returns the options of a testbed's processes. The arguments inflight, bytes and total
+// bound the updates of a run, and rate is the rate of the task queue slow.
 func OptionsOf(args Args) (o executor.Options) {
 	l := &o.Engine.Limits
 	l.UpdatesInFlight, _ = strconv.Atoi(args["inflight"]) // 0 is the default
@@ -95,8 +97,8 @@ func OptionsOf(args Args) (o executor.Options) {
 	return o
 }
 
-// NewBubble returns a testbed over the store and the queue in memory, with process 1 on build-1 and process 2, which handles no
-// messages, on the same.
+// NewBubble returns a testbed over the store and the queue in memory, with two processes on
+// build-1. Process 2 handles no messages.
 func NewBubble(t testing.TB, args Args) Testbed { return NewBubbleOver(t, New(t), args) }
 
 // NewBubbleOver is NewBubble over the stores of a given deployment.
@@ -108,8 +110,8 @@ func NewBubbleOver(t testing.TB, d *Deployment, args Args) Testbed {
 	return b
 }
 
-// Close implements Testbed. It lets the clock strike the next hour, so that what follows begins at the same time whatever
-// chance made of the waits before it.
+// Close implements Testbed. It moves the clock to the next hour, so that the next testbed begins at
+// the same time however long random waits took.
 func (b *Bubble) Close() {
 	b.d.CheckReplay(b.processes[1].Process)
 	for _, p := range b.processes {
@@ -142,7 +144,8 @@ func (b *Bubble) Do(process int, r Request) *Answer {
 	return answer
 }
 
-// settle returns when all goroutines wait for something. A hook may stand in the way of one who waits for that already.
+// settle returns when all goroutines wait for something. A hook may block a goroutine that waits
+// already.
 func (b *Bubble) settle() {
 	if b.settling.CompareAndSwap(false, true) {
 		synctest.Wait()
@@ -161,7 +164,7 @@ func (b *Bubble) Send(process int, r Request) (wait func() *Answer) {
 	}
 }
 
-// send sends a request on a goroutine of its own, which dies with the process.
+// send sends a request on its own goroutine, which ends with the process.
 func (b *Bubble) send(process int, r Request) <-chan *Answer {
 	p, answer := b.processes[process], make(chan *Answer, 1)
 	go func() {
@@ -259,7 +262,7 @@ var Faults = map[string]func() Hook{
 			return store.ErrUnknown
 		}
 	},
-	// The commit lands, and no answer ever comes.
+	// The commit lands, and no answer ever arrives.
 	"silence": func() Hook {
 		return func(put func() error) error {
 			_ = put() // a repeat finds itself there

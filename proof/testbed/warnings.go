@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Warnings keeps what the processes of a testbed tell operators. Its zero value is ready to use.
+// Warnings keeps what the processes of a testbed report to operators. Its zero value is ready to
+// use.
 type Warnings struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -19,7 +19,7 @@ import (
 //	changed, forgetful, eager, reversed
 //	         do other things than build-1 did (another one, one less, one more, in another order): its histories do not replay
 
-// Job is something for the activity work to do.
+// Job is the input of the activity work.
 type Job struct {
 	Name string `json:"name"`
 	// For is how long an attempt takes, as "1m".
@@ -33,7 +33,7 @@ var Work = activity.New("work", work, activity.Options{
 	StartToClose: 2 * time.Hour, Retry: activity.Retry{NonRetryable: []*activity.Error{ErrBroken}},
 })
 
-// Errors that travel.
+// Errors of workflows and activities that callers decode.
 var (
 	ErrNegative = workflow.NewError("negative", "the number is negative")
 	ErrLimit    = workflow.NewError("limit", "that is more than the limit")
@@ -98,8 +98,8 @@ type counter struct {
 	build  string
 	limit  int
 	sum    int
-	done   bool // the workflow's function is to return
-	deaf   bool // it does not heed that it is canceled
+	done   bool // the workflow's function may return
+	deaf   bool // it ignores its cancellation
 	drain  bool // it waits for the handlers first
 	again  bool // ... and then continues as new, with its sum as the limit
 	locked bool
@@ -203,7 +203,7 @@ func (c *counter) canAdd(n int) error {
 	return nil
 }
 
-// handleWaiting sets the handlers that wait for something.
+// handleWaiting sets the handlers that wait.
 func (c *counter) handleWaiting(ctx workflow.Context) {
 	Nap.Handle(ctx, func(ctx workflow.Context, d string) (string, error) {
 		length, err := time.ParseDuration(d)
@@ -255,7 +255,7 @@ func (c *counter) handleEnding(ctx workflow.Context) {
 	Desert.Handle(ctx, leave, workflow.HandlerOptions[workflow.None]{Abandon: true})
 }
 
-// handleBroken sets the handlers that do what they should not.
+// handleBroken sets the handlers that misbehave.
 func (c *counter) handleBroken(ctx workflow.Context) {
 	none := func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil }
 	Sour.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, ErrSour })
@@ -272,14 +272,15 @@ func (c *counter) handleBroken(ctx workflow.Context) {
 		if c.build == "build-1" {
 			panic("late")
 		}
-		return "mended", nil
+		return "fixed", nil
 	})
 	//weftvet:ignore readonly what becomes of such a validator is tested
 	Sleepy.Handle(ctx, none, workflow.Validate(func(workflow.None) error { return workflow.Sleep(ctx, time.Second) }))
 	Panicky.Handle(ctx, none, workflow.Validate(func(workflow.None) error { panic("ouch") }))
 }
 
-// Watcher waits for an activity; its update look is accepted only between the result and the workflow's noticing it.
+// Watcher waits for an activity. It accepts its update look only after the result and before the
+// workflow sees it.
 var (
 	Watcher = workflow.NewWorkflow[Job, string]("watcher")
 	Look    = workflow.NewUpdate[workflow.None, string]("look")
@@ -348,7 +349,7 @@ var (
 	Sleeper  = workflow.NewWorkflow[string, string]("sleeper")
 )
 
-// sequence runs activities one after the other, in one process as far as their options let it.
+// sequence runs activities one after the other, in one process if their options allow it.
 func sequence(o activity.Options) func(workflow.Context, int) (int, error) {
 	one := activity.New(Work.Name(), work, o) // with the defaults for what o does not name
 	return func(ctx workflow.Context, n int) (int, error) {
@@ -382,7 +383,7 @@ func sleeper(ctx workflow.Context, d string) (string, error) {
 	return d, workflow.Sleep(ctx, length)
 }
 
-// Workload is what a build of the scenarios registers.
+// Workload returns what a build of the scenarios registers.
 func Workload(build string) []workflow.Registration {
 	return append(append(largeWorkload(build), localWorkload(build)...),
 		workflow.Bind(Counter, func(ctx workflow.Context, limit int) (int, error) {

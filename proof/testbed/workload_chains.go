@@ -7,7 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// flaky fails in the first attempts of a run, and then counts one more than the run before it did.
+// flaky fails in the first attempts of a run, and then returns one more than the previous run.
 var (
 	flaky = workflow.NewWorkflow[trial, int]("flaky")
 	see   = workflow.NewUpdate[workflow.None, seen]("see")
@@ -16,14 +16,14 @@ var (
 
 // trial says what a flaky run does.
 type trial struct {
-	// Fails is how many attempts fail, and Final says that the error ends the attempts.
+	// Fails is how many attempts fail. Final makes the error end the attempts.
 	Fails int  `json:"fails,omitempty"`
 	Final bool `json:"final,omitempty"`
 	// Nap is how long an attempt takes, as "1m".
 	Nap string `json:"nap,omitempty"`
 	// Laps is how often it continues as new.
 	Laps int `json:"laps,omitempty"`
-	// Stubborn is one that does not heed that it is canceled.
+	// Stubborn makes it ignore its cancellation.
 	Stubborn bool `json:"stubborn,omitempty"`
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Parent has a child for each word of its input, which does what the word says, and joins what they come to. After the word
-// renew it continues as new instead, with the same words but that one. Word is where a
-// member waits for a word.
+// Parent starts a child for each word of its input, which does what the word says, and joins their
+// results. After the word renew it continues as new instead, with the same words except that one.
+// Word is the update with which a member waits for a word.
 var (
 	Parent = workflow.NewWorkflow[[]string, string]("parent")
 	Member = workflow.NewWorkflow[string, string]("member")

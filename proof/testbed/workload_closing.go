@@ -2,11 +2,11 @@ package testbed
 
 import "github.com/seed-41655fb1/weft/workflow"
 
-// leaver closes its run in different ways, while update handlers run that heed nothing.
+// leaver closes its run in different ways, while update handlers run that ignore it.
 var (
 	leaver = workflow.NewWorkflow[workflow.None, int]("leaver")
 	stay   = workflow.NewUpdate[workflow.None, int]("stay")
-	linger = workflow.NewUpdate[workflow.None, int]("linger") // the same, and says that it is meant
+	linger = workflow.NewUpdate[workflow.None, int]("linger") // the same, on purpose
 	part   = workflow.NewUpdate[string, int]("part")          // ends the run as its input says
 )
 

@@ -73,7 +73,7 @@ func waitBulky(ctx workflow.Context, free *bool) (string, error) {
 	}
 }
 
-// large is what bulky continues as.
+// large is the workflow that bulky continues as.
 var large = workflow.NewWorkflow[string, string]("large")
 
 func handleBulky(ctx workflow.Context, build string) {

@@ -8,11 +8,11 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// looks are what a looker is to look up, one after the other or together.
+// looks are the lookups of a looker, one after the other or together.
 type looks struct {
 	Jobs     []Job `json:"jobs"`
 	Together bool  `json:"together,omitempty"`
-	// Stay has it go on with its updates until it is poked.
+	// Stay keeps it running, with its updates, until it is poked.
 	Stay bool `json:"stay,omitempty"`
 }
 
@@ -70,7 +70,8 @@ func runLooker(ctx workflow.Context, l looks) (string, error) {
 	return strings.Join(seen, ", "), nil
 }
 
-// begun are the results of the local activities, which are started at once, or each when its result is asked for.
+// begun returns functions that return the results of the local activities. All start at once, or
+// each starts when its result is asked for.
 func begun(ctx workflow.Context, l looks) (results []func() (string, error)) {
 	for _, job := range l.Jobs {
 		one := lookup
@@ -87,7 +88,7 @@ func begun(ctx workflow.Context, l looks) (results []func() (string, error)) {
 	return results
 }
 
-// localWorkload registers the looker, and its activity but in the build blind.
+// localWorkload registers the looker, and its activity except in the build blind.
 func localWorkload(build string) []workflow.Registration {
 	registrations := []workflow.Registration{workflow.Bind(looker, runLooker)}
 	if build != "blind" {

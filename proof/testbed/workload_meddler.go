@@ -7,7 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// meddler has validators and handlers that do what they should not, as their input says.
+// meddler has validators and handlers that misbehave as their input says.
 var (
 	meddler = workflow.NewWorkflow[workflow.None, string]("meddler")
 	meddle  = workflow.NewUpdate[string, string]("meddle")
@@ -42,7 +42,8 @@ func setExtra(ctx workflow.Context) {
 // outOfRange makes the runtime panic.
 func outOfRange(none []int) int { return none[len(none)] }
 
-// meddleAs is a validator that does what its input says. The first ones are defects of the code, the others refuse.
+// meddleAs is a validator that does what its input says. The first cases are defects of the code,
+// the others refuse.
 func meddleAs(ctx workflow.Context, how string) error {
 	switch how {
 	case "activity":

@@ -10,15 +10,17 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// waiter waits for an activity that goes on outside, and ends as it does; a signal ends its wait.
+// waiter waits for an activity that goes on outside, and ends with the same result. A signal ends
+// its wait.
 var (
 	waiter = workflow.NewWorkflow[workflow.None, string]("waiter")
-	// patient waits for how it ends, also then.
+	// patient waits for the activity's end even after the signal.
 	patient = workflow.NewWorkflow[workflow.None, string]("patient")
 	giveUp  = workflow.NewSignal[workflow.None]("give-up")
 )
 
-// outside are the options of what goes on outside, for code that waits for how it ends when it is canceled, or does not.
+// outside returns the options of an activity that goes on outside. waits is whether canceled code
+// waits for its end.
 func outside(waits bool) activity.Options {
 	return activity.Options{
 		Pending: 24 * time.Hour, Heartbeat: 2 * time.Hour, Retry: activity.Retry{InitialInterval: time.Minute, MaxAttempts: 3}, WaitCancellation: waits,
@@ -32,18 +34,18 @@ var approve = activity.New("approve", func(ctx context.Context, _ activity.None)
 	return "", cmp.Or(err, activity.ErrPending)
 }, outside(false))
 
-// passes are the tokens that attempts of the workload have taken last, by run.
+// passes are the last tokens that attempts of the workload have taken, by run.
 var passes sync.Map
 
-// Pass is the token that an attempt of a run of the workload has taken last; empty where none has. Scripts have that of
-// <run1> as $pass1.
+// Pass returns the last token that an attempt of a run of the workload has taken, or "" if none has. Scripts refer to that
+// of <run1> as $pass1.
 func Pass(runID string) string {
 	token, _ := passes.Load(runID)
 	text, _ := token.(string)
 	return text
 }
 
-// givenUp is a context that a signal cancels.
+// givenUp returns a context that a signal cancels.
 func givenUp(ctx workflow.Context) workflow.Context {
 	inner, cancel := workflow.WithCancel(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {

@@ -11,7 +11,7 @@ import (
 type Leg struct {
 	Job
 	Queue string `json:"queue"`
-	// Times are how many attempts there may be; 0 is any number.
+	// Times is the limit of attempts; 0 is none.
 	Times int `json:"times,omitempty"`
 	// Start is how long it may wait for its first attempt, as "1m"; empty is for ever.
 	Start string `json:"start,omitempty"`
@@ -19,7 +19,7 @@ type Leg struct {
 	Close string `json:"close,omitempty"`
 }
 
-// Courier does jobs one after the other, each on its task queue, and in one process as far as that may be.
+// Courier does jobs one after the other, each on its task queue, and in one process if possible.
 var Courier = workflow.NewWorkflow[[]Leg, []string]("courier")
 
 func courier(ctx workflow.Context, legs []Leg) (done []string, err error) {

@@ -6,7 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Shower shows what it is told to. Its input is how it ends: "fails" fails, "parents" starts a child first.
+// Shower sets the values that it is told to show. Its input is how it ends: "fails" fails,
+// "parents" starts a child first.
 var (
 	Shower = workflow.NewWorkflow[string, map[string]any]("shower")
 
@@ -20,17 +21,17 @@ var (
 	Note = workflow.NewMemo[string]("note")
 	Size = workflow.NewMemo[map[string]int]("size")
 
-	// Show changes what is named, and answers what is shown then.
+	// Show changes the named values, and returns all values afterwards.
 	Show = workflow.NewUpdate[Showing, map[string]any]("show")
-	// VisibilityNow answers the same, and changes nothing.
+	// VisibilityNow returns the same, and changes nothing.
 	VisibilityNow = workflow.NewQuery[workflow.None, map[string]any]("shown")
-	// On ends the run, which "renew" does by continuing as new.
+	// On ends the run. "renew" ends it by continuing as new.
 	On = workflow.NewSignal[string]("on")
 
 	errHidden = workflow.NewError("hidden", "that is not to be shown")
 )
 
-// Showing is a change of what is shown. Fields that are nil change nothing.
+// Showing is a change of a run's visibility. Fields that are nil change nothing.
 type Showing struct {
 	Region *string        `json:"region,omitempty"`
 	Amount *int64         `json:"amount,omitempty"`
@@ -39,7 +40,7 @@ type Showing struct {
 	Size   map[string]int `json:"size,omitempty"`
 	// Unset removes the region and the note.
 	Unset bool `json:"unset,omitempty"`
-	// Hidden is refused, once the values have been set.
+	// Hidden is refused after the values have been set.
 	Hidden bool `json:"hidden,omitempty"`
 }
 
@@ -68,7 +69,7 @@ func (s *Showing) show(ctx workflow.Context) {
 	workflow.UpsertMemo(ctx, fields...)
 }
 
-// visibilityBy is what a run shows, as its code reads it.
+// visibilityBy returns a run's visibility, as its code reads it.
 func visibilityBy(ctx workflow.Context) map[string]any {
 	all := map[string]any{}
 	add := func(name string, v any, ok bool) {

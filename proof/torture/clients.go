@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// clientScenarios are callers as they should not be, and many of them.
+// clientScenarios are misbehaving clients, and many of them.
 var clientScenarios = []scenario{
 	{name: "slow-clients", what: "readers that do not read and writers that do not end", weight: 0.1, least: 14 * time.Second, run: slowClients, aside: true},
 	{name: "connections", what: "10,000 idle connections", weight: 0.1, least: 3 * time.Second, run: connections},
@@ -25,7 +25,7 @@ var clientScenarios = []scenario{
 }
 
 // connect opens connections to the server.
-func (s *scene) connect(n int) (all []net.Conn, err error) {
+func (s *testbed) connect(n int) (all []net.Conn, err error) {
 	for range n {
 		c, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(s.ctx, "tcp", s.addr)
 		if err != nil {
@@ -39,8 +39,9 @@ func (s *scene) connect(n int) (all []net.Conn, err error) {
 // mostMemory is how much memory the server may take while clients are slow.
 const mostMemory = 1 << 30
 
-// slowClients has readers ask for large histories and not read them, and writers send the beginning of a request.
-func slowClients(s *scene) error {
+// slowClients has readers request large histories and not read them, and writers send only the
+// beginning of a request.
+func slowClients(s *testbed) error {
 	p, err := s.launch(launch{})
 	if err != nil {
 		return err
@@ -91,12 +92,13 @@ func slowClients(s *scene) error {
 	return s.verify(l)
 }
 
-// memoryOf is the resident memory of a process.
+// memoryOf returns the resident memory of a process.
 func memoryOf(pid int) int64 {
 	return field(pid, "VmRSS:") << 10
 }
 
-// field reads a number of a process's status; 0 if there is none, as on systems that have no /proc.
+// field reads a number of a process's status. It returns 0 if there is none, as on systems without
+// /proc.
 func field(pid int, name string) int64 {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -112,7 +114,7 @@ func field(pid int, name string) int64 {
 }
 
 // connections opens many idle connections under load.
-func connections(s *scene) error {
+func connections(s *testbed) error {
 	p, err := s.launch(launch{})
 	if err != nil {
 		return err
@@ -142,8 +144,9 @@ func connections(s *scene) error {
 	return s.verify(l)
 }
 
-// manyFiles returns how many of n descriptors this process and its server may have. Only the short form makes do with less.
-func (s *scene) manyFiles(n int) (int, error) {
+// manyFiles returns how many of n descriptors this process and its server may have. It returns an
+// error if they may not have n, except in the short form.
+func (s *testbed) manyFiles(n int) (int, error) {
 	const others = 200
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -158,8 +161,8 @@ func (s *scene) manyFiles(n int) (int, error) {
 	return n, nil
 }
 
-// waiters has many callers wait for the result of one run, which then ends. Each gets it.
-func waiters(s *scene) error {
+// waiters has many callers wait for the result of one run, which then ends. Each gets the result.
+func waiters(s *testbed) error {
 	if _, err := s.launch(launch{}); err != nil {
 		return err
 	}
@@ -202,7 +205,7 @@ func waiters(s *scene) error {
 }
 
 // openRuns opens many runs, kills the server, and ends some of them.
-func openRuns(s *scene) error {
+func openRuns(s *testbed) error {
 	p, err := s.launch(launch{})
 	if err != nil {
 		return err

@@ -11,14 +11,15 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// clockScenarios move the clock of the server. The system's clock stays: the test program's server takes its time from the harness.
+// clockScenarios move the clock of the server. The system's clock does not move: the test program's
+// server takes its time from the harness.
 var clockScenarios = []scenario{
 	{name: "asleep", what: "the process stands still for a week, as on a laptop that sleeps", weight: 0.1, least: 62 * time.Second, run: asleep, aside: true},
 	{name: "clock-back", what: "the clock goes back by an hour, under load and between two starts", weight: 0.1, least: 64 * time.Second, run: clockBack, aside: true},
 }
 
-// shiftedScene starts a server whose clock can be moved, with runs that sleep for two days.
-func (s *scene) shiftedScene(sleepers int) (*server, error) {
+// launchShifted starts a server whose clock can be moved, with runs that sleep for two days.
+func (s *testbed) launchShifted(sleepers int) (*server, error) {
 	p, err := s.launch(launch{shifted: true})
 	if err != nil {
 		return nil, err
@@ -31,11 +32,12 @@ func (s *scene) shiftedScene(sleepers int) (*server, error) {
 	return p, nil
 }
 
-// asleep stops the process, moves its clock a week ahead, and lets it go on: timers that became due meanwhile fire once, a schedule
-// catches up as it says, runs whose time is over end, and the rest goes on.
-func asleep(s *scene) error {
+// asleep stops the process, moves its clock a week ahead, and resumes it. Timers that became due
+// meanwhile fire once. A schedule catches up as it says. Runs whose time is over end, and the
+// others go on.
+func asleep(s *testbed) error {
 	const sleepers, week = 20, 7 * 24 * time.Hour
-	p, err := s.shiftedScene(sleepers)
+	p, err := s.launchShifted(sleepers)
 	if err != nil {
 		return err
 	}
@@ -87,8 +89,8 @@ func asleep(s *scene) error {
 	return s.verify(l)
 }
 
-// woken demands that a run which sleeps has ended, within 90 s: sweeps of long timers are a minute apart.
-func (s *scene) woken(id string) error {
+// woken demands that a sleeping run ends within 90 s: long timers are swept once a minute.
+func (s *testbed) woken(id string) error {
 	limited, cancel := context.WithTimeout(s.ctx, 90*time.Second)
 	defer cancel()
 	if _, err := sleeps.Get(s.client(), id).Result(limited); err != nil {
@@ -102,9 +104,9 @@ func (s *scene) woken(id string) error {
 	return err
 }
 
-// clockBack sets the clock back by an hour under load, and then once more between two starts. Work goes on at once, and the times of a
-// run's events never go backwards, which checkHistory looks at.
-func clockBack(s *scene) error {
+// clockBack sets the clock back by an hour under load, and then once more between two starts. Work
+// goes on at once. The times of a run's events never go backwards, which checkHistory checks.
+func clockBack(s *testbed) error {
 	p, err := s.launch(launch{shifted: true, shift: 2 * time.Hour})
 	if err != nil {
 		return err
@@ -130,7 +132,8 @@ func clockBack(s *scene) error {
 	}
 	pause(s.ctx, time.Second)
 	l.end()
-	// What was waiting for a timer or a message at a jump is up to an hour late by the true time: let that hour pass.
+	// What was waiting for a timer or a message at a jump is up to an hour late by the true time:
+	// let that hour pass.
 	if err := s.server.jump(2 * time.Hour); err != nil {
 		return err
 	}
@@ -139,7 +142,7 @@ func clockBack(s *scene) error {
 }
 
 // shortTimer runs a workflow with a timer of a second and an activity, and returns how long that took: at most 20 s.
-func (s *scene) shortTimer(when string) (time.Duration, error) {
+func (s *testbed) shortTimer(when string) (time.Duration, error) {
 	limited, cancel := context.WithTimeout(s.ctx, 20*time.Second)
 	defer cancel()
 	began := time.Now()

@@ -17,14 +17,14 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// counts is what a server that counts has done, and has now.
+// counts is what a counting server has done so far, and what it has now.
 type counts struct {
-	// Invocations are requests that were answered and parts of messages that were handled, as far as they have cost
-	// something: what a deployment would invoke functions for.
+	// Invocations are the answered requests and the handled parts of messages that have cost
+	// something: a deployment would invoke a function for each.
 	Writes, Reads, Messages, Invocations int64
 	// Closed is how many runs have ended.
 	Closed int64
-	// Goroutines are those that there are, and Heap is what is live in the heap after a collection, in bytes.
+	// Goroutines is the number of goroutines. Heap is the live heap after a collection, in bytes.
 	Goroutines, Heap int64
 }
 
@@ -77,7 +77,7 @@ func (c *counter) Flush(context.Context) error { return nil }
 // Close implements observe.Telemetry.
 func (c *counter) Close(context.Context) error { return nil }
 
-// now returns the counts; collect says that the heap is collected before.
+// now returns the counts. If collect is set, it collects garbage first.
 func (c *counter) now(collect bool) counts {
 	if collect {
 		runtime.GC()
@@ -91,14 +91,15 @@ func (c *counter) now(collect bool) counts {
 	return n
 }
 
-// serveCounted is serve with a telemetry that counts: each line of the standard input is answered with the counts.
+// serveCounted is serve with a telemetry that counts. It answers each line of the standard input
+// with the counts.
 func serveCounted() {
 	c := &counter{}
 	go c.answer(os.Stdin, os.Stdout)
 	weft.Main(weft.Register(registry()...), weft.Options{Telemetry: func(context.Context, observe.Settings) (observe.Telemetry, error) { return c, nil }})
 }
 
-// answer answers the lines that are read until there are no more.
+// answer answers lines until there are no more.
 func (c *counter) answer(in io.Reader, out io.Writer) {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		text, err := json.Marshal(c.now(lines.Text() == "collect"))
@@ -108,10 +109,10 @@ func (c *counter) answer(in io.Reader, out io.Writer) {
 	}
 }
 
-// countsPrefix begins a line of the standard output that has counts.
+// countsPrefix begins a line of the standard output with counts.
 const countsPrefix = "counts "
 
-// count asks a server that counts.
+// count asks a counting server for its counts.
 func (p *server) count(collect bool) (n counts, err error) {
 	ask := "count"
 	if collect {

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// diskScenarios take away what the server needs from its machine.
+// diskScenarios deprive the server of resources of its machine.
 var diskScenarios = []scenario{
 	{name: "full-disk", what: "a disk (tmpfs) that becomes full under load; kill -9 and a start while it is; and room again", weight: 0.3, least: 25 * time.Second, run: fullDisk, aside: true},
 	{name: "ulimit-f", what: "no file may grow beyond 1 MiB: the next file of the log is larger", weight: 0.3, least: 5 * time.Second, run: limitedFile},
@@ -25,8 +25,8 @@ var diskScenarios = []scenario{
 	{name: "read-only", what: "the directory cannot be written, at the start and under load", weight: 0.1, least: 4 * time.Second, run: readOnly},
 }
 
-// mount mounts a small file system at a directory of the scene. Only root may.
-func (s *scene) mount(mebibytes int) (at string, unmount func(), err error) {
+// mount mounts a small file system at a directory of the testbed. Only root may.
+func (s *testbed) mount(mebibytes int) (at string, unmount func(), err error) {
 	at = filepath.Join(s.root, "disk")
 	if err := os.MkdirAll(at, 0o700); err != nil {
 		return "", nil, err
@@ -43,11 +43,11 @@ func (s *scene) mount(mebibytes int) (at string, unmount func(), err error) {
 	}, nil
 }
 
-// probe starts a run and returns what came of it, and how long that took.
-func (s *scene) probe(token string) (time.Duration, error) { return s.probeWith(token, 0) }
+// probe starts a run and returns its outcome, and how long that took.
+func (s *testbed) probe(token string) (time.Duration, error) { return s.probeWith(token, 0) }
 
 // probeWith is probe with an input of so many bytes.
-func (s *scene) probeWith(token string, size int) (time.Duration, error) {
+func (s *testbed) probeWith(token string, size int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
 	defer cancel()
 	body := fmt.Sprintf(`{"workflowId":"probe-%s","type":"waits","requestId":%q}`, token, token)
@@ -72,8 +72,8 @@ func (s *scene) probeWith(token string, size int) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// status is the status of an answer.
-func (s *scene) status(path string) int {
+// status returns the status of an answer.
+func (s *testbed) status(path string) int {
 	ctx, cancel := context.WithTimeout(s.ctx, 5*time.Second)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.addr+path, nil)
@@ -88,12 +88,13 @@ func (s *scene) status(path string) int {
 	return answer.StatusCode
 }
 
-// leastRoom is the room that a disk has without its ballast: the data grow with each round, and the server needs some for its tables.
+// leastRoom is the room that a disk has without its ballast: the data grow with each round, and the
+// server needs some for its tables.
 const leastRoom = 64 << 20
 
-// fullDisk fills the disk under load, looks at the refusals, and makes room again. It ends when the data take most
-// of the disk.
-func fullDisk(s *scene) error {
+// fullDisk fills the disk under load, checks the refusals, and makes room again. It ends when the
+// data take most of the disk.
+func fullDisk(s *testbed) error {
 	disk, unmount, err := s.mount(256)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func fullDisk(s *scene) error {
 			return err
 		}
 		refused := s.within(20*time.Second, func() bool {
-			// The log has room that was kept for it: use that up.
+			// The log has reserved room: use that up.
 			_, err := s.probeWith(fmt.Sprintf("full-%d-%d", n, time.Now().UnixNano()), 200<<10)
 			return err != nil
 		})
@@ -128,7 +129,7 @@ func fullDisk(s *scene) error {
 		all = errors.Join(all, wrong)
 		var last error
 		if !s.within(30*time.Second, func() bool {
-			if !s.server.alive() { // a supervisor would
+			if !s.server.alive() { // a supervisor would restart it
 				restarts++
 				_, last = s.launch(launch{})
 				return last == nil
@@ -144,7 +145,7 @@ func fullDisk(s *scene) error {
 	return errors.Join(all, s.verify(l))
 }
 
-// room is how much room a file system has.
+// room returns the free space of a file system.
 func room(dir string) uint64 {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {
@@ -154,7 +155,7 @@ func room(dir string) uint64 {
 }
 
 // fillDisk writes a file until there is no room.
-func (s *scene) fillDisk(name string) error {
+func (s *testbed) fillDisk(name string) error {
 	f, err := os.Create(name)
 	if err != nil {
 		return err
@@ -168,9 +169,9 @@ func (s *scene) fillDisk(name string) error {
 	return nil
 }
 
-// whileFull looks at a server whose disk is full: it refuses writes at once, is not ready, says why, and still reads,
-// or has ended.
-func (s *scene) whileFull(refused bool, took time.Duration, err error) error {
+// whileFull checks a server whose disk is full. The server refuses writes at once, is not ready,
+// logs why, and still reads; or it has ended.
+func (s *testbed) whileFull(refused bool, took time.Duration, err error) error {
 	switch {
 	case !s.server.alive():
 		return clearEnd(s.server)
@@ -192,8 +193,9 @@ func (s *scene) whileFull(refused bool, took time.Duration, err error) error {
 	return fmt.Errorf("the disk takes no writes, and the log does not say why: %q", s.server.log)
 }
 
-// startWhileFull starts the server on a full disk after a kill -9. It must serve, or end with status 1 and a reason; it must not hang.
-func (s *scene) startWhileFull() error {
+// startWhileFull starts the server on a full disk after a kill -9. The server must serve, or end
+// with status 1 and a reason. It must not hang.
+func (s *testbed) startWhileFull() error {
 	if s.server.alive() {
 		s.server.kill(syscall.SIGKILL)
 	}
@@ -213,10 +215,11 @@ func (s *scene) startWhileFull() error {
 	return nil
 }
 
-// limitedFile runs the server under a limit of the size of files until it is reached. The kernel sends SIGXFSZ then,
-// and the write fails. Writes must be refused at once with a reason, reads go on, and the server must not end, nor
-// when it is sent SIGXFSZ by somebody. Without the limit everything that was acknowledged is there.
-func limitedFile(s *scene) error {
+// limitedFile runs the server under a limit of the size of files until it is reached. Then the
+// kernel sends SIGXFSZ, and the write fails. The server must refuse writes at once with a reason,
+// and go on reading. It must not end, not even when somebody sends it SIGXFSZ. Without the limit
+// everything that was acknowledged is there.
+func limitedFile(s *testbed) error {
 	n, refusals := 0, 0
 	var l *load
 	s.fill = 20_000 // so that the limit is reached soon
@@ -241,7 +244,7 @@ func limitedFile(s *scene) error {
 			p.signal(syscall.SIGXFSZ)
 			pause(s.ctx, 300*time.Millisecond)
 			again, _ := s.probe(fmt.Sprintf("limit-again-%d", n))
-			took = min(took, again) // a busy machine delays one
+			took = min(took, again) // a busy machine may delay one
 			if err = s.whileFull(true, took, refused); err == nil && !p.alive() {
 				err = fmt.Errorf("SIGXFSZ has ended the server: %s", p.log)
 			}
@@ -268,10 +271,10 @@ func limitedFile(s *scene) error {
 	return s.verify(l)
 }
 
-// limited runs the server under a limit. It may end: then it is started again without one, as an operator would, and
-// has everything.
-func limited(limit string) func(*scene) error {
-	return func(s *scene) error {
+// limited runs the server under a limit, under which the server may end. It is then started again
+// without the limit, as an operator would, and has everything.
+func limited(limit string) func(*testbed) error {
+	return func(s *testbed) error {
 		n, ended, refused := 0, 0, 0
 		var l *load
 		for ; s.more(n, 1, 20); n++ {
@@ -300,8 +303,9 @@ func limited(limit string) func(*scene) error {
 	}
 }
 
-// limitedFiles opens more connections than the server may have descriptors. It must answer again when they are closed.
-func limitedFiles(s *scene) error {
+// limitedFiles opens more connections than the server may have descriptors. The server must answer
+// again when they are closed.
+func limitedFiles(s *testbed) error {
 	p, err := s.launch(launch{limits: []string{"-n 64"}})
 	if err != nil {
 		return err
@@ -329,7 +333,7 @@ func limitedFiles(s *scene) error {
 }
 
 // readOnly makes the directory unwritable at the start and under load.
-func readOnly(s *scene) error {
+func readOnly(s *testbed) error {
 	disk, unmount, err := s.mount(256)
 	if err != nil {
 		return err

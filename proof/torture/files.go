@@ -31,7 +31,7 @@ var fileScenarios = []scenario{
 	{name: "restored", what: "a backup of an earlier moment is put back", weight: 0.7, least: 4 * time.Second, run: restoredBackup},
 }
 
-// files lists the files of a directory that hold something, in order.
+// files returns the nonempty files of a directory, in order.
 func files(dir string) (all []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -47,10 +47,11 @@ func files(dir string) (all []string, err error) {
 	return all, err
 }
 
-// used is how much of a file is not zero at its end: files of the log have room kept for them.
+// used returns the length of a file without the zeros at its end: files of the log have reserved
+// room.
 func used(data []byte) int { return len(bytes.TrimRight(data, "\x00")) }
 
-// flip flips one bit of a file, each byte of the directory as likely as another.
+// flip flips one bit of a file. Each byte of the directory is equally likely.
 func flip(r *rand.Rand, dir string) (w wound, err error) {
 	all, err := files(dir)
 	if err != nil {
@@ -95,11 +96,12 @@ func cut(r *rand.Rand, dir string) (w wound, err error) {
 	return wound{filepath.Base(f), fmt.Sprintf("%s cut at byte %d of %d", filepath.Base(f), at, used(data))}, os.Truncate(f, int64(at))
 }
 
-// wound is what was done to a directory: to which file, and what.
+// wound is the damage to a directory: the file, and what was done to it.
 type wound struct{ file, what string }
 
-// fillFor has the server write for a while, and ends it cleanly or with kill -9, so that something is in the log as well.
-func (s *scene) fillFor(d time.Duration, sig syscall.Signal) error {
+// fillFor has the server write for a while, and ends it cleanly or with kill -9, which leaves
+// something in the log too.
+func (s *testbed) fillFor(d time.Duration, sig syscall.Signal) error {
 	p, err := s.launch(launch{})
 	if err != nil {
 		return err
@@ -114,12 +116,12 @@ func (s *scene) fillFor(d time.Duration, sig syscall.Signal) error {
 	return nil
 }
 
-// damaging damages copies of a directory. Each must start, or end with a reason that names the file, if
-// docs/decisions/0033 allows that. What it serves must be right. A book that the damage has hit may be missing or
-// short of something acknowledged, if the log of the server names the book or the file; all other books must be
-// whole.
-func damaging(full int, damage func(*rand.Rand, string) (wound, error)) func(*scene) error {
-	return func(s *scene) error {
+// damaging damages copies of a directory. A server must start on each, or end with a reason that
+// names the file, if docs/decisions/0033 allows that. What it serves must be right. A damaged book
+// may be missing or lack something acknowledged, if the log of the server names the book or the
+// file. All other books must be whole.
+func damaging(full int, damage func(*rand.Rand, string) (wound, error)) func(*testbed) error {
+	return func(s *testbed) error {
 		r := s.random()
 		s.spread = 4 // so that there are many books which the damage does not hit
 		if err := s.fillFor(2*time.Second, syscall.SIGTERM); err != nil {
@@ -162,16 +164,16 @@ func damaging(full int, damage func(*rand.Rand, string) (wound, error)) func(*sc
 	}
 }
 
-// copied is a copy of a data directory that no process has, with what is in it.
+// copied is a copy of a data directory that no process has open, with its content.
 type copied struct {
 	dir   string
 	truth *ledger
 	items items
 }
 
-// copyAs copies the data directory of a server that has ended. The truth has no books whose names begin with without,
-// if that is not empty: they are opened later.
-func (s *scene) copyAs(name, without string) (c copied, err error) {
+// copyAs copies the data directory of a server that has ended. The copy's ledger has no books whose
+// names begin with without, if that is not empty: they are opened later.
+func (s *testbed) copyAs(name, without string) (c copied, err error) {
 	c.dir = filepath.Join(s.root, name)
 	if err := os.CopyFS(c.dir, os.DirFS(s.dir)); err != nil {
 		return c, err
@@ -187,14 +189,14 @@ func (s *scene) copyAs(name, without string) (c copied, err error) {
 // items are what can be read of the workflows in a data directory.
 type items map[string]*readable
 
-// readable is what can be read of a workflow: the places of its commits (runs and slots), and whether the records of
-// attempts of all of these runs can be. A run is not loaded without them.
+// readable is what can be read of a workflow: the places of its commits (runs and slots), and
+// whether the attempt records of all these runs can be read. A run is not loaded without them.
 type readable struct {
 	commits  map[[2]uint32]bool
 	attempts bool
 }
 
-// itemsOf reads a data directory that no process has, past what is damaged.
+// itemsOf reads what is not damaged in a data directory that no process has open.
 func itemsOf(dir string) (items, error) {
 	ctx := context.Background()
 	db, err := disk.OpenToRead(dir, disk.Options{Damage: func(error) {}})
@@ -221,9 +223,9 @@ func itemsOf(dir string) (items, error) {
 	return all, errors.Join(err, db.Close())
 }
 
-// hits returns the workflows of which something can be read here and not in a damaged copy. With edges, it also
-// returns the workflows beside them in the order of the keys: a block of a table that is damaged may have keys of
-// theirs.
+// hits returns the workflows of which something can be read here and not in a damaged copy. With
+// edges, it also returns their neighbours in the order of the keys: a damaged block of a table may
+// have keys of theirs.
 func (i items) hits(damaged items, edges bool) map[string]bool {
 	all, order := map[string]bool{}, slices.SortedFunc(maps.Keys(i), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // the keys begin with the length
@@ -257,13 +259,13 @@ func (i items) isHit(damaged items, workflow string) bool {
 	return whole.attempts && !left.attempts
 }
 
-// tally counts what became of damaged copies.
+// tally counts the outcomes for damaged copies.
 type tally struct {
 	started, reported, unread, short, whole int
 	refused                                 map[string]int // by the kind of the file
 }
 
-// String is the tally in words.
+// String prints the tally.
 func (t tally) String() string {
 	text := fmt.Sprintf("%d started, %d reported damage, books: %d whole, %d not served, %d short of something, all of them reported", t.started, t.reported, t.whole, t.unread, t.short)
 	for _, kind := range slices.Sorted(maps.Keys(t.refused)) {
@@ -272,7 +274,7 @@ func (t tally) String() string {
 	return text
 }
 
-// kindOf is the kind of a file of a data directory, by its name.
+// kindOf returns the kind of a file of a data directory, by its name.
 func kindOf(file string) string {
 	kind, _, _ := strings.Cut(file, "-")
 	if i := strings.LastIndexByte(file, '.'); i > 0 && file[i:] != ".db" && !strings.HasPrefix(file, "crash.") && !strings.HasPrefix(file, "marker.") {
@@ -281,15 +283,16 @@ func kindOf(file string) string {
 	return kind
 }
 
-// mayRefuse are the kinds of files without which a server may refuse to start (docs/decisions/0033): the list of the
-// tables, and what says which format the directory has.
+// mayRefuse are the kinds of files without which a server may refuse to start
+// (docs/decisions/0033): the list of the tables, and the file with the directory's format.
 var mayRefuse = []string{"MANIFEST", "weft.db"}
 
-// mayRefuseGone are those if a file is gone: docs/operations.md has it put back.
+// mayRefuseGone are the kinds of files whose loss may make a server refuse to start:
+// docs/operations.md has the operator put them back.
 var mayRefuseGone = append(mayRefuse[:len(mayRefuse):len(mayRefuse)], "*.wal", "*.sst", "marker.manifest.")
 
-// damaged damages one copy and looks at what a server makes of it.
-func (s *scene) damaged(r *rand.Rand, from copied, damage func(*rand.Rand, string) (wound, error), t *tally) (w wound, err error) {
+// damaged damages one copy and checks a server on it.
+func (s *testbed) damaged(r *rand.Rand, from copied, damage func(*rand.Rand, string) (wound, error), t *tally) (w wound, err error) {
 	if err := os.RemoveAll(s.dir); err != nil {
 		return w, err
 	}
@@ -302,16 +305,16 @@ func (s *scene) damaged(r *rand.Rand, from copied, damage func(*rand.Rand, strin
 	return w, s.judge(from, suffered{file: w.file, mayRefuse: mayRefuse}, t)
 }
 
-// suffered is what has happened to a directory.
+// suffered is the damage that a directory has suffered.
 type suffered struct {
 	file      string
 	said      string               // what the log has said of it before
 	mayRefuse []string             // the kinds of files without which a server may refuse to start
-	hit       func(id string) bool // books that may have lost something besides those of which commits cannot be read; nil is none
+	hit       func(id string) bool // books that may have lost something, besides those with unreadable commits; nil is none
 }
 
-// judge starts a server on a damaged directory and looks at what it serves.
-func (s *scene) judge(from copied, d suffered, t *tally) error {
+// judge starts a server on a damaged directory and checks what it serves.
+func (s *testbed) judge(from copied, d suffered, t *tally) error {
 	file, said := d.file, d.said
 	left, unreadable := itemsOf(s.dir)
 	p, err := s.launch(launch{})
@@ -335,7 +338,7 @@ func (s *scene) judge(from copied, d suffered, t *tally) error {
 		return nil
 	}
 	t.started++
-	if unreadable != nil { // and the server starts, as without weft.db: nothing is hit
+	if unreadable != nil { // and the server starts, as without weft.db: nothing is affected
 		left = from.items
 	}
 	hits := from.items.hits(left, strings.HasSuffix(file, ".sst"))
@@ -366,7 +369,7 @@ func damageOf(log string) (found []string) {
 	return found
 }
 
-// unreported demands that a log names each book that is harmed, or the file that is damaged.
+// unreported returns an error if a log names neither a harmed book nor the damaged file.
 func (h toll) unreported(said, file string) error {
 	if strings.Contains(said, file) {
 		return nil
@@ -379,7 +382,7 @@ func (h toll) unreported(said, file string) error {
 	return nil
 }
 
-// without returns the ledger without the books whose ids begin with a name.
+// without returns the ledger without the books whose ids begin with a prefix.
 func (l *ledger) without(name string) *ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -392,9 +395,10 @@ func (l *ledger) without(name string) *ledger {
 	return kept
 }
 
-// torn damages what was written to the log and not flushed when the process was killed: a disk may have kept any part of it in any order.
-// Everything that was acknowledged before must be there, and nothing is damage. In the end the disk lies: what it had flushed is torn too.
-func torn(s *scene) error {
+// torn damages what was written to the log and not flushed when the process was killed: a disk may
+// have kept any part of it in any order. Everything that was acknowledged before must be there, and
+// the server reports no damage. In the end the disk lies: what it has flushed is torn too.
+func torn(s *testbed) error {
 	r := s.random()
 	n, tails := 0, 0
 	for ; s.more(n, 3, 200); n++ {
@@ -424,9 +428,9 @@ func torn(s *scene) error {
 	return s.disksThatLie(r)
 }
 
-// tornOnce kills a server under load, and tears the ends of its log after places in its files. The ledger then has what was acknowledged
-// before the last load began.
-func (s *scene) tornOnce(r *rand.Rand, name string, after func(dir string) (map[string]int, error)) (torn int, err error) {
+// tornOnce kills a server under load, and tears the ends of its log after places in its files.
+// Afterwards the ledger has what was acknowledged before the last load began.
+func (s *testbed) tornOnce(r *rand.Rand, name string, after func(dir string) (map[string]int, error)) (torn int, err error) {
 	p, err := s.launch(launch{})
 	if err != nil {
 		return 0, err
@@ -458,9 +462,9 @@ func (s *scene) tornOnce(r *rand.Rand, name string, after func(dir string) (map[
 	return tear(r, s.dir, from)
 }
 
-// disksThatLie also tears what was flushed. The server must start nevertheless, twice in a row, and report the damage if a book is short of
-// something.
-func (s *scene) disksThatLie(r *rand.Rand) error {
+// disksThatLie also tears what was flushed. The server must start all the same, twice in a row, and
+// report the damage if a book lacks something.
+func (s *testbed) disksThatLie(r *rand.Rand) error {
 	n, short := 0, 0
 	for most := s.size(2, 20); n < most; n++ {
 		// A book that is damaged takes no load: each round has books of its own.
@@ -494,7 +498,7 @@ func (s *scene) disksThatLie(r *rand.Rand) error {
 	return nil
 }
 
-// copied returns a ledger with the same accounts, which can change by itself.
+// copied returns an independent copy of a ledger.
 func (l *ledger) copied() *ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -511,7 +515,7 @@ func (l *ledger) copied() *ledger {
 	return c
 }
 
-// logEnds says how far each file of the log is written.
+// logEnds returns how far each file of the log is written.
 func logEnds(dir string) (ends map[string]int, err error) {
 	ends = map[string]int{}
 	names, err := filepath.Glob(filepath.Join(dir, "log", "*"))
@@ -525,7 +529,8 @@ func logEnds(dir string) (ends map[string]int, err error) {
 	return ends, err
 }
 
-// tear drops, zeroes or swaps sectors in what was written to the files of the log after places in them.
+// tear drops, zeroes or swaps sectors in what was written to the files of the log after some
+// places.
 func tear(r *rand.Rand, dir string, after map[string]int) (torn int, err error) {
 	now, err := logEnds(dir)
 	if err != nil {
@@ -560,10 +565,11 @@ func tear(r *rand.Rand, dir string, after map[string]int) (torn int, err error) 
 // harmedFiles are the kinds of files that deletedFile deletes or replaces: patterns in the data directory.
 var harmedFiles = []string{"log/*.wal", "tables/*.sst", "tables/MANIFEST-*", "tables/marker.manifest.*", "weft.db", "LOCK"}
 
-// deletedFile deletes a file under a running server, or puts a copy in its place. The server must notice: its log
-// names the file, writes are refused with a reason, and reads go on. The next process serves what the rest has, and
-// the log has reported what is lost. When the file is put back, nothing that was acknowledged is lost.
-func deletedFile(s *scene) error {
+// deletedFile deletes a file under a running server, or puts a copy in its place. The server must
+// notice: its log names the file, it refuses writes with a reason, and reads go on. The next
+// process serves what is left, and its log has reported what is lost. When the file is put back,
+// nothing that was acknowledged is lost.
+func deletedFile(s *testbed) error {
 	r := s.random()
 	s.spread = 4
 	if err := s.fillFor(time.Second, syscall.SIGTERM); err != nil {
@@ -577,10 +583,10 @@ func deletedFile(s *scene) error {
 	var wrong []error
 	for ; s.more(n, len(harmedFiles), 10*len(harmedFiles)) && len(wrong) < 3; n++ {
 		pattern, replace := harmedFiles[n%len(harmedFiles)], n/len(harmedFiles)%2 == 1
-		if s.brief { // which has no second turn
+		if s.brief { // it has no second round
 			replace = r.IntN(2) == 1
 		}
-		replace = replace && !strings.Contains(pattern, "marker.") // which is empty: its name is all that counts
+		replace = replace && !strings.Contains(pattern, "marker.") // the marker is empty: only its name counts
 		if err := s.goneWhileUsed(r, old, pattern, replace, &t); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s (replaced: %v): %w", pattern, replace, err))
 		}
@@ -589,14 +595,14 @@ func deletedFile(s *scene) error {
 	return errors.Join(wrong...)
 }
 
-// lookEvery is how often the server looks for the files of its directory (internal/disk).
+// lookEvery is how often the server checks the files of its directory (internal/disk).
 const lookEvery = 5 * time.Second
 
-// noticeWithin is how long it may take a server to notice that a file is gone.
+// noticeWithin is how long a server may take to notice that a file is gone.
 const noticeWithin = 30 * time.Second
 
 // goneWhileUsed deletes or replaces one file under a server on a copy of an old directory.
-func (s *scene) goneWhileUsed(r *rand.Rand, old copied, pattern string, replace bool, t *tally) error {
+func (s *testbed) goneWhileUsed(r *rand.Rand, old copied, pattern string, replace bool, t *tally) error {
 	s.ledger = old.truth.copied()
 	if err := errors.Join(os.RemoveAll(s.dir), os.CopyFS(s.dir, os.DirFS(old.dir))); err != nil {
 		return err
@@ -610,10 +616,10 @@ func (s *scene) goneWhileUsed(r *rand.Rand, old copied, pattern string, replace 
 	defer l.end()
 	pause(s.ctx, 300*time.Millisecond)
 	if strings.HasSuffix(pattern, ".sst") {
-		l.end() // under load a table may be merged with others, and be missed by nobody
+		l.end() // under load a table may be merged with others, and nobody would miss it
 	}
 	if replace {
-		pause(s.ctx, lookEvery+time.Second) // a table that is replaced before it was first looked at is not noticed
+		pause(s.ctx, lookEvery+time.Second) // the server does not notice a table that is replaced before it first looked at it
 	}
 	names, err := filepath.Glob(filepath.Join(s.dir, filepath.FromSlash(pattern)))
 	if err != nil || len(names) == 0 {
@@ -651,7 +657,8 @@ func (s *scene) goneWhileUsed(r *rand.Rand, old copied, pattern string, replace 
 		return fmt.Errorf("%s is gone, and a write is refused after %v (%w): %w", base, took, refused, slow)
 	}
 	p.kill([]syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[r.IntN(2)])
-	// What was written last may be gone with the file: those books are hit. What the old directory had is hit if it cannot be read.
+	// What was written last may be gone with the file: those books are affected. A book of the old
+	// directory is affected if it cannot be read.
 	rest := filepath.Join(s.root, "rest")
 	if err := errors.Join(os.RemoveAll(rest), os.Rename(s.dir, rest), os.CopyFS(s.dir, os.DirFS(rest))); err != nil {
 		return err
@@ -688,8 +695,8 @@ func remove(file string, replace bool) error {
 	return errors.Join(os.WriteFile(file+".copy", data, 0o600), os.Rename(file+".copy", file))
 }
 
-// within waits until something is so, and reports whether it became so in time.
-func (s *scene) within(d time.Duration, is func() bool) bool {
+// within waits until a condition holds, and reports whether it did in time.
+func (s *testbed) within(d time.Duration, is func() bool) bool {
 	for until := time.Now().Add(d); time.Now().Before(until) && s.ctx.Err() == nil; {
 		if is() {
 			return true
@@ -699,9 +706,9 @@ func (s *scene) within(d time.Duration, is func() bool) bool {
 	return is()
 }
 
-// restoredBackup puts back a copy of the directory that was made while the server was stopped. What was acknowledged
-// since is gone, and the harness's own truth goes back with it. The rest goes on.
-func restoredBackup(s *scene) error {
+// restoredBackup puts back a copy of the directory that was made while the server was stopped. What
+// was acknowledged since is gone, and the harness's record is set back too. The rest goes on.
+func restoredBackup(s *testbed) error {
 	n := 0
 	for ; s.more(n, 2, 30); n++ {
 		if err := s.fillFor(500*time.Millisecond, syscall.SIGTERM); err != nil {

@@ -15,24 +15,24 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// ledger is the harness's own truth: its requests, and the answers to them.
+// ledger is the harness's own record: its requests, and their answers.
 type ledger struct {
 	mu sync.Mutex
-	// expired says that closed runs may be deleted: more time than their retention has passed.
+	// expired is whether closed runs may be deleted: more time than their retention has passed.
 	expired bool
 	books   map[string]*account
 }
 
-// account is what the harness knows of one book.
+// account is what the harness has recorded of one book.
 type account struct {
 	started bool
-	// entries and notes were acknowledged; refused were refused; asked is all that was ever sent.
+	// entries and notes were acknowledged; refused were refused; asked were sent at all.
 	entries, notes, refused, asked map[string]bool
 }
 
 func newLedger() *ledger { return &ledger{books: map[string]*account{}} }
 
-// of returns the account of a book, to be used with the lock held.
+// of returns the account of a book. The caller holds the lock.
 func (l *ledger) of(id string) *account {
 	if l.books[id] == nil {
 		l.books[id] = &account{entries: map[string]bool{}, notes: map[string]bool{}, refused: map[string]bool{}, asked: map[string]bool{}}
@@ -47,7 +47,7 @@ func (l *ledger) with(id string, change func(*account)) {
 	change(l.of(id))
 }
 
-// acknowledged is how many entries and notes were acknowledged, and how many refused.
+// acknowledged returns how many entries and notes were acknowledged, and how many refused.
 func (l *ledger) acknowledged() (done, refused int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +82,7 @@ func (l *ledger) check(ctx context.Context, c *client.Client) error {
 	}))
 }
 
-// few joins errors, and leaves out what is more than five.
+// few joins errors, and leaves out all but five.
 func few(all []error) error {
 	all = slices.DeleteFunc(all, func(err error) bool { return err == nil })
 	if len(all) > 5 {
@@ -96,13 +96,13 @@ type toll struct {
 	unread, short []string // not served; and served without something that was acknowledged
 }
 
-// checkHarmed demands that a book which the damage has not hit is right, and that one which it has hit is right, or
-// not served, or short of what was acknowledged. Nothing may be there twice, or was refused. The caller looks whether
-// the server reports what it costs.
+// checkHarmed demands that a book that the damage has not affected is right. An affected book may
+// be right, not served, or lack something acknowledged. No token may appear twice or after it was
+// refused. The caller checks that the server reports the loss.
 func (l *ledger) checkHarmed(ctx context.Context, c *client.Client, hit func(id string) bool) (h toll, err error) {
 	var mu sync.Mutex
 	err = few(each(l.ids(), func(id string) error {
-		const limit = 3 * time.Second // the client asks for a damaged book again and again
+		const limit = 3 * time.Second // the client retries requests for a damaged book
 		if !hit(id) {
 			wrong, unread := l.checkBook(ctx, c, id, 20*time.Second)
 			if unread != nil {
@@ -127,8 +127,8 @@ func (l *ledger) checkHarmed(ctx context.Context, c *client.Client, hit func(id 
 	return h, err
 }
 
-// onlyWorse drops what damage that is reported may cost: something that was acknowledged. What is there twice, or was
-// refused, stays.
+// onlyWorse drops the errors that reported damage may cause: the loss of something acknowledged.
+// Duplicates and refused tokens remain errors.
 func onlyWorse(err error) error {
 	if err == nil {
 		return nil
@@ -145,7 +145,7 @@ func onlyWorse(err error) error {
 	return errors.New(strings.Join(worse, "\n"))
 }
 
-// checkBook compares what a book says with the account.
+// checkBook compares a book with its account.
 func (l *ledger) checkBook(ctx context.Context, c *client.Client, id string, limit time.Duration) (wrong, unread error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -179,7 +179,8 @@ func (l *ledger) checkBook(ctx context.Context, c *client.Client, id string, lim
 	}
 }
 
-// compare demands that each acknowledged token is there once, that no refused one is, and that each was asked for.
+// compare demands that each acknowledged token is there once, that no refused one is, and that each
+// was sent.
 func compare(id, what string, there []string, acknowledged, refused, asked map[string]bool) error {
 	var all []error
 	count := map[string]int{}
@@ -202,8 +203,8 @@ func compare(id, what string, there []string, acknowledged, refused, asked map[s
 	return errors.Join(all...)
 }
 
-// checkHistory demands that a history has no gap and resolves each activity and timer once, and that no update is
-// accepted twice or was refused. It returns the run that this one continues.
+// checkHistory demands that a history has no gap and resolves each activity and timer once, and
+// that no update is accepted twice or was refused. It returns the run that this one continues.
 func checkHistory(id string, h *client.History, accepted, refused map[string]bool) (before history.RunID, err error) {
 	var all []error
 	resolved, next := map[int64]bool{}, int64(1)
@@ -251,8 +252,8 @@ func checkHistory(id string, h *client.History, accepted, refused map[string]boo
 	return before, errors.Join(all...)
 }
 
-// answers demands that the server answers within a second, a query or a list. It asks up to five times: a machine
-// that is busy delays one answer, and not all of them.
+// answers demands that the server answers a query or a list within a second. It asks up to five
+// times: a busy machine may delay one answer, but not all of them.
 func answers(ctx context.Context, addr string) (fastest time.Duration, err error) {
 	h := &http.Client{Timeout: 20 * time.Second}
 	fastest = time.Hour

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// load is callers that write into books until it is stopped.
+// load is a set of callers that write into books until it is stopped.
 type load struct {
 	stop    context.CancelFunc
 	all     sync.WaitGroup
@@ -23,14 +23,14 @@ type load struct {
 	lastErr atomic.Value
 }
 
-// callTimeout is how long a caller sends one request again, before it gives it up as unknown.
+// callTimeout is how long a caller retries one request before it counts it as unknown.
 const callTimeout = 30 * time.Second
 
 // bookOf is how many entries a caller sends before it opens new books: a run carries all entries of its book.
 const bookOf = 250
 
 // startLoad starts callers, each with a book of its own and one that all share.
-func (s *scene) startLoad(name string, callers int) *load {
+func (s *testbed) startLoad(name string, callers int) *load {
 	ctx, stop := context.WithCancel(s.ctx)
 	l := &load{stop: stop}
 	s.loads++
@@ -71,8 +71,9 @@ func (l *load) last() string {
 	return text
 }
 
-// one sends one update or signal to a book and notes the answer. A book that is not known is opened by it, with perRun entries a run.
-func (s *scene) one(ctx context.Context, id string, perRun int, token string, r *rand.Rand) error {
+// one sends one update or signal to a book and records the answer. It opens the book if it does not
+// exist, with perRun entries a run.
+func (s *testbed) one(ctx context.Context, id string, perRun int, token string, r *rand.Rand) error {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	c, kind := s.client(), r.IntN(10)
@@ -106,8 +107,8 @@ func (s *scene) one(ctx context.Context, id string, perRun int, token string, r 
 	return nil
 }
 
-// settle waits until all accepted updates have ended: their entries are in the books then.
-func (s *scene) settle(c *client.Client, within time.Duration) error {
+// settle waits until all accepted updates have ended: then their entries are in the books.
+func (s *testbed) settle(c *client.Client, within time.Duration) error {
 	until := time.Now().Add(within)
 	return errors.Join(each(s.ledger.ids(), func(id string) error {
 		for {
@@ -138,8 +139,8 @@ func each(ids []string, do func(id string) error) []error {
 	return errs
 }
 
-// complete reports what acknowledged entry a book does not have yet.
-func (s *scene) complete(c *client.Client, id string) error {
+// complete returns an error that names an acknowledged entry that a book does not have yet.
+func (s *testbed) complete(c *client.Client, id string) error {
 	limited, cancel := context.WithTimeout(s.ctx, 10*time.Second)
 	defer cancel()
 	p, err := contain.Ask(limited, c, id, workflow.None{})
@@ -161,7 +162,7 @@ func (s *scene) complete(c *client.Client, id string) error {
 	return nil
 }
 
-// pause waits, or until ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -19,26 +19,27 @@ import (
 	"time"
 )
 
-// scenario is something that is done to the server.
+// scenario is one way to disturb the server.
 type scenario struct {
 	name string
 	what string
-	// weight is its share of a limited time, of what is left when each scenario has the time that it takes in any case (least).
+	// weight is its share of a limited time: of what is left when each scenario has the time that
+	// it always takes (least).
 	weight float64
 	least  time.Duration
-	// run does it. An error is a failure, unless it is of type skipped.
-	run func(*scene) error
-	// aside says that it mostly waits: in the short form it runs beside the others.
+	// run runs it. An error is a failure, unless its type is skipped.
+	run func(*testbed) error
+	// aside is whether it mostly waits: the short form runs it in parallel with the others.
 	aside bool
 }
 
-// scenarios are all that there are.
+// scenarios are all scenarios.
 var scenarios = slices.Concat(processScenarios, fileScenarios, diskScenarios, clockScenarios, clientScenarios, poisonScenarios, soakScenarios)
 
 // skipped is why a scenario could not run here.
 type skipped string
 
-// Error is the reason.
+// Error returns the reason.
 func (s skipped) Error() string { return "skipped: " + string(s) }
 
 func main() {
@@ -111,7 +112,7 @@ func torture() int {
 	return t.report()
 }
 
-// command is the command that runs the same scenarios for as long.
+// command returns the command that runs the same scenarios for as long.
 func command(only, except, minutes string) string {
 	c := "go run ./proof/torture"
 	for _, f := range [][2]string{{"only", only}, {"except", except}, {"minutes", minutes}} {
@@ -122,7 +123,7 @@ func command(only, except, minutes string) string {
 	return c
 }
 
-// choose returns the scenarios that are named, or all, without those that are left out.
+// choose returns the named scenarios, or all, without those that are left out.
 func choose(only, except string) (chosen []scenario, err error) {
 	names, out := strings.Split(only, ","), strings.Split(except, ",")
 	for _, name := range append(names, out...) {
@@ -138,7 +139,7 @@ func choose(only, except string) (chosen []scenario, err error) {
 	return chosen, nil
 }
 
-// outcome is what became of a scenario.
+// outcome is the outcome of a scenario.
 type outcome struct {
 	scenario
 	err   error
@@ -146,7 +147,7 @@ type outcome struct {
 	notes []string
 }
 
-// lanes is how many scenarios that mostly wait run beside the others in the short form.
+// lanes is how many scenarios that mostly wait run in parallel with the others in the short form.
 const lanes = 3
 
 // tournament is one run of the harness.
@@ -171,7 +172,8 @@ func (t *tournament) openResults(name string) error {
 	return os.MkdirAll(filepath.Dir(name), 0o755)
 }
 
-// play runs scenarios. In the full form they run one after the other, so that what is measured is measured alone.
+// play runs scenarios. In the full form they run one after the other, so that nothing disturbs
+// their measurements.
 func (t *tournament) play(ctx context.Context, chosen []scenario) {
 	var busy, waiting []scenario
 	for _, c := range chosen {
@@ -220,11 +222,11 @@ func (t *tournament) playEach(ctx context.Context, chosen []scenario, atOnce int
 	running.Wait()
 }
 
-// playOne runs a scenario and notes its outcome.
+// playOne runs a scenario and records its outcome.
 func (t *tournament) playOne(ctx context.Context, c scenario, budget time.Duration) {
 	o := outcome{scenario: c}
 	began := time.Now()
-	s, err := newScene(ctx, c, t.seed, budget)
+	s, err := newTestbed(ctx, c, t.seed, budget)
 	if err == nil {
 		err = c.run(s)
 		o.notes = s.notes
@@ -271,16 +273,16 @@ func (t *tournament) write() error {
 	return os.WriteFile(t.results, []byte(b.String()), 0o644)
 }
 
-// cell is a text as a cell of a table.
+// cell formats a text as a cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
 
-// firstLine is the first line of a text, and not too much of it.
+// firstLine returns the first line of a text, shortened.
 func firstLine(text string) string {
 	text, _, _ = strings.Cut(text, "\n")
 	return text[:min(len(text), 300)]
 }
 
-// commit names the commit that is checked out, with a + if the tree differs from it.
+// commit returns the commit that is checked out, with a + if the tree differs from it.
 func commit() string {
 	head, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {

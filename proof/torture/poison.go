@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// poisonScenarios have bad code among good runs. Code that ends the process ends the server as well, and a supervisor
-// starts it again.
+// poisonScenarios run bad code among good runs. If bad code ends the process, the server ends too,
+// and a supervisor starts it again.
 var poisonScenarios = []scenario{
 	{name: "poison-exit", what: "workflow and activity code that calls os.Exit", weight: 0.1, least: 8 * time.Second, run: poisoning("exit", "activity exit"), aside: true},
 	{name: "poison-overflow", what: "code that overflows the stack", weight: 0.1, least: 29 * time.Second, run: poisoning("overflow", "activity overflow"), aside: true},
@@ -22,19 +22,20 @@ var poisonScenarios = []scenario{
 	{name: "poison-panic", what: "code that panics", weight: 0.1, least: 6 * time.Second, run: poisoning("panic", "activity panic"), aside: true},
 }
 
-// toPark is how many deaths park what runs at each of them (docs/operations.md).
+// toPark is how many deaths park the runs that were active at each of them (docs/operations.md).
 const toPark = 3
 
-// mostDeaths is how often the poison runs of a scenario may take the process down: each of the two until it is
-// parked, and more often because both were running, so that neither was to blame, or because good code had no memory.
+// mostDeaths is how often the poison runs of a scenario may end the process. Each of the two may
+// until it is parked. There may be more deaths because both were running, so that neither was to
+// blame, or because good code had no memory.
 const mostDeaths = 8 * toPark
 
-// poisoning starts poison runs among good ones, and starts the server again whenever it has ended, as a supervisor
-// does. The callers of poison runs ask again and again. The server must park what ends it; its log names the runs;
-// and the good runs go on.
-func poisoning(kinds ...string) func(*scene) error {
+// poisoning starts poison runs among good ones, and starts the server again whenever it has ended,
+// as a supervisor does. The callers of poison runs retry. The server must park the runs that end
+// it, its log names them, and the good runs go on.
+func poisoning(kinds ...string) func(*testbed) error {
 	ends := kinds[0] != "loop" && kinds[0] != "panic"
-	return func(s *scene) error {
+	return func(s *testbed) error {
 		o := launch{}
 		if kinds[0] == "memory" {
 			o.limits = []string{"-v 3145728"}
@@ -86,7 +87,7 @@ func poisoning(kinds ...string) func(*scene) error {
 func poisonID(i int) string { return fmt.Sprintf("poison-%d", i) }
 
 // isThere demands that a run was started.
-func (s *scene) isThere(id string) error {
+func (s *testbed) isThere(id string) error {
 	limited, cancel := context.WithTimeout(s.ctx, 20*time.Second)
 	defer cancel()
 	_, err := s.client().Describe(limited, id, "")
@@ -94,7 +95,7 @@ func (s *scene) isThere(id string) error {
 }
 
 // parked demands that the first line of the log names so many poison runs.
-func (s *scene) parked(runs int) (err error) {
+func (s *testbed) parked(runs int) (err error) {
 	if !s.within(5*time.Second, func() bool { err = s.unnamed(runs); return err == nil }) {
 		return err
 	}
@@ -102,9 +103,9 @@ func (s *scene) parked(runs int) (err error) {
 	return nil
 }
 
-// unnamed returns what is wrong with the first line of the log, which is to say that so many poison runs are parked,
-// and no other.
-func (s *scene) unnamed(runs int) error {
+// unnamed returns what is wrong with the first line of the log. The line must report that so many
+// poison runs are parked, and no other.
+func (s *testbed) unnamed(runs int) error {
 	line, _, _ := strings.Cut(s.server.log.all(), "\n")
 	if !strings.Contains(line, "parked") {
 		return fmt.Errorf("the first line of the log does not say what is parked: %q", line)
@@ -120,8 +121,8 @@ func (s *scene) unnamed(runs int) error {
 	return nil
 }
 
-// insist starts a poison run again and again, as a caller who got no answer does, until ctx ends.
-func (s *scene) insist(ctx context.Context, id, kind string) {
+// insist starts a poison run again and again, like a caller without an answer, until ctx ends.
+func (s *testbed) insist(ctx context.Context, id, kind string) {
 	for ctx.Err() == nil {
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 		_, _ = poison.Start(limited, s.client(), id, kind, workflow.StartOptions{RequestID: id})
@@ -130,9 +131,10 @@ func (s *scene) insist(ctx context.Context, id, kind string) {
 	}
 }
 
-// supervise starts the server again whenever it has ended, until it has been quiet for a while, and returns how often
-// it has ended. If the poison ends processes, all of so many runs must have been parked as well.
-func (s *scene) supervise(o launch, runs int, ends bool) (deaths int, err error) {
+// supervise starts the server again whenever it has ended, until it has been quiet for a while, and
+// returns how often it has ended. If the poison ends processes, all of so many runs must have been
+// parked too.
+func (s *testbed) supervise(o launch, runs int, ends bool) (deaths int, err error) {
 	const quietFor, longest = 3 * time.Second, 3 * time.Minute
 	for began, quiet := time.Now(), time.Now(); time.Since(quiet) < quietFor || ends && s.unnamed(runs) != nil; {
 		if time.Since(began) > longest || deaths > mostDeaths || s.ctx.Err() != nil {
@@ -144,15 +146,15 @@ func (s *scene) supervise(o launch, runs int, ends bool) (deaths int, err error)
 		}
 		deaths, quiet = deaths+1, time.Now()
 		if _, err := s.launch(o); err != nil && s.server.alive() {
-			return deaths, err // else it has died before it was ready
+			return deaths, err // otherwise it died before it was ready
 		}
 	}
 	return deaths, nil
 }
 
-// verifySupervised is verify under a supervisor that starts the server again when it ends. It verifies again if that
-// happened meanwhile.
-func (s *scene) verifySupervised(l *load, o launch) (deaths int, err error) {
+// verifySupervised is verify under a supervisor that starts the server again when it ends. It
+// repeats verify if the server has ended meanwhile.
+func (s *testbed) verifySupervised(l *load, o launch) (deaths int, err error) {
 	for {
 		before, notes := deaths, s.notes
 		verified := make(chan error, 1)
@@ -168,7 +170,7 @@ func (s *scene) verifySupervised(l *load, o launch) (deaths int, err error) {
 				if deaths++; deaths > mostDeaths {
 					return deaths, fmt.Errorf("the server has ended %d times while it was checked: %s", deaths, s.server.log)
 				}
-				_, _ = s.launch(o) // one that dies before it is ready is started again
+				_, _ = s.launch(o) // a server that dies before it is ready is started again
 			}
 		}
 		if err == nil || deaths == before {

@@ -22,8 +22,8 @@ var processScenarios = []scenario{
 // callers is how many callers the load of a scenario has.
 const callers = 8
 
-// random is the choices of a scene.
-func (s *scene) random() *rand.Rand {
+// random returns the random choices of a testbed.
+func (s *testbed) random() *rand.Rand {
 	var name uint64
 	for _, b := range []byte(s.name) {
 		name = name*31 + uint64(b)
@@ -32,8 +32,8 @@ func (s *scene) random() *rand.Rand {
 }
 
 // killing ends the server with a signal again and again, under load.
-func killing(sig syscall.Signal, full int) func(*scene) error {
-	return func(s *scene) error {
+func killing(sig syscall.Signal, full int) func(*testbed) error {
+	return func(s *testbed) error {
 		r := s.random()
 		l, err := s.launchLoaded()
 		if err != nil {
@@ -62,15 +62,16 @@ func killing(sig syscall.Signal, full int) func(*scene) error {
 }
 
 // launchLoaded starts the server, and then the load of a scenario.
-func (s *scene) launchLoaded() (*load, error) {
+func (s *testbed) launchLoaded() (*load, error) {
 	if _, err := s.launch(launch{}); err != nil {
 		return nil, err
 	}
 	return s.startLoad("book", callers), nil
 }
 
-// verify makes the four checks after a scenario whose server runs, and notes how much was acknowledged.
-func (s *scene) verify(l *load) error {
+// verify makes the four checks after a scenario on a running server, and records how much was
+// acknowledged.
+func (s *testbed) verify(l *load) error {
 	if l != nil && l.calls.Load() == 0 {
 		return errors.New("the load did nothing")
 	}
@@ -92,8 +93,9 @@ func (s *scene) verify(l *load) error {
 	return err
 }
 
-// stopping stops the server for a while, as a laptop that sleeps does, or a machine that is out of memory.
-func stopping(s *scene) error {
+// stopping stops the server for a while, like a sleeping laptop, or a machine that is out of
+// memory.
+func stopping(s *testbed) error {
 	r := s.random()
 	l, err := s.launchLoaded()
 	if err != nil {
@@ -115,8 +117,9 @@ func stopping(s *scene) error {
 	return s.verify(l)
 }
 
-// twoServers starts a second server on the directory, which must say that it is taken, and end.
-func twoServers(s *scene) error {
+// twoServers starts a second server on the directory. It must report that the directory is taken,
+// and end.
+func twoServers(s *testbed) error {
 	l, err := s.launchLoaded()
 	if err != nil {
 		return err
@@ -142,7 +145,7 @@ func twoServers(s *scene) error {
 	return s.verify(l)
 }
 
-// clearEnd demands that a process which ended did so with status 1 and a sentence: no panic, no fault.
+// clearEnd demands that a process ended with status 1 and a sentence: no panic, no fault.
 func clearEnd(p *server) error {
 	text := p.log.String()
 	for _, bad := range []string{"panic:", "fatal error:", "SIGSEGV", "SIGBUS", "goroutine 1 "} {

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflows of the test program, and what can be said to them.
+// The workflows of the test program, and their updates, signals and queries.
 var (
 	book    = workflow.NewWorkflow[pages, pages]("book")
 	write   = workflow.NewUpdate[entry, int]("write")
@@ -40,7 +40,7 @@ var (
 		activity.Options{StartToClose: 5 * time.Second, Retry: activity.Retry{InitialInterval: 200 * time.Millisecond}})
 )
 
-// errRefused is what the validator says of an entry that it refuses.
+// errRefused is the validator's error for an entry that it refuses.
 var errRefused = workflow.NewError("refused", "this entry is refused")
 
 // entry is what an update writes. Its token is unique.
@@ -49,7 +49,7 @@ type entry struct {
 	// Do is what the handler does first: nothing, "activity", "timer", "child" or "side" (a side effect).
 	Do     string `json:"do"`
 	Refuse bool   `json:"refuse"`
-	// Fill makes the entry as large as that.
+	// Fill pads the entry.
 	Fill string `json:"fill,omitempty"`
 }
 
@@ -57,12 +57,14 @@ type entry struct {
 type pages struct {
 	Entries []string `json:"entries"`
 	Notes   []string `json:"notes"`
-	// Runs is how many runs the book has had, and PerRun how many entries a run takes before it continues as new.
+	// Runs is how many runs the book has had. PerRun is how many entries a run takes before it
+	// continues as new.
 	Runs   int `json:"runs"`
 	PerRun int `json:"perRun"`
 }
 
-// runBook keeps a book: it ends when it is finished, and continues as new when the run has enough entries.
+// runBook keeps a book. It returns when the book is finished, and continues as new when the run has
+// enough entries.
 func runBook(ctx workflow.Context, p pages) (pages, error) {
 	p.Runs++
 	var here int
@@ -157,7 +159,7 @@ func runPoison(ctx workflow.Context, kind string) (string, error) {
 	return kind, err
 }
 
-// held keeps memory that nobody gives back.
+// held keeps memory that is never freed.
 var held [][]byte
 
 // harm does what bad code does.
@@ -216,11 +218,12 @@ func registry() []workflow.Registration {
 	}
 }
 
-// serve is the server of the test program, as any program has it.
+// serve runs the test program's server as any program does.
 func serve() { weft.Main(weft.Register(registry()...)) }
 
-// serveShifted is the same server over a clock that its standard input moves: a line is a duration by which the clock jumps. The product
-// has no such switch, so this opens the server as weft.Serve does.
+// serveShifted runs the same server over a clock that its standard input moves: a line is a
+// duration by which the clock jumps. The product has no such switch, so this opens the server as
+// weft.Serve does.
 func serveShifted(addr, dir string, first time.Duration) error {
 	var shift atomic.Int64
 	shift.Store(int64(first))

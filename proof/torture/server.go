@@ -26,7 +26,7 @@ type server struct {
 	lines  chan string // of its standard output, after the first
 	exited chan struct{}
 	log    *tail
-	whole  *os.File // has the log of all processes of a scene
+	whole  *os.File // receives the log of all processes of a testbed
 }
 
 // tail keeps the beginning and the end of what is written to it.
@@ -53,7 +53,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// all is everything that was written, as far as it is kept.
+// all returns everything that was kept of what was written.
 func (t *tail) all() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,23 +63,23 @@ func (t *tail) all() string {
 	return string(t.first) + string(t.last)
 }
 
-// String is the end of what was written.
+// String returns the end of what was written.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.last)
 }
 
-// errNoStart is a process that ended, or said nothing, before it was ready.
+// errNoStart is the error of a process that ended, or printed nothing, before it was ready.
 var errNoStart = errors.New("the server did not start")
 
-// startWithin is how long a server may take to be ready. It is no bound of what is measured: a machine that is busy
-// gets a long one.
+// startWithin is how long a server may take to be ready. It bounds no measurement: a busy machine
+// gets a long time.
 const startWithin = 60 * time.Second
 
 // launch starts the test program at the address and directory of a scenario and waits until it is ready. limits are
 // arguments of ulimit; shifted asks for a server whose clock can be moved.
-func (s *scene) launch(o launch) (*server, error) {
+func (s *testbed) launch(o launch) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (s *scene) launch(o launch) (*server, error) {
 	return p, nil
 }
 
-// launch says how a server is started. The zero value is the plain server of the scenario.
+// launch is how a server is started. The zero value is the plain server of the scenario.
 type launch struct {
 	limits    []string
 	shifted   bool
@@ -164,7 +164,8 @@ func (p *server) read(out io.Reader, ready chan<- bool) {
 // signal sends a signal to the process.
 func (p *server) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
-// kill ends the process with a signal and returns when it has ended. One that does not end within a minute is killed.
+// kill sends the process a signal and returns when it has ended. It kills a process that does not
+// end within a minute.
 func (p *server) kill(sig syscall.Signal) (ended bool) {
 	p.signal(sig)
 	select {
@@ -200,30 +201,30 @@ func (p *server) jump(d time.Duration) error {
 	}
 }
 
-// scene is one scenario while it runs.
-type scene struct {
+// testbed is one scenario while it runs.
+type testbed struct {
 	scenario
-	seed   uint64
-	budget time.Duration // how long it may go on; 0 is the full form
-	brief  bool          // the time is limited
-	root   string        // a temporary directory of its own
-	dir    string        // the data directory
-	addr   string
-	server *server
-	ledger *ledger
-	notes  []string
-	began  time.Time
-	loads  int // so many loads have begun
-	spread int // so many books each caller of a load has; 0 is one
-	fill   int // so many bytes the entries of a load have besides their tokens
-	visibility  time.Time
-	once   sync.Once
-	shared *client.Client
-	ctx    context.Context
+	seed       uint64
+	budget     time.Duration // how long it may take; 0 is the full form
+	brief      bool          // the time is limited
+	root       string        // a temporary directory of its own
+	dir        string        // the data directory
+	addr       string
+	server     *server
+	ledger     *ledger
+	notes      []string
+	began      time.Time
+	loads      int // how many loads have begun
+	spread     int // how many books each caller of a load has; 0 is one
+	fill       int // how many bytes the entries of a load have besides their tokens
+	visibility time.Time
+	once       sync.Once
+	shared     *client.Client
+	ctx        context.Context
 }
 
-// newScene makes the directory and the address of a scenario.
-func newScene(ctx context.Context, c scenario, seed uint64, budget time.Duration) (*scene, error) {
+// newTestbed makes the directory and the address of a scenario.
+func newTestbed(ctx context.Context, c scenario, seed uint64, budget time.Duration) (*testbed, error) {
 	root, err := os.MkdirTemp("", "weft-torture-")
 	if err != nil {
 		return nil, err
@@ -232,13 +233,13 @@ func newScene(ctx context.Context, c scenario, seed uint64, budget time.Duration
 	if err != nil {
 		return nil, err
 	}
-	return &scene{
+	return &testbed{
 		scenario: c, seed: seed, budget: budget, brief: budget > 0, root: root, dir: filepath.Join(root, "data"), addr: addr, ledger: newLedger(), ctx: ctx, began: time.Now(),
 	}, nil
 }
 
 // client returns a client of the scenario's server.
-func (s *scene) client() *client.Client {
+func (s *testbed) client() *client.Client {
 	s.once.Do(func() { s.shared = clientOf(s.addr) })
 	return s.shared
 }
@@ -247,14 +248,14 @@ func clientOf(addr string) *client.Client {
 	return client.New("http://"+addr, client.Options{HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}})
 }
 
-// say notes something for the summary.
-func (s *scene) say(format string, args ...any) {
+// say adds a line to the summary.
+func (s *testbed) say(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// more reports whether a scenario goes on after it has done something so often: up to full times, and, if the time is
-// limited, while there is some left, but least times in any case.
-func (s *scene) more(done, least, full int) bool {
+// more reports whether a scenario repeats something that it has done so often: up to full times,
+// and at least least times. If the time is limited, it goes on only while some is left.
+func (s *testbed) more(done, least, full int) bool {
 	if s.ctx.Err() != nil || done >= full {
 		return false
 	}
@@ -264,19 +265,19 @@ func (s *scene) more(done, least, full int) bool {
 	return s.budget == 0 || done < least || time.Since(s.began) < s.budget
 }
 
-// progressEvery is how often the full form says how far it is.
+// progressEvery is how often the full form prints its progress.
 const progressEvery = 30 * time.Second
 
-// progress prints how far a scenario is, unless it did just now.
-func (s *scene) progress(format string, args ...any) {
+// progress prints the progress of a scenario, unless it has just done so.
+func (s *testbed) progress(format string, args ...any) {
 	if now := time.Now(); now.Sub(s.visibility) >= progressEvery && now.Sub(s.began) >= progressEvery {
 		s.visibility = now
 		fmt.Printf("    %s after %v: %s\n", s.name, now.Sub(s.began).Round(time.Second), fmt.Sprintf(format, args...))
 	}
 }
 
-// size is how much of something a scenario makes: full, or, if the time is limited, short.
-func (s *scene) size(short, full int) int {
+// size returns how much of something a scenario makes: full, or short if the time is limited.
+func (s *testbed) size(short, full int) int {
 	if s.brief {
 		return short
 	}
@@ -284,7 +285,7 @@ func (s *scene) size(short, full int) int {
 }
 
 // close ends the server and removes the directory.
-func (s *scene) close(keep bool) {
+func (s *testbed) close(keep bool) {
 	if s.server != nil && s.server.alive() {
 		s.server.signal(syscall.SIGCONT)
 		s.server.kill(syscall.SIGKILL)

@@ -17,39 +17,41 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 )
 
-// soakScenarios are load for long.
+// soakScenarios are a long load.
 var soakScenarios = []scenario{
 	{name: "soak", what: "an hour of load: memory, goroutines, descriptors, file size and the cost of a run stay flat", weight: 4, least: 15 * time.Second, run: soak},
 }
 
-// sample is what the server has at a moment at which nothing runs.
+// sample is a measurement of the server when nothing runs.
 type sample struct {
 	resident, heap, goroutines, descriptors, threads int64
-	// disk is the size of all files, and stored that of a backup: what is kept, without what the log and the tables
-	// have not given back.
+	// disk is the size of all files. stored is that of a backup: the data without what the log and
+	// the tables have not freed.
 	disk, stored int64
 	cpu          time.Duration
 	runs         int64
 	cost         cost
 }
 
-// cost is what one run takes alone.
+// cost is the cost of one run alone.
 type cost struct{ writes, reads, messages, invocations int64 }
 
-// String is the cost in words.
+// String prints the cost.
 func (c cost) String() string {
 	return fmt.Sprintf("%d writes, %d reads, %d messages and %d invocations", c.writes, c.reads, c.messages, c.invocations)
 }
 
-// bound is how much something may be at the end of a soak: so many times what it was in the middle, and so much more.
+// bound limits a figure at the end of a soak: so many times its value in the middle, and so much
+// more.
 type bound struct {
 	times float64
 	more  int64
-	// short replaces times in the short form, in which little is measured.
+	// short replaces times in the short form, which measures little.
 	short float64
 }
 
-// bounds are those of the samples. The first quarter is warm-up: it fills the caches, whose size is bounded.
+// bounds are the bounds of the samples. The first quarter is warm-up: it fills the caches, whose
+// size is bounded.
 var bounds = map[string]bound{
 	"live heap in KiB":         {1.2, 8 << 10, 1.2},
 	"resident memory in KiB":   {1.3, 32 << 10, 1.5},
@@ -60,16 +62,17 @@ var bounds = map[string]bound{
 	"microseconds of CPU each": {1.3, 200, 1.6},
 }
 
-// looseDisk is how much the files may have beyond twice what is stored: the segments of the log are kept to be used
-// again, and the tables keep what was replaced until they are merged.
+// looseDisk is how much more than twice what is stored the files may take. The log keeps segments
+// for reuse, and the tables keep what was replaced until they are merged.
 const looseDisk = 192 << 20
 
-// soakMemory and soakMemoryBrief are the memory limits of the server, so that its caches are full when the first quarter is over. Without
-// a limit they are parts of the machine's memory, and may fill for days.
+// soakMemory and soakMemoryBrief are the memory limits of the server, with which its caches are
+// full when the first quarter is over. Without a limit the caches are a share of the machine's
+// memory, and may fill for days.
 const soakMemory, soakMemoryBrief = "WEFT_MEMORY_LIMIT=256MiB", "WEFT_MEMORY_LIMIT=64MiB"
 
-// soak runs short workflows until its time is over, and compares its halves.
-func soak(s *scene) error {
+// soak runs short workflows until its time is over, and compares its two halves.
+func soak(s *testbed) error {
 	if runtime.GOOS != "linux" {
 		return skipped("the soak reads /proc")
 	}
@@ -111,7 +114,7 @@ func soak(s *scene) error {
 }
 
 // soakFor runs workflows for a while, four at a time. All have ended when it returns.
-func (s *scene) soakFor(d time.Duration, quarter int, runs *atomic.Int64) error {
+func (s *testbed) soakFor(d time.Duration, quarter int, runs *atomic.Int64) error {
 	ctx, cancel := context.WithTimeout(s.ctx, d)
 	defer cancel()
 	ended := make(chan error, 4)
@@ -126,7 +129,7 @@ func (s *scene) soakFor(d time.Duration, quarter int, runs *atomic.Int64) error 
 }
 
 // short runs workflows one after the other: a timer, an activity, a result.
-func (s *scene) short(ctx context.Context, quarter, caller int, runs *atomic.Int64) error {
+func (s *testbed) short(ctx context.Context, quarter, caller int, runs *atomic.Int64) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		if caller == 0 && !s.brief {
 			s.progress("%d runs", runs.Load())
@@ -147,7 +150,7 @@ func (s *scene) short(ctx context.Context, quarter, caller int, runs *atomic.Int
 }
 
 // sample takes a sample, at a moment at which nothing runs.
-func (s *scene) sample(p *server, quarter int, runs *atomic.Int64) (x sample, err error) {
+func (s *testbed) sample(p *server, quarter int, runs *atomic.Int64) (x sample, err error) {
 	if x.cost, err = s.costOfRun(p, quarter, runs); err != nil {
 		return x, err
 	}
@@ -159,11 +162,11 @@ func (s *scene) sample(p *server, quarter int, runs *atomic.Int64) (x sample, er
 	x.heap, x.goroutines = now.Heap, now.Goroutines
 	x.runs, x.resident, x.threads = runs.Load(), memoryOf(pid), field(pid, "Threads:")
 	x.descriptors = descriptorsOf(pid)
-	x.cpu = cpuOf(pid) // before the backup, which is no part of what runs cost
+	x.cpu = cpuOf(pid) // before the backup, which is not part of the runs' cost
 	if x.stored, err = s.backupSize(); err != nil {
 		return x, err
 	}
-	all, _ := files(s.dir) // a file may go while they are listed
+	all, _ := files(s.dir) // a file may disappear during the listing
 	for _, f := range all {
 		if info, err := os.Stat(f); err == nil {
 			x.disk += info.Size()
@@ -172,8 +175,8 @@ func (s *scene) sample(p *server, quarter int, runs *atomic.Int64) (x sample, er
 	return x, nil
 }
 
-// descriptorsOf is how many descriptors a process has, without those of the tables' files: their number grows with what is stored, and
-// Pebble bounds it.
+// descriptorsOf returns how many descriptors a process has, without those of the tables' files:
+// their number grows with what is stored, and Pebble bounds it.
 func descriptorsOf(pid int) (n int64) {
 	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	if err != nil {
@@ -187,7 +190,7 @@ func descriptorsOf(pid int) (n int64) {
 	return n
 }
 
-// cpuOf is the time that a process has had of the processors.
+// cpuOf returns the processor time of a process.
 func cpuOf(pid int) time.Duration {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -199,8 +202,8 @@ func cpuOf(pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// backupSize is the size of a backup of the running server.
-func (s *scene) backupSize() (int64, error) {
+// backupSize returns the size of a backup of the running server.
+func (s *testbed) backupSize() (int64, error) {
 	r, err := http.NewRequestWithContext(s.ctx, http.MethodGet, "http://"+s.addr+local.BackupPath, nil)
 	if err != nil {
 		return 0, err
@@ -217,13 +220,13 @@ func (s *scene) backupSize() (int64, error) {
 	return n, err
 }
 
-// alone is how many runs a measurement of the cost takes, and mostAlone how many of them must have cost the same: the
-// sweep of timers, which comes once a minute, may fall into the others.
+// alone is how many runs a measurement of the cost takes. mostAlone is how many of them must have
+// cost the same: the sweep of timers, once a minute, may fall into the others.
 const alone, mostAlone = 20, 18
 
-// costOfRun runs workflows one at a time, with nothing else in the server, and returns what each has cost. All must
-// have cost the same.
-func (s *scene) costOfRun(p *server, quarter int, runs *atomic.Int64) (usual cost, err error) {
+// costOfRun runs workflows one at a time, with nothing else in the server, and returns the cost of
+// each. It returns an error if they differ.
+func (s *testbed) costOfRun(p *server, quarter int, runs *atomic.Int64) (usual cost, err error) {
 	times := map[cost]int{}
 	before, err := s.steady(p, 0)
 	if err != nil {
@@ -252,7 +255,7 @@ func (s *scene) costOfRun(p *server, quarter int, runs *atomic.Int64) (usual cos
 }
 
 // steady waits until so many runs have closed and the server has been still for a while, and returns its counts.
-func (s *scene) steady(p *server, closed int64) (counts, error) {
+func (s *testbed) steady(p *server, closed int64) (counts, error) {
 	const still, within = 10, 30 * time.Second // so often 10 ms
 	last, same := counts{}, 0
 	for began := time.Now(); same < still; pause(s.ctx, 10*time.Millisecond) {
@@ -272,7 +275,7 @@ func (s *scene) steady(p *server, closed int64) (counts, error) {
 }
 
 // compare compares the end of the soak with its middle.
-func (s *scene) compare(at []sample) error {
+func (s *testbed) compare(at []sample) error {
 	each := func(i, from int, of func(sample) int64) int64 {
 		return (of(at[i]) - of(at[from])) / max(at[i].runs-at[from].runs, 1)
 	}

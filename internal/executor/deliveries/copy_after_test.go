@@ -8,8 +8,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// After the clock went back, the copy of a message waits until the clock is where it was, in steps of LongTimer at most. With a copy each
-// two seconds, doubled by each duplicate, there would be thousands.
+// After the clock was set back, the copy of a message waits until the clock has caught up, in steps
+// of LongTimer at most. With a copy every two seconds, doubled by each duplicate, there would be
+// thousands.
 func TestCopyAfter(t *testing.T) {
 	t.Parallel()
 	s := &session.Process{Options: session.Options{Grace: 2 * time.Minute, LongTimer: 15 * time.Minute}}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A goroutine of a guard serves the next one, unless its function panics, ends it, or does not come back.
+// A guard's goroutine serves the next guard, unless its function panics, ends the goroutine, or
+// does not return.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

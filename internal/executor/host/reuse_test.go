@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector has sync.Pool drop things at random.
+// The race detector makes sync.Pool drop things at random.
 package host
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A wait and a guard of a server use their timers and goroutines again, and allocate nothing.
+// A wait and a guard of a server reuse their timers and goroutines, and allocate nothing.
 func TestGuardsAreUsedAgain(t *testing.T) {
 	w, woken := NewMachine(), make(chan struct{})
 	defer w.Close()

@@ -8,7 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// No more runs than maxBlocked are remembered. Those whose code has ended make room first, and otherwise the oldest does.
+// At most maxBlocked runs are remembered. Those whose code has ended are forgotten first, and then
+// the oldest.
 func TestBlocksAreBounded(t *testing.T) {
 	t.Parallel()
 	var b blocks

@@ -10,8 +10,10 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// TestCases plays the scripts of package executor through the functions, over a store in memory, and expects the same of each
-// line as in the bubble that wrote them: with the events of an HTTP API, and with those of a REST API. With `make test-aws` TestUpdateCasesOnAWS plays them on DynamoDB.
+// TestCases plays the scripts of package executor through the functions, over a store in memory.
+// Each line must give the same output as in the bubble that wrote them, with the events of an HTTP
+// API and with those of a REST API. With `make test-aws` TestUpdateCasesOnAWS plays them on
+// DynamoDB.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range []string{"http", "rest"} {

@@ -9,14 +9,16 @@ import (
 	"time"
 )
 
-// Clock is the time of a testbed. It stands still while anything can happen, and moves to the next thing that is due when a
-// test lets it. It is the host.Host of the testbed's processes, and their scheduler: see the package comment.
+// Clock is the time of a testbed. It stands still while anything can happen, and moves to the next
+// thing that is due when a test allows it. It is the host.Host of the testbed's processes, and
+// their scheduler: see the package comment.
 type Clock struct {
 	mu      sync.Mutex
 	stopped sync.Cond // running has become 0
 	now     time.Time
 	random  *rand.Rand
-	// running is how many goroutines run that will tell when they wait or end. The test's own is not among them.
+	// running is how many goroutines run that will report when they wait or end. The test's own is
+	// not among them.
 	running int
 	driving bool // the test's goroutine waits for the others
 	waiting []*sleeper
@@ -24,15 +26,15 @@ type Clock struct {
 	source  source
 }
 
-// source is what brings in something new: messages that become visible, and the schedule.
+// source is the source of new events: messages that become visible, and the schedule.
 type source interface {
-	// deliver begins one thing that can begin now; false where nothing can.
+	// deliver begins one thing that can begin now. It reports false if nothing can.
 	deliver() bool
-	// due is when something can begin next, besides what waits for the clock; zero is never.
+	// due returns when something can begin next, besides what waits for the clock; zero is never.
 	due() time.Time
 }
 
-// sleeper is a goroutine that waits, for the first of these.
+// sleeper is a goroutine that waits for the first of these.
 type sleeper struct {
 	until  time.Time
 	wake   <-chan struct{} // nil is never closed
@@ -41,30 +43,32 @@ type sleeper struct {
 	resume chan struct{}
 }
 
-// NewClock returns a clock that stands where that of testing/synctest begins, so that testbeds in both tell the same times. Its
-// random bytes follow from the name of the test: tests that run together must not have runs with the same ids, because what
-// the workload's code notes in memory is noted for a run.
+// NewClock returns a clock that begins at the same time as that of testing/synctest, so that
+// testbeds in both print the same times. Its random bytes follow from the name of the test.
+// Parallel tests must not have runs with the same ids, because the workload's code keeps notes in
+// memory by run.
 func NewClock(test string) *Clock {
 	c := &Clock{now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), random: rand.New(rand.NewChaCha8(sha256.Sum256([]byte(test))))}
 	c.stopped.L = &c.mu
 	return c
 }
 
-// Go has fn run on a goroutine of its own, when the clock lets it. The channel is closed when it has ended.
+// Go runs fn on its own goroutine, when the clock lets it. The channel is closed when fn has ended.
 func (c *Clock) Go(fn func()) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, done := c.add(&sleeper{until: c.now}), make(chan struct{})
 	go func() {
 		defer c.leave()
-		defer close(done) // also where fn ends the goroutine
+		defer close(done) // even if fn ends the goroutine
 		<-s.resume
 		fn()
 	}()
 	return done
 }
 
-// Await lets things happen, and time pass, until done is closed. Both the test and what runs for it may call it.
+// Await lets things happen, and time pass, until done is closed. Both the test and the goroutines
+// that it started may call it.
 func (c *Clock) Await(done <-chan struct{}) {
 	if c.nested() {
 		c.sleep(&sleeper{until: c.Now().Add(endless), wake: done})
@@ -103,7 +107,8 @@ func (c *Clock) nested() bool {
 	return c.driving
 }
 
-// drive lets things happen, and time pass, until done says so; not beyond end, if there is one.
+// drive lets things happen, and time pass, until done reports true, but not beyond end, if there is
+// one.
 func (c *Clock) drive(done func() bool, end time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +121,8 @@ func (c *Clock) drive(done func() bool, end time.Time) {
 	c.driving = false
 }
 
-// step lets one thing happen that can happen now, and waits until all that it set off waits or has ended.
+// step lets one thing happen that can happen now, and waits until every goroutine that it started
+// waits or has ended.
 func (c *Clock) step() bool {
 	if i := slices.IndexFunc(c.waiting, c.ready); i >= 0 {
 		c.resume(i)
@@ -192,7 +198,7 @@ func (c *Clock) add(s *sleeper) *sleeper {
 	return s
 }
 
-// sleep is how a goroutine that runs waits.
+// sleep puts the running goroutine to sleep.
 func (c *Clock) sleep(s *sleeper) {
 	c.mu.Lock()
 	c.add(s)
@@ -201,14 +207,14 @@ func (c *Clock) sleep(s *sleeper) {
 	<-s.resume
 }
 
-// leave is how a goroutine that ran ends.
+// leave ends a goroutine that ran.
 func (c *Clock) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stop()
 }
 
-// stop counts a goroutine less that runs; c.mu is held.
+// stop decrements the number of running goroutines; c.mu is held.
 func (c *Clock) stop() {
 	if c.running--; c.running == 0 {
 		c.stopped.Signal()

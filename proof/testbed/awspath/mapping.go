@@ -36,7 +36,7 @@ var mappings = append(taskQueues(), []mapping{
 	{queue.DeadLetters(queue.Workflow), function.Dead, 1},
 }...)
 
-// taskQueues are the mappings of task queues.
+// taskQueues returns the mappings of task queues.
 func taskQueues() (all []mapping) {
 	for _, name := range testbed.TaskQueues {
 		q := queue.ForTasks(name)
@@ -45,10 +45,10 @@ func taskQueues() (all []mapping) {
 	return all
 }
 
-// queueOf is the queue with an ARN, as event makes it.
+// queueOf returns the queue with an ARN, as event makes it.
 func queueOf(arn string) string { return arn[strings.LastIndex(arn, ":weft-")+len(":weft-"):] }
 
-// event is a batch as Lambda is handed it.
+// event returns Lambda's event for a batch.
 // https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 func (m mapping) event(batch []queue.Delivery) ([]byte, error) {
 	name := "weft-" + m.queue
@@ -66,8 +66,9 @@ func (m mapping) event(batch []queue.Delivery) ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// done are the receipts of the messages that an answer does not list as failed. It has to list what is in the batch, and
-// of a group, behind the first that failed, all.
+// done returns the receipts of the messages that an answer does not list as failed. It returns an
+// error if the answer lists a message that is not in the batch, or if a message of a group
+// succeeded behind one that failed.
 func done(answer []byte, batch []queue.Delivery) (receipts []string, err error) {
 	var a events.SQSEventResponse
 	if err := json.Unmarshal(answer, &a); err != nil {
@@ -94,8 +95,8 @@ func done(answer []byte, batch []queue.Delivery) (receipts []string, err error) 
 	return receipts, nil
 }
 
-// deliver implements source: it hands the timer function a schedule event, or a batch of messages to the function that
-// consumes their queue.
+// deliver implements source. It gives the timer function a schedule event, or gives a batch of
+// messages to the function that consumes their queue.
 func (s *Testbed) deliver() bool {
 	p := s.processes[1]
 	if p == nil || p.stopped {
@@ -135,7 +136,8 @@ func (s *Testbed) due() time.Time {
 	return sweep
 }
 
-// passOver moves on the next schedule event of a process if the sweeps of those that have come find nothing.
+// passOver skips the next schedule event of a process if the sweeps of the earlier ones find
+// nothing.
 func (s *Testbed) passOver(p *process, now time.Time) {
 	next := s.timers.next(p.sweepAt)
 	for !now.Before(p.sweepAt) && (next.IsZero() || next.After(p.sweepAt)) {
@@ -143,7 +145,7 @@ func (s *Testbed) passOver(p *process, now time.Time) {
 	}
 }
 
-// handOver has a process handle an event, on a goroutine of its own, as far as it comes.
+// handOver has a process handle an event on its own goroutine.
 func (s *Testbed) handOver(p *process, fn func() error) {
 	p.busy++
 	s.clock.Go(func() {
@@ -154,7 +156,7 @@ func (s *Testbed) handOver(p *process, fn func() error) {
 	})
 }
 
-// handle has a function handle a batch, and deletes what is done with. The rest comes again.
+// handle has a function handle a batch, and deletes what is done with. The rest is redelivered.
 func (s *Testbed) handle(p *process, m mapping, batch []queue.Delivery) error {
 	for _, d := range batch {
 		if _, err := outbox.Decode(d.Body); err != nil {

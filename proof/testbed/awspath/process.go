@@ -27,14 +27,15 @@ type process struct {
 	process   *assembly.Process
 	functions map[function.Role]*function.Function
 	hooks     *testbed.Hooks
-	delivered meter.Meter // what it was handed besides requests
+	delivered meter.Meter // all events except requests
 	sweepAt   time.Time   // the next schedule event
 	api       http.Handler
-	busy      int  // events that it handles, besides requests
-	stopped   bool // it is handed no more
+	busy      int  // events that it handles, without requests
+	stopped   bool // it gets no more events
 }
 
-// activityVisibility is that of the activity queue: the longest that SQS has. The function shortens it.
+// activityVisibility is the visibility timeout of the activity queue: the longest that SQS has. The
+// function shortens it.
 const activityVisibility = 12 * time.Hour
 
 func (s *Testbed) boot(build string) *process {
@@ -61,7 +62,7 @@ func (s *Testbed) boot(build string) *process {
 	return p
 }
 
-// Invoke implements lambdahost.Invoker: functions are called by their roles.
+// Invoke implements lambdahost.Invoker. The name of a function is its role.
 func (p *process) Invoke(ctx context.Context, name string, event []byte) ([]byte, error) {
 	role := function.Role(name)
 	return p.functions[role].Invoke(context.WithValue(ctx, roleKey{}, role), event)
@@ -69,13 +70,14 @@ func (p *process) Invoke(ctx context.Context, name string, event []byte) ([]byte
 
 type roleKey struct{}
 
-// Role is the role of the function that makes a call with this context; it is empty for calls of the test itself.
+// Role returns the role of the function that makes a call with this context. It is empty for calls
+// of the test itself.
 func Role(ctx context.Context) function.Role {
 	role, _ := ctx.Value(roleKey{}).(function.Role)
 	return role
 }
 
-// sender is what functions send with.
+// sender returns the sender of the functions.
 func (s *Testbed) sender() queue.Sender {
 	if s.store.Sends == nil {
 		return s.queue
@@ -83,7 +85,7 @@ func (s *Testbed) sender() queue.Sender {
 	return watched{s.queue, s.store.Sends}
 }
 
-// watched tells of each sending.
+// watched reports each sending.
 type watched struct {
 	queue.Sender
 	tell func(ctx context.Context, name string)
@@ -95,7 +97,7 @@ func (w watched) Send(ctx context.Context, name string, messages ...queue.Messag
 	return w.Sender.Send(ctx, name, messages...)
 }
 
-// ServeHTTP answers a request as a gateway does, which counts the bytes of the answer itself.
+// ServeHTTP answers a request like a gateway, which counts the bytes of the answer itself.
 func (p *process) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := httptest.NewRecorder()
 	p.api.ServeHTTP(answer, r)

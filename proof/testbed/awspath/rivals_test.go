@@ -11,10 +11,10 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// race has so many processes, each of which knows nothing of the run, send it an update at the same moment. Each request to
-// the store takes as long as it takes there, and up to half as much more. It returns how many tries each update took, and
-// how long it took, both sorted.
-func race(t *testing.T, s *Testbed, rivals int, request time.Duration) (tries []int, took []time.Duration) {
+// race has so many cold processes send an update to a run at the same moment. Each request to the
+// store takes at least the given time, and up to half as much more. It returns how many tries each
+// update took, and how long it took, both sorted.
+func race(t *testing.T, s *Testbed, callers int, request time.Duration) (tries []int, took []time.Duration) {
 	t.Helper()
 	defer s.Close()
 	s.Do(1, testbed.Request{Method: http.MethodPost, Target: "/v1/workflows", Body: `{"workflowId":"hot","type":"counter","input":1000000}`})
@@ -28,13 +28,13 @@ func race(t *testing.T, s *Testbed, rivals int, request time.Duration) (tries []
 		return do()
 	}
 	const first = 3 // the process before handles messages
-	for i := range rivals {
+	for i := range callers {
 		s.Deploy(first+i, "build-1")
 		s.Hook(first+i, testbed.OnPut, true, slow)
 		s.Hook(first+i, testbed.OnRead, true, slow)
 	}
-	all, begun := make([]*pending, rivals), s.clock.Now()
-	took = make([]time.Duration, rivals)
+	all, begun := make([]*pending, callers), s.clock.Now()
+	took = make([]time.Duration, callers)
 	for i := range all {
 		all[i] = s.send(first+i, testbed.Request{
 			Method: http.MethodPost, Target: "/v1/workflows/hot/updates/add", Body: fmt.Sprintf(`{"updateId":"u%d","input":1}`, i),
@@ -58,8 +58,9 @@ func race(t *testing.T, s *Testbed, rivals int, request time.Duration) (tries []
 	return tries, took
 }
 
-// Sixty-four processes that send an update to one run at once all get through before the soft limit, whatever the store takes
-// for a request, and no update takes more than ten tries but one in a hundred.
+// Sixty-four processes that send an update to one run at once all succeed before the soft limit,
+// however long the store takes for a request. At most one update in a hundred takes more than ten
+// tries.
 func TestRivals(t *testing.T) {
 	t.Parallel()
 	for _, request := range []time.Duration{300 * time.Microsecond, time.Millisecond, 5 * time.Millisecond, 25 * time.Millisecond} {
@@ -67,20 +68,20 @@ func TestRivals(t *testing.T) {
 			t.Parallel()
 			const rounds = 3
 			beds := Testbeds(Memory)
-			for _, rivals := range []int{8, 64} {
+			for _, callers := range []int{8, 64} {
 				var tries []int
 				var took []time.Duration
 				for range rounds {
-					ofRound, times := race(t, beds(t, nil).(*Testbed), rivals, request)
+					ofRound, times := race(t, beds(t, nil).(*Testbed), callers, request)
 					tries, took = append(tries, ofRound...), append(took, times...)
 				}
 				slices.Sort(tries)
 				slices.Sort(took)
 				p99 := tries[len(tries)*99/100]
-				t.Logf("%d rivals: tries p50 %d, p99 %d, most %d; time p50 %v, most %v", rivals, tries[len(tries)/2], p99, tries[len(tries)-1],
+				t.Logf("%d callers: tries p50 %d, p99 %d, most %d; time p50 %v, most %v", callers, tries[len(tries)/2], p99, tries[len(tries)-1],
 					took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
 				if p99 > 10 || took[len(took)-1] > 20*time.Second {
-					t.Errorf("%d rivals need %d tries at p99, and %v", rivals, p99, took[len(took)-1])
+					t.Errorf("%d callers need %d tries at p99, and %v", callers, p99, took[len(took)-1])
 				}
 			}
 		})

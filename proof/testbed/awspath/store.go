@@ -22,26 +22,28 @@ import (
 
 // Store is where a testbed keeps its runs.
 type Store struct {
-	// Ports are all but the queue.
+	// Ports are all ports except the queue.
 	Ports executor.Ports
-	// Workflows are the ids of the workflows that have runs, sorted.
+	// Workflows returns the sorted ids of the workflows that have runs.
 	Workflows func(ctx context.Context) ([]string, error)
-	// Dump is all that is kept, for comparison with another dump.
+	// Dump returns everything that is stored, for comparison with another dump.
 	Dump func(ctx context.Context) (string, error)
-	// Sends is told of each sending to a queue; nil is nobody. The queues are not the store's, and have no client whose
-	// requests could be watched.
+	// Sends is called for each sending to a queue, unless it is nil. The queues are not the
+	// store's, and have no client whose requests could be watched.
 	Sends func(ctx context.Context, queue string)
 }
 
-// portsOf returns the ports over a store, without a queue. The check over all runs is left out: it changes what things cost.
+// portsOf returns the ports over a store, without a queue. It leaves out the check over all runs,
+// which changes costs.
 func portsOf(s assembly.Store, list store.Lister) executor.Ports {
 	ports := assembly.PortsOf(s, list, nil)
 	ports.Scanner = nil
 	return ports
 }
 
-// DynamoDB returns what opens stores in a table, each in a namespace of its own. The table has the keys and the index of
-// [dynamo.Schema]. It has no TTL: by a server's clock the times of a testbed are long past.
+// DynamoDB returns a function that opens stores in a table, each in a namespace of its own. The
+// table has the keys and the index of [dynamo.Schema]. It has no TTL: by a server's clock the times
+// of a testbed are long past.
 func DynamoDB(client *dynamodb.Client, table string) func(t testing.TB, clock func() time.Time) Store {
 	beds := 0
 	return func(t testing.TB, clock func() time.Time) Store {
@@ -56,7 +58,7 @@ func DynamoDB(client *dynamodb.Client, table string) func(t testing.TB, clock fu
 	}
 }
 
-// NewTable makes a table that is one for DynamoDB, and deletes it when the test ends.
+// NewTable makes a table for DynamoDB, and deletes it when the test ends.
 func NewTable(t testing.TB, client *dynamodb.Client) string {
 	t.Helper()
 	table := "weft-" + rand.Text()
@@ -75,13 +77,13 @@ func NewTable(t testing.TB, client *dynamodb.Client) string {
 	return table
 }
 
-// namespace is the part of a table that a testbed has.
+// namespace is a testbed's part of a table.
 type namespace struct {
 	client      *dynamodb.Client
 	table, name string
 }
 
-// rows are all items, by key.
+// rows returns all items, by key.
 func (n *namespace) rows(ctx context.Context) (map[string]map[string]types.AttributeValue, error) {
 	rows := map[string]map[string]types.AttributeValue{}
 	pages := dynamodb.NewScanPaginator(n.client, &dynamodb.ScanInput{
@@ -120,7 +122,7 @@ func (n *namespace) workflows(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(ids)), err
 }
 
-// value is an attribute as text.
+// value returns an attribute as text.
 func value(a types.AttributeValue) string {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:

@@ -30,24 +30,25 @@ type Testbed struct {
 	timers    *timers
 	options   executor.Options
 	processes map[int]*process
-	versions  map[string]*process // those before, by their builds, where they stay; nil where they do not
+	versions  map[string]*process // earlier processes, by their builds, if they stay; nil if they do not
 	gateway   func(functions lambdahost.Invoker, function string) http.Handler
 	forwarded int
-	told      meter.Cost // what Delivered has told of
+	told      meter.Cost // the costs that Delivered has returned
 	warnings  testbed.Warnings
-	log       slog.Handler // what gets all that is logged
+	log       slog.Handler // receives all log records
 }
 
-// Ears are told what happens in testbeds, besides the testbeds themselves.
+// Ears observe what happens in testbeds.
 type Ears struct {
-	// Observe is told by the services, and Log gets all that is logged; nil is nobody.
+	// Observe receives the services' events, and Log all log records; nil is nobody.
 	Observe *observe.Hub
 	Log     slog.Handler
 }
 
-// Testbeds returns the maker of the testbeds of a script, which share a clock. Each has a store of its own. Requests come through
-// an HTTP API, or with the argument gateway=rest through a REST API. With the argument versions the functions hand events to
-// the versions before them. There are ears once at most.
+// Testbeds returns a function that makes the testbeds of a script, which share a clock. Each has
+// its own store. Requests arrive through an HTTP API, or with the argument gateway=rest through a
+// REST API. With the argument versions the functions hand events to the earlier versions. At most
+// one ears argument is allowed.
 func Testbeds(open func(t testing.TB, clock func() time.Time) Store, ears ...Ears) func(testing.TB, testbed.Args) testbed.Testbed {
 	var clock *Clock
 	return func(t testing.TB, args testbed.Args) testbed.Testbed {
@@ -88,8 +89,8 @@ func Testbeds(open func(t testing.TB, clock func() time.Time) Store, ears ...Ear
 	}
 }
 
-// Deploy replaces a process by a new one of a build, when what the one before it was handling has ended. In a testbed with
-// versions that one stays, as the version with its build.
+// Deploy replaces a process by a new one of a build, after the old one has finished its work. In a
+// testbed with versions the old one stays, as the version with its build.
 func (s *Testbed) Deploy(process int, build string) {
 	if before := s.processes[process]; s.versions != nil && before != nil {
 		s.stop(s.versions[before.build])
@@ -113,7 +114,7 @@ func (s *Testbed) stop(p *process) {
 	s.clock.Await(s.clock.Go(p.process.Service.Close))
 }
 
-// pending is a request that is being answered. A nil answer is a process that died.
+// pending is a request that is being answered. A nil answer means that the process died.
 type pending struct {
 	answer *testbed.Answer
 	done   <-chan struct{}
@@ -147,13 +148,13 @@ func (s *Testbed) Do(process int, r testbed.Request) *testbed.Answer {
 	return p.answer
 }
 
-// Handler is a process for those who send it requests themselves.
+// Handler returns a process's handler.
 func (s *Testbed) Handler(process int) http.Handler { return s.processes[process] }
 
-// Run calls fn where it may wait by the clock, and returns when it has ended.
+// Run calls fn on a goroutine that may wait by the clock, and returns when it has ended.
 func (s *Testbed) Run(fn func()) { s.clock.Await(s.clock.Go(fn)) }
 
-// World is the clock.
+// World returns the clock.
 func (s *Testbed) World() host.Host { return s.clock }
 
 // Together has a process answer requests at once.
@@ -195,7 +196,8 @@ func (s *Testbed) Hook(process int, op testbed.Op, always bool, hook testbed.Hoo
 // Sleep lets time pass.
 func (s *Testbed) Sleep(d time.Duration) { s.clock.Sleep(d) }
 
-// Delivered is what the events have cost that were not requests, without reads, since the last call.
+// Delivered returns the cost of the events that were not requests, without reads, since the last
+// call.
 func (s *Testbed) Delivered() meter.Cost {
 	before := s.told
 	s.told = s.processes[1].delivered.Cost()
@@ -204,10 +206,10 @@ func (s *Testbed) Delivered() meter.Cost {
 	}
 }
 
-// Warnings is what the processes have told operators.
+// Warnings returns what the processes have reported to operators.
 func (s *Testbed) Warnings() string { return s.warnings.Take() }
 
-// Snapshot is all that is stored and sent.
+// Snapshot returns everything that is stored and sent.
 func (s *Testbed) Snapshot() string {
 	s.t.Helper()
 	stored, err := s.store.Dump(s.t.Context())
@@ -220,10 +222,10 @@ func (s *Testbed) Snapshot() string {
 	return stored
 }
 
-// Now is the time.
+// Now returns the time.
 func (s *Testbed) Now() time.Time { return s.clock.Now() }
 
-// Close checks that all runs replay, and lets the clock strike the next hour, as the bubble does.
+// Close checks that all runs replay, and moves the clock to the next hour, as the bubble does.
 func (s *Testbed) Close() {
 	s.checkReplay()
 	for _, p := range s.processes {

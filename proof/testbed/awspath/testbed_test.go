@@ -20,7 +20,7 @@ func request(text string, args ...any) command {
 	return command{"request", nil, fmt.Sprintf(text, args...)}
 }
 
-// play returns all that commands came to.
+// play returns the output of commands.
 func play(t *testing.T, beds func(testing.TB, testbed.Args) testbed.Testbed, commands []command) string {
 	t.Helper()
 	script := testbed.NewScript(t, beds)
@@ -33,7 +33,8 @@ func play(t *testing.T, beds func(testing.TB, testbed.Args) testbed.Testbed, com
 	return b.String()
 }
 
-// Batches with the messages of several workflows, or with several of one, come to the same in both testbeds.
+// Batches with the messages of several workflows, or with several of one, give the same output in
+// both testbeds.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	commands := []command{{"case", testbed.Args{"number": "0"}, ""}}
@@ -63,7 +64,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestIDs demands that a clock's ids are the same in each run of a test, and in no other test, which may run beside it.
+// TestIDs demands that a clock's ids are the same in each run of a test, and differ from those of
+// any other test, which may run in parallel.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	first, again, other := NewClock("a").ID(), NewClock("a").ID(), NewClock("b").ID()

@@ -10,8 +10,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// timers knows when the timers are due that a store keeps. A schedule event whose sweep finds nothing does nothing but read, so the
-// clock passes over it: a sleep of days would be a request for each of its minutes.
+// timers knows when the store's timers are due. A schedule event whose sweep finds nothing only
+// reads, so the clock skips it: otherwise a sleep of days would make a request for each of its
+// minutes.
 type timers struct {
 	store.Timers
 	mu  sync.Mutex
@@ -22,7 +23,7 @@ func newTimers(t store.Timers) *timers { return &timers{Timers: t, due: map[stri
 
 func keyOf(t store.Timer) string { return fmt.Sprint(t.Due.UnixMicro(), " ", t.ID) }
 
-// PutTimers implements store.Timers. What may have been put counts as kept.
+// PutTimers implements store.Timers. A timer that may have been put counts as put.
 func (t *timers) PutTimers(ctx context.Context, all []store.Timer) error {
 	t.mu.Lock()
 	for _, timer := range all {
@@ -46,7 +47,8 @@ func (t *timers) DeleteTimers(ctx context.Context, all []store.Timer) error {
 	return nil
 }
 
-// next is the first schedule event, of those that come each minute from a moment on, whose sweep finds a timer; zero is none.
+// next returns the first schedule event, of those that arrive each minute from a moment on, whose
+// sweep finds a timer; zero is none.
 func (t *timers) next(from time.Time) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/function"
 )
 
-// forwarder is how a function of a process hands events to its versions; nil in a testbed that has none.
+// forwarder returns the function that hands a process's events to its versions, or nil in a testbed
+// without versions.
 func (s *Testbed) forwarder(p *process, role function.Role) function.Forward {
 	if s.versions == nil {
 		return nil
@@ -31,7 +32,7 @@ func (s *Testbed) forwarder(p *process, role function.Role) function.Forward {
 	}
 }
 
-// parts is how many parts the batch of an event is handled in; 0 where it is no batch.
+// parts returns in how many parts the batch of an event is handled, or 0 if the event is no batch.
 func parts(event []byte) int {
 	var e events.SQSEvent
 	if json.Unmarshal(event, &e) != nil {
@@ -48,5 +49,5 @@ func parts(event []byte) int {
 	return n
 }
 
-// Forwarded is how many events were handed to versions.
+// Forwarded returns how many events were handed to versions.
 func (s *Testbed) Forwarded() int { return s.forwarded }

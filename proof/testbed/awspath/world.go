@@ -40,7 +40,7 @@ func (c *Clock) Wait(ctx context.Context, d time.Duration, wake <-chan struct{})
 	return ctx.Err()
 }
 
-// Guard implements host.Host. While the caller waits, the goroutine of fn runs in its place.
+// Guard implements host.Host. While the caller waits, the goroutine of fn runs instead of it.
 func (c *Clock) Guard(limit time.Duration, fn func()) bool {
 	done := make(chan struct{})
 	var escaped any
@@ -77,8 +77,8 @@ func (c *Clock) Together(fns ...func()) {
 	}
 }
 
-// limited is a context that ends at a moment of the clock. Its Deadline is that of the context around it, in the time of
-// package time: an SDK that it is handed to would take the clock's for one that has passed long ago.
+// limited is a context that ends at a moment of the clock. Its Deadline is that of the parent
+// context, in the time of package time: an SDK would consider the clock's deadline long past.
 type limited struct {
 	context.Context
 	outer context.Context
@@ -89,7 +89,8 @@ type limited struct {
 
 type limitKey struct{}
 
-// WithTimeout implements host.Host. The outermost of a part of a batch is where that part begins and ends: see batch.
+// WithTimeout implements host.Host. The outermost context of a part of a batch marks where the part
+// begins and ends: see batch.
 func (c *Clock) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ended := func() {}
 	if b, ok := ctx.Value(batchKey{}).(*batch); ok && ctx.Value(limitKey{}) == nil {
@@ -126,7 +127,7 @@ func (l *limited) expire() bool {
 	return true
 }
 
-// Err says why it has ended.
+// Err returns why it has ended.
 func (l *limited) Err() error {
 	switch {
 	case l.outer.Err() != nil:
@@ -137,14 +138,15 @@ func (l *limited) Err() error {
 	return l.Context.Err()
 }
 
-// batch is an event whose messages a function handles side by side, on goroutines of its own. The clock lets them run one
-// after the other all the same: each waits for it where it begins, and tells where it ends.
+// batch is an event whose messages a function handles in parallel, on its own goroutines. The clock
+// still runs them one after the other: each waits for the clock when it begins, and reports when it
+// ends.
 type batch struct{ left int }
 
 type batchKey struct{}
 
-// batch is called by a goroutine that runs, before it has a function handle an event of so many parts with this context.
-// Until the last part has ended the parts run in its place.
+// batch is called by a running goroutine, before it has a function handle an event of so many parts
+// with this context. The parts run instead of it until the last part has ended.
 func (c *Clock) batch(ctx context.Context, parts int) context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,6 @@
-// Package ondisk has the deployments of package testbed on the embedded store and queue, as the local server has them. It is
-// a package of its own so that only the tests which need it compile and link the embedded stores.
+// Package ondisk has the deployments of package testbed on the embedded store and queue, like those
+// of the local server. It is a separate package so that only the tests that need it compile and
+// link the embedded stores.
 package ondisk
 
 import (

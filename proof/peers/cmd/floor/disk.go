@@ -21,8 +21,8 @@ func (quietLog) Infof(string, ...any)         {}
 func (quietLog) Errorf(string, ...any)        {}
 func (quietLog) Fatalf(f string, args ...any) { panic(fmt.Sprintf(f, args...)) }
 
-// disk measures a durable write of 300 bytes, one and sixteen in a group: with bbolt, with Pebble, with a file that is appended to, and
-// with a file whose blocks are there already.
+// disk measures a durable write of 300 bytes, one and sixteen in a group: with bbolt, with Pebble,
+// with a file that is appended to, and with a file whose blocks are already allocated.
 func disk(r *measure.Report, parent string) error {
 	dir, err := os.MkdirTemp(parent, "disk")
 	if err != nil {

@@ -1,5 +1,6 @@
-// Command floor measures what nobody gets below on this machine: appending 300 bytes to a file and flushing it (fdatasync), and
-// an HTTP exchange on the loopback, with another process, that does nothing. The first argument is a directory of the disk that servers use.
+// Command floor measures the lower bounds of this machine: appending 300 bytes to a file and
+// flushing it (fdatasync), and an HTTP exchange on the loopback with another process that does
+// nothing. The first argument is a directory on the servers' disk.
 package main
 
 import (
@@ -32,8 +33,8 @@ func main() {
 	}
 }
 
-// echoCommand is the argument by which this program is a server that answers with what it is sent. It prints its address, and ends with
-// its standard input.
+// echoCommand is the argument that makes this program a server that answers requests with their own
+// bodies. It prints its address, and ends when its standard input ends.
 const echoCommand = "echo"
 
 func serveEcho() {
@@ -43,7 +44,7 @@ func serveEcho() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// startEcho starts that server in a process of its own.
+// startEcho starts the echo server in a process of its own.
 func startEcho() (url string, stop func(), err error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -1,4 +1,5 @@
-// Command side measures go-workflows: a library in this process over a SQLite file. It has no updates.
+// Command go-workflows measures go-workflows: a library in this process over a SQLite file. It has
+// no updates.
 package main
 
 import (

@@ -55,7 +55,7 @@ func (cart) Add(ctx restate.ObjectContext, q int) (int, error) {
 	return total, nil
 }
 
-// peer calls over the ingress. Without a key an add that is sent again may be made twice.
+// peer calls over the ingress. Without a key a repeated add may be made twice.
 type peer struct {
 	c   *ingress.Client
 	key bool
@@ -109,7 +109,7 @@ func main() {
 	}})
 }
 
-// register tells the server where the handlers are, when they listen.
+// register tells the server the handlers' address once they listen.
 func register(admin, listen string) error {
 	for range 200 {
 		c, err := net.Dial("tcp", listen)

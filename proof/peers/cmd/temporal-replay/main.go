@@ -1,5 +1,5 @@
-// Command replay measures cold replays with the Go SDK's replayer, of a run that is made on a running server: from the history
-// in memory, and from its bytes, as a worker gets it.
+// Command temporal-replay measures cold replays with the Go SDK's replayer, of a run that it makes
+// on a running server: from the history in memory, and from its bytes, as a worker gets it.
 package main
 
 import (
@@ -44,7 +44,7 @@ func main() {
 	addr := flag.String("addr", "127.0.0.1:28033", "server")
 	n := flag.Int("activities", 1000, "activities of the run")
 	flag.Parse()
-	r := measure.NewReport("temporal-memory") // the store makes no difference to a replay
+	r := measure.NewReport("temporal-memory") // the store does not matter for a replay
 	ctx := context.Background()
 	log := sdklog.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError})))
 	c, err := client.Dial(client.Options{HostPort: *addr, Logger: log})

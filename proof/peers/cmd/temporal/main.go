@@ -1,5 +1,5 @@
-// Command side measures a running Temporal server with the Go SDK, beside the other peers: the worker and the client are in
-// this process. run.sh starts the server.
+// Command temporal measures a running Temporal server with the Go SDK: the worker and the client
+// are in this process. run.sh starts the server.
 package main
 
 import (
@@ -83,7 +83,7 @@ func (p peer) Add(ctx context.Context, id string, q int) (total int, no bool, er
 	return total, false, err
 }
 
-// dial connects, with the logging that the SDK does by default thrown away.
+// dial connects, and discards the SDK's default logging.
 func dial(addr string) client.Client {
 	c, err := client.Dial(client.Options{HostPort: addr, Logger: sdklog.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))})
 	if err != nil {

@@ -1,5 +1,6 @@
-// Command replay measures cold replays: of what the store has (the engine decodes it and runs the code), and of a history
-// exported as JSON with weftest.Replay, as a test does. The second one's run is made on a running server.
+// Command weft-replay measures cold replays: of the stored log (the engine decodes it and runs the
+// code), and of a history exported as JSON with weftest.Replay, as a test does. It makes the second
+// one's run on a running server.
 package main
 
 import (
@@ -34,7 +35,7 @@ func must(err error) {
 	}
 }
 
-// stored replays the stored form of a run that is played by hand, one result for each task.
+// stored replays the stored form of a run that it makes by hand, one result for each task.
 func stored(r *measure.Report, n int) error {
 	rec, err := measured.Record(measured.Steps.Name(), n, 1)
 	if err != nil {
@@ -77,7 +78,7 @@ func exported(r *measure.Report, url string, n int) error {
 		return err
 	}
 	var failed error
-	testing.Benchmark(func(b *testing.B) { // weftest.Replay wants a test; what is measured is measured inside
+	testing.Benchmark(func(b *testing.B) { // weftest.Replay needs a test; the measurement is inside
 		if failed == nil && b.N == 1 {
 			failed = r.Replay("replay_exported", n, len(h.Events), func() error {
 				weftest.Replay(b, measured.Registrations(), weftest.JSON(text))

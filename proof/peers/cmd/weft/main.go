@@ -14,12 +14,12 @@ import (
 	"github.com/seed-41655fb1/weft/proof/peers/measure"
 )
 
-// mostAdded is more than is ever added at once.
+// mostAdded is more than any single add.
 const mostAdded = 1_000
 
 type peer struct{ c *client.Client }
 
-// Run is one request, as it is for Restate. Temporal's and Weft's Start and Result are two.
+// Run makes one request, as for Restate. Start and Result are two, for Temporal and Weft.
 func (p peer) Run(ctx context.Context, id string, n int) (int, error) {
 	return measured.Steps.Run(ctx, p.c, id, n)
 }
@@ -72,7 +72,7 @@ func (p peer) long(ctx context.Context, r *measure.Report) error {
 	return nil
 }
 
-// grow has so many adds accepted.
+// grow makes n adds that must be accepted.
 func (p peer) grow(ctx context.Context, id string, n int) error {
 	const callers = 16
 	errs := make([]error, callers)

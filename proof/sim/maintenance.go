@@ -13,25 +13,25 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// upkeep is what a seed has of the slow check over all runs. In most seeds with it nothing is purged, and then it must find
-// nothing that waits in vain: so it hides no mistake of the protocol. Closed runs it deletes in all of them.
-type upkeep struct {
+// maintenance is the state of a seed's slow check over all runs. In most seeds with it nothing is purged, and then it must
+// find nothing that waits in vain: so it hides no mistake of the protocol. It deletes closed runs in all of them.
+type maintenance struct {
 	at     time.Time // when the next step is due
-	rounds int       // made after all has come to its end
+	rounds int       // made after everything has ended
 	purged bool
 	sent   int
 }
 
 const (
 	checkEvery  = 2 * time.Hour
-	retention   = 2 * time.Hour // the least that there is
-	lastRounds  = 3             // days, in which all that has closed is deleted
+	retention   = 2 * time.Hour // the least that the options allow
+	lastRounds  = 3             // days, in which everything that has closed is deleted
 	afterPurges = 20            // days, in which what may be tried only once is given up, too
 )
 
-// check has processes make a step of the check, two of them now and then.
+// check has processes make a step of the check, sometimes two at once.
 func (s *simulation) check() {
-	s.upkeep.at = s.now.Add(checkEvery)
+	s.maintenance.at = s.now.Add(checkEvery)
 	for range 1 + oneIf(s.chance(0.2)) {
 		p := s.anyProcess()
 		s.spawn(s.name("p%d check", p.number), p, func() {
@@ -41,12 +41,12 @@ func (s *simulation) check() {
 	}
 }
 
-// maintain goes on until the walk has come by everything, or its process fails.
+// maintain runs the check until it has walked over everything, or its process fails.
 func (s *simulation) maintain(p *process) {
 	for {
 		did, err := p.Service.Maintain(context.Background())
 		s.log("the check did %+v: %v", did, err)
-		if s.upkeep.sent += did.Sent; did.Sent > 0 && !s.upkeep.purged && !s.buildAway() && s.outages.excuse < 12*time.Hour {
+		if s.maintenance.sent += did.Sent; did.Sent > 0 && !s.maintenance.purged && !s.buildAway() && s.outages.excuse < 12*time.Hour {
 			s.fail("the check found something that waits in vain, although nothing was purged")
 		}
 		if s.calm && (err != nil || did.Failed > 0) {
@@ -58,17 +58,17 @@ func (s *simulation) maintain(p *process) {
 	}
 }
 
-// round is a day later, when nothing else happens any more. It reports false after enough of them, or where there is
-// something to complain about.
+// round makes a step of the check a day later, when nothing else happens any more. It reports false
+// after enough rounds, or if something is wrong.
 func (s *simulation) round() bool {
 	most := lastRounds
-	if s.upkeep.purged {
+	if s.maintenance.purged {
 		most = afterPurges
 	}
-	if !s.plan.upkeep || s.upkeep.rounds == most || !s.upkeep.purged && s.audit.open() {
+	if !s.plan.maintenance || s.maintenance.rounds == most || !s.maintenance.purged && s.audit.open() {
 		return false
 	}
-	s.upkeep.rounds++
+	s.maintenance.rounds++
 	s.now = s.now.Add(25 * time.Hour)
 	s.queue.Tick()
 	s.check()
@@ -77,10 +77,10 @@ func (s *simulation) round() bool {
 
 // purge loses all messages of a queue, once.
 func (s *simulation) purge() {
-	if s.plan.purgeAfter == 0 || s.steps < s.plan.purgeAfter || s.upkeep.purged || s.calm {
+	if s.plan.purgeAfter == 0 || s.steps < s.plan.purgeAfter || s.maintenance.purged || s.calm {
 		return
 	}
-	s.upkeep.purged = true
+	s.maintenance.purged = true
 	all := queue.All(taskQueues...)
 	name := all[s.random.IntN(len(all))]
 	s.log("the queue %s is purged", name)
@@ -89,8 +89,8 @@ func (s *simulation) purge() {
 	s.queue.Purge(queue.DeadLetters(name))
 }
 
-// endUpkeep demands that nothing is left of any run.
-func (s *simulation) endUpkeep() {
+// endMaintenance demands that nothing is left of any run.
+func (s *simulation) endMaintenance() {
 	for workflow, runs := range s.audit.runs {
 		for _, item := range s.store.Dump(workflow) {
 			if !item.Expires.IsZero() && item.Expires.Before(s.now) {
@@ -112,7 +112,7 @@ func (s *simulation) endUpkeep() {
 	}
 }
 
-// open reports whether a run is.
+// open reports whether a run is open.
 func (a *audit) open() bool {
 	for _, runs := range a.runs {
 		for _, run := range runs {
@@ -124,7 +124,8 @@ func (a *audit) open() bool {
 	return false
 }
 
-// deleted forgets the number of a run whose first commit goes: a void run may have its place then.
+// deleted forgets the number of a run whose first commit is deleted: a void run may take its place
+// then.
 func (a *audit) deleted(item store.Item) {
 	at := place{item.Workflow, item.Run}
 	a.note(journaled{Item: item, deleted: true})
@@ -149,10 +150,10 @@ type place struct {
 	run      uint32
 }
 
-// current are the runs that have a number now.
+// current are the runs that now have a number.
 type current map[place]*engine.Run
 
-// scanner is the ports of a process for the check.
+// scanner is a process's ports for the check.
 type scanner struct{ *ports }
 
 // Scan reads, in pages of any size.
@@ -170,7 +171,7 @@ func (t scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.It
 	return items, next, err
 }
 
-// Delete deletes, or some, or lies about it.
+// Delete deletes all, or some, or gives a wrong answer.
 func (t scanner) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
 	s := t.s
 	items = slices.Clone(items)
@@ -202,7 +203,7 @@ func (t scanner) ReadMark(ctx context.Context) ([]byte, error) {
 	return t.s.store.ReadMark(ctx)
 }
 
-// WriteMark writes, or lies about it.
+// WriteMark writes, or gives a wrong answer.
 func (t scanner) WriteMark(ctx context.Context, old, mark []byte) error {
 	t.point("before the mark is moved")
 	if t.s.chance(t.s.plan.faults) {
@@ -216,7 +217,7 @@ func (t scanner) WriteMark(ctx context.Context, old, mark []byte) error {
 	return err
 }
 
-// options are those of a process of a build.
+// options returns the options of a process of a build.
 func (s *simulation) options(p *process) executor.Options {
 	return p.settings.over(executor.Options{
 		Build: buildName(p.build), CacheEntries: s.plan.cacheEntries, Logger: cmp.Or(s.logger, quiet), Observe: s.hub,

@@ -35,18 +35,18 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// began starts an errand.
+// began starts a walk.
 func (d *deployment) began(id string, steps []string, o ...workflow.StartOptions) workflow.Run[string] {
 	d.t.Helper()
-	run, err := errand.Start(d.t.Context(), d.Client, id, steps, o...)
+	run, err := walk.Start(d.t.Context(), d.Client, id, steps, o...)
 	if err != nil {
 		d.t.Fatalf("%s: %v", id, err)
 	}
 	return run
 }
 
-// runErrands makes errands with each kind of step behind each kind of event.
-func (d *deployment) runErrands(v *traveller) {
+// runWalks runs walks with each kind of step after each kind of event.
+func (d *deployment) runWalks(v *traveller) {
 	d.t.Helper()
 	const trips = 3 // the task fails, and so do two further attempts at it
 	v.trips.Store(trips)
@@ -59,7 +59,7 @@ func (d *deployment) runErrands(v *traveller) {
 		{children}, {work, children}, {fanOut, children, work}, {nap, children, nap}, // by each
 		{flaky}, {distant}, {beat}, {nap, trip}, {freight, haul, convoy, nap, haul},
 	} {
-		runs = append(runs, d.began(fmt.Sprintf("errand-%d", i), steps))
+		runs = append(runs, d.began(fmt.Sprintf("walk-%d", i), steps))
 	}
 	for _, run := range runs {
 		if _, err := run.Result(d.t.Context()); err != nil {
@@ -76,7 +76,8 @@ func (d *deployment) runErrands(v *traveller) {
 	}
 }
 
-// runRequests makes each request of the API, with each kind of step behind those that bring something.
+// runRequests makes each request of the API, with each kind of step after those that cause a
+// task.
 func (d *deployment) runRequests() {
 	d.t.Helper()
 	ctx, id := d.t.Context(), "request"
@@ -103,19 +104,20 @@ func (d *deployment) runRequests() {
 		d.get("/v1/workflows" + path)
 	}
 	d.began(id, []string{listen}, workflow.StartOptions{IDConflictPolicy: "terminateExisting"})
-	check(errand.Get(d.Client, id).Cancel(ctx, "enough"))
-	_, err = errand.Get(d.Client, id).Reset(ctx, workflow.ResetOptions{To: "firstTask"})
+	check(walk.Get(d.Client, id).Cancel(ctx, "enough"))
+	_, err = walk.Get(d.Client, id).Reset(ctx, workflow.ResetOptions{To: "firstTask"})
 	check(err)
 	_, err = detour.Call(ctx, d.Client, "with-update", []string{work}, workflow.CallOptions{
-		Start: errand.WithStart([]string{listen}, workflow.StartOptions{IDConflictPolicy: "useExisting"}),
+		Start: walk.WithStart([]string{listen}, workflow.StartOptions{IDConflictPolicy: "useExisting"}),
 	})
 	check(err)
-	check(errand.Get(d.Client, "with-update").Terminate(ctx, "enough"))
+	check(walk.Get(d.Client, "with-update").Terminate(ctx, "enough"))
 	d.runOutside(check)
-	check(note.Send(ctx, d.Client, "with-signal", nil, workflow.SendOptions{Start: errand.WithStart([]string{listen})}))
+	check(note.Send(ctx, d.Client, "with-signal", nil, workflow.SendOptions{Start: walk.WithStart([]string{listen})}))
 }
 
-// runOutside fails an attempt from outside, and completes the next one, with each kind of step behind it.
+// runOutside fails an attempt from outside, and completes the next one, with each kind of step
+// after it.
 func (d *deployment) runOutside(check func(error)) {
 	d.t.Helper()
 	ctx := d.t.Context()
@@ -134,7 +136,7 @@ func (d *deployment) runOutside(check func(error)) {
 	}
 }
 
-// get wants an answer to a request that only reads.
+// get demands an answer to a request that only reads.
 func (d *deployment) get(target string) {
 	d.t.Helper()
 	answer := httptest.NewRecorder()
@@ -144,8 +146,9 @@ func (d *deployment) get(target string) {
 	}
 }
 
-// runDeadLetters hands messages to the dead-letter function that were received too often, before anybody else gets them. It sends each
-// again, for after five minutes: those that have to arrive are kept in the table, where their moment is brought forward.
+// runDeadLetters passes messages that were received too often to the dead-letter function,
+// before any other function gets them. That function sends each again, delayed by five minutes.
+// Those that have to arrive are in the table, where this test makes them due at once.
 func (d *deployment) runDeadLetters(v *traveller) {
 	d.t.Helper()
 	d.start(adapter.Dead, map[string]string{"WEFT_LONG_TIMER": ""})
@@ -153,7 +156,7 @@ func (d *deployment) runDeadLetters(v *traveller) {
 		d.hand(adapter.Dead, ghost(d.t, kind, "dead-"+kind.String(), time.Now()))
 	}
 	d.start(adapter.Dead, nil) // so that a while is longer than a queue may delay
-	d.hand(adapter.Dead, d.apart(ghostOf(engine.TakeResult, "dead-freight", time.Now(), payload(d.t, freight))))
+	d.hand(adapter.Dead, d.offloaded(ghostOf(engine.TakeResult, "dead-freight", time.Now(), payload(d.t, freight))))
 
 	d.began("activity-dies", []string{work})
 	d.hand(adapter.Dead, d.take("WEFT_QUEUE_ACTIVITIES"))
@@ -169,7 +172,7 @@ func (d *deployment) runDeadLetters(v *traveller) {
 	sent := &letters{}
 	p := d.before(v, 0, sent)
 	c := client.ForHandler(p.API)
-	if _, err := errand.Start(d.t.Context(), c, "follows", []string{freight, haul, nap}); err != nil || len(sent.sent) != 1 {
+	if _, err := walk.Start(d.t.Context(), c, "follows", []string{freight, haul, nap}); err != nil || len(sent.sent) != 1 {
 		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
 	}
 	m, err := outbox.Decode(sent.sent[0].Body)
@@ -184,7 +187,7 @@ func (d *deployment) runDeadLetters(v *traveller) {
 	d.early()
 }
 
-// diedAndWentOn are the errands of runDeadLetters.
+// diedAndWentOn has the walks of runDeadLetters.
 var diedAndWentOn = []string{"activity-dies", "timer-dies", "follows"}
 
 // runSweep has the timer function send a large result that has waited for its build.
@@ -204,7 +207,7 @@ func (d *deployment) runSweep() {
 	}
 }
 
-// early brings the moments of all messages that wait in the table forward to now, and returns them.
+// early makes all messages that wait in the table due now, and returns them.
 func (d *deployment) early() (messages []*engine.Message) {
 	d.t.Helper()
 	ctx, s := d.t.Context(), d.store()
@@ -231,7 +234,8 @@ func (d *deployment) early() (messages []*engine.Message) {
 	return messages
 }
 
-// runGhosts hands messages to functions whose commits never came: they put a fence in the place of each.
+// runGhosts passes messages whose commits never arrive to functions, which fence the slot of
+// each.
 func (d *deployment) runGhosts() {
 	d.t.Helper()
 	for role, kind := range map[adapter.Role]engine.MessageKind{
@@ -247,7 +251,7 @@ func ghost(t testing.TB, kind engine.MessageKind, id string, sent time.Time) str
 	return body(t, ghostOf(kind, id, sent, nil))
 }
 
-// ghostOf is a ghost, with a result if it is to bring one.
+// ghostOf returns a ghost, with a result if it should have one.
 func ghostOf(kind engine.MessageKind, id string, sent time.Time, result history.Payload) *engine.Message {
 	m := &engine.Message{
 		Kind: kind, WorkflowID: id, RunID: history.NewRunID(1, [8]byte{1}), Commit: history.CommitID{1}, EventID: 5, Attempt: 1, Sent: history.At(sent),
@@ -259,7 +263,7 @@ func ghostOf(kind engine.MessageKind, id string, sent time.Time, result history.
 	return m
 }
 
-// payload is a value as histories have it.
+// payload returns a value as histories have it.
 func payload(t testing.TB, v any) history.Payload {
 	t.Helper()
 	p, err := json.Marshal(v)
@@ -269,8 +273,8 @@ func payload(t testing.TB, v any) history.Payload {
 	return p
 }
 
-// apart is the text of a message that is kept in the bucket.
-func (d *deployment) apart(m *engine.Message) string {
+// offloaded returns the text of a message that is kept in the bucket.
+func (d *deployment) offloaded(m *engine.Message) string {
 	d.t.Helper()
 	plain, err := history.EncodeBody(m)
 	sent := &letters{}
@@ -283,7 +287,8 @@ func (d *deployment) apart(m *engine.Message) string {
 	return base64.RawStdEncoding.EncodeToString(sent.sent[0].Body)
 }
 
-// tidy deletes what nobody refers to, as the timer function does once in ten minutes: all messages, as it sees them in two months.
+// tidy deletes unused blobs, as the timer function does every ten minutes. Its clock is two
+// months ahead, so all messages are unused.
 func (d *deployment) tidy() {
 	d.t.Helper()
 	const later = 60 * 24 * time.Hour
@@ -298,16 +303,16 @@ func (d *deployment) tidy() {
 	}
 }
 
-// past is the world of a process that ran some time ago.
+// past is the host of a process that ran some time ago.
 type past struct {
 	host.Machine
 	ago time.Duration
 }
 
-// Now is the time that was.
+// Now returns the time of that process.
 func (p past) Now() time.Time { return p.Machine.Now().Add(-p.ago) }
 
-// letters keeps what is sent, and delivers nothing.
+// letters keeps the messages that are sent, and delivers none.
 type letters struct{ sent []queue.Message }
 
 // Send implements queue.Sender.
@@ -316,7 +321,7 @@ func (l *letters) Send(_ context.Context, _ string, messages ...queue.Message) e
 	return nil
 }
 
-// before is a process that ran some time ago, on the same table.
+// before returns a process that ran some time ago, on the same table.
 func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *assembly.Process {
 	d.t.Helper()
 	s := d.store()
@@ -328,15 +333,15 @@ func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *assemb
 	return p
 }
 
-// runBefore leaves behind what only the slow check finds: a run that closed long ago, with a recorded attempt, and two whose messages
-// were lost.
+// runBefore leaves work that only the slow check finds: a run that closed long ago, with a
+// recorded attempt, and two runs whose messages were lost.
 func (d *deployment) runBefore(v *traveller) {
 	d.t.Helper()
 	const longAgo, overdue = 60 * 24 * time.Hour, 3 * 24 * time.Hour
 	ctx, sent := d.t.Context(), &letters{}
 	p := d.before(v, longAgo, sent)
 	c := client.ForHandler(p.API)
-	run, err := errand.Start(ctx, c, "old", []string{flaky})
+	run, err := walk.Start(ctx, c, "old", []string{flaky})
 	if err != nil || len(sent.sent) != 1 {
 		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
 	}
@@ -351,7 +356,7 @@ func (d *deployment) runBefore(v *traveller) {
 		d.t.Fatal(err)
 	}
 	// One that is deleted on request.
-	asked, err := errand.Start(ctx, c, "unwanted", []string{listen})
+	asked, err := walk.Start(ctx, c, "unwanted", []string{listen})
 	if err == nil {
 		err = asked.Terminate(ctx, "enough")
 	}
@@ -363,17 +368,18 @@ func (d *deployment) runBefore(v *traveller) {
 	}
 	c = client.ForHandler(d.before(v, overdue, sent).API)
 	for _, step := range []string{work, nap} {
-		if _, err := errand.Start(ctx, c, "lost-"+step, []string{step, freight}); err != nil {
+		if _, err := walk.Start(ctx, c, "lost-"+step, []string{step, freight}); err != nil {
 			d.t.Fatal(err)
 		}
 	}
 }
 
-// runAfterwards waits until the slow check has done its work, and starts a run in the place of one that it has deleted.
+// runAfterwards waits until the slow check has done its work, and starts a run with the id of
+// one that it has deleted.
 func (d *deployment) runAfterwards() {
 	d.t.Helper()
 	for _, id := range append([]string{"lost-" + work, "lost-" + nap}, diedAndWentOn...) {
-		if _, err := errand.Get(d.Client, id).Result(d.t.Context()); err != nil {
+		if _, err := walk.Get(d.Client, id).Result(d.t.Context()); err != nil {
 			d.t.Errorf("%s: %v", id, err)
 		}
 	}

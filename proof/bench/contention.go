@@ -17,19 +17,19 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// rivalCommand is the argument by which this program is a rival: one of the processes that send an update to the same run at
-// the same moment.
-const rivalCommand = "rival"
+// contenderCommand is the argument that makes this program a contender: one of the processes that
+// send an update to the same run at the same moment.
+const contenderCommand = "contender"
 
-// outcome is what became of a rival's update.
+// outcome is how a contender's update ended.
 type outcome struct {
 	Tries int           `json:"tries"`
 	Took  time.Duration `json:"took"`
 	Busy  bool          `json:"busy"`
 }
 
-// rivals measures processes that send one update each to one run, all at once, as Lambda would run them.
-func rivals() error {
+// contention measures processes that send one update each to one run, all at once, as Lambda would run them.
+func contention() error {
 	const rounds = 5
 	return withTable("64 processes that send one update each to one run at once", func(server, table string) error {
 		for _, processes := range []int{8, 64} {
@@ -41,13 +41,13 @@ func rivals() error {
 				}
 				all = append(all, outcomes...)
 			}
-			reportRivals(fmt.Sprintf("%d processes, one update each to one run at once, on %s", processes, server), all)
+			reportContention(fmt.Sprintf("%d processes, one update each to one run at once, on %s", processes, server), all)
 		}
 		return nil
 	})
 }
 
-func reportRivals(name string, all []outcome) {
+func reportContention(name string, all []outcome) {
 	var tries []int
 	var took []time.Duration
 	busy := 0
@@ -64,7 +64,7 @@ func reportRivals(name string, all []outcome) {
 	})
 }
 
-// race starts processes, and when all of them are ready lets them send their updates.
+// race starts processes, and lets them send their updates when all of them are ready.
 func race(table, workflowID string, processes int) (outcomes []outcome, err error) {
 	p, err := openProcess(table)
 	if err != nil {
@@ -79,9 +79,9 @@ func race(table, workflowID string, processes int) (outcomes []outcome, err erro
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, wait.Close()) }()
-	var all []*rival
+	var all []*contender
 	for i := range processes {
-		r, startErr := startRival(wait, table, workflowID, fmt.Sprint("u", i))
+		r, startErr := startContender(wait, table, workflowID, fmt.Sprint("u", i))
 		if startErr != nil {
 			err = errors.Join(err, startErr)
 			break
@@ -100,28 +100,28 @@ func race(table, workflowID string, processes int) (outcomes []outcome, err erro
 	return outcomes, err
 }
 
-// rival is a process that sends an update when what it waits for is closed.
-type rival struct {
+// contender is a process that sends an update once the pipe it waits on is closed.
+type contender struct {
 	cmd *exec.Cmd
 	out *json.Decoder
 }
 
-func startRival(wait *os.File, table, workflowID, updateID string) (*rival, error) {
+func startContender(wait *os.File, table, workflowID, updateID string) (*contender, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(program, rivalCommand, table, workflowID, updateID)
+	cmd := exec.Command(program, contenderCommand, table, workflowID, updateID)
 	cmd.Stdin, cmd.Stderr = wait, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	return &rival{cmd, json.NewDecoder(out)}, cmd.Start()
+	return &contender{cmd, json.NewDecoder(out)}, cmd.Start()
 }
 
-// runRival is the life of a rival.
-func runRival(table, workflowID, updateID string) error {
+// runContender is the main function of a contender.
+func runContender(table, workflowID, updateID string) error {
 	p, err := openProcess(table)
 	if err != nil {
 		return err

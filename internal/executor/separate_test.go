@@ -15,9 +15,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Activities can be deployed apart from workflows: a process without the workflow's code hands results to the workflow's
-// queue, and writes nothing to the log itself.
-func TestActivitiesApart(t *testing.T) {
+// Activities can be deployed separately from workflows: a process without the workflow's code hands results to the
+// workflow's queue, and writes nothing to the log itself.
+func TestActivitiesSeparate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
@@ -42,7 +42,8 @@ func TestActivitiesApart(t *testing.T) {
 	})
 }
 
-// attempt has a process handle the next message of the activity queue, with what else the delivery says.
+// attempt has a process handle the next message of the activity queue, with the other fields of the
+// delivery.
 func attempt(t *testing.T, d *testbed.Deployment, p *testbed.Process, with executor.Delivery) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
@@ -60,7 +61,8 @@ func attempt(t *testing.T, d *testbed.Deployment, p *testbed.Process, with execu
 	}
 }
 
-// An attempt that could not end where it would begin is held, visibly and without an end, until a deployment allows it.
+// An attempt that could not end in its function's time is held, visibly and without a limit, until
+// a deployment allows it.
 func TestLongestAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,7 +78,7 @@ func TestLongestAttempt(t *testing.T) {
 			if held.Message, err = outbox.Decode(got[0].Body); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // duplicates come back as one
+			for range 2 { // duplicates become one
 				if err := p.Service.Handle(t.Context(), held); err != nil {
 					t.Fatal(err)
 				}
@@ -104,8 +106,8 @@ func TestLongestAttempt(t *testing.T) {
 	})
 }
 
-// A process that was held up has no time left for an attempt that would fit: the message comes again, and no attempt is
-// counted.
+// A process that was held up has no time left for an attempt that would fit: the message is redelivered, and no attempt
+// is counted.
 func TestNoTimeLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
