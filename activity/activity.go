@@ -134,11 +134,19 @@ func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Ou
 	if err := a.check(); err != nil { // With may have set other options than those that were registered
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
-	return bridge.StartActivity[workflow.Future[Out]](ctx, engine.ActivityCall{
+	return bridge.StartActivity[workflow.Future[Out]](&start[In]{ctx, in}, engine.ActivityCall{
 		ActivityTaskScheduled: a.options.scheduled(a.name), WaitCancellation: a.options.WaitCancellation,
-		Encode: func() history.Payload { return payload.MustEncode(in) },
 	})
 }
+
+// start implements bridge.Start.
+type start[In any] struct {
+	ctx workflow.Context
+	in  In
+}
+
+func (s *start[In]) Context() workflow.Context { return s.ctx }
+func (s *start[In]) Encode() history.Payload   { return payload.MustEncode(s.in) }
 
 // register adds the activity to the registry.
 func (a Activity[In, Out]) register(r *engine.Registry) error {

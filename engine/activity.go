@@ -33,17 +33,17 @@ type ActivityCall struct {
 	history.ActivityTaskScheduled
 	// WaitCancellation makes code whose scope is canceled wait until the activity has ended.
 	WaitCancellation bool
-	// Encode returns the input. StartActivity calls it at once. A replay calls it only for an event
-	// that the next task may write: see splits.
-	Encode func() history.Payload
 }
 
 // StartActivity starts an activity and returns the future of its result. Under a canceled scope, it
 // starts nothing, and the future is canceled.
-func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall) *coro.Future[history.Payload] {
+//
+// encode returns the input. StartActivity calls it at once. A replay calls it only for an event that
+// the next task may write: see splits.
+func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall, encode func() history.Payload) *coro.Future[history.Payload] {
 	in.s.MustRun("start an activity")
-	a, scheduled := &activity{scope: scope, wait: call.WaitCancellation}, &call.ActivityTaskScheduled
-	err := in.splitWith(scope, scheduled, func() { scheduled.Input, scheduled.Oversize = in.inputOf(call.Encode) })
+	a, scheduled := &activity{scope: scope, wait: call.WaitCancellation}, new(call.ActivityTaskScheduled)
+	err := in.splitWith(scope, scheduled, func() { scheduled.Input, scheduled.Oversize = in.inputOf(encode) })
 	in.sequence++
 	a.sequence = in.sequence
 	if err != nil {

@@ -27,7 +27,7 @@ type ChildCall struct {
 	history.StartChildWorkflowExecutionInitiated
 	// WaitCancellation makes code whose scope is canceled wait until the child has ended.
 	WaitCancellation bool
-	// Encode returns the input, as in ActivityCall.
+	// Encode returns the input, as in StartActivity.
 	Encode func() history.Payload
 }
 

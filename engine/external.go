@@ -23,7 +23,7 @@ type SignalTarget struct {
 }
 
 // SignalExternal sends a signal to another workflow. The future is ready when the signal has been
-// delivered, or found no open run. encode is as in ActivityCall.
+// delivered, or found no open run. encode is as in StartActivity.
 func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name string, encode func() history.Payload) *coro.Future[struct{}] {
 	in.s.MustRun("signal another workflow")
 	a := &history.SignalExternalWorkflowExecutionInitiated{WorkflowID: to.WorkflowID, SignalName: name, RequestID: in.callID()}

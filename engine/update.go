@@ -335,15 +335,19 @@ func (in *Instance) validate(u *update, input any) (err error) {
 	return err
 }
 
+// judge calls the validator, and returns its error or its panic.
+func (u *update) judge(input any) error {
+	return asked(func() error { return u.handler.Validate(input) })
+}
+
 // judged returns the validator's error.
 func (in *Instance) judged(u *update, input any) error {
-	judge := func() error { return asked(func() error { return u.handler.Validate(input) }) }
 	if in.within == nil {
-		return judge()
+		return u.judge(input)
 	}
 	verdict := make(chan error, 1) // and not a variable: the validator may return later
 	in.Enter()
-	if !in.within(func() { defer in.Leave(); verdict <- judge() }) {
+	if !in.within(func() { defer in.Leave(); verdict <- u.judge(input) }) {
 		in.s.Abandon()
 		panic(&failure.OtherError{
 			Kind: failure.KindDeadlock,

@@ -117,9 +117,10 @@ func (*Future[T]) ofResult(raw *coro.Future[history.Payload], kind, name string,
 
 // startActivity implements bridge.StartActivity.
 func startActivity(of any, call engine.ActivityCall, typ any) any {
-	ctx := of.(Context)
+	start := of.(bridge.Start[Context])
+	ctx := start.Context()
 	call.Header = ctx.starting(call.ActivityType, false)
-	raw := ctx.instance().StartActivity(ctx.scope, call)
+	raw := ctx.instance().StartActivity(ctx.scope, call, start.Encode)
 	return typ.(resulting).ofResult(raw, "activity", call.ActivityType, call.WaitCancellation)
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
 )
 
 // Registration is what a program registers. Its method has no name outside of this package: only a Part makes one.
@@ -32,10 +33,18 @@ func (p Part) register(r *engine.Registry) error {
 // Register adds what a program registers to a registry.
 func Register(r *engine.Registry, registration Registration) error { return registration.register(r) }
 
-// Starter is how workflow code starts activities. ctx is a workflow.Context, and typ a nil *workflow.Future[Out]. The result is a pointer of
-// that type, to the future of the activity's result: package activity can make none.
+// Start is the start of an activity by workflow code: its context, a workflow.Context, and its input. It is one object because each
+// allocation shows in a replay.
+type Start[Context any] interface {
+	Context() Context
+	// Encode returns the encoded input.
+	Encode() history.Payload
+}
+
+// Starter is how workflow code starts activities. start is a Start[workflow.Context], ctx a workflow.Context, and typ a nil
+// *workflow.Future[Out]. The result is a pointer of that type, to the future of the activity's result: package activity can make none.
 type Starter struct {
-	Activity func(ctx any, call engine.ActivityCall, typ any) (future any)
+	Activity func(start any, call engine.ActivityCall, typ any) (future any)
 	Local    func(ctx any, call engine.LocalCall, typ any) (future any)
 }
 
@@ -45,12 +54,12 @@ var starter Starter
 // Connect sets the starter. Only package workflow calls it, while it is initialized.
 func Connect(s Starter) { starter = s }
 
-// StartActivity starts an activity, and returns the future of its result, a workflow.Future. ctx is a workflow.Context.
-func StartActivity[Future any](ctx any, call engine.ActivityCall) Future {
-	return *starter.Activity(ctx, call, (*Future)(nil)).(*Future)
+// StartActivity starts an activity, and returns the future of its result, a workflow.Future.
+func StartActivity[Future, Context any](start Start[Context], call engine.ActivityCall) Future {
+	return *starter.Activity(start, call, (*Future)(nil)).(*Future)
 }
 
-// StartLocalActivity has a local activity run, as StartActivity starts another.
+// StartLocalActivity has a local activity run, as StartActivity starts another. ctx is a workflow.Context.
 func StartLocalActivity[Future any](ctx any, call engine.LocalCall) Future {
 	return *starter.Local(ctx, call, (*Future)(nil)).(*Future)
 }

@@ -53,7 +53,7 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 		want               float64
 	}{
 		{"refused", "11", api.StageRejected, 63},
-		{"accepted", "1", api.StageCompleted, 80},
+		{"accepted", "1", api.StageCompleted, 79},
 	} {
 		n := 0
 		got := testing.AllocsPerRun(500, func() {

@@ -56,7 +56,10 @@ func (c *updateCall) acquire(ctx context.Context, start *command.Start) (work fu
 	case acquired == lock.Answered:
 		return nil, nil
 	}
-	return (&batch{ctx: ctx, first: c}).run, nil
+	return func() {
+		b := batch{ctx: ctx, first: c}
+		b.run()
+	}, nil
 }
 
 // awaitOutcome waits for the outcome of an accepted update, for as long as the caller does. If

@@ -43,8 +43,8 @@ type View struct {
 }
 
 // NewView returns the view of a session, which begins now, on what the process knows.
-func NewView(r *Reader, k *Known, o Owner) *View {
-	return &View{Reader: r, Known: k, owner: o, began: r.host.Now()}
+func NewView(r *Reader, k *Known, o Owner) View {
+	return View{Reader: r, Known: k, owner: o, began: r.host.Now()}
 }
 
 // Reset replaces what is known. The session has not read it.

@@ -23,6 +23,11 @@ func (c *Code) CatchUp(ctx context.Context, run *engine.Run, kind CodeKind) (los
 	if run.Lacks(max(seen, 1)) == 0 {
 		return nil, nil
 	}
+	return c.replayFrom(ctx, run, kind, seen)
+}
+
+// replayFrom replays the commits of a run from a slot on. It returns what CatchUp returns.
+func (c *Code) replayFrom(ctx context.Context, run *engine.Run, kind CodeKind, seen uint32) (lost *failure.Failure, err error) {
 	in := c.ensure(run, run.State.RunID, run.State.Started)
 	for page, err := range c.log.Pages(ctx, run, seen) {
 		if err != nil {

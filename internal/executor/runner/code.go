@@ -43,8 +43,8 @@ type Code struct {
 }
 
 // Code returns the code of a workflow for a session that begins now.
-func (r *Runner) Code(workflowID string, kept *Kept, log Log) *Code {
-	return &Code{
+func (r *Runner) Code(workflowID string, kept *Kept, log Log) Code {
+	return Code{
 		Kept: kept, Tasks: Tasks{observe: r.options.Observe, logger: r.options.Logger, host: r.host},
 		Runner: r, workflowID: workflowID, log: log, began: r.host.Now(),
 	}
@@ -122,19 +122,22 @@ func (c *Code) step(ctx context.Context, run *engine.Run, w *engine.Writer, task
 	in.BoundValidators(c.options.ValidateFor, func(fn func()) bool { return c.validate(in, fn) })
 	before := in.Looked()
 	c.Unsettled = true
-	transition := c.guardTask(in, run, w, task, func() *engine.Transition { return run.Step(in, w, task) })
+	transition := c.guardTask(in, run, w, task, (*engine.Run).Step)
 	transition = c.locals(ctx, in, run, w, task, transition)
 	transition = c.check(ctx, in, before, run, w, task, transition)
 	c.Tasks.Ran(ctx, run, w, task, began, transition)
 	return transition
 }
 
-// guardTask runs a part of a task, and returns its transition. If the code does not return or ends
-// its goroutine, that is a failure of the task.
-func (c *Code) guardTask(in *engine.Instance, run *engine.Run, w *engine.Writer, task engine.Task, fn func() *engine.Transition) *engine.Transition {
+// taskPart is code that runs a part of a task: engine.Run.Step, or what continues that.
+type taskPart func(*engine.Run, *engine.Instance, *engine.Writer, engine.Task) *engine.Transition
+
+// guardTask runs a part of a task with fn, and returns its transition. If the code does not return
+// or ends its goroutine, that is a failure of the task.
+func (c *Code) guardTask(in *engine.Instance, run *engine.Run, w *engine.Writer, task engine.Task, fn taskPart) *engine.Transition {
 	var came *engine.Transition // read only if the code has ended: it may still set it
 	note := c.beginTask(in, task.Updates)
-	ended := c.guard(c.options.DeadlockAfter, in, func() { defer c.leave(in, note); came = fn() })
+	ended := c.guard(c.options.DeadlockAfter, in, func() { defer c.leave(in, note); came = fn(run, in, w, task) })
 	if ended && came != nil {
 		return came
 	}

@@ -44,7 +44,9 @@ func (c *Code) locals(ctx context.Context, in *engine.Instance, run *engine.Run,
 			}
 		}
 		results := l.all(ctx, due)
-		transition = c.guardTask(in, run, w, task, func() *engine.Transition { return run.Resume(in, waiting, results) })
+		transition = c.guardTask(in, run, w, task, func(run *engine.Run, in *engine.Instance, _ *engine.Writer, _ engine.Task) *engine.Transition {
+			return run.Resume(in, waiting, results)
+		})
 	}
 	return transition
 }

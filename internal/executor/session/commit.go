@@ -168,13 +168,13 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 	}
 	for try, unknown := 0, false; ; try++ {
 		err := t.Log.Append(ctx, items...)
-		var conflict *store.Conflict
+		conflict, conflicts := errors.AsType[*store.Conflict](err)
 		switch {
 		case err == nil:
 			return t.landed(ctx, changes)
-		case errors.As(err, &conflict) && own(conflict, items):
+		case conflicts && own(conflict, items):
 			return t.landed(ctx, changes) // an earlier try of this put landed
-		case errors.As(err, &conflict):
+		case conflicts:
 			t.Observed().Observe(ctx, &observe.LostRace{WorkflowID: t.WorkflowID})
 			return outcome.ErrLost
 		case errors.Is(err, store.ErrTooLarge):

@@ -18,9 +18,9 @@ type Session struct {
 	// entry is what the cache keeps.
 	entry *entry
 	// View is what the session knows of the log.
-	View *runlog.View
+	View runlog.View
 	// Code is the code of the latest run.
-	Code *runner.Code
+	Code runner.Code
 	// Follows takes the next activity if this invocation may run it inline; nil if not.
 	Follows Follower
 	// Patience is how long the session retries after lost races; 0 is not at all.
@@ -83,7 +83,7 @@ func (s *Process) newSession(workflowID string, e *entry) *Session {
 		t.entry = &entry{known: runlog.NewKnown(workflowID, t.began)}
 	}
 	t.View = runlog.NewView(s.Logs, t.entry.known, t)
-	t.Code = s.Runner.Code(workflowID, &t.entry.kept, t.View)
+	t.Code = s.Runner.Code(workflowID, &t.entry.kept, &t.View)
 	return t
 }
 
