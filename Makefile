@@ -45,8 +45,8 @@ test: ## run all tests
 	@# Without the cache: go test does not know that these tests read the examples.
 	cd cmd/weftvet && $(GOTEST) -count=1 ./...
 
-# Packages that start no goroutines. Their code runs on goroutines of packages that the race detector checks in
-# their own tests.
+# Packages that start no goroutines. Their code runs on goroutines of packages that the race
+# detector checks in their own tests.
 WITHOUT_GOROUTINES = /examples/|/infra|/localstack|/proof/(archtest|cost|docs|measured|model|privilege|scale)
 
 race: ## run the tests of all packages that start goroutines with the race detector (needs a C compiler)
@@ -61,7 +61,8 @@ test-postgres: ## run the store and the queues of examples/postgres against Post
 	@# In its folder and without a pattern, so that the reason of a skip is printed.
 	cd examples/postgres && go test $(RACE) -count=1 -timeout 20m
 
-# The tests that need servers, and their packages. `make test` runs the other tests of these packages.
+# The tests that need servers, and their packages. `make test` runs the other tests of these
+# packages.
 AWS_FILES = grep -rl --include='*_test.go' '^//go:build aws' .
 AWS_PACKAGES = $$($(AWS_FILES) | xargs -n 1 dirname | sort -u)
 AWS_TESTS = $$($(AWS_FILES) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | sort -u | paste -sd '|' -)

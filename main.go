@@ -67,7 +67,8 @@ func isGoDefault(log *slog.Logger) bool {
 	return fmt.Sprintf("%T", log.Handler()) == "*slog.defaultHandler"
 }
 
-// Options are the settings of a local server. The zero value serves at 127.0.0.1:8080 and keeps everything in .weft.
+// Options are the settings of a local server. The zero value serves at 127.0.0.1:8080 and keeps
+// everything in .weft.
 type Options struct {
 	// Addr is the address to serve at; empty is 127.0.0.1:8080.
 	Addr string

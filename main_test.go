@@ -14,7 +14,8 @@ import (
 // asProgram is the variable that makes this test a program whose options name a key file.
 const asProgram = "TEST_MAIN_KEY_FILE"
 
-// A key file that the program passes and that cannot be read ends the process with status 1, and nothing is kept in plain text.
+// A key file that the program passes and that cannot be read ends the process with status 1, and
+// nothing is kept in plain text.
 func TestMainWithoutItsKeys(t *testing.T) {
 	if file := os.Getenv(asProgram); file != "" {
 		os.Args = os.Args[:1]

@@ -1,14 +1,15 @@
-// Package weft runs workflows: durable Go code whose history lives in a store, and which can be signalled, queried and
-// updated while it runs.
+// Package weft runs workflows: durable Go code whose history lives in a store, and which can be
+// signalled, queried and updated while it runs.
 //
-// A program registers its workflows and activities once. The same registry runs the local server and, on AWS, the Lambda
-// functions:
+// A program registers its workflows and activities once. The same registry runs the local server
+// and, on AWS, the Lambda functions:
 //
 //	func main() {
 //		weft.Main(weft.Register(workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge))
 //	}
 //
-// Workflows are written with package workflow, activities with package activity, and called with package client.
+// Workflows are written with package workflow, activities with package activity, and called with
+// package client.
 package weft
 
 import (

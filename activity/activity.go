@@ -22,9 +22,11 @@ type None = payload.None
 
 // Options tunes the execution of an activity. The zero value is the default.
 type Options struct {
-	// StartToClose is how long one attempt may take; 0 is DefaultStartToClose. The attempt's context ends then.
+	// StartToClose is how long one attempt may take; 0 is DefaultStartToClose. The attempt's
+	// context ends then.
 	StartToClose time.Duration
-	// ScheduleToClose is how long all attempts together may take, the waits between them included; 0 is no limit.
+	// ScheduleToClose is how long all attempts together may take, the waits between them included;
+	// 0 is no limit.
 	ScheduleToClose time.Duration
 	// ScheduleToStart is how long the activity may wait for its first attempt; 0 is no limit. If it
 	// waited longer, it ends as timed out without an attempt when a function receives its message.
@@ -122,8 +124,9 @@ func (a Activity[In, Out]) On(taskQueue string) Activity[In, Out] {
 	return a.tuned(o)
 }
 
-// Run starts the activity from workflow code and waits for its result. It returns a *workflow.ActivityError that wraps
-// why the activity failed, and a *workflow.CanceledError as soon as ctx is canceled; see Options.WaitCancellation.
+// Run starts the activity from workflow code and waits for its result. It returns a
+// *workflow.ActivityError that wraps why the activity failed, and a *workflow.CanceledError as soon
+// as ctx is canceled; see Options.WaitCancellation.
 func (a Activity[In, Out]) Run(ctx workflow.Context, in In) (Out, error) {
 	return a.Start(ctx, in).Get(ctx)
 }
@@ -248,9 +251,11 @@ func NewError(typ, message string) *Error { return failure.NewForProgram(typ, me
 // The conditions that activities meet, besides [ErrPending]. Each is the value of the same name in
 // packages client and workflow.
 var (
-	// ErrCanceled is what Heartbeat and RecordHeartbeat return if the workflow no longer waits for the activity.
+	// ErrCanceled is what Heartbeat and RecordHeartbeat return if the workflow no longer waits for
+	// the activity.
 	ErrCanceled error = failure.ErrCanceled
-	// ErrActivityEnded matches what Complete, Fail and RecordHeartbeat return if the attempt has ended otherwise.
+	// ErrActivityEnded matches what Complete, Fail and RecordHeartbeat return if the attempt has
+	// ended otherwise.
 	ErrActivityEnded error = failure.ErrActivityEnded
 	// ErrInvalid matches what Complete, Fail and RecordHeartbeat return for an invalid token, and
 	// for a result that is not of the activity's type.

@@ -21,7 +21,8 @@ type LocalOptions struct {
 	// MaxLocalStartToClose is the most. The attempt's context ends then, or earlier if the process
 	// has less time.
 	StartToClose time.Duration
-	// ScheduleToClose is how long all attempts together may take, the waits between them included; 0 is no limit.
+	// ScheduleToClose is how long all attempts together may take, the waits between them included;
+	// 0 is no limit.
 	ScheduleToClose time.Duration
 	// Retry says whether and when a failed attempt is retried. The zero value retries for ever,
 	// after 100 ms, 200 ms, 400 ms and so on up to 10 s.

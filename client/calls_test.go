@@ -399,7 +399,8 @@ func updateWithStartLost(s *stand) {
 	s.wantEvents(1, accepted)
 }
 
-// Two processes start with an update at once: one of them opens the run, and both updates are accepted.
+// Two processes start with an update at once: one of them opens the run, and both updates are
+// accepted.
 func updatesWithStartRacing(s *stand) {
 	other, _ := s.of(2)
 	var second int

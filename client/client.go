@@ -44,11 +44,13 @@ type Options struct {
 	Interceptors []Interceptor
 }
 
-// shared sends the requests of all clients that have no HTTP of their own, so that they share connections.
+// shared sends the requests of all clients that have no HTTP of their own, so that they share
+// connections.
 var shared = &http.Client{Transport: manyConnections()}
 
-// idleConnections is how many unused connections are kept to one deployment: more than callers of one process use at once. Each costs a
-// socket and about 20 KB, and is closed when nobody has used it for 90 s.
+// idleConnections is how many unused connections are kept to one deployment: more than callers of
+// one process use at once. Each costs a socket and about 20 KB, and is closed when nobody has used
+// it for 90 s.
 const idleConnections = 1024
 
 // manyConnections returns the default transport, except that it keeps more idle connections.
@@ -137,13 +139,15 @@ var (
 	ErrTimeout error = failure.ErrTimeout
 	// ErrTerminated matches a run that was terminated.
 	ErrTerminated error = failure.ErrTerminated
-	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler finished.
+	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler
+	// finished.
 	ErrRunClosed error = failure.ErrRunClosed
 	// ErrNotFound matches a workflow, run, update, query or schedule that does not exist, and a
 	// request that a run refuses because it has closed.
 	ErrNotFound error = failure.ErrNotFound
-	// ErrAlreadyStarted matches a start whose id is taken. The Type of the [Problem] ends in already-open if a run of the id is open, and
-	// in already-used if the id reuse policy forbids another.
+	// ErrAlreadyStarted matches a start whose id is taken. The Type of the [Problem] ends in
+	// already-open if a run of the id is open, and in already-used if the id reuse policy forbids
+	// another.
 	ErrAlreadyStarted error = failure.ErrAlreadyStarted
 	// ErrInvalid matches a request that is wrong in itself.
 	ErrInvalid error = failure.ErrInvalid

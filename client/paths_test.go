@@ -110,7 +110,8 @@ func (s *stand) wantSent(methods string) {
 	}
 }
 
-// TestCallsEmbedded plays the cases against the embedded server: the embedded store and queue, in a bubble.
+// TestCallsEmbedded plays the cases against the embedded server: the embedded store and queue, in a
+// bubble.
 func TestCallsEmbedded(t *testing.T) {
 	t.Parallel()
 	for name, c := range calls {

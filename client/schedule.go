@@ -39,7 +39,8 @@ type Every struct{ Interval, Offset time.Duration }
 
 // ScheduleOptions says when a schedule starts runs, and how. Cron, Every, or both are required.
 type ScheduleOptions struct {
-	// Cron are cron expressions, as in StartOptions. They are in the time zone, unless they begin with one of their own.
+	// Cron are cron expressions, as in StartOptions. They are in the time zone, unless they begin
+	// with one of their own.
 	Cron []string
 	// Every are intervals.
 	Every []Every

@@ -20,8 +20,8 @@ import (
 type StartOptions struct {
 	// RequestID identifies the start when it is sent again. If it is empty, the client creates one.
 	RequestID string
-	// IDReusePolicy says whether the id of a closed run may be used again: "allowDuplicate" (the default),
-	// "allowDuplicateFailedOnly" or "rejectDuplicate".
+	// IDReusePolicy says whether the id of a closed run may be used again: "allowDuplicate" (the
+	// default), "allowDuplicateFailedOnly" or "rejectDuplicate".
 	IDReusePolicy string
 	// IDConflictPolicy says what happens if a run of the id is open: "fail" (the default),
 	// "useExisting" or "terminateExisting", which cannot be combined with "rejectDuplicate".

@@ -13,23 +13,26 @@ import (
 	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 )
 
-// Open opens the data directory dir, which it makes if there is none, with the queues of a deployment that has these task
-// queues besides the default one. The directory belongs to this process alone until Close: a second Open of it fails. It has
-// the format of the directory in weft.Options.Data.
+// Open opens the data directory dir, which it makes if there is none, with the queues of a
+// deployment that has these task queues besides the default one. The directory belongs to this
+// process alone until Close: a second Open of it fails. It has the format of the directory in
+// weft.Options.Data.
 //
 // What is durable:
 //
-//   - Writes of the store and of blobs are flushed to the disk when they return. A crash before that leaves all of a write or
-//     none.
-//   - Send does not wait for the disk. All three share one log, and a crash only takes away its end: if anything that was written
-//     after a Send survives, the message does. So a message is durable when a later write of the store returns.
-//   - That a message was received, and how often, is durable before Receive returns it, except for its first receive in the
-//     process that sent it.
-//   - Delete and Extend of the queue do not wait for the disk: after a crash a message may be delivered again.
+//   - Writes of the store and of blobs are flushed to the disk when they return. A crash before
+//     that leaves all of a write or none.
+//   - Send does not wait for the disk. All three share one log, and a crash only takes away its
+//     end: if anything that was written after a Send survives, the message does. So a message is
+//     durable when a later write of the store returns.
+//   - That a message was received, and how often, is durable before Receive returns it, except for
+//     its first receive in the process that sent it.
+//   - Delete and Extend of the queue do not wait for the disk: after a crash a message may be
+//     delivered again.
 //
-// If the disk fails so that only another process can find out what is on it, all writes return errors from then on, and reads still work.
-// Damage that it finds is logged to slog.Default. Use the three together: a queue that is combined with another store loses messages
-// in a crash.
+// If the disk fails so that only another process can find out what is on it, all writes return
+// errors from then on, and reads still work. Damage that it finds is logged to slog.Default. Use
+// the three together: a queue that is combined with another store loses messages in a crash.
 func Open(dir string, taskQueues ...string) (*backend.Backend, error) {
 	db, err := disk.Open(dir, disk.Options{})
 	if err != nil {

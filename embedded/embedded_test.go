@@ -54,7 +54,8 @@ func TestBlobs(t *testing.T) {
 	})
 }
 
-// What was sent is there when the directory is opened again, and the queues are those of the task queues.
+// What was sent is there when the directory is opened again, and the queues are those of the task
+// queues.
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	open := opener(t, "reports")

@@ -38,8 +38,8 @@ type ActivityCall struct {
 // StartActivity starts an activity and returns the future of its result. Under a canceled scope, it
 // starts nothing, and the future is canceled.
 //
-// encode returns the input. StartActivity calls it at once. A replay calls it only for an event that
-// the next task may write: see splits.
+// encode returns the input. StartActivity calls it at once. A replay calls it only for an event
+// that the next task may write: see splits.
 func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall, encode func() history.Payload) *coro.Future[history.Payload] {
 	in.s.MustRun("start an activity")
 	a, scheduled := &activity{scope: scope, wait: call.WaitCancellation}, new(call.ActivityTaskScheduled)

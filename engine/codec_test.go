@@ -72,7 +72,8 @@ func FuzzMessageLikeLibrary(f *testing.F) {
 			f.Add(body)
 		}
 	}
-	// One of an earlier version, with the key 17; one in which an activity comes twice; one without an activity.
+	// One of an earlier version, with the key 17; one in which an activity comes twice; one without
+	// an activity.
 	f.Add([]byte("\x01\xa2\x01\x01\x11\xf5"))
 	f.Add([]byte("\x01\xa2\x0b\xa2\x01\x61a\x02\x41b\x0b\xa1\x01\x61c"))
 	f.Add([]byte("\x01\xa2\x0b\xf6\x0d\xf6"))

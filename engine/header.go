@@ -6,7 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// MaxHeader is the size of the largest header, names and values together, in bytes: it is stored with each activity.
+// MaxHeader is the size of the largest header, names and values together, in bytes: it is stored
+// with each activity.
 const MaxHeader = 4 << 10
 
 // CheckHeader returns what is wrong with a header, or nil.

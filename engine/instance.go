@@ -76,7 +76,8 @@ type Instance struct {
 	validateFor time.Duration
 	// active is the activation that waits for local activities, or nil.
 	active *activation
-	// looks are the validators and query handlers that have run on the instance; nil if they are not recorded.
+	// looks are the validators and query handlers that have run on the instance; nil if they are
+	// not recorded.
 	looks *looks
 	// rehearses is set in an instance of a check: no update proceeds beyond its verdict, and the
 	// code logs nothing. See Check.

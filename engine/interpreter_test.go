@@ -10,7 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// op is one step of a small program, which the workflow of the property tests runs. It may have a body.
+// op is one step of a small program, which the workflow of the property tests runs. It may have a
+// body.
 type op struct {
 	Do   string `json:"do"`
 	N    int    `json:"n,omitempty"`

@@ -32,8 +32,8 @@ func (l *look) who() string {
 type looks struct {
 	calls  []look
 	wanted func(who string) bool // nil records all
-	// inputs are those of the local activities that the code has started in the current activation, by number. History does not have
-	// them.
+	// inputs are those of the local activities that the code has started in the current activation,
+	// by number. History does not have them.
 	inputs map[int]history.Payload
 	// drawn counts the random numbers that the code has drawn.
 	drawn uint64

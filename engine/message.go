@@ -8,7 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// MessageKind says what a message asks its receiver to do. The numbers stand in queues and never change their meaning.
+// MessageKind says what a message asks its receiver to do. The numbers stand in queues and never
+// change their meaning.
 type MessageKind uint8
 
 const (

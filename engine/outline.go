@@ -33,8 +33,8 @@ type outline struct {
 const (
 	// decoded is about how many bytes of memory a byte of a stored commit takes.
 	decoded = 4
-	// outlined is about how many bytes of memory a commit takes that Trim has dropped: its outline, its size, its place in Log, and its
-	// slot among those of its causation id.
+	// outlined is about how many bytes of memory a commit takes that Trim has dropped: its outline,
+	// its size, its place in Log, and its slot among those of its causation id.
 	outlined = 128
 	// heldEach is about how many bytes of memory the state takes for each pending event, or for an
 	// update, without its payloads.
@@ -115,7 +115,8 @@ func (r *Run) outline(slot uint32) outline {
 	return r.outlines[slot-1]
 }
 
-// SlotOf returns the slot of the commit that has an event. It returns false if the run does not have the event.
+// SlotOf returns the slot of the commit that has an event. It returns false if the run does not
+// have the event.
 func (r *Run) SlotOf(event int64) (uint32, bool) {
 	if event <= 0 || event >= r.State.NextEventID {
 		return 0, false

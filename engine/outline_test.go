@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// longRun returns a run of n commits, each of which has two events or, every tenth, none. The causation id i caused the commits in the slots i and
-// i+n/2.
+// longRun returns a run of n commits, each of which has two events or, every tenth, none. The
+// causation id i caused the commits in the slots i and i+n/2.
 func longRun(t *testing.T, n int) *engine.Run {
 	t.Helper()
 	run := engine.NewRun("w", 1)

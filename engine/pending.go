@@ -52,7 +52,8 @@ func (p *PendingExternal) size() int {
 	return len(p.Signal.Input)
 }
 
-// Command returns a command of a commit, by the id of its event. It returns nil if the commit has no such command.
+// Command returns a command of a commit, by the id of its event. It returns nil if the commit has
+// no such command.
 func Command(c *history.Commit, event int64) history.Attributes {
 	for part := range c.Parts() {
 		if i := event - part.FirstCommandID(); i >= 0 && i < int64(len(part.Commands)) {

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// maxTaskQueue is the length of the longest name of a task queue: AWS names a queue and a function after it.
+// maxTaskQueue is the length of the longest name of a task queue: AWS names a queue and a function
+// after it.
 const maxTaskQueue = 28
 
 // CheckTaskQueue returns what is wrong with the name of a task queue, or nil. The empty name is

@@ -53,8 +53,8 @@ type Activity struct {
 // ActivityCode is one attempt at an activity.
 type ActivityCode = func(ctx context.Context, input history.Payload) (history.Payload, error)
 
-// Registry is the set of workflow and activity types that a program knows. Fill it before it is used; it is read-only
-// from then on.
+// Registry is the set of workflow and activity types that a program knows. Fill it before it is
+// used; it is read-only from then on.
 type Registry struct {
 	workflows  map[string]*Workflow
 	activities map[string]*Activity

@@ -121,8 +121,8 @@ type Options struct {
 	// MaxConditions is how many conditions a new task may evaluate while its code waits: a task
 	// that evaluates more fails. 0 is 100 million. A replay has no limit.
 	MaxConditions int
-	// TaskQueues are the task queues of the deployment, besides the default one. A task whose code starts an activity on
-	// another one fails.
+	// TaskQueues are the task queues of the deployment, besides the default one. A task whose code
+	// starts an activity on another one fails.
 	TaskQueues []string
 }
 

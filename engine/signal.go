@@ -88,7 +88,8 @@ func (in *Instance) refuse(events []history.Event) error {
 	return nil
 }
 
-// SetAside are the signals of one name that code has set aside in a task. Want is what the code receives them as.
+// SetAside are the signals of one name that code has set aside in a task. Want is what the code
+// receives them as.
 type SetAside struct {
 	Name  string
 	Count int

@@ -33,7 +33,8 @@ type State struct {
 	// LastTask is the commit of the last task, fences skipped, or nil.
 	LastTask *history.Commit
 
-	// Activities and Timers are those that have not been resolved, by the id of the event that scheduled them.
+	// Activities and Timers are those that have not been resolved, by the id of the event that
+	// scheduled them.
 	Activities map[int64]*PendingActivity
 	Timers     map[int64]*PendingTimer
 	// Children and Externals are those that have not been resolved, in the same way.
@@ -55,7 +56,8 @@ type State struct {
 	CancelRequested bool
 	// Visibility is what the run shows in lists.
 	Visibility Visibility
-	// Unread are the signals that the code has not received, by name. Tasks of the first rules do not record them.
+	// Unread are the signals that the code has not received, by name. Tasks of the first rules do
+	// not record them.
 	Unread map[string]*history.Unread
 	// SetAside counts the signals that were set aside, by name: their values did not decode.
 	SetAside map[string]int

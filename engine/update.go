@@ -48,14 +48,15 @@ const (
 	// Unanswered is a request that the activation did not reach: the task failed, or the run closed
 	// before.
 	Unanswered Verdict = iota
-	// Accepted is a request whose validator agreed. It counts once the activation's commit is in the log.
+	// Accepted is a request whose validator agreed. It counts once the activation's commit is in
+	// the log.
 	Accepted
 	// Rejected is a request that was refused by its validator, has no handler, or does not decode.
 	Rejected
 	// Invalid is a request without the input that its handler needs.
 	Invalid
-	// TooManyInFlight is a request beyond a limit of updates that have been accepted and not completed: of their number or
-	// of their bytes.
+	// TooManyInFlight is a request beyond a limit of updates that have been accepted and not
+	// completed: of their number or of their bytes.
 	TooManyInFlight
 	// TooManyInTotal is a request beyond the limit of updates that a run accepts.
 	TooManyInTotal

@@ -18,7 +18,8 @@ import (
 const (
 	MaxMemo             = 4 << 10
 	MaxSearchAttributes = 2 << 10
-	// MaxVisibility is how many fields a memo has at most, and how many search attributes there are.
+	// MaxVisibility is how many fields a memo has at most, and how many search attributes there
+	// are.
 	MaxVisibility = 32
 )
 

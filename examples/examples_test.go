@@ -1,5 +1,6 @@
-// Package examples_test holds the examples together: one program can register all of them, hello is a program of its own
-// that builds and runs, and deploy a repository of its own whose tests pass. postgres is a module of its own too.
+// Package examples_test holds the examples together: one program can register all of them, hello is
+// a program of its own that builds and runs, and deploy a repository of its own whose tests pass.
+// postgres is a module of its own too.
 package examples_test
 
 import (
@@ -22,7 +23,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// modules are the examples that are modules of their own. make test-postgres tests that of postgres.
+// modules are the examples that are modules of their own. make test-postgres tests that of
+// postgres.
 var modules = []string{"hello", "deploy", "postgres"}
 
 func TestAllTogether(t *testing.T) {

@@ -22,8 +22,9 @@ var identities = map[string]string{
 	"AWS::ApiGatewayV2::Route": "RouteKey", "AWS::ApiGateway::Resource": "PathPart", "AWS::ApiGateway::Method": "ResourceId",
 }
 
-// Properties that are lists of objects (Terraform has lists of one where CloudFormation has objects), those that are objects
-// with names of the user's, and those that are JSON in both, or in one.
+// Properties that are lists of objects (Terraform has lists of one where CloudFormation has
+// objects), those that are objects with names of the user's, and those that are JSON in both, or in
+// one.
 var (
 	lists    = []string{"AttributeDefinitions", "GlobalSecondaryIndexes", "Metrics", "Policies", "Targets", "MethodSettings", "ServerSideEncryptionConfiguration", "Rules"}
 	verbatim = []string{"Variables", "Dimensions"}

@@ -31,7 +31,8 @@ type plan map[string]map[string]any
 
 // kept is a plan as it is stored in testdata.
 type kept struct {
-	// Of is a hash of the module and of the variant's variables, so that the test fails without terraform when either has changed.
+	// Of is a hash of the module and of the variant's variables, so that the test fails without
+	// terraform when either has changed.
 	Of   string `json:"of"`
 	Plan plan   `json:"plan"`
 }

@@ -88,7 +88,8 @@ func declaredByTemplate(t testing.TB, parameters map[string]string, taskQueues .
 	return all
 }
 
-// function is a function as CloudFormation has it: with what all functions have, and without its code.
+// function is a function as CloudFormation has it: with what all functions have, and without its
+// code.
 func (c *template) function(id string) map[string]any {
 	c.t.Helper()
 	properties := map[string]any{}

@@ -168,7 +168,8 @@ func (d *deployment) runDeadLetters(v *traveller) {
 		}
 	}
 
-	// One that died because its process had committed the result, and no more: what follows from that is sent.
+	// One that died because its process had committed the result, and no more: what follows from
+	// that is sent.
 	sent := &letters{}
 	p := d.before(v, 0, sent)
 	c := client.ForHandler(p.API)

@@ -117,8 +117,9 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// timersWait reports whether timers that are due within the hour wait in the table: an open cart has one that is due in a
-// day. Package dynamo has the form of the keys, whose order is that of the moments.
+// timersWait reports whether timers that are due within the hour wait in the table: an open cart
+// has one that is due in a day. Package dynamo has the form of the keys, whose order is that of the
+// moments.
 func (d *deployment) timersWait(ctx context.Context, t *testing.T) (bool, error) {
 	t.Helper()
 	out, err := dynamodb.NewFromConfig(d.server.Config).Scan(ctx, &dynamodb.ScanInput{

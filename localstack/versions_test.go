@@ -20,8 +20,9 @@ import (
 // with build one, through the versions of all three functions. A run that is moved ends with build
 // two.
 //
-// Build two is published through Lambda's API, and not by deploying the template again: LocalStack's CloudFormation deletes a
-// version that another replaces, whatever its UpdateReplacePolicy says.
+// Build two is published through Lambda's API, and not by deploying the template again:
+// LocalStack's CloudFormation deletes a version that another replaces, whatever its
+// UpdateReplacePolicy says.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	d, err := deployStack("Pinning=on", "Build=one")

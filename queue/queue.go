@@ -1,7 +1,8 @@
-// Package queue is the port to the queues that carry tasks. Its adapters are queue/memory, queue/embedded and queue/sqs, and
-// examples/postgres outside of this module. Package queuetest is the suite that each of them passes, and the port's
-// specification in code. Its semantics are those of SQS. Several processes may use the queues at the same time, and all methods
-// are safe for concurrent use.
+// Package queue is the port to the queues that carry tasks. Its adapters are queue/memory,
+// queue/embedded and queue/sqs, and examples/postgres outside of this module. Package queuetest is
+// the suite that each of them passes, and the port's specification in code. Its semantics are those
+// of SQS. Several processes may use the queues at the same time, and all methods are safe for
+// concurrent use.
 //
 //		         Send                      Receive                     Delete
 //		        ──────▶ delayed ──▶ visible ──────▶ in flight ─────────────────▶ gone
@@ -56,7 +57,8 @@ const (
 // tasks begins the names of the queues of task queues.
 const tasks = "tasks-"
 
-// ForTasks is the standard queue of a task queue's activities. That of the default one, whose name is empty, is Activities.
+// ForTasks is the standard queue of a task queue's activities. That of the default one, whose name
+// is empty, is Activities.
 func ForTasks(taskQueue string) string {
 	if taskQueue == "" {
 		return Activities
@@ -64,7 +66,8 @@ func ForTasks(taskQueue string) string {
 	return tasks + taskQueue
 }
 
-// IsForTasks reports whether a queue carries activities, and of which task queue. The queue of their dead letters does not.
+// IsForTasks reports whether a queue carries activities, and of which task queue. The queue of
+// their dead letters does not.
 func IsForTasks(queue string) (taskQueue string, is bool) {
 	name, named := strings.CutPrefix(queue, tasks)
 	if strings.HasSuffix(queue, dead) || !named && queue != Activities {
@@ -106,7 +109,8 @@ type Delivery struct {
 var (
 	// ErrTooLarge is wrapped by what Send returns for a message above the queue's limit.
 	ErrTooLarge = errors.New("queue: the message is larger than the queue takes")
-	// ErrRefused is wrapped by what Send returns where a message is the reason, and not the queue: messages of other sizes may be sent.
+	// ErrRefused is wrapped by what Send returns where a message is the reason, and not the queue:
+	// messages of other sizes may be sent.
 	ErrRefused = errors.New("queue: the message cannot be sent")
 	// ErrInvalid is wrapped by the error of a call that breaks a rule of the port: a delay or a
 	// batch that is too large, a group in a queue without groups, a queue that does not exist.
@@ -118,25 +122,29 @@ var (
 
 // Sender sends messages.
 type Sender interface {
-	// Send sends at most MaxBatch messages; none is no error. It returns nil only if all of them were sent. An error that wraps
-	// ErrTooLarge or ErrInvalid says that nothing was sent; after another one some or all may have been.
+	// Send sends at most MaxBatch messages; none is no error. It returns nil only if all of them
+	// were sent. An error that wraps ErrTooLarge or ErrInvalid says that nothing was sent; after
+	// another one some or all may have been.
 	Send(ctx context.Context, queue string, messages ...Message) error
 }
 
 // Receiver receives messages. On AWS its part is played by event source mappings.
 type Receiver interface {
-	// Receive waits until there is a visible message, or the context ends, and returns between one and limit messages; limit is
-	// 1 to MaxBatch. It ends the wait when a message is sent or given back, when a delay or a visibility time-out is over, and when a
-	// group becomes free: at once, or as soon as it looks again. The messages are invisible for the queue's visibility time-out, and each
-	// has a receipt that no delivery had before. Of several calls at once each gets other messages. When the context ends, Receive
-	// returns an error that wraps the context's; a message may have been received then that nobody gets before its time-out.
+	// Receive waits until there is a visible message, or the context ends, and returns between one
+	// and limit messages; limit is 1 to MaxBatch. It ends the wait when a message is sent or given
+	// back, when a delay or a visibility time-out is over, and when a group becomes free: at once,
+	// or as soon as it looks again. The messages are invisible for the queue's visibility time-out,
+	// and each has a receipt that no delivery had before. Of several calls at once each gets other
+	// messages. When the context ends, Receive returns an error that wraps the context's; a message
+	// may have been received then that nobody gets before its time-out.
 	Receive(ctx context.Context, queue string, limit int) ([]Delivery, error)
-	// Delete deletes messages that were handled, at most MaxBatch; none is no error. A receipt that is no longer good, because the
-	// message is gone or was received again, is no error: then the message may be deleted, or stay. After an error some are deleted.
+	// Delete deletes messages that were handled, at most MaxBatch; none is no error. A receipt that
+	// is no longer good, because the message is gone or was received again, is no error: then the
+	// message may be deleted, or stay. After an error some are deleted.
 	Delete(ctx context.Context, queue string, receipts ...string) error
-	// Extend makes a message in flight visible after d from now, for a handler that needs longer or, with 0, one that
-	// gives it back. It concerns this delivery alone: the next one has the queue's time-out. A receipt that is no longer good is no
-	// error, and nothing is done.
+	// Extend makes a message in flight visible after d from now, for a handler that needs longer
+	// or, with 0, one that gives it back. It concerns this delivery alone: the next one has the
+	// queue's time-out. A receipt that is no longer good is no error, and nothing is done.
 	Extend(ctx context.Context, queue, receipt string, d time.Duration) error
 }
 
@@ -152,11 +160,13 @@ type Settings struct {
 	FIFO bool
 	// Visibility is how long a message that was received stays invisible.
 	Visibility time.Duration
-	// MaxReceives is how often a message is received before it moves to the queue's dead letters; 0 is without limit.
+	// MaxReceives is how often a message is received before it moves to the queue's dead letters; 0
+	// is without limit.
 	MaxReceives int
 }
 
-// All are the queues of a deployment with these task queues besides the default one, without those of dead letters.
+// All are the queues of a deployment with these task queues besides the default one, without those
+// of dead letters.
 func All(taskQueues ...string) []string {
 	names := []string{Activities}
 	for _, name := range taskQueues {
@@ -165,8 +175,9 @@ func All(taskQueues ...string) []string {
 	return append(names, Timers, Workflow)
 }
 
-// Standard are the settings of a deployment in one process, with these task queues besides the default one. A message that a
-// handler keeps giving back goes to the dead letters after about ten minutes.
+// Standard are the settings of a deployment in one process, with these task queues besides the
+// default one. A message that a handler keeps giving back goes to the dead letters after about ten
+// minutes.
 func Standard(taskQueues ...string) map[string]Settings {
 	const visibility, receives = 30 * time.Second, 20
 	settings := map[string]Settings{}

@@ -44,7 +44,8 @@ import (
 	"time"
 )
 
-// Key is the place of an item: its workflow, the number of the run (1 for the first) and the slot (0 for the first).
+// Key is the place of an item: its workflow, the number of the run (1 for the first) and the slot
+// (0 for the first).
 type Key struct {
 	Workflow string
 	Run      uint32
@@ -54,23 +55,27 @@ type Key struct {
 // String is the key in words.
 func (k Key) String() string { return fmt.Sprintf("%s/%d/%d", k.Workflow, k.Run, k.Slot) }
 
-// Before reports whether k stands before l in the order of a workflow's items: by run, then by slot.
+// Before reports whether k stands before l in the order of a workflow's items: by run, then by
+// slot.
 func (k Key) Before(l Key) bool { return k.Run < l.Run || k.Run == l.Run && k.Slot < l.Slot }
 
-// Item is a commit as it is stored. A read returns all of its fields as they were written, but Over.
+// Item is a commit as it is stored. A read returns all of its fields as they were written, but
+// Over.
 type Item struct {
 	Key
 	// Commit is the commit's id. It tells a writer its own item from another's.
 	Commit [16]byte
 	// Body is the commit, encoded.
 	Body []byte
-	// Expires is when the item may be deleted, at some time after; zero is never. Until it is deleted, reads return it.
+	// Expires is when the item may be deleted, at some time after; zero is never. Until it is
+	// deleted, reads return it.
 	Expires time.Time
-	// Over is the id of a commit that may stand at the key already: the item then takes its place. Zero is none. It is part of a
-	// write, and no read returns it.
+	// Over is the id of a commit that may stand at the key already: the item then takes its place.
+	// Zero is none. It is part of a write, and no read returns it.
 	Over [16]byte
-	// Summary is set on the items that open or close a run, or change the run's row in the list of workflows. Its workflow and run are
-	// the item's own. It replaces the row that an earlier slot of the run has set.
+	// Summary is set on the items that open or close a run, or change the run's row in the list of
+	// workflows. Its workflow and run are the item's own. It replaces the row that an earlier slot
+	// of the run has set.
 	Summary *Summary
 }
 
@@ -119,7 +124,8 @@ var (
 	ErrStale = errors.New("store: another write came first")
 )
 
-// Page is what one read returns: at most as many items as were asked for, and at most as many as fit into about 1 MB.
+// Page is what one read returns: at most as many items as were asked for, and at most as many as
+// fit into about 1 MB.
 type Page struct {
 	Items []Item
 	// More says that there are further items in the direction of the read, beyond the last one
@@ -128,32 +134,39 @@ type Page struct {
 	More bool
 }
 
-// MaxAppend is how many items one Append may put, as many as a transaction of DynamoDB has. Together they have at most 3.5 MB.
+// MaxAppend is how many items one Append may put, as many as a transaction of DynamoDB has.
+// Together they have at most 3.5 MB.
 const MaxAppend = 100
 
 // Log is the log of the runs of each workflow. All its reads are strong. Callers leave no gaps in
 // it. An item is put only if there is an item in the slot before, or was before it expired. A run
 // after the first is opened only if there was an earlier run.
 type Log interface {
-	// Append puts one item, or up to MaxAppend at different keys: all of them or none. Each is put on the condition that none stands at
-	// its key, or only the one whose id is in Over. The condition and the put are one atomic step: of several Appends to one key,
-	// by any processes, one is put. Append returns
+	// Append puts one item, or up to MaxAppend at different keys: all of them or none. Each is put
+	// on the condition that none stands at its key, or only the one whose id is in Over. The
+	// condition and the put are one atomic step: of several Appends to one key, by any processes,
+	// one is put. Append returns
 	//
 	//   - nil if the items are durable;
-	//   - a *Conflict if an item stands at one of the keys: nothing was put. If several stand in the way it holds any of them;
+	//   - a *Conflict if an item stands at one of the keys: nothing was put. If several stand in
+	//     the way it holds any of them;
 	//   - an error that wraps ErrUnknown if it cannot tell whether they were put, or will be;
-	//   - an error that wraps ErrThrottled, ErrTooLarge or ErrCorrupt, or another one: nothing was put, nor will be.
+	//   - an error that wraps ErrThrottled, ErrTooLarge or ErrCorrupt, or another one: nothing was
+	//     put, nor will be.
 	//
-	// An Append that is repeated after it was applied returns a Conflict with the caller's own item, which the caller knows by its
-	// commit id. Two Appends never share a commit id, unless they are identical. (Encrypted bodies may differ.) The order in which items are named
-	// makes no difference.
+	// An Append that is repeated after it was applied returns a Conflict with the caller's own
+	// item, which the caller knows by its commit id. Two Appends never share a commit id, unless
+	// they are identical. (Encrypted bodies may differ.) The order in which items are named makes
+	// no difference.
 	Append(ctx context.Context, items ...Item) error
-	// Backward reads the items of a workflow over all of its runs, the last one first: from the last one before the key "before" to
-	// the first one that is not before "until". Of these two only run and slot count, and a zero "before" is after all. It returns at most
-	// limit items; limit 0 is as many as fit. A page of Backward or Forward may end before a damaged item: the read that begins there
-	// returns ErrCorrupt. A workflow without items is an empty page.
+	// Backward reads the items of a workflow over all of its runs, the last one first: from the
+	// last one before the key "before" to the first one that is not before "until". Of these two
+	// only run and slot count, and a zero "before" is after all. It returns at most limit items;
+	// limit 0 is as many as fit. A page of Backward or Forward may end before a damaged item: the
+	// read that begins there returns ErrCorrupt. A workflow without items is an empty page.
 	Backward(ctx context.Context, workflow string, before, until Key, limit int) (Page, error)
-	// Forward reads the items of one run from a slot on, in the order of slots; limit 0 is as many as fit.
+	// Forward reads the items of one run from a slot on, in the order of slots; limit 0 is as many
+	// as fit.
 	Forward(ctx context.Context, from Key, limit int) (Page, error)
 }
 
@@ -204,26 +217,30 @@ type Timer struct {
 	More bool
 }
 
-// Timers keeps messages until they are near enough for a queue. Due and ID together are a timer's key.
+// Timers keeps messages until they are near enough for a queue. Due and ID together are a timer's
+// key.
 type Timers interface {
-	// PutTimers keeps timers. It returns nil only if all of them are durable; after an error some may be. Putting one that is there
-	// does nothing.
+	// PutTimers keeps timers. It returns nil only if all of them are durable; after an error some
+	// may be. Putting one that is there does nothing.
 	PutTimers(ctx context.Context, timers []Timer) error
 	// DueTimers returns at most limit timers that are due before a moment, not at it, the earliest
 	// first. It is a strong read and removes nothing: several processes may get the same timers,
 	// and then send their messages twice.
 	DueTimers(ctx context.Context, before time.Time, limit int) ([]Timer, error)
-	// DeleteTimers deletes timers that DueTimers returned; one that is not there is no error. After an error some may be deleted.
+	// DeleteTimers deletes timers that DueTimers returned; one that is not there is no error. After
+	// an error some may be deleted.
 	DeleteTimers(ctx context.Context, timers []Timer) error
 }
 
 // Filter selects runs of the list of workflows. Zero fields select all.
 type Filter struct {
-	// StartedAfter and StartedBefore select the runs that started between them, not at them. An adapter reads no other rows.
+	// StartedAfter and StartedBefore select the runs that started between them, not at them. An
+	// adapter reads no other rows.
 	StartedAfter  time.Time
 	StartedBefore time.Time
-	// Where says whether a row is selected that the others select; nil selects all. It only looks at the row, and not at its
-	// memo, which may be encrypted there: an adapter calls it as often as it likes, and for the last row of a run alone.
+	// Where says whether a row is selected that the others select; nil selects all. It only looks
+	// at the row, and not at its memo, which may be encrypted there: an adapter calls it as often
+	// as it likes, and for the last row of a run alone.
 	Where func(*Summary) bool
 }
 
@@ -234,15 +251,18 @@ func (f Filter) Selects(row *Summary) bool {
 		(f.Where == nil || f.Where(row))
 }
 
-// Lister lists workflows: the last Summary of each run. The list follows the log and may be behind it; an adapter may leave it out.
+// Lister lists workflows: the last Summary of each run. The list follows the log and may be behind
+// it; an adapter may leave it out.
 type Lister interface {
-	// ListRuns returns at most limit runs that the filter selects, those started last first, from where token says; an empty
-	// token is the beginning. next is empty if there are no more. A token may be used again, and later. One that ListRuns did not
-	// make is an error that wraps ErrBadToken. A run that changes between two pages appears once.
+	// ListRuns returns at most limit runs that the filter selects, those started last first, from
+	// where token says; an empty token is the beginning. next is empty if there are no more. A
+	// token may be used again, and later. One that ListRuns did not make is an error that wraps
+	// ErrBadToken. A run that changes between two pages appears once.
 	ListRuns(ctx context.Context, f Filter, token string, limit int) (runs []Summary, next string, err error)
 }
 
-// ErrBadToken is wrapped by what ListRuns and Scan return for a token or a cursor that they did not make.
+// ErrBadToken is wrapped by what ListRuns and Scan return for a token or a cursor that they did not
+// make.
 var ErrBadToken = errors.New("store: this is not a page token")
 
 // Keys stores the key that a deployment signs with. There is one, and it never changes.
@@ -291,9 +311,9 @@ type Scanner interface {
 // Expirer deletes what has expired. An adapter whose service does that itself omits it, as
 // store/dynamo does.
 type Expirer interface {
-	// DeleteExpired deletes at most limit items that expired at now or before, and returns how many it deleted. A run's row in
-	// the list, and its attempts, go with its last item. The caller repeats the call until it returns fewer than limit. An
-	// error leaves some deleted.
+	// DeleteExpired deletes at most limit items that expired at now or before, and returns how many
+	// it deleted. A run's row in the list, and its attempts, go with its last item. The caller
+	// repeats the call until it returns fewer than limit. An error leaves some deleted.
 	DeleteExpired(ctx context.Context, now time.Time, limit int) (deleted int, err error)
 }
 

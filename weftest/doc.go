@@ -1,5 +1,6 @@
-// Package weftest runs workflows in tests: the real engine and the real protocol, over a store and queues in memory, with
-// a clock that jumps to the next thing that is due. A test of a workflow that takes a month takes a millisecond.
+// Package weftest runs workflows in tests: the real engine and the real protocol, over a store and
+// queues in memory, with a clock that jumps to the next thing that is due. A test of a workflow
+// that takes a month takes a millisecond.
 //
 //	func TestReminder(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
@@ -13,26 +14,30 @@
 //		})
 //	}
 //
-// Workflows are started, signalled, queried and updated with the declarations that production uses, through
-// [Env.Client]. The whole test runs in a bubble of testing/synctest, so that code in activities and in the test may
-// sleep, too: time.Sleep takes no time either.
+// Workflows are started, signalled, queried and updated with the declarations that production uses,
+// through [Env.Client]. The whole test runs in a bubble of testing/synctest, so that code in
+// activities and in the test may sleep, too: time.Sleep takes no time either.
 //
-// Payloads have up to 5 MiB, as in a deployment with a bucket. [Env.SmallPayloads] sets the limits of one without.
+// Payloads have up to 5 MiB, as in a deployment with a bucket. [Env.SmallPayloads] sets the limits
+// of one without.
 //
 // # What is the same each time
 //
-// Time begins at midnight, 2000-01-01 UTC. Ids are derived from a fixed seed. The environment delivers a message
-// when everything that the message before it caused waits for something. So each run of a test has the same history.
-// There is one exception: code that sleeps exactly until its own time-out may end either way.
+// Time begins at midnight, 2000-01-01 UTC. Ids are derived from a fixed seed. The environment
+// delivers a message when everything that the message before it caused waits for something. So each
+// run of a test has the same history. There is one exception: code that sleeps exactly until its
+// own time-out may end either way.
 //
 // # What fails a test by itself
 //
-//   - A workflow task that fails: workflow code that panics, breaks a rule, or does something else than its history. A
-//     deployment would retry the task until other code is deployed.
-//   - An update that fails its task, or a validator that changes state, even if the test has looked at the error: see
-//     [Env.AllowFailedUpdates].
-//   - An activity that is neither registered nor mocked, that fails without end, or that calls t.Fatal.
-//   - A wait that nothing will end. The message says where the workflow waits, and what it waits for.
+//   - A workflow task that fails: workflow code that panics, breaks a rule, or does something else
+//     than its history. A deployment would retry the task until other code is deployed.
+//   - An update that fails its task, or a validator that changes state, even if the test has looked
+//     at the error: see [Env.AllowFailedUpdates].
+//   - An activity that is neither registered nor mocked, that fails without end, or that calls
+//     t.Fatal.
+//   - A wait that nothing will end. The message says where the workflow waits, and what it waits
+//     for.
 //   - Code that is not deterministic: at the end of the test each run is rebuilt from its history.
 //   - A function that was passed to [Env.After], and has not been called when the test ends.
 //

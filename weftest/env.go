@@ -31,8 +31,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Env is a deployment of its own for one test: store, queues, and one process that answers requests and handles messages.
-// Its methods may be called by several goroutines.
+// Env is a deployment of its own for one test: store, queues, and one process that answers requests
+// and handles messages. Its methods may be called by several goroutines.
 type Env struct {
 	t        testing.TB
 	registry *engine.Registry

@@ -256,8 +256,9 @@ func TestCost(t *testing.T) {
 		if _, err := run.Result(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// The record that the first activity's attempt has begun, because its attempts are limited; its result with the timer, which the
-		// store keeps and gives up; the timer; and the second activity's result.
+		// The record that the first activity's attempt has begun, because its attempts are limited;
+		// its result with the timer, which the store keeps and gives up; the timer; and the second
+		// activity's result.
 		if all := env.Cost(); all.Writes != 1+1+3+1+1 || all.Messages != 1+1+1 || all.Lost != 0 {
 			t.Errorf("all cost %v\n%s", all, env.History("order-1"))
 		}

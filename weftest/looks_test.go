@@ -149,7 +149,8 @@ func TestFailedUpdatesAreReported(t *testing.T) {
 	}
 }
 
-// A validator that sleeps fails its update, and the test with it. The bubble ends when the validator has returned.
+// A validator that sleeps fails its update, and the test with it. The bubble ends when the
+// validator has returned.
 func TestSleepingValidator(t *testing.T) {
 	t.Parallel()
 	typ, add := workflow.NewWorkflow[workflow.None, int]("w"), workflow.NewUpdate[time.Duration, int]("add")

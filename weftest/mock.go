@@ -31,7 +31,8 @@ type Call[In any] struct {
 	At time.Time
 }
 
-// Mocked is an activity of an environment that was mocked or is watched. It is safe for concurrent use.
+// Mocked is an activity of an environment that was mocked or is watched. It is safe for concurrent
+// use.
 type Mocked[In, Out any] struct {
 	mu       sync.Mutex
 	calls    []Call[In]

@@ -24,8 +24,8 @@ func (e *Env) Sleep(d time.Duration) {
 	e.Settle()
 }
 
-// Settle returns when nothing more can happen without time passing: activities have run, and workflows wait. Use it instead
-// of synctest.Wait, which does not deliver messages.
+// Settle returns when nothing more can happen without time passing: activities have run, and
+// workflows wait. Use it instead of synctest.Wait, which does not deliver messages.
 func (e *Env) Settle() {
 	settled := make(chan struct{})
 	e.changed(func() { e.settlers = append(e.settlers, settled) })

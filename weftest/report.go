@@ -42,7 +42,8 @@ func (l *listener) Observe(_ context.Context, event observe.Event) {
 	e := (*Env)(l)
 	switch o := event.(type) {
 	case *observe.Task:
-		// Without a finding, a failed task that is discarded runs again, or the same failure is on record already.
+		// Without a finding, a failed task that is discarded runs again, or the same failure is on
+		// record already.
 		if o.Failure != "" && (o.Outcome != observe.Discarded || o.Impure != "") {
 			t := trouble{workflowID: o.WorkflowID, failed: o.Failure, commit: o.Commit, update: o.Trigger == "update", impure: o.Impure}
 			e.changed(func() { e.trouble = append(e.trouble, t) })

@@ -55,7 +55,8 @@ func (t *telemetry) serve(ctx context.Context, r *observe.Request) trace.Span {
 	return span
 }
 
-// TraceParent implements observe.Tracer: a workflow that this request starts belongs to the request's span.
+// TraceParent implements observe.Tracer: a workflow that this request starts belongs to the
+// request's span.
 func (t *telemetry) TraceParent(ctx context.Context) string {
 	o, _ := ctx.Value(operationKey{}).(*operation)
 	if o == nil {

@@ -29,8 +29,8 @@ func post(bed testbed.Testbed, process int, target, body string) {
 	bed.Do(process, testbed.Request{Method: http.MethodPost, Target: "/v1/workflows" + target, Body: body})
 }
 
-// A workflow's activities, timer, updates, signal and query, in two processes, through functions and queues, are one
-// trace.
+// A workflow's activities, timer, updates, signal and query, in two processes, through functions
+// and queues, are one trace.
 func TestOneTrace(t *testing.T) {
 	t.Parallel()
 	c := collect(t)

@@ -5,8 +5,8 @@ import "github.com/seed-41655fb1/weft/engine/coro"
 // ErrClosed is returned by operations on a closed channel.
 var ErrClosed = coro.ErrClosed
 
-// Channel passes values between the coroutines of a workflow, in the order in which they are sent. Workflow code must
-// not use Go's channels.
+// Channel passes values between the coroutines of a workflow, in the order in which they are sent.
+// Workflow code must not use Go's channels.
 type Channel[T any] struct{ c *coro.Channel[T] }
 
 // NewChannel returns a channel that holds capacity values. With capacity 0, a sender waits until

@@ -38,15 +38,16 @@ type ChildOptions struct {
 	// default, the code continues at once with a *CanceledError. Either way the child is asked to
 	// end. To leave a child alone, start it under a Disconnected context.
 	WaitCancellation bool
-	// IDReusePolicy says whether a workflow id may be used again after its run closed: allowDuplicate (the default),
-	// allowDuplicateFailedOnly or rejectDuplicate.
+	// IDReusePolicy says whether a workflow id may be used again after its run closed:
+	// allowDuplicate (the default), allowDuplicateFailedOnly or rejectDuplicate.
 	IDReusePolicy string
 	// RunTimeout is how long the child may stay open; 0 is for ever.
 	RunTimeout time.Duration
 	// StartDelay delays the child's first task, unless a signal or a request to end arrives
 	// earlier; 0 is no delay.
 	StartDelay time.Duration
-	// Retry, Cron and ExecutionTimeout are as in StartOptions: the child's result is that of its last run.
+	// Retry, Cron and ExecutionTimeout are as in StartOptions: the child's result is that of its
+	// last run.
 	Retry            *Retry
 	Cron             string
 	ExecutionTimeout time.Duration
@@ -134,8 +135,9 @@ func (c Child[Out]) Started(ctx Context) (runID string, err error) {
 	return string(id), err
 }
 
-// Get waits for the child's result. It returns a *ChildWorkflowError that wraps why the child failed, and a *CanceledError as
-// soon as ctx is canceled, unless the child was started with WaitCancellation.
+// Get waits for the child's result. It returns a *ChildWorkflowError that wraps why the child
+// failed, and a *CanceledError as soon as ctx is canceled, unless the child was started with
+// WaitCancellation.
 func (c Child[Out]) Get(ctx Context) (Out, error) {
 	return c.Result().Get(ctx)
 }

@@ -83,7 +83,8 @@ func (t Type[In, Out]) ContinueAsNew(ctx Context, in In) (out Out, err error) {
 	return out, &engine.ContinueAsNew{WorkflowType: t.name, Input: mustEncode(in)}
 }
 
-// StartOptions tunes a start. [client.StartOptions] documents its fields. The zero value is the default.
+// StartOptions tunes a start. [client.StartOptions] documents its fields. The zero value is the
+// default.
 type StartOptions = client.StartOptions
 
 // Retry says whether and when a failed activity or workflow is retried.
@@ -144,8 +145,8 @@ func (t Type[In, Out]) Get(c *client.Client, workflowID string) Run[Out] {
 	return Run[Out]{WorkflowID: workflowID, client: c}
 }
 
-// Result waits until the run has closed, and returns its result or the error that it ended with. The context bounds the
-// wait.
+// Result waits until the run has closed, and returns its result or the error that it ended with.
+// The context bounds the wait.
 func (r Run[Out]) Result(ctx context.Context) (out Out, err error) {
 	p, err := r.client.Result(ctx, r.WorkflowID, r.RunID)
 	if err != nil {

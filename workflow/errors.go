@@ -29,7 +29,8 @@ var (
 	ErrTimeout error = failure.ErrTimeout
 	// ErrTerminated matches the end of a terminated run, a child's too.
 	ErrTerminated error = failure.ErrTerminated
-	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler finished.
+	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler
+	// finished.
 	ErrRunClosed error = failure.ErrRunClosed
 	// ErrNotFound matches a signal or a request to end, from workflow code or from outside, that
 	// was sent to a workflow that does not exist or has no open run.
@@ -44,9 +45,10 @@ var (
 	ErrRejected error = failure.ErrRejected
 )
 
-// NewError returns an application error. Declare those that callers branch on once, as variables: errors.Is compares
-// their types, also in the client. Error.With attaches data. NewError panics for the types NotFound, AlreadyStarted, Invalid and TooLarge
-// and those that begin with "weft.": they are Weft's own.
+// NewError returns an application error. Declare those that callers branch on once, as variables:
+// errors.Is compares their types, also in the client. Error.With attaches data. NewError panics for
+// the types NotFound, AlreadyStarted, Invalid and TooLarge and those that begin with "weft.": they
+// are Weft's own.
 func NewError(typ, message string) *Error { return failure.NewForProgram(typ, message) }
 
 // DetailsOf returns the details (Error.With) of an error in err's chain that has the type of

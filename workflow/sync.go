@@ -87,7 +87,8 @@ func (g *WaitGroup) Add(ctx Context, delta int) {
 // Done subtracts one from the number that the group waits for. A number below zero fails the task.
 func (g *WaitGroup) Done(ctx Context) { g.Add(ctx, -1) }
 
-// Wait waits until the number is zero. It returns a *CanceledError as soon as ctx is canceled, unless it is zero.
+// Wait waits until the number is zero. It returns a *CanceledError as soon as ctx is canceled,
+// unless it is zero.
 func (g *WaitGroup) Wait(ctx Context) error {
 	s := ctx.scheduler()
 	s.MustRun("wait for a wait group")

@@ -34,7 +34,8 @@ type HandlerOptions[In any] struct {
 	Abandon bool
 }
 
-// Validate returns the options with this validator. It is short for HandlerOptions[In]{Validate: fn}, whose type is inferred here:
+// Validate returns the options with this validator. It is short for HandlerOptions[In]{Validate:
+// fn}, whose type is inferred here:
 //
 //	AddItem.Handle(ctx, c.add, workflow.Validate(c.canAdd))
 func Validate[In any](fn func(In) error) HandlerOptions[In] {
@@ -76,8 +77,8 @@ func as[T any](v any) T {
 	return t
 }
 
-// CallOptions tunes the sending of an update. [client.UpdateOptions] documents its fields: ID, RunID and Start. The zero value is the
-// default.
+// CallOptions tunes the sending of an update. [client.UpdateOptions] documents its fields: ID,
+// RunID and Start. The zero value is the default.
 type CallOptions = client.UpdateOptions
 
 // Call sends the update to the latest run of a workflow and returns its outcome: the handler's

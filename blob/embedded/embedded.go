@@ -20,7 +20,8 @@ type Blobs struct {
 
 var _ blob.Blobs = (*Blobs)(nil)
 
-// New returns the blobs in a file. Whoever opened the file closes it. clock says when blobs are put; nil is time.Now.
+// New returns the blobs in a file. Whoever opened the file closes it. clock says when blobs are
+// put; nil is time.Now.
 func New(db *disk.DB, clock func() time.Time) *Blobs {
 	if clock == nil {
 		clock = time.Now
@@ -57,8 +58,8 @@ func VisitAll(db *disk.DB, fn func(key string), damaged func(error)) error {
 	})
 }
 
-// write makes an operation, which holds so many bytes of memory, unless the context has ended before there is room in the line: once it is
-// in the line it is not called back.
+// write makes an operation, which holds so many bytes of memory, unless the context has ended
+// before there is room in the line: once it is in the line it is not called back.
 func (b *Blobs) write(ctx context.Context, bytes int, op func(*disk.Tx)) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -26,7 +26,8 @@ type Blobs struct {
 
 var _ blob.Blobs = (*Blobs)(nil)
 
-// tryTimeout is how long one try of a request may take, the answer included, before it is made again on another connection.
+// tryTimeout is how long one try of a request may take, the answer included, before it is made
+// again on another connection.
 const tryTimeout = 5 * time.Second
 
 // New returns the blobs in a bucket that is there already. It makes no request.
@@ -49,7 +50,8 @@ func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {
 	return err
 }
 
-// bodyTries is how often an object is asked for whose body does not come whole: the SDK's own tries end where the body begins.
+// bodyTries is how often an object is asked for whose body does not come whole: the SDK's own tries
+// end where the body begins.
 const bodyTries = 3
 
 // Get implements blob.Blobs.
@@ -92,9 +94,10 @@ func (b *Blobs) get(ctx context.Context, key string) ([]byte, error) {
 	return body, nil
 }
 
-// denied reports whether S3 will not let this process read an object until somebody changes rights or keys. “If you don't have the
-// s3:ListBucket permission, Amazon S3 returns an HTTP status code 403 (“access denied”) error” for an object that is not there (S3 API
-// Reference, GetObject), and a right that is held to a prefix does not count.
+// denied reports whether S3 will not let this process read an object until somebody changes rights
+// or keys. “If you don't have the s3:ListBucket permission, Amazon S3 returns an HTTP status code
+// 403 (“access denied”) error” for an object that is not there (S3 API Reference, GetObject), and a
+// right that is held to a prefix does not count.
 func denied(err error) bool {
 	var answer smithy.APIError
 	if !errors.As(err, &answer) {

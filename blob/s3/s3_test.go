@@ -54,7 +54,8 @@ func TestGetRefused(t *testing.T) {
 	}
 }
 
-// An answer whose body ends too early is asked for again: the SDK's own tries end where the body begins.
+// An answer whose body ends too early is asked for again: the SDK's own tries end where the body
+// begins.
 func TestGetIsCutOff(t *testing.T) {
 	t.Parallel()
 	body, asked := bytes.Repeat([]byte("x"), 100<<10), 0

@@ -1,5 +1,6 @@
-// Package sigv4 signs the requests of a client with AWS credentials, which a deployment on AWS asks for by default
-// (authorization AWS_IAM). It is separate from package client, so that only callers of AWS get the AWS SDK:
+// Package sigv4 signs the requests of a client with AWS credentials, which a deployment on AWS asks
+// for by default (authorization AWS_IAM). It is separate from package client, so that only callers
+// of AWS get the AWS SDK:
 //
 //	config, err := config.LoadDefaultConfig(ctx)
 //	signing, err := sigv4.New(ctx, config)
@@ -22,9 +23,10 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// New returns an HTTP client that signs each request (Signature Version 4), with the credentials and for the region of
-// the configuration. Credentials that expire are renewed. It fails if there is no region or there are no credentials.
-// Like that of package client, it has no time-out of its own.
+// New returns an HTTP client that signs each request (Signature Version 4), with the credentials
+// and for the region of the configuration. Credentials that expire are renewed. It fails if there
+// is no region or there are no credentials. Like that of package client, it has no time-out of its
+// own.
 func New(ctx context.Context, config aws.Config) (*http.Client, error) {
 	if config.Region == "" {
 		return nil, errors.New("weft: requests are signed for a region, and none is configured: set AWS_REGION")
@@ -69,7 +71,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(signed)
 }
 
-// service is what the signature is for: a function URL belongs to Lambda, everything else to API Gateway.
+// service is what the signature is for: a function URL belongs to Lambda, everything else to API
+// Gateway.
 func service(host string) string {
 	if strings.HasSuffix(host, ".on.aws") && strings.Contains(host, ".lambda-url.") {
 		return "lambda"

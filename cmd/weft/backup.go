@@ -35,8 +35,9 @@ func (b backup) AfterApply(c *kong.Context) error {
 	return nil
 }
 
-// Run writes the backup. When it returns nil, the file is whole, verified and on the disk. It returns an error if the data directory is
-// damaged; the file then has what could be read. After any other error, there is no file of that name.
+// Run writes the backup. When it returns nil, the file is whole, verified and on the disk. It
+// returns an error if the data directory is damaged; the file then has what could be read. After
+// any other error, there is no file of that name.
 func (b backup) Run(ctx context.Context, k *kong.Kong) error {
 	summary, err := writeFile(b.To, func(to io.Writer) (disk.Summary, error) {
 		if b.Data != "" {

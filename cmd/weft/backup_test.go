@@ -97,7 +97,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 }
 
-// Without a server, the backup is read from the directory. A damaged backup is refused, and no directory is made of it.
+// Without a server, the backup is read from the directory. A damaged backup is refused, and no
+// directory is made of it.
 func TestBackupOffline(t *testing.T) {
 	t.Parallel()
 	dir, file := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "weft.backup")
@@ -140,7 +141,8 @@ func TestBackupOffline(t *testing.T) {
 	}
 }
 
-// A backup of a damaged directory is written, and is an error that says so. It names runs, and no bytes of keys.
+// A backup of a damaged directory is written, and is an error that says so. It names runs, and no
+// bytes of keys.
 func TestBackupOfADamagedDirectory(t *testing.T) {
 	t.Parallel()
 	dir, file := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "weft.backup")
@@ -193,7 +195,8 @@ func TestRestoreOfAnotherFile(t *testing.T) {
 	}
 }
 
-// A missing token is an error of a backup as it is of the other commands, and says nothing of data directories.
+// A missing token is an error of a backup as it is of the other commands, and says nothing of data
+// directories.
 func TestBackupWithoutItsToken(t *testing.T) {
 	t.Parallel()
 	server, err := local.Open(types(t), local.Options{Dir: filepath.Join(t.TempDir(), "data"), Auth: true})

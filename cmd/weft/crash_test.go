@@ -34,7 +34,8 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// dial returns a client of the server at this address, which holds its answers to the OpenAPI document.
+// dial returns a client of the server at this address, which holds its answers to the OpenAPI
+// document.
 func dial(t *testing.T, addr string) *client.Client {
 	t.Helper()
 	return client.New("http://"+addr, client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, nil)}})
@@ -70,7 +71,8 @@ func launch(t *testing.T, binary, addr, dir string) *server {
 	return s
 }
 
-// complaints returns what the server wrote to its log, except for the line about the examples' long activities. Only after it has exited.
+// complaints returns what the server wrote to its log, except for the line about the examples' long
+// activities. Only after it has exited.
 func (s *server) complaints() string {
 	var lines []string
 	for line := range strings.Lines(s.stderr.String()) {
@@ -96,12 +98,14 @@ type shopper struct {
 	c     *client.Client
 	id    string
 	acked *atomic.Int64
-	// items are those of updates that were acknowledged, by update id; asked are all that were sent.
+	// items are those of updates that were acknowledged, by update id; asked are all that were
+	// sent.
 	items, asked map[string]int
 	notes        int
 }
 
-// shop is the life of one cart. Every request is sent until it is answered: the server dies again and again.
+// shop is the life of one cart. Every request is sent until it is answered: the server dies again
+// and again.
 func (s *shopper) shop(ctx context.Context, random *rand.Rand) error {
 	if _, err := cart.Workflow.Start(ctx, s.c, s.id, cart.Start{Owner: "ada"}, workflow.StartOptions{RequestID: "start-" + s.id}); err != nil {
 		return fmt.Errorf("start: %w", err)
@@ -155,7 +159,8 @@ func (s *shopper) check(ctx context.Context, address string) error {
 	return s.checkHistory(address)
 }
 
-// checkHistory demands that event ids are contiguous, that each update was accepted once, and each activity resolved once.
+// checkHistory demands that event ids are contiguous, that each update was accepted once, and each
+// activity resolved once.
 func (s *shopper) checkHistory(address string) error {
 	resp, err := http.Get("http://" + address + "/v1/workflows/" + s.id + "/history")
 	if err != nil {
@@ -195,7 +200,8 @@ func (s *shopper) checkHistory(address string) error {
 	return nil
 }
 
-// TestNothingIsLost loads the real binary, kills it with -9 again and again, and finds all that was acknowledged.
+// TestNothingIsLost loads the real binary, kills it with -9 again and again, and finds all that was
+// acknowledged.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	const shoppers, deaths = 60, 12

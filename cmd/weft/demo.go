@@ -86,7 +86,8 @@ func play(ctx context.Context, url string) error {
 	return nil
 }
 
-// printable returns a body as the demo prints it: a history with a line for each event, anything else unchanged.
+// printable returns a body as the demo prints it: a history with a line for each event, anything
+// else unchanged.
 func printable(body []byte) string {
 	var history struct {
 		Events []struct {

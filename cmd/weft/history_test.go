@@ -18,7 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// serve runs a local server with the tickets, schedules and other workflows, and returns its address.
+// serve runs a local server with the tickets, schedules and other workflows, and returns its
+// address.
 func serve(t *testing.T, others ...workflow.Registration) string {
 	t.Helper()
 	types, err := program.Registry(slices.Concat(tickets.Registrations(), others)...)

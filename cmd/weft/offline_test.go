@@ -62,7 +62,8 @@ func carts(t *testing.T, url string, n int) {
 	}
 }
 
-// A sound directory has no findings. While a server holds it, the check says so. A directory that is none is not made.
+// A sound directory has no findings. While a server holds it, the check says so. A directory that
+// is none is not made.
 func TestCheckOfASoundDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -136,7 +137,8 @@ func flip(t *testing.T, dir, text string) {
 	}
 }
 
-// A damaged run is reported by its workflow and run, also if the damage is in the log; the other runs are not.
+// A damaged run is reported by its workflow and run, also if the damage is in the log; the other
+// runs are not.
 func TestCheckFindsDamage(t *testing.T) {
 	t.Parallel()
 	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")

@@ -63,7 +63,8 @@ func TestTheServerGoesOn(t *testing.T) {
 	s.kill(t)
 }
 
-// A caller who waits for a result when the server is stopped is answered, and the server does not wait for it.
+// A caller who waits for a result when the server is stopped is answered, and the server does not
+// wait for it.
 func TestStoppingDoesNotWaitForThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	binary, addr := build(t), freeport.ForTest(t)

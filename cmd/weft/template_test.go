@@ -14,8 +14,8 @@ var (
 	roles = regexp.MustCompile(`(?m)^[^#\n]*WEFT_ROLE: (\w+)`)
 )
 
-// The template that is printed is the one of infra/sam, with one program as all functions. (sam reads it in
-// localstack/check.)
+// The template that is printed is the one of infra/sam, with one program as all functions. (sam
+// reads it in localstack/check.)
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	const code = `../a "folder"`

@@ -32,8 +32,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// findings runs a command in a folder, and returns what it reports, as file:line:column: message, sorted. A command that finds
-// something must say so in its exit status, and one that does not must succeed.
+// findings runs a command in a folder, and returns what it reports, as file:line:column: message,
+// sorted. A command that finds something must say so in its exit status, and one that does not must
+// succeed.
 func findings(t *testing.T, dir string, args ...string) (found []string) {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
@@ -58,7 +59,8 @@ func vet(args ...string) []string {
 	return append([]string{"go", "vet", "-vettool=" + program}, args...)
 }
 
-// go vet, which knows of other packages only the facts that were written to files, finds what the command finds by itself.
+// go vet, which knows of other packages only the facts that were written to files, finds what the
+// command finds by itself.
 func TestVettool(t *testing.T) {
 	t.Parallel()
 	dir := shop.New(t, root)
@@ -73,7 +75,8 @@ func TestVettool(t *testing.T) {
 	}
 }
 
-// A package that go vet has looked at because another one imports it is not taken for clean when it is named.
+// A package that go vet has looked at because another one imports it is not taken for clean when it
+// is named.
 func TestVettoolAfterImport(t *testing.T) {
 	t.Parallel()
 	dir := shop.New(t, root)

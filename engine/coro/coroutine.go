@@ -85,8 +85,8 @@ func (c *Coroutine) main(fn func()) {
 	returned = true
 }
 
-// call is the frame by which Scheduler.Stuck finds this coroutine in a dump of all stacks: it keeps its receiver alive,
-// so that the dump shows it.
+// call is the frame by which Scheduler.Stuck finds this coroutine in a dump of all stacks: it keeps
+// its receiver alive, so that the dump shows it.
 //
 //go:noinline
 func (c *Coroutine) call(fn func()) {

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// Scheduler runs the coroutines of one run. Its zero value is ready to use; it is not safe for concurrent use.
+// Scheduler runs the coroutines of one run. Its zero value is ready to use; it is not safe for
+// concurrent use.
 type Scheduler struct {
 	all     []*Coroutine              // those that have not ended, oldest first
 	awaits  []*Coroutine              // those that wait for a condition, and some that have since stopped waiting
@@ -403,7 +404,8 @@ func (s *Scheduler) wakeCanceled(scope *Scope) {
 	}
 }
 
-// Blames reports whether the panic that stopped Run is that of a coroutine, or of one that it started.
+// Blames reports whether the panic that stopped Run is that of a coroutine, or of one that it
+// started.
 func (s *Scheduler) Blames(c *Coroutine) bool { return c != nil && s.culprit.under(c) }
 
 // under reports whether a coroutine is root, or was started by it or by one that it started.
@@ -459,7 +461,8 @@ func (s *Scheduler) kill(c *Coroutine) {
 	c.Close()
 }
 
-// Closed reports whether Close was called: what code still does then, in deferred functions, has no effect.
+// Closed reports whether Close was called: what code still does then, in deferred functions, has no
+// effect.
 func (s *Scheduler) Closed() bool { return s.closed }
 
 // Close ends all coroutines: those that wait run their deferred functions, youngest first. If code

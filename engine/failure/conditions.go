@@ -19,13 +19,14 @@ var (
 	ErrTimeout = &TimeoutError{Message: "a limit of time passed"}
 	// ErrTerminated matches the outcome of a terminated run.
 	ErrTerminated = &OtherError{Kind: KindTerminated, Message: "terminated"}
-	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler finished.
+	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler
+	// finished.
 	ErrRunClosed = &OtherError{Kind: KindRunClosed, Message: "the run closed before the update finished"}
 	// ErrNotFound matches a request for a workflow, run, update or query that does not exist or has
 	// ended, and a request of workflow code to a workflow that has no open run.
 	ErrNotFound = condition("NotFound", "it does not exist, or is not open")
-	// ErrAlreadyStarted matches the start of a run, a child or a schedule whose id is taken: a run of the id is open, or the id reuse
-	// policy forbids another.
+	// ErrAlreadyStarted matches the start of a run, a child or a schedule whose id is taken: a run
+	// of the id is open, or the id reuse policy forbids another.
 	ErrAlreadyStarted = condition("AlreadyStarted", "the id is taken")
 	// ErrInvalid matches a request that is wrong in itself.
 	ErrInvalid = condition("Invalid", "the request is invalid")

@@ -85,7 +85,8 @@ func (e *Error) Is(target error) bool {
 
 // TimeoutError says that a limit of time passed.
 type TimeoutError struct {
-	// Limit is the limit that passed: StartToClose, ScheduleToClose, RunTimeout, ExecutionTimeout or another.
+	// Limit is the limit that passed: StartToClose, ScheduleToClose, RunTimeout, ExecutionTimeout
+	// or another.
 	Limit string
 	// Message says what took too long.
 	Message string

@@ -12,7 +12,8 @@ package failure
 
 import "context"
 
-// Kind says what sort of failure a Failure is. The numbers are stored in histories and never change their meaning.
+// Kind says what sort of failure a Failure is. The numbers are stored in histories and never change
+// their meaning.
 type Kind uint8
 
 // The kinds of failure.
@@ -86,10 +87,12 @@ const (
 	ExecutionTimeout = "execution"
 )
 
-// Failure is an error as it is stored in history and sent to clients. The CBOR keys never change their meaning.
+// Failure is an error as it is stored in history and sent to clients. The CBOR keys never change
+// their meaning.
 type Failure struct {
 	Kind Kind `cbor:"1,keyasint" json:"kind"`
-	// Type is the name under which errors.Is recognises an application error; empty for errors without one.
+	// Type is the name under which errors.Is recognises an application error; empty for errors
+	// without one.
 	Type string `cbor:"2,keyasint,omitempty" json:"type,omitempty"`
 	// Message is the text of the error, including its causes if the error's own text includes them.
 	Message string `cbor:"3,keyasint,omitempty" json:"message,omitempty"`
@@ -101,8 +104,9 @@ type Failure struct {
 	Timeout string `cbor:"6,keyasint,omitempty" json:"timeout,omitempty"`
 	// ActivityType is the type of the activity that failed, if Kind is KindActivity.
 	ActivityType string `cbor:"7,keyasint,omitempty" json:"activityType,omitempty"`
-	// EventID is the event at which it happened: the ActivityTaskScheduled event of an activity that failed, the
-	// StartChildWorkflowExecutionInitiated event of a child, the first event that differs in a non-determinism failure.
+	// EventID is the event at which it happened: the ActivityTaskScheduled event of an activity
+	// that failed, the StartChildWorkflowExecutionInitiated event of a child, the first event that
+	// differs in a non-determinism failure.
 	EventID int64 `cbor:"8,keyasint,omitempty" json:"eventId,omitempty"`
 	// Details is an application error's own data, encoded, or nil.
 	Details []byte `cbor:"9,keyasint,omitempty" json:"details,omitempty"`

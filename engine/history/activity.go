@@ -39,7 +39,8 @@ type ActivityTaskScheduled struct {
 	TaskQueue string `cbor:"11,keyasint,omitempty" json:"taskQueue,omitempty"`
 	// Header is that of the run, with the fields that were added for this activity.
 	Header Header `cbor:"20,keyasint,omitempty" json:"header,omitempty"`
-	// Oversize is the size in bytes of an input that was too large to be recorded: the activity fails without an attempt.
+	// Oversize is the size in bytes of an input that was too large to be recorded: the activity
+	// fails without an attempt.
 	Oversize int `cbor:"7,keyasint,omitempty" json:"inputTooLargeBytes,omitempty"`
 }
 

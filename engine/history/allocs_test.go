@@ -8,8 +8,9 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// A typical step is decoded with as many allocations as it has parts: the commit, its task, its two lists of events, their
-// attributes and payloads, and its causation ids. Its three texts come from the commits before.
+// A typical step is decoded with as many allocations as it has parts: the commit, its task, its two
+// lists of events, their attributes and payloads, and its causation ids. Its three texts come from
+// the commits before.
 func TestAllocationsOfATypicalCommit(t *testing.T) {
 	c := typical()
 	data := encode(t, c)

@@ -34,7 +34,8 @@ func (p ParentClosePolicy) String() string {
 // MarshalText writes the name that the HTTP API uses.
 func (p ParentClosePolicy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote. An unknown name is an error that lists the known ones.
+// UnmarshalText reads what MarshalText wrote. An unknown name is an error that lists the known
+// ones.
 func (p *ParentClosePolicy) UnmarshalText(text []byte) error {
 	i := slices.Index(closePolicyNames[:], string(text))
 	if i < 0 {
@@ -52,7 +53,8 @@ type Parent struct {
 	InitiatedEventID int64 `cbor:"3,keyasint" json:"initiatedEventId"`
 }
 
-// StartChildWorkflowExecutionInitiated is a child that workflow code started. Its event id names the child.
+// StartChildWorkflowExecutionInitiated is a child that workflow code started. Its event id names
+// the child.
 type StartChildWorkflowExecutionInitiated struct {
 	WorkflowType string  `cbor:"1,keyasint" json:"workflowType"`
 	WorkflowID   string  `cbor:"2,keyasint" json:"workflowId"`
@@ -153,8 +155,8 @@ type ChildWorkflowExecutionTimedOut struct {
 func (*ChildWorkflowExecutionTimedOut) Type() Type { return TypeChildWorkflowExecutionTimedOut }
 func (*ChildWorkflowExecutionTimedOut) isNews()    {}
 
-// ChildWorkflowExecutionTerminated is a child that was ended from outside, or that was deleted before its parent had its
-// outcome.
+// ChildWorkflowExecutionTerminated is a child that was ended from outside, or that was deleted
+// before its parent had its outcome.
 type ChildWorkflowExecutionTerminated struct {
 	InitiatedEventID int64            `cbor:"1,keyasint" json:"initiatedEventId"`
 	RunID            RunID            `cbor:"2,keyasint" json:"runId"`

@@ -95,8 +95,9 @@ func Encode(c *Commit) ([]byte, error) {
 	return encodeSlowly(&slow)
 }
 
-// Decoder decodes commits. Those of one run share their build, the run's id and the names of activities; a Decoder keeps one copy
-// of each. The zero Decoder is ready to use, by one goroutine at a time.
+// Decoder decodes commits. Those of one run share their build, the run's id and the names of
+// activities; a Decoder keeps one copy of each. The zero Decoder is ready to use, by one goroutine
+// at a time.
 type Decoder struct{ names wire.Names }
 
 // Decode decodes the stored form of the commit in slot.
@@ -168,7 +169,8 @@ func writeEvent(w *wire.Writer, e *Event) { e.EncodeTo(w) }
 
 func readEvent(r *wire.Reader, e *Event) { e.DecodeFrom(r) }
 
-// MarshalCBOR is EncodeTo for the library. It also writes attributes that are nested too deep for EncodeTo.
+// MarshalCBOR is EncodeTo for the library. It also writes attributes that are nested too deep for
+// EncodeTo.
 func (e Event) MarshalCBOR() ([]byte, error) {
 	w := wire.NewWriter(nil)
 	e.EncodeTo(w)

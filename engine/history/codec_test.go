@@ -78,7 +78,8 @@ func TestAttributesAreEncodedAsByTheLibrary(t *testing.T) {
 	}
 }
 
-// The same for commits. The library writes their events with the codec, see TestAttributesAreEncodedAsByTheLibrary.
+// The same for commits. The library writes their events with the codec, see
+// TestAttributesAreEncodedAsByTheLibrary.
 func TestCommitsAreEncodedAsByTheLibrary(t *testing.T) {
 	t.Parallel()
 	var decoder Decoder

@@ -64,7 +64,8 @@ func EndOf(a Attributes) End {
 	return End{}
 }
 
-// Identity returns what must be the same if the code issues a command again: a name, and the id of the event that the command refers to.
+// Identity returns what must be the same if the code issues a command again: a name, and the id of
+// the event that the command refers to.
 func Identity(a Attributes) (name string, ref int64) {
 	k := kinds[a.Type()]
 	if k.named != nil {

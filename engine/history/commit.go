@@ -67,12 +67,14 @@ type Task struct {
 	SuggestContinueAsNew bool `cbor:"6,keyasint,omitempty"`
 	// Reset is set if the task did not run: another run was reset to it. Its Failure says so, too.
 	Reset *Reset `cbor:"7,keyasint,omitempty"`
-	// Rules are the rules of the engine that the task's code ran by. A replay follows the same rules.
+	// Rules are the rules of the engine that the task's code ran by. A replay follows the same
+	// rules.
 	Rules Rules `cbor:"8,keyasint,omitempty"`
 	// Unread are the signals that the code has not received after the task: of MaxUnread names at
 	// most. It is nil if it has received all.
 	Unread []Unread `cbor:"9,keyasint,omitempty"`
-	// SetAside are the signals whose values did not decode when the code received them in this task: of MaxUnread names at most.
+	// SetAside are the signals whose values did not decode when the code received them in this
+	// task: of MaxUnread names at most.
 	SetAside []Unread `cbor:"10,keyasint,omitempty"`
 	// FailedUpdate is the accepted update whose handler made the task fail, or empty if none did or
 	// that is not known.
@@ -143,8 +145,8 @@ type Commit struct {
 	Slot uint32
 	// FirstEventID is the id of its first event: the next event id of the commit before it.
 	FirstEventID int64
-	// Copied are the commits of another run that a reset has copied, in order. They come before the commit's own events,
-	// and have its ID, RunID, Slot and Status.
+	// Copied are the commits of another run that a reset has copied, in order. They come before the
+	// commit's own events, and have its ID, RunID, Slot and Status.
 	Copied []*Commit
 	// Time is when its task started, by the writer's clock, and never before the previous commit's.
 	// All its events have this time.
@@ -157,7 +159,8 @@ type Commit struct {
 	Task *Task
 	// InputEvents are the events that the task delivered to the code.
 	InputEvents []Event
-	// Commands are the events that the code's commands became, in the order in which it issued them.
+	// Commands are the events that the code's commands became, in the order in which it issued
+	// them.
 	Commands []Event
 	// CausationIDs are the causation ids of the messages that triggered it; empty if a request did.
 	CausationIDs []CausationID
@@ -165,7 +168,8 @@ type Commit struct {
 	// it, on each commit of a run with a deadline. Further commits of such a run repeat it, and the
 	// store itself does not delete them. 0 is never.
 	Expires Timestamp
-	// Beside is the number of the run that the same put opened. Only a void run has it, and only if a start put it.
+	// Beside is the number of the run that the same put opened. Only a void run has it, and only if
+	// a start put it.
 	Beside uint32
 }
 

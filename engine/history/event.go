@@ -72,8 +72,9 @@ type Attributes interface {
 	Type() Type
 }
 
-// The roles of events. Each type of event has one. A switch over attributes names each type, or the role of those that it treats alike:
-// make lint fails otherwise, also if the switch has a default case.
+// The roles of events. Each type of event has one. A switch over attributes names each type, or the
+// role of those that it treats alike: make lint fails otherwise, also if the switch has a default
+// case.
 type (
 	// Arrival is an event from outside the run. It is an input event of a task.
 	Arrival interface {
@@ -107,7 +108,8 @@ type (
 	}
 )
 
-// kinds is the table of event types. A row is the role of a type, and what else depends on the type alone. The columns are functions below.
+// kinds is the table of event types. A row is the role of a type, and what else depends on the type
+// alone. The columns are functions below.
 var kinds = table(
 	arrival[WorkflowExecutionStarted](),
 	arrival[WorkflowExecutionSignaled](),
@@ -191,7 +193,8 @@ var kinds = table(
 		})),
 )
 
-// Event is something that happened to a run. Its id and time follow from its place; see Commit.Events.
+// Event is something that happened to a run. Its id and time follow from its place; see
+// Commit.Events.
 type Event struct {
 	Attributes
 }

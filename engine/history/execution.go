@@ -9,7 +9,8 @@ type WorkflowExecutionStarted struct {
 	// RequestID identifies a start that is sent again. A run that continues another keeps its
 	// request id.
 	RequestID string `cbor:"3,keyasint,omitempty" json:"requestId,omitempty"`
-	// RunTimeout is how long the run may stay open, from the end of its start delay on; 0 is for ever.
+	// RunTimeout is how long the run may stay open, from the end of its start delay on; 0 is for
+	// ever.
 	RunTimeout Duration `cbor:"4,keyasint,omitempty" json:"runTimeout,omitempty"`
 	// StartDelay delays the first task, unless an event arrives earlier; 0 is no delay.
 	StartDelay Duration `cbor:"5,keyasint,omitempty" json:"firstWorkflowTaskBackoff,omitempty"`
@@ -122,8 +123,9 @@ type WorkflowExecutionTerminated struct {
 	ResetEventID int64 `cbor:"3,keyasint,omitempty" json:"resetEventId,omitempty"`
 	// RequestID is as in WorkflowExecutionCancelRequested.
 	RequestID string `cbor:"4,keyasint,omitempty" json:"requestId,omitempty"`
-	// ReplacedBy is the run that a start opened in the same put, with the idConflictPolicy terminateExisting; empty otherwise. It
-	// does not continue this run. Commits of earlier versions do not name it.
+	// ReplacedBy is the run that a start opened in the same put, with the idConflictPolicy
+	// terminateExisting; empty otherwise. It does not continue this run. Commits of earlier
+	// versions do not name it.
 	ReplacedBy RunID `cbor:"5,keyasint,omitempty" json:"replacedByRunId,omitempty"`
 }
 
@@ -131,8 +133,8 @@ type WorkflowExecutionTerminated struct {
 func (*WorkflowExecutionTerminated) Type() Type { return TypeWorkflowExecutionTerminated }
 func (*WorkflowExecutionTerminated) isArrival() {}
 
-// WorkflowExecutionTimedOut closes a run that was open for longer than its run timeout, or whose chain was for longer than its
-// execution timeout: the other one is 0.
+// WorkflowExecutionTimedOut closes a run that was open for longer than its run timeout, or whose
+// chain was for longer than its execution timeout: the other one is 0.
 type WorkflowExecutionTimedOut struct {
 	RunTimeout Duration `cbor:"1,keyasint,omitempty" json:"runTimeout,omitempty"`
 	// NewRunID is the run that follows, by the retry policy or the cron expression, or empty.

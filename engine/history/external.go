@@ -2,7 +2,8 @@ package history
 
 import "github.com/seed-41655fb1/weft/engine/failure"
 
-// SignalExternalWorkflowExecutionInitiated is a signal that workflow code sends to another workflow.
+// SignalExternalWorkflowExecutionInitiated is a signal that workflow code sends to another
+// workflow.
 type SignalExternalWorkflowExecutionInitiated struct {
 	WorkflowID string  `cbor:"1,keyasint" json:"workflowId"`
 	SignalName string  `cbor:"2,keyasint" json:"signalName"`

@@ -16,7 +16,8 @@ const (
 // the same.
 type MarkerRecorded struct {
 	MarkerName string `cbor:"1,keyasint" json:"markerName"`
-	// ID is the id of a patch, or the number of a local activity among those of its run; empty in other markers.
+	// ID is the id of a patch, or the number of a local activity among those of its run; empty in
+	// other markers.
 	ID string `cbor:"2,keyasint,omitempty" json:"id,omitempty"`
 	// Details is the value of a side effect, or the result of a local activity.
 	Details Payload `cbor:"3,keyasint,omitempty" json:"details,omitempty"`

@@ -19,7 +19,8 @@ type WorkflowTaskStarted struct {
 	SuggestContinueAsNew bool  `json:"suggestContinueAsNew"`
 }
 
-// WorkflowTaskCompleted is the third of the folded events of a workflow task whose code ran to where it waits.
+// WorkflowTaskCompleted is the third of the folded events of a workflow task whose code ran to
+// where it waits.
 type WorkflowTaskCompleted struct {
 	ScheduledEventID int64  `json:"scheduledEventId"`
 	StartedEventID   int64  `json:"startedEventId"`
@@ -28,8 +29,8 @@ type WorkflowTaskCompleted struct {
 	Rules Rules `json:"rules,omitempty"`
 }
 
-// WorkflowTaskFailed is the third of the folded events of a workflow task whose code failed: the task failed, not the
-// run.
+// WorkflowTaskFailed is the third of the folded events of a workflow task whose code failed: the
+// task failed, not the run.
 type WorkflowTaskFailed struct {
 	ScheduledEventID int64            `json:"scheduledEventId"`
 	StartedEventID   int64            `json:"startedEventId"`

@@ -34,7 +34,8 @@ func (p Payload) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string][]byte{codedName: p})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A payload that is JSON loses the white space around its parts.
+// UnmarshalJSON reads what MarshalJSON wrote. A payload that is JSON loses the white space around
+// its parts.
 func (p *Payload) UnmarshalJSON(data []byte) error {
 	*p = nil
 	if string(data) != "null" {
@@ -183,7 +184,8 @@ func (s Status) String() string {
 // MarshalText writes the name that the HTTP API uses.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote. An unknown name is an error that lists the known ones.
+// UnmarshalText reads what MarshalText wrote. An unknown name is an error that lists the known
+// ones.
 func (s *Status) UnmarshalText(text []byte) error {
 	for i, name := range statusNames[:Void] {
 		if name == string(text) {
@@ -210,7 +212,8 @@ func (id CommitID) String() string { return hex.EncodeToString(id[:]) }
 // messages that the commit schedules have causation ids of their own.
 type CausationID uint64
 
-// NewCausationID returns the causation id of the message that a commit schedules by one of its events.
+// NewCausationID returns the causation id of the message that a commit schedules by one of its
+// events.
 func NewCausationID(id CommitID, event int64) CausationID {
 	var b [24]byte
 	copy(b[:], id[:])

@@ -42,7 +42,8 @@ var (
 	ErrNoAnswer = workflow.NewError("noAnswer", "nobody answered within two days")
 )
 
-// Run takes expenses, one at a time, until the manager retires. Its result is how many were approved.
+// Run takes expenses, one at a time, until the manager retires. Its result is how many were
+// approved.
 func Run(ctx workflow.Context, _ workflow.None) (approved int, err error) {
 	var desk workflow.Mutex
 	handIn := func(ctx workflow.Context, e Expense) (d Decision, err error) {

@@ -48,7 +48,8 @@ func Start(ctx context.Context, c *client.Client, id string, o Order) (workflow.
 	})
 }
 
-// Run takes an order from stage to stage, and returns the last one. Once it is shipped it is due in two days.
+// Run takes an order from stage to stage, and returns the last one. Once it is shipped it is due in
+// two days.
 func Run(ctx workflow.Context, _ Order) (string, error) {
 	Advance.Handle(ctx, func(ctx workflow.Context, stage string) (before string, err error) {
 		before, _ = Stage.Get(ctx)

@@ -39,7 +39,8 @@ type trip struct {
 	undo []string
 }
 
-// Run books a flight, a hotel and a car, and then waits for the day. A failure or a cancellation undoes what was done.
+// Run books a flight, a hotel and a car, and then waits for the day. A failure or a cancellation
+// undoes what was done.
 func Run(ctx workflow.Context, until time.Duration) (log []string, err error) {
 	t := &trip{}
 	Log.Handle(ctx, func(workflow.None) ([]string, error) { return t.log, nil })

@@ -78,7 +78,8 @@ func TestATripThatTakesPlace(t *testing.T) {
 		if want := append(slices.Clone(booked), "looked at the weather"); err != nil || !slices.Equal(log, want) {
 			t.Errorf("%q, %v; want %q", log, err, want)
 		}
-		// The branch had a timer of its own; it was canceled with its context, before the run ended.
+		// The branch had a timer of its own; it was canceled with its context, before the run
+		// ended.
 		events, err := p.History(ctx, "trip-1")
 		if n := testbed.Count(events, history.TypeTimerCanceled); err != nil || n != 1 {
 			t.Errorf("%d timers were canceled, %v; want 1: %v", n, err, events)

@@ -8,8 +8,9 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 )
 
-// The activities of a cart: ordinary functions, which a real shop would fill with calls to its warehouse, its payment
-// provider and its mail. Each may run more than once: the key makes a repeat harmless.
+// The activities of a cart: ordinary functions, which a real shop would fill with calls to its
+// warehouse, its payment provider and its mail. Each may run more than once: the key makes a repeat
+// harmless.
 var (
 	Reserve = activity.New("reserve", reserve)
 	Charge  = activity.New("charge", charge, activity.Options{

@@ -1,6 +1,6 @@
-// Package cart is Weft's main example: a shopping cart that is a workflow. Items are added by an update, which refuses
-// what cannot be sold and answers with the total; checkout is an update that runs three activities and answers with the
-// receipt; a reminder goes out when the cart lies idle.
+// Package cart is Weft's main example: a shopping cart that is a workflow. Items are added by an
+// update, which refuses what cannot be sold and answers with the total; checkout is an update that
+// runs three activities and answers with the receipt; a reminder goes out when the cart lies idle.
 package cart
 
 import (

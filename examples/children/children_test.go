@@ -51,7 +51,8 @@ func TestATripThatCannotBeHadIsUndone(t *testing.T) {
 	})
 }
 
-// A test of the trip alone puts other code in the place of its parts: code of another type does not compile.
+// A test of the trip alone puts other code in the place of its parts: code of another type does not
+// compile.
 func TestATripWithoutItsParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		env := weftest.New(t, workflow.Bind(children.Workflow, children.Run),

@@ -33,7 +33,8 @@ type Dinner struct {
 // eating is how long a guest eats.
 const eating = time.Hour
 
-// Run is a dinner: it begins when enough guests have accepted, and ends when those who eat have finished.
+// Run is a dinner: it begins when enough guests have accepted, and ends when those who eat have
+// finished.
 func Run(ctx workflow.Context, plan Plan) (d Dinner, err error) {
 	seated := 0
 	Accept.Handle(ctx, func(_ workflow.Context, name string) (int, error) {

@@ -32,7 +32,8 @@ type Draw struct {
 	Ticket Ticket `json:"ticket"`
 }
 
-// Run sells the tickets and draws one. It waits between two sales, so that it is picked up many times.
+// Run sells the tickets and draws one. It waits between two sales, so that it is picked up many
+// times.
 func Run(ctx workflow.Context, raffle Raffle) (Draw, error) {
 	log := workflow.Logger(ctx)
 	tickets := []Ticket{}

@@ -1,6 +1,6 @@
-// Package fanout shows work that is done side by side: fifty activities are in flight at once, and the result is in
-// order although they end in any. Look at Run: each coroutine writes to its own place, and nothing needs a lock, because
-// one coroutine of a workflow runs at a time.
+// Package fanout shows work that is done side by side: fifty activities are in flight at once, and
+// the result is in order although they end in any. Look at Run: each coroutine writes to its own
+// place, and nothing needs a lock, because one coroutine of a workflow runs at a time.
 package fanout
 
 import (

@@ -19,7 +19,8 @@ import (
 // required is the variable that makes a missing PostgreSQL a failure.
 const required = "WEFT_POSTGRES_REQUIRED"
 
-// socketDir is where the cluster of these tests listens. It is empty if there is none, and missing says why.
+// socketDir is where the cluster of these tests listens. It is empty if there is none, and missing
+// says why.
 var (
 	socketDir string
 	missing   string
@@ -57,7 +58,8 @@ func run(m *testing.M) (status int) {
 	return m.Run()
 }
 
-// program returns the path of one of PostgreSQL's programs; empty if there is none. Debian keeps them out of the PATH.
+// program returns the path of one of PostgreSQL's programs; empty if there is none. Debian keeps
+// them out of the PATH.
 func program(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path

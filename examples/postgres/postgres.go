@@ -1,5 +1,6 @@
-// Package postgres keeps a deployment of Weft in PostgreSQL: a store and queues, written against Weft's public ports as a module
-// of its own would. It is an example to copy. Its tests run the conformance suites of the ports, and a workflow in the local server.
+// Package postgres keeps a deployment of Weft in PostgreSQL: a store and queues, written against
+// Weft's public ports as a module of its own would. It is an example to copy. Its tests run the
+// conformance suites of the ports, and a workflow in the local server.
 //
 //	weft.Main(registry, weft.Options{Backend: postgres.Open(url), SmallPayloads: true})
 //
@@ -12,7 +13,8 @@
 //	rates     task queue           how far its rate is used
 //	messages  id                   a message of a queue
 //
-// Ids are bytea, because text takes no byte 0. Times are microseconds since 1970; those of expiry are seconds.
+// Ids are bytea, because text takes no byte 0. Times are microseconds since 1970; those of expiry
+// are seconds.
 package postgres
 
 import (
@@ -59,7 +61,8 @@ func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whatever the server's defaults are: a commit is on the disk when it returns, and a statement sees what was committed before it.
+	// Whatever the server's defaults are: a commit is on the disk when it returns, and a statement
+	// sees what was committed before it.
 	config.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -81,8 +84,9 @@ func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// Codes of errors after which nothing was done and the same call may succeed: a serialization failure, a deadlock, too many
-// connections, a lock that is not available, and a server that starts or stops (PostgreSQL, Appendix A).
+// Codes of errors after which nothing was done and the same call may succeed: a serialization
+// failure, a deadlock, too many connections, a lock that is not available, and a server that starts
+// or stops (PostgreSQL, Appendix A).
 var throttled = map[string]bool{"40001": true, "40P01": true, "53300": true, "55P03": true, "57P03": true}
 
 // classify returns the store's error for an error of PostgreSQL before the commit: nothing was

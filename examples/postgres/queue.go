@@ -17,11 +17,13 @@ import (
 // MaxMessage is the largest body of a message.
 const MaxMessage = 768 << 10
 
-// pollEvery is how long a Receive waits before it looks again for what has become visible, or what another process has sent. What this
-// process sends wakes it. (LISTEN would wake it for others too, on a connection of its own.)
+// pollEvery is how long a Receive waits before it looks again for what has become visible, or what
+// another process has sent. What this process sends wakes it. (LISTEN would wake it for others too,
+// on a connection of its own.)
 const pollEvery = 500 * time.Millisecond
 
-// Queue has the queues of a deployment in PostgreSQL. Send and Receive are durable when they return.
+// Queue has the queues of a deployment in PostgreSQL. Send and Receive are durable when they
+// return.
 type Queue struct {
 	pool     *pgxpool.Pool
 	settings map[string]queue.Settings
@@ -33,8 +35,9 @@ type Queue struct {
 
 var _ queue.Queue = (*Queue)(nil)
 
-// NewQueue returns the queues with these settings. now is the time by which messages are delayed and become visible again: all
-// processes that share the queues have clocks that agree to within a visibility time-out.
+// NewQueue returns the queues with these settings. now is the time by which messages are delayed
+// and become visible again: all processes that share the queues have clocks that agree to within a
+// visibility time-out.
 func NewQueue(pool *pgxpool.Pool, settings map[string]queue.Settings, now func() time.Time) *Queue {
 	return &Queue{pool: pool, settings: settings, now: now, changed: make(chan struct{})}
 }
@@ -91,7 +94,8 @@ func check(s queue.Settings, m queue.Message) error {
 	return nil
 }
 
-// free is the condition of a message m that may be received at $2: it is visible, and nothing of its group is in flight.
+// free is the condition of a message m that may be received at $2: it is visible, and nothing of
+// its group is in flight.
 const free = `m.queue = $1 AND m.visible <= $2 AND NOT EXISTS (
   SELECT FROM messages AS flying WHERE flying.queue = $1 AND flying.grp = m.grp AND flying.visible > $2)`
 
@@ -215,7 +219,8 @@ func (q *Queue) Delete(ctx context.Context, name string, receipts ...string) err
 	return nil
 }
 
-// Extend implements queue.Receiver. A message that has been received again has another receipt, and one that is visible is not in flight.
+// Extend implements queue.Receiver. A message that has been received again has another receipt, and
+// one that is visible is not in flight.
 func (q *Queue) Extend(ctx context.Context, name, r string, d time.Duration) error {
 	if _, err := q.of(name); err != nil {
 		return err

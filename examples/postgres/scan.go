@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// ListRuns implements store.Lister. It reads rows until as many as were asked for are selected, and one more to know whether there is
-// one.
+// ListRuns implements store.Lister. It reads rows until as many as were asked for are selected, and
+// one more to know whether there is one.
 func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
 	at := position{a: math.MaxInt64}
 	if token != "" {
@@ -123,7 +123,8 @@ func erase(ctx context.Context, tx pgx.Tx, table, at, same string, key []any, re
 	return nil
 }
 
-// forget deletes a run's row in the list, and its attempts if they are to go too, if the run has no commit any more.
+// forget deletes a run's row in the list, and its attempts if they are to go too, if the run has no
+// commit any more.
 func forget(ctx context.Context, tx pgx.Tx, workflow []byte, run int64, attempts bool) error {
 	const empty = ` WHERE workflow = $1 AND run = $2 AND NOT EXISTS (SELECT FROM log WHERE workflow = $1 AND run = $2)`
 	_, err := tx.Exec(ctx, `DELETE FROM runs`+empty, workflow, run)

@@ -20,7 +20,8 @@ import (
 // MaxBody is the largest body that the store accepts.
 const MaxBody = 1 << 20
 
-// pageBytes is how many bytes of bodies a page has at most, and pageItems how many items if the caller has no limit.
+// pageBytes is how many bytes of bodies a page has at most, and pageItems how many items if the
+// caller has no limit.
 const (
 	pageBytes = 1 << 20
 	pageItems = 1000
@@ -152,8 +153,9 @@ func scanItemAnd(row pgx.CollectableRow, more ...any) (item store.Item, err erro
 	return item, err
 }
 
-// page reads items of a workflow, from one key up to another, as many as fit. %[1]s is the direction. It asks for one item more than
-// the caller, to know whether there is one; n is how many there were.
+// page reads items of a workflow, from one key up to another, as many as fit. %[1]s is the
+// direction. It asks for one item more than the caller, to know whether there is one; n is how many
+// there were.
 const page = `
 SELECT ` + columns + `, n FROM (
   SELECT *, sum(octet_length(body)) OVER (ORDER BY run %[1]s, slot %[1]s) AS total, count(*) OVER () AS n FROM (

@@ -10,7 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is the log of a voyage. The ship reports by signals what it has sighted; the last report is the harbor.
+// Workflow is the log of a voyage. The ship reports by signals what it has sighted; the last report
+// is the harbor.
 var (
 	Workflow = workflow.NewWorkflow[workflow.None, Log]("signals")
 	Sighted  = workflow.NewSignal[Sight]("signals.sighted")

@@ -1,5 +1,6 @@
-// Package timeouts shows the two limits of time that an activity has: how long one attempt may take, and how long all
-// attempts together may. Look at the options of Scan and Fetch, and at how Run finds out which limit passed.
+// Package timeouts shows the two limits of time that an activity has: how long one attempt may
+// take, and how long all attempts together may. Look at the options of Scan and Fetch, and at how
+// Run finds out which limit passed.
 package timeouts
 
 import (

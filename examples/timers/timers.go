@@ -1,6 +1,6 @@
-// Package timers shows time in a workflow: it sleeps for as long as business does, and no process has to be there
-// meanwhile. Look at the deadline in awaitPayment, a Select between a signal and a timer, and at the timer that runs
-// beside all this for a year.
+// Package timers shows time in a workflow: it sleeps for as long as business does, and no process
+// has to be there meanwhile. Look at the deadline in awaitPayment, a Select between a signal and a
+// timer, and at the timer that runs beside all this for a year.
 package timers
 
 import (

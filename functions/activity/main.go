@@ -1,5 +1,5 @@
-// Command activity is the Lambda function that makes attempts at activities, with the example workflows. A program of
-// yours is alike, with your workflows: see package adapter.
+// Command activity is the Lambda function that makes attempts at activities, with the example
+// workflows. A program of yours is alike, with your workflows: see package adapter.
 package main
 
 import (

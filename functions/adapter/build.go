@@ -9,9 +9,9 @@ import (
 	"runtime/debug"
 )
 
-// buildID names the code that runs. The functions of a deployment should agree on it also where they are several
-// programs, so it is the commit that they were built from; where that does not tell builds apart, it follows from the
-// program.
+// buildID names the code that runs. The functions of a deployment should agree on it also where
+// they are several programs, so it is the commit that they were built from; where that does not
+// tell builds apart, it follows from the program.
 func buildID() string {
 	const enough = 12
 	revision, modified := "", false

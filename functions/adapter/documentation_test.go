@@ -30,7 +30,8 @@ func documentation(t *testing.T, file, name string) (pkg, fn string) {
 	return parsed.Doc.Text(), fn
 }
 
-// reads returns the variables that a function reads when it starts, sorted: those of a function that needs all of them.
+// reads returns the variables that a function reads when it starts, sorted: those of a function
+// that needs all of them.
 func reads(t *testing.T) []string {
 	t.Helper()
 	asked := map[string]bool{"WEFT_ROLE": true} // by FromEnvironment

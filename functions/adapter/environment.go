@@ -43,11 +43,13 @@ type environment struct {
 	function   string // its name; known if versions are used
 	// payloadKeys are those of PayloadKey.
 	payloadKeys []string
-	// cacheBytes is a quarter of the function's memory: the process needs the rest for what it is doing.
+	// cacheBytes is a quarter of the function's memory: the process needs the rest for what it is
+	// doing.
 	cacheBytes int
 }
 
-// readEnvironment reads variables. All that is wrong is in the error. The optional fields may be empty.
+// readEnvironment reads variables. All that is wrong is in the error. The optional fields may be
+// empty.
 func readEnvironment(get func(string) string, optional ...string) (environment, error) {
 	var e environment
 	wrong := []error{settings.Read(get, &e.Function, optional...)}
@@ -97,15 +99,17 @@ func (s Settings) open(ctx context.Context, role Role, get func(string) string, 
 	return s.Open(ctx, role, c, get, log, registrations...)
 }
 
-// Open makes the function of a role as Main does, with clients of a configuration of the caller's: for a host of one's own,
-// and for tests. get returns the variables that Main lists: os.Getenv, say. All that is wrong with the variables, or with what
-// is registered, is in the error. It makes no request. Call the function's Flush after each invocation.
+// Open makes the function of a role as Main does, with clients of a configuration of the caller's:
+// for a host of one's own, and for tests. get returns the variables that Main lists: os.Getenv,
+// say. All that is wrong with the variables, or with what is registered, is in the error. It makes
+// no request. Call the function's Flush after each invocation.
 func Open(role Role, c aws.Config, get func(string) string, log *slog.Logger, registrations ...workflow.Registration) (*Function, error) {
 	return Settings{}.Open(context.Background(), role, c, get, log, registrations...)
 }
 
-// sendsAtOnce is how many requests to SQS are made at once, because whoever asked waits for all of them: those of an activity and of a
-// timer beside it, say, or for a fan-out those of ten activities each.
+// sendsAtOnce is how many requests to SQS are made at once, because whoever asked waits for all of
+// them: those of an activity and of a timer beside it, say, or for a fan-out those of ten
+// activities each.
 const sendsAtOnce = 8
 
 // Open is the function Open with settings.
@@ -154,12 +158,14 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	return &Function{f}, nil
 }
 
-// triesOfKMS gives each try of a request to KMS a timeout of its own. The other clients have theirs from the adapters that use them.
+// triesOfKMS gives each try of a request to KMS a timeout of its own. The other clients have theirs
+// from the adapters that use them.
 func triesOfKMS(o *kms.Options) {
 	o.HTTPClient = awstry.Wrap(o.HTTPClient, awstry.For(0, 2*time.Second))
 }
 
-// codec is what compresses and encrypts. A client of KMS is made only where there is a key: a cold start would be longer.
+// codec is what compresses and encrypts. A client of KMS is made only where there is a key: a cold
+// start would be longer.
 func (e *environment) codec(c aws.Config, blobs blob.Blobs, log *slog.Logger) *codec.Codec {
 	o := codec.Options{Namespace: e.Namespace, Compress: e.Compress == "zstd", Blobs: blobs, Log: log}
 	if e.payloadKeys != nil {
@@ -186,7 +192,8 @@ func reportClock(log *slog.Logger, ahead time.Duration) {
 		"ahead", ahead, "allowed", awstry.Tolerated)
 }
 
-// tellLong logs which activities a function could not run: their attempts are held until its time-out is longer.
+// tellLong logs which activities a function could not run: their attempts are held until its
+// time-out is longer.
 func tellLong(registry *engine.Registry, longest time.Duration, log *slog.Logger) {
 	if log == nil {
 		log = slog.Default()

@@ -18,7 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// process is a Lambda process that answers an event, and does then what it does once Lambda has the answer.
+// process is a Lambda process that answers an event, and does then what it does once Lambda has the
+// answer.
 type process struct {
 	f    *Function
 	then func()

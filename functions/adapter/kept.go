@@ -22,7 +22,8 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// kept is where a function keeps everything: in what the program brings, and else in AWS's services.
+// kept is where a function keeps everything: in what the program brings, and else in AWS's
+// services.
 type kept struct {
 	ports  executor.Ports
 	extend func(ctx context.Context, queue, receipt string, d time.Duration) error
@@ -38,7 +39,8 @@ func (s Settings) optional() []string {
 	return []string{"Table"}
 }
 
-// kept opens the backend of the program, if it has one, and takes AWS's services for what that leaves out.
+// kept opens the backend of the program, if it has one, and takes AWS's services for what that
+// leaves out.
 func (s Settings) kept(ctx context.Context, e *environment, c aws.Config) (*kept, error) {
 	given := &backend.Backend{}
 	if s.Backend != nil {
@@ -93,5 +95,6 @@ func (k *kept) setQueue(q queue.Queue, e *environment, c aws.Config) {
 	k.ports.Queue, k.extend = s, s.Extend
 }
 
-// pathStyle has the bucket in the path where there is an endpoint of one's own, whose name has none before it.
+// pathStyle has the bucket in the path where there is an endpoint of one's own, whose name has none
+// before it.
 func pathStyle(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil }

@@ -38,7 +38,8 @@ func ask(t *testing.T, f *Function, method, path, body string) string {
 	return got.Body
 }
 
-// Functions over a store and queues of the program's own run a workflow, and ask AWS for nothing: there is no table, no region and no key.
+// Functions over a store and queues of the program's own run a workflow, and ask AWS for nothing:
+// there is no table, no region and no key.
 func TestBackend(t *testing.T) {
 	t.Parallel()
 	s, q := storememory.New(storememory.Options{}), queuememory.New(queue.Standard("reports"), queuememory.Options{})
@@ -102,7 +103,8 @@ func worker(t *testing.T, q queue.Queue, f *Function, url string) {
 	}
 }
 
-// A function whose backend has no store needs the table, and one whose backend does not open is not made.
+// A function whose backend has no store needs the table, and one whose backend does not open is not
+// made.
 func TestBackendLacks(t *testing.T) {
 	t.Parallel()
 	vars, closed := required(), 0

@@ -13,16 +13,20 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Main runs a Lambda function in a role, with these workflows and activities, on the table and the queues that its environment names. It does
-// not return:
+// Main runs a Lambda function in a role, with these workflows and activities, on the table and the
+// queues that its environment names. It does not return:
 //
-//   - If the function cannot run, it ends the process with status 1. The log has all that is wrong with the variables, or with what is
-//     registered. Nothing is asked of AWS before the first event.
-//   - It makes slog.Default the function's logger: lines of JSON on the standard error, with the id of the request.
-//   - It answers one event after the other. When Lambda has the answer it hands on metrics, and spans for at most half a second.
+//   - If the function cannot run, it ends the process with status 1. The log has all that is wrong
+//     with the variables, or with what is registered. Nothing is asked of AWS before the first
+//     event.
+//   - It makes slog.Default the function's logger: lines of JSON on the standard error, with the id
+//     of the request.
+//   - It answers one event after the other. When Lambda has the answer it hands on metrics, and
+//     spans for at most half a second.
 //   - If workflow code has hung, it ends the process with status 1 when Lambda has the answer.
 //
-// It reads these variables, in all roles; the first four are required. WEFT_ROLE is what FromEnvironment reads.
+// It reads these variables, in all roles; the first four are required. WEFT_ROLE is what
+// FromEnvironment reads.
 //
 //	WEFT_TABLE             the name of the DynamoDB table
 //	WEFT_QUEUE_WORKFLOW    the URLs of the queues
@@ -60,20 +64,22 @@ import (
 //	WEFT_UPDATE_BYTES_IN_FLIGHT    from how many bytes of their inputs on another one has to wait, or none; else 20 MiB
 //	WEFT_UPDATES_IN_TOTAL          how many updates a run accepts in its life; else any number
 //
-// Lambda sets AWS_LAMBDA_LOG_LEVEL, AWS_LAMBDA_FUNCTION_NAME, by which versions are found, and AWS_LAMBDA_FUNCTION_MEMORY_SIZE, a quarter of
-// which is for the cache of runs. The SDK reads its own: credentials, AWS_REGION, AWS_ENDPOINT_URL. weftotel.Open reads those of
-// OpenTelemetry.
+// Lambda sets AWS_LAMBDA_LOG_LEVEL, AWS_LAMBDA_FUNCTION_NAME, by which versions are found, and
+// AWS_LAMBDA_FUNCTION_MEMORY_SIZE, a quarter of which is for the cache of runs. The SDK reads its
+// own: credentials, AWS_REGION, AWS_ENDPOINT_URL. weftotel.Open reads those of OpenTelemetry.
 func Main(role Role, registrations ...workflow.Registration) { Settings{}.Main(role, registrations...) }
 
-// Settings are what a program may set that its environment cannot. The zero value is what the function Main takes.
+// Settings are what a program may set that its environment cannot. The zero value is what the
+// function Main takes.
 type Settings struct {
-	// Backend opens a store, queues and blobs of the program's own, each in place of DynamoDB, SQS and S3; nil is none. WEFT_TABLE is
-	// not required then if there is a store among them. WEFT_LIST and WEFT_NAMESPACE do not concern a store of one's own. Queues of one's own
-	// are fed to the function by something of the program's own, in the events that [Batch] returns. WEFT_QUEUE_WORKFLOW and the others name
-	// them in these events.
+	// Backend opens a store, queues and blobs of the program's own, each in place of DynamoDB, SQS
+	// and S3; nil is none. WEFT_TABLE is not required then if there is a store among them.
+	// WEFT_LIST and WEFT_NAMESPACE do not concern a store of one's own. Queues of one's own are fed
+	// to the function by something of the program's own, in the events that [Batch] returns.
+	// WEFT_QUEUE_WORKFLOW and the others name them in these events.
 	Backend backend.Open
-	// Telemetry opens what exports spans, and metrics where WEFT_METRICS is otlp: weftotel.Open, which the program has to
-	// import. nil exports nothing.
+	// Telemetry opens what exports spans, and metrics where WEFT_METRICS is otlp: weftotel.Open,
+	// which the program has to import. nil exports nothing.
 	Telemetry Telemetry
 }
 
@@ -95,8 +101,8 @@ func (s Settings) Main(role Role, registrations ...workflow.Registration) {
 			f.Flush() // nothing is called after an error was sent
 			return nil, err
 		}
-		// Lambda freezes the process when it asks for the next event: what is flushed before, after the answer was sent,
-		// holds nobody up.
+		// Lambda freezes the process when it asks for the next event: what is flushed before, after
+		// the answer was sent, holds nobody up.
 		return &answer{body: bytes.NewReader(body), sent: func() {
 			f.Flush()
 			exitIfHung(f, log, os.Exit)
@@ -104,8 +110,8 @@ func (s Settings) Main(role Role, registrations ...workflow.Registration) {
 	})
 }
 
-// answer is an answer to an event that learns when it has been sent: the Lambda runtime closes it then, before it asks
-// for the next event.
+// answer is an answer to an event that learns when it has been sent: the Lambda runtime closes it
+// then, before it asks for the next event.
 type answer struct {
 	body *bytes.Reader
 	sent func()

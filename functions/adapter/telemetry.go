@@ -18,8 +18,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
-// flushTime is how long an invocation waits, after its answer was sent, for spans to be handed on; pause is how long they
-// are held back after that failed. What does not go is dropped: telemetry never holds work up.
+// flushTime is how long an invocation waits, after its answer was sent, for spans to be handed on;
+// pause is how long they are held back after that failed. What does not go is dropped: telemetry
+// never holds work up.
 const (
 	flushTime = 500 * time.Millisecond
 	pause     = 10 * time.Second
@@ -92,8 +93,8 @@ func (t *telemetry) flush() {
 	}
 }
 
-// newLogger returns the logger of a function: a line of JSON each, with the names that Lambda gives its own lines, and
-// the id of the request.
+// newLogger returns the logger of a function: a line of JSON each, with the names that Lambda gives
+// its own lines, and the id of the request.
 func newLogger(out io.Writer, getenv func(string) string) (*slog.Logger, error) {
 	// What Lambda is told to let through need not be written.
 	level, err := observe.Level(cmp.Or(getenv(settings.Variable("LogLevel")), ofLambda(getenv("AWS_LAMBDA_LOG_LEVEL"))))

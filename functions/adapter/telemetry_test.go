@@ -19,7 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/tracelog"
 )
 
-// A line of a function's log has the names of Lambda's own lines, the id of the request, and the ids of the span.
+// A line of a function's log has the names of Lambda's own lines, the id of the request, and the
+// ids of the span.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	for vars, want := range map[[2]string]string{
@@ -58,7 +59,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// exported is a telemetry whose flush comes to err, after the time that its context has where that is nil.
+// exported is a telemetry whose flush comes to err, after the time that its context has where that
+// is nil.
 type exported struct {
 	observe.Tracer
 	flushed int
@@ -121,7 +123,8 @@ func TestOpenTelemetry(t *testing.T) {
 	}
 }
 
-// A collector that does not answer holds an invocation up for a moment, and then for a while no other.
+// A collector that does not answer holds an invocation up for a moment, and then for a while no
+// other.
 func TestFlushIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

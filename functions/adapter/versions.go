@@ -24,11 +24,12 @@ import (
 // variableBuild is the variable by which a version tells its build.
 var variableBuild = settings.Variable("Build")
 
-// missedFor is how long it is believed that no version has a build: one may be published any moment.
+// missedFor is how long it is believed that no version has a build: one may be published any
+// moment.
 const missedFor = 15 * time.Second
 
-// versions are the published versions of a function, by the builds that their environments name. They are looked up when
-// the first event is to be handed on.
+// versions are the published versions of a function, by the builds that their environments name.
+// They are looked up when the first event is to be handed on.
 type versions struct {
 	function string
 	// client makes the client, the first time that it is needed: no cold start has to wait for it.
@@ -45,7 +46,8 @@ func newVersions(c aws.Config, function string) *versions {
 		function: function, now: time.Now, known: map[string]string{}, missed: map[string]time.Time{},
 		client: sync.OnceValue(func() *lambda.Client {
 			return lambda.NewFromConfig(c, func(o *lambda.Options) {
-				// Nobody knows what became of an event whose answer was lost. Whoever sent it sends it again.
+				// Nobody knows what became of an event whose answer was lost. Whoever sent it sends
+				// it again.
 				o.Retryer = aws.NopRetryer{}
 			})
 		}),

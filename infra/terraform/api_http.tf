@@ -3,7 +3,8 @@ locals {
   cors_answer_headers  = ["retry-after", "weft-cost"]
   cors_seconds         = 3600
 
-  # Method by method, so that a browser's OPTIONS matches no route: API Gateway answers it then, without authorization.
+  # Method by method, so that a browser's OPTIONS matches no route: API Gateway answers it then,
+  # without authorization.
   routes = toset([for method in local.methods : "${method} /v1/{proxy+}" if local.http])
 }
 

@@ -82,7 +82,8 @@ resource "aws_lambda_function" "function" {
       condition     = each.key != "activity" || var.activity_burst == 0 || var.activity_rate > 0
       error_message = "activity_burst needs an activity_rate."
     }
-    # A message whose run is pinned to another version occupies two invocations of the function: the one that got it, and the version's.
+    # A message whose run is pinned to another version occupies two invocations of the function: the
+    # one that got it, and the version's.
     precondition {
       condition     = each.key != "workflow" || each.value.reserved <= 0 || each.value.reserved >= (var.workflow_maximum_concurrency + var.timer_maximum_concurrency) * (var.pinning ? 2 : 1)
       error_message = "workflow_reserved_concurrency is less than workflow_maximum_concurrency and timer_maximum_concurrency together, or twice that with pinning: messages would be received in vain, and come to the dead letters."

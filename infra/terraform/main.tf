@@ -20,7 +20,8 @@ locals {
   #   to their version with that build.
   pinned = concat(["api", "workflow", "activity"], keys(local.tasks))
 
-  # What each task queue is: a queue with dead letters, and the function that consumes it, both of this name.
+  # What each task queue is: a queue with dead letters, and the function that consumes it, both of
+  # this name.
   tasks = { for name, q in var.task_queues : "tasks-${name}" => q }
 
   queues = merge({

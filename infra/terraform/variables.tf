@@ -1,5 +1,6 @@
-# infra/sam/template.yaml has a parameter for each of these, and for those in settings.tf, in capitals: workflow_timeout is WorkflowTimeout. Only
-# name, package, packages and environment have none there: a stack has a name, and SAM builds the package.
+# infra/sam/template.yaml has a parameter for each of these, and for those in settings.tf, in
+# capitals: workflow_timeout is WorkflowTimeout. Only name, package, packages and environment have
+# none there: a stack has a name, and SAM builds the package.
 
 # ---- what runs ----
 

@@ -1,5 +1,5 @@
-// Package api is the vocabulary of the HTTP API: what is sent, what comes back, and how a request is refused. The
-// handler, the client and what executes the requests share it.
+// Package api is the vocabulary of the HTTP API: what is sent, what comes back, and how a request
+// is refused. The handler, the client and what executes the requests share it.
 package api
 
 import (
@@ -17,27 +17,31 @@ type StartRequest struct {
 	WorkflowID *string         `json:"workflowId,omitempty"`
 	Type       string          `json:"type"`
 	Input      json.RawMessage `json:"input,omitempty"`
-	// Header travels with the run to its activities, its children and the runs that follow it: at most 4 KiB.
+	// Header travels with the run to its activities, its children and the runs that follow it: at
+	// most 4 KiB.
 	Header history.Header `json:"header,omitempty"`
-	// Memo and SearchAttributes are shown with the run where it is described or listed; runs are found by the latter.
+	// Memo and SearchAttributes are shown with the run where it is described or listed; runs are
+	// found by the latter.
 	Memo             history.Memo             `json:"memo,omitempty"`
 	SearchAttributes history.SearchAttributes `json:"searchAttributes,omitempty"`
 	// RequestID recognises the request when it is sent again; absent, one is made.
 	RequestID string `json:"requestId,omitempty"`
-	// IDReusePolicy says whether an id may be used again after its run closed: allowDuplicate (the default),
-	// allowDuplicateFailedOnly or rejectDuplicate.
+	// IDReusePolicy says whether an id may be used again after its run closed: allowDuplicate (the
+	// default), allowDuplicateFailedOnly or rejectDuplicate.
 	IDReusePolicy string `json:"idReusePolicy,omitempty"`
-	// IDConflictPolicy says what happens if a run of the id is open: fail (the default), useExisting or
-	// terminateExisting.
+	// IDConflictPolicy says what happens if a run of the id is open: fail (the default),
+	// useExisting or terminateExisting.
 	IDConflictPolicy string `json:"idConflictPolicy,omitempty"`
 	// RunTimeout is how long the run may stay open, as "1h30m"; absent, for ever.
 	RunTimeout Duration `json:"runTimeout,omitempty"`
-	// StartDelay is how long the first task waits, as "10m", unless a signal, an update or a cancellation comes before;
-	// absent, not at all. The run timeout begins when it is over.
+	// StartDelay is how long the first task waits, as "10m", unless a signal, an update or a
+	// cancellation comes before; absent, not at all. The run timeout begins when it is over.
 	StartDelay Duration `json:"startDelay,omitempty"`
-	// Retry says when another run follows one that failed or took longer than its run timeout; absent, never.
+	// Retry says when another run follows one that failed or took longer than its run timeout;
+	// absent, never.
 	Retry *RetryPolicy `json:"retryPolicy,omitempty"`
-	// Cron says when the run begins, and when another one follows, whatever became of it; absent, at once and never.
+	// Cron says when the run begins, and when another one follows, whatever became of it; absent,
+	// at once and never.
 	Cron string `json:"cronSchedule,omitempty"`
 	// ExecutionTimeout is how long all runs together may take, as "1h30m"; absent, for ever.
 	ExecutionTimeout Duration `json:"executionTimeout,omitempty"`
@@ -75,8 +79,8 @@ type RetryPolicy struct {
 type StartResponse struct {
 	WorkflowID string        `json:"workflowId"`
 	RunID      history.RunID `json:"runId"`
-	// Outcome is how the run ended, or that it had not at the end of the wait; nil if the request did not wait, or the
-	// run could not be read.
+	// Outcome is how the run ended, or that it had not at the end of the wait; nil if the request
+	// did not wait, or the run could not be read.
 	Outcome *ResultResponse `json:"outcome,omitempty"`
 	// Started says that this request opened the run; it is 201 then, and 200 otherwise.
 	Started bool `json:"-"`
@@ -86,8 +90,8 @@ type StartResponse struct {
 type SignalRequest struct {
 	Input     json.RawMessage `json:"input,omitempty"`
 	RequestID string          `json:"requestId,omitempty"`
-	// Start starts a run for the signal where none is open; absent, the signal is refused then. Its idConflictPolicy is
-	// useExisting (the default) or terminateExisting.
+	// Start starts a run for the signal where none is open; absent, the signal is refused then. Its
+	// idConflictPolicy is useExisting (the default) or terminateExisting.
 	Start *StartRequest `json:"start,omitempty"`
 }
 
@@ -110,7 +114,8 @@ type QueryResponse struct {
 	Closed bool `json:"-"`
 }
 
-// The stages of an update. An admitted one was brought by a reset, and no task of the new run has seen it yet.
+// The stages of an update. An admitted one was brought by a reset, and no task of the new run has
+// seen it yet.
 const (
 	StageAdmitted  = "admitted"
 	StageAccepted  = "accepted"
@@ -125,15 +130,17 @@ type UpdateRequest struct {
 	Input    json.RawMessage `json:"input,omitempty"`
 	// WaitFor is the stage to wait for: accepted, or completed (the default).
 	WaitFor string `json:"waitFor,omitempty"`
-	// Timeout bounds the whole call: the wait behind other requests, the tries, and the wait for the stage. It is at most 20 s, which is
-	// the default. With 0 the call waits for nothing: the update is carried out once, if nothing else is under way for the workflow.
+	// Timeout bounds the whole call: the wait behind other requests, the tries, and the wait for
+	// the stage. It is at most 20 s, which is the default. With 0 the call waits for nothing: the
+	// update is carried out once, if nothing else is under way for the workflow.
 	Timeout *Duration `json:"timeout,omitempty"`
-	// Start starts a run for the update where none is open, in the same put where the update is accepted. One that is refused
-	// leaves the run started. The idConflictPolicy has to be given.
+	// Start starts a run for the update where none is open, in the same put where the update is
+	// accepted. One that is refused leaves the run started. The idConflictPolicy has to be given.
 	Start *StartRequest `json:"start,omitempty"`
 }
 
-// UpdateResponse is the stage that an update has reached and, where it is completed or rejected, its outcome.
+// UpdateResponse is the stage that an update has reached and, where it is completed or rejected,
+// its outcome.
 type UpdateResponse struct {
 	UpdateID string           `json:"updateId"`
 	RunID    history.RunID    `json:"runId"`
@@ -178,7 +185,8 @@ type HeartbeatActivityRequest struct {
 
 // HeartbeatResponse answers a heartbeat.
 type HeartbeatResponse struct {
-	// CancelRequested says that the workflow no longer waits for the activity: end it, and say so with a failure.
+	// CancelRequested says that the workflow no longer waits for the activity: end it, and say so
+	// with a failure.
 	CancelRequested bool `json:"cancelRequested,omitempty"`
 }
 
@@ -192,8 +200,8 @@ type FailUpdateRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// ResetRequest resets a workflow: another run goes on from an earlier task of the latest one, which is terminated if it is
-// open. One of EventID, To and Build says which task: it is run anew.
+// ResetRequest resets a workflow: another run goes on from an earlier task of the latest one, which
+// is terminated if it is open. One of EventID, To and Build says which task: it is run anew.
 type ResetRequest struct {
 	// EventID is one of the events of the task.
 	EventID int64 `json:"eventId,omitempty"`
@@ -201,8 +209,8 @@ type ResetRequest struct {
 	To string `json:"to,omitempty"`
 	// Build means the first task that ran under this build.
 	Build string `json:"build,omitempty"`
-	// Exclude leaves out what came after the task: updates, signals, or both. What is not left out is brought to the new run
-	// in its order; updates are validated again, and run again.
+	// Exclude leaves out what came after the task: updates, signals, or both. What is not left out
+	// is brought to the new run in its order; updates are validated again, and run again.
 	Exclude []string `json:"exclude,omitempty"`
 	Reason  string   `json:"reason,omitempty"`
 	// RequestID recognises the request when it is sent again; absent, one is made.
@@ -215,8 +223,8 @@ type ResetResponse struct {
 	RunID      history.RunID `json:"runId"`
 }
 
-// MoveRequest moves a run to another build: the one that is asked, or the one that it names. That build replays the run's
-// history first; where this fails nothing is written.
+// MoveRequest moves a run to another build: the one that is asked, or the one that it names. That
+// build replays the run's history first; where this fails nothing is written.
 type MoveRequest struct {
 	// Build is the build that the run is pinned to from then on; absent, the build that is asked.
 	Build string `json:"build,omitempty"`
@@ -238,8 +246,8 @@ type ResultResponse struct {
 	Status     history.Status   `json:"status"`
 	Result     history.Payload  `json:"result,omitempty"`
 	Failure    *failure.Failure `json:"failure,omitempty"`
-	// NewRunID is the run that goes on, where this one continued as new, is tried again, has a next one by its cron expression,
-	// or was open when it was reset.
+	// NewRunID is the run that goes on, where this one continued as new, is tried again, has a next
+	// one by its cron expression, or was open when it was reset.
 	NewRunID history.RunID `json:"newRunId,omitempty"`
 }
 
@@ -274,7 +282,8 @@ type Description struct {
 	PendingTimers     []PendingTimer    `json:"pendingTimers"`
 	PendingChildren   []PendingChild    `json:"pendingChildren"`
 	UpdatesInFlight   []UpdateInFlight  `json:"updatesInFlight"`
-	// UnreadSignals are the signals that the code has not received, and those that it has set aside, by name.
+	// UnreadSignals are the signals that the code has not received, and those that it has set
+	// aside, by name.
 	UnreadSignals []UnreadSignal `json:"unreadSignals,omitempty"`
 	// StuckTask is a workflow task that fails and is tried again; absent where the run is well.
 	StuckTask *StuckTask `json:"stuckTask,omitempty"`
@@ -291,8 +300,8 @@ type PendingActivity struct {
 	LastFailure     *failure.Failure `json:"lastFailure,omitempty"`
 	NextAttemptAt   *time.Time       `json:"nextAttemptAt,omitempty"`
 	CancelRequested bool             `json:"cancelRequested,omitempty"`
-	// PendingUntil is until when an attempt may take whose function has returned, and which goes on outside; absent where
-	// there is none.
+	// PendingUntil is until when an attempt may take whose function has returned, and which goes on
+	// outside; absent where there is none.
 	PendingUntil *time.Time `json:"pendingUntil,omitempty"`
 	// Held says why its next attempt cannot begin under the current deployment; empty if nothing
 	// holds it.
@@ -342,7 +351,8 @@ type StuckTask struct {
 	Attempt int              `json:"attempt"`
 	Build   string           `json:"build,omitempty"`
 	Failure *failure.Failure `json:"failure"`
-	// UpdateID is the accepted update whose handler makes the task fail; absent where none does. It can be failed alone.
+	// UpdateID is the accepted update whose handler makes the task fail; absent where none does. It
+	// can be failed alone.
 	UpdateID string `json:"updateId,omitempty"`
 	// NextAttemptAt is when it is tried again; absent where that is not known yet.
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`

@@ -13,8 +13,9 @@ type HistoryEvent struct {
 	ID   int64        `json:"id"`
 	Type history.Type `json:"type"`
 	Time time.Time    `json:"time"`
-	// Batch is the same for all events that one workflow task brought, and those that it made: 0 for the first. Where a reset
-	// has copied events they keep their batches. With it the commits can be made again from the events.
+	// Batch is the same for all events that one workflow task brought, and those that it made: 0
+	// for the first. Where a reset has copied events they keep their batches. With it the commits
+	// can be made again from the events.
 	Batch      int                `json:"batch"`
 	Attributes history.Attributes `json:"attributes"`
 }
@@ -50,8 +51,8 @@ type HistoryResponse struct {
 	NextPageToken string         `json:"nextPageToken,omitempty"`
 }
 
-// Events lists the events of a run's log from an id on: at most limit of them, and at most so many bytes of encoded attributes, but at least
-// one event. more says that there are others.
+// Events lists the events of a run's log from an id on: at most limit of them, and at most so many
+// bytes of encoded attributes, but at least one event. more says that there are others.
 func Events(log []*history.Commit, from int64, limit, bytes int) (events []HistoryEvent, more bool) {
 	return EventsAfter(0, log, from, limit, bytes)
 }

@@ -74,7 +74,8 @@ func (p *Problem) Error() string {
 	return p.Title + ": " + p.Detail
 }
 
-// Is reports whether target is a problem of the same type, its kind of refusal, or the condition that the kind stands for.
+// Is reports whether target is a problem of the same type, its kind of refusal, or the condition
+// that the kind stands for.
 func (p *Problem) Is(target error) bool {
 	if t, ok := target.(*Problem); ok {
 		return p.Type == t.Type

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/jsontext"
 )
 
-// ReadHistory reads the first page of a text with pages of histories, and returns what follows it. It returns io.EOF if there is
-// none.
+// ReadHistory reads the first page of a text with pages of histories, and returns what follows it.
+// It returns io.EOF if there is none.
 func ReadHistory(text []byte) (page *HistoryResponse, rest []byte, err error) {
 	r := jsontext.NewReader(text)
 	if page := readPage(r); r.OK() {
@@ -49,7 +49,8 @@ func readPage(r *jsontext.Reader) *HistoryResponse {
 	return page
 }
 
-// readEvent reads what encoding/json would make of an event whose type stands before its attributes.
+// readEvent reads what encoding/json would make of an event whose type stands before its
+// attributes.
 func readEvent(r *jsontext.Reader) (e HistoryEvent) {
 	var seen members
 	r.Object(func(name []byte) {

@@ -31,7 +31,8 @@ type Schedule struct {
 	CatchUpWindow Duration `json:"catchUpWindow,omitempty"`
 	// PauseOnFailure pauses the schedule when a run of it does not end well.
 	PauseOnFailure bool `json:"pauseOnFailure,omitempty"`
-	// Paused keeps the schedule from starting runs, but for those that are triggered or backfilled; Note says why.
+	// Paused keeps the schedule from starting runs, but for those that are triggered or backfilled;
+	// Note says why.
 	Paused bool   `json:"paused,omitempty"`
 	Note   string `json:"note,omitempty"`
 }
@@ -57,7 +58,8 @@ type ScheduleInterval struct {
 	Offset Duration `json:"offset,omitempty"`
 }
 
-// ScheduleAction is the workflow that a schedule starts. Each run has the workflow id and its moment as its own id.
+// ScheduleAction is the workflow that a schedule starts. Each run has the workflow id and its
+// moment as its own id.
 type ScheduleAction struct {
 	Type  string          `json:"type"`
 	Input json.RawMessage `json:"input,omitempty"`
@@ -65,7 +67,8 @@ type ScheduleAction struct {
 	WorkflowID string `json:"workflowId,omitempty"`
 	// RunTimeout is how long a run may stay open; absent, for ever.
 	RunTimeout Duration `json:"runTimeout,omitempty"`
-	// Retry says when another run follows one that failed; absent, never. The end of the run is that of the last one.
+	// Retry says when another run follows one that failed; absent, never. The end of the run is
+	// that of the last one.
 	Retry *RetryPolicy `json:"retryPolicy,omitempty"`
 	// Memo and SearchAttributes are what each run begins with.
 	Memo             history.Memo             `json:"memo,omitempty"`
@@ -94,14 +97,16 @@ type ScheduleListResponse struct {
 // ScheduleNote pauses a schedule, or ends that.
 type ScheduleNote struct {
 	Note string `json:"note,omitempty"`
-	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The schedule does not see it.
+	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The
+	// schedule does not see it.
 	RequestID string `json:"requestId,omitempty"`
 }
 
 // UpdateScheduleRequest gives a schedule other moments, another action or other policies.
 type UpdateScheduleRequest struct {
 	Schedule *Schedule `json:"schedule"`
-	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The schedule does not see it.
+	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The
+	// schedule does not see it.
 	RequestID string `json:"requestId,omitempty"`
 }
 
@@ -109,18 +114,21 @@ type UpdateScheduleRequest struct {
 type TriggerScheduleRequest struct {
 	// Overlap takes the place of the schedule's policy; absent, it is that.
 	Overlap Overlap `json:"overlapPolicy,omitempty"`
-	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The schedule does not see it.
+	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The
+	// schedule does not see it.
 	RequestID string `json:"requestId,omitempty"`
 }
 
-// BackfillScheduleRequest starts the runs of moments that have passed, or that the schedule did not have then.
+// BackfillScheduleRequest starts the runs of moments that have passed, or that the schedule did not
+// have then.
 type BackfillScheduleRequest struct {
 	// StartAt and EndAt bound the moments, both included.
 	StartAt time.Time `json:"startAt"`
 	EndAt   time.Time `json:"endAt"`
 	// Overlap takes the place of the schedule's policy; absent, it is that.
 	Overlap Overlap `json:"overlapPolicy,omitempty"`
-	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The schedule does not see it.
+	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The
+	// schedule does not see it.
 	RequestID string `json:"requestId,omitempty"`
 }
 
@@ -128,15 +136,17 @@ type BackfillScheduleRequest struct {
 type ScheduleDescription struct {
 	ScheduleID string   `json:"scheduleId"`
 	Schedule   Schedule `json:"schedule"`
-	// NextAt are the next moments, without their jitter; none while it is paused or has come to its end.
+	// NextAt are the next moments, without their jitter; none while it is paused or has come to its
+	// end.
 	NextAt []time.Time `json:"nextAt"`
-	// Running are the runs that are open, as far as the schedule waits for their end, and Buffered those that wait for that.
+	// Running are the runs that are open, as far as the schedule waits for their end, and Buffered
+	// those that wait for that.
 	Running  []ScheduledRun `json:"running"`
 	Buffered []ScheduledRun `json:"buffered"`
 	// Recent are the last ten runs that were started, the last one last.
 	Recent []ScheduledRun `json:"recent"`
-	// Started counts the runs that were started, Skipped what the overlap policy has left out, and Missed what was too late
-	// for the catch-up window.
+	// Started counts the runs that were started, Skipped what the overlap policy has left out, and
+	// Missed what was too late for the catch-up window.
 	Started int `json:"started"`
 	Skipped int `json:"skipped"`
 	Missed  int `json:"missed"`
@@ -144,12 +154,14 @@ type ScheduleDescription struct {
 
 // ScheduledRun is a run that a schedule has started, or will.
 type ScheduledRun struct {
-	// At is the moment that it is of, and StartedAt when it was started; absent in one that is buffered.
+	// At is the moment that it is of, and StartedAt when it was started; absent in one that is
+	// buffered.
 	At        time.Time  `json:"at"`
 	StartedAt *time.Time `json:"startedAt,omitempty"`
 	// WorkflowID is its workflow's id.
 	WorkflowID string `json:"workflowId,omitempty"`
-	// Status is how it ended, or running; it is failed, too, where it could not be started, and absent where it is buffered.
+	// Status is how it ended, or running; it is failed, too, where it could not be started, and
+	// absent where it is buffered.
 	Status  string           `json:"status,omitempty"`
 	Failure *failure.Failure `json:"failure,omitempty"`
 	// Overlap is the policy that it came with.

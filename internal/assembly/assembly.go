@@ -1,6 +1,7 @@
-// Package assembly assembles a process of a deployment: the executor over its ports, the HTTP API and the worker. The local
-// server, its children, the Lambda functions, weftest and all proofs assemble their processes here, and proof/archtest fails
-// if anything else does: what is proved is what runs.
+// Package assembly assembles a process of a deployment: the executor over its ports, the HTTP API
+// and the worker. The local server, its children, the Lambda functions, weftest and all proofs
+// assemble their processes here, and proof/archtest fails if anything else does: what is proved is
+// what runs.
 package assembly
 
 import (
@@ -22,8 +23,8 @@ import (
 type Config struct {
 	// Ports are the stores, and what messages are sent with: see PortsOf.
 	Ports executor.Ports
-	// Receiver is what the worker receives messages from. Without one the process has no worker: something else receives the
-	// messages, and hands them to Handler.
+	// Receiver is what the worker receives messages from. Without one the process has no worker:
+	// something else receives the messages, and hands them to Handler.
 	Receiver queue.Receiver
 	// Registry is the code of workflows and activities.
 	Registry *engine.Registry
@@ -33,15 +34,17 @@ type Config struct {
 	Codec *codec.Codec
 	// Watch wraps the ports as the executor sees them, above the codec; nil wraps nothing.
 	Watch func(executor.Ports) executor.Ports
-	// Options are the settings of the executor, with its build, rates and observer. Its Logger is that of the whole process; nil is
-	// slog.Default.
+	// Options are the settings of the executor, with its build, rates and observer. Its Logger is
+	// that of the whole process; nil is slog.Default.
 	Options executor.Options
-	// Concurrency is how many messages of a queue the worker handles at once, and TaskQueues that of each task queue; 0 is Concurrency.
+	// Concurrency is how many messages of a queue the worker handles at once, and TaskQueues that
+	// of each task queue; 0 is Concurrency.
 	Concurrency int
 	TaskQueues  map[string]int
 }
 
-// Process is a process of a deployment. Nothing of it runs by itself: requests come to API, and messages to Worker or Handler.
+// Process is a process of a deployment. Nothing of it runs by itself: requests come to API, and
+// messages to Worker or Handler.
 type Process struct {
 	Service *executor.Service
 	// API is the HTTP API.
@@ -82,18 +85,20 @@ func opening(codec *codec.Codec, r queue.Receiver) queue.Receiver {
 	return codec.Receiver(r)
 }
 
-// Handler returns what handles messages that something else receives. They must have been opened: see Open.
+// Handler returns what handles messages that something else receives. They must have been opened:
+// see Open.
 func (p *Process) Handler() worker.Handler { return worker.Handler{Service: p.Service, Log: p.log} }
 
-// Open opens, in place, the bodies of messages that something else has received. It logs what it cannot open, and leaves that as
-// it is: nobody can read it, and the queue redelivers it.
+// Open opens, in place, the bodies of messages that something else has received. It logs what it
+// cannot open, and leaves that as it is: nobody can read it, and the queue redelivers it.
 func (p *Process) Open(ctx context.Context, deliveries []queue.Delivery) {
 	if p.codec != nil {
 		p.codec.Deliveries(ctx, deliveries)
 	}
 }
 
-// Work runs the worker until ctx ends, or stop is called. stop waits for what is being handled, and closes the service.
+// Work runs the worker until ctx ends, or stop is called. stop waits for what is being handled, and
+// closes the service.
 func (p *Process) Work(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var working sync.WaitGroup

@@ -16,7 +16,8 @@ type Store interface {
 	store.Scanner
 }
 
-// PortsOf returns the ports over a store, its list of workflows and a queue. Without a list nobody can ask for one.
+// PortsOf returns the ports over a store, its list of workflows and a queue. Without a list nobody
+// can ask for one.
 func PortsOf(s Store, list store.Lister, q queue.Sender) executor.Ports {
 	return executor.Ports{Log: s, Attempts: s, Timers: s, Lister: list, Keys: s, Rates: s, Scanner: s, Eraser: s, Queue: q}
 }

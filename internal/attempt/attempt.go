@@ -1,4 +1,5 @@
-// Package attempt carries what an activity can read about its own attempt through a context.Context.
+// Package attempt carries what an activity can read about its own attempt through a
+// context.Context.
 package attempt
 
 import (
@@ -14,9 +15,9 @@ type Info struct {
 	WorkflowID   string
 	RunID        string
 	ActivityType string
-	// EventID is the id of the activity's ActivityTaskScheduled event. With the run's id it names the activity, the same
-	// in each attempt: use both as an idempotency key. It is 0 in a local activity, which has no such event: make its key
-	// from its input.
+	// EventID is the id of the activity's ActivityTaskScheduled event. With the run's id it names
+	// the activity, the same in each attempt: use both as an idempotency key. It is 0 in a local
+	// activity, which has no such event: make its key from its input.
 	EventID int64
 	// Attempt is 1 for the first.
 	Attempt int
@@ -26,7 +27,8 @@ type Info struct {
 
 // Heartbeater takes the heartbeats of an attempt, and gives it its token.
 type Heartbeater interface {
-	// RecordHeartbeat says that the attempt is alive, and keeps details. It returns why the attempt should end, or nil.
+	// RecordHeartbeat says that the attempt is alive, and keeps details. It returns why the attempt
+	// should end, or nil.
 	RecordHeartbeat(ctx context.Context, details []byte) error
 	// Details are the last details of the earlier attempts; nil if they recorded none.
 	Details() []byte

@@ -1,7 +1,8 @@
 // Package awstry gives each try of a request to AWS a timeout of its own.
 //
-// A Lambda function that is thawed holds connections that the other side closed long ago, and nothing tells it so. A request on such a
-// connection gets no answer. Without a timeout of its own, it would use up all the time that the caller has.
+// A Lambda function that is thawed holds connections that the other side closed long ago, and
+// nothing tells it so. A request on such a connection gets no answer. Without a timeout of its own,
+// it would use up all the time that the caller has.
 package awstry
 
 import (
@@ -18,17 +19,20 @@ import (
 )
 
 const (
-	// growth is how often the timeout doubles at most while one request after another gets no answer.
+	// growth is how often the timeout doubles at most while one request after another gets no
+	// answer.
 	growth = 2
-	// idle is how long a connection is kept that nobody uses. The transport compares wall clocks, so a connection that a freeze made
-	// older is not used again.
+	// idle is how long a connection is kept that nobody uses. The transport compares wall clocks,
+	// so a connection that a freeze made older is not used again.
 	idle = 30 * time.Second
 )
 
-// ErrSilent is wrapped by what a try returns that got no answer within its timeout. The request may have been carried out.
+// ErrSilent is wrapped by what a try returns that got no answer within its timeout. The request may
+// have been carried out.
 var ErrSilent = errors.New("no answer within the timeout of a try")
 
-// silent is an ErrSilent as a net.Error that may pass, so that the SDK's retryers repeat the request.
+// silent is an ErrSilent as a net.Error that may pass, so that the SDK's retryers repeat the
+// request.
 type silent struct{ after time.Duration }
 
 // Error says how long the timeout was.
@@ -43,7 +47,8 @@ func (e *silent) Timeout() bool { return true }
 // Temporary implements net.Error.
 func (e *silent) Temporary() bool { return true }
 
-// Slow is an HTTP client of a server that answers more slowly than AWS, such as an emulator that serves one request at a time.
+// Slow is an HTTP client of a server that answers more slowly than AWS, such as an emulator that
+// serves one request at a time.
 type Slow interface {
 	// TryTimeout returns the shortest timeout that a try may have.
 	TryTimeout() time.Duration
@@ -53,14 +58,16 @@ type Slow interface {
 type client struct {
 	inner aws.HTTPClient
 	limit func(*http.Request) time.Duration
-	// misses is how many tries in a row got no answer. A service that is slow, and not silent, gets more time.
+	// misses is how many tries in a row got no answer. A service that is slow, and not silent, gets
+	// more time.
 	misses atomic.Int32
 }
 
-// Wrap returns an HTTP client of the SDK whose requests end after limit, doubled up to fourfold while one after another gets no answer.
-// Every try of the SDK is a request of its own. After a try without an answer all idle connections are closed: the next try makes a new
-// one. An inner client that is the SDK's own also drops connections that have been idle for 30 s. An inner client that implements Slow
-// raises the limit.
+// Wrap returns an HTTP client of the SDK whose requests end after limit, doubled up to fourfold
+// while one after another gets no answer. Every try of the SDK is a request of its own. After a try
+// without an answer all idle connections are closed: the next try makes a new one. An inner client
+// that is the SDK's own also drops connections that have been idle for 30 s. An inner client that
+// implements Slow raises the limit.
 func Wrap(inner aws.HTTPClient, limit func(*http.Request) time.Duration) aws.HTTPClient {
 	if slow, ok := inner.(Slow); ok {
 		given := limit
@@ -91,7 +98,8 @@ func samePost(r *http.Request, _ []*http.Request) error {
 	return http.ErrUseLastResponse
 }
 
-// Do makes a request. It fails with ErrSilent if no answer began within the timeout; so does a read of an answer that stops.
+// Do makes a request. It fails with ErrSilent if no answer began within the timeout; so does a read
+// of an answer that stops.
 func (c *client) Do(r *http.Request) (*http.Response, error) {
 	parent := r.Context()
 	after := c.limit(r) << min(c.misses.Load(), growth)
@@ -124,7 +132,8 @@ type body struct {
 	cancel func()
 }
 
-// Read fails with ErrSilent if the timeout of the try is over. Only an answer that came to its end shows that the timeout suffices.
+// Read fails with ErrSilent if the timeout of the try is over. Only an answer that came to its end
+// shows that the timeout suffices.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	switch err {

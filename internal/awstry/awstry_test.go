@@ -17,8 +17,8 @@ import (
 // short is a timeout of a try. Nothing here is bounded by it from above.
 const short = 50 * time.Millisecond
 
-// A try on a connection that has gone silent fails by itself, although the caller has no deadline. The next try is made on a connection
-// of its own, although others are idle.
+// A try on a connection that has gone silent fails by itself, although the caller has no deadline.
+// The next try is made on a connection of its own, although others are idle.
 func TestSilentConnections(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -143,7 +143,8 @@ func (s *stops) Read([]byte) (int, error) {
 // Close implements io.Closer.
 func (s *stops) Close() error { return nil }
 
-// Answers that begin and do not end have the timeout grow, as those do that do not begin: an answer may be large, and the way slow.
+// Answers that begin and do not end have the timeout grow, as those do that do not begin: an answer
+// may be large, and the way slow.
 func TestSlowBodiesGetMoreTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

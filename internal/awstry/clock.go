@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// Tolerated is how far a process's clock may be from AWS's. Two processes may then differ by 10 s, which the protocol allows for.
+	// Tolerated is how far a process's clock may be from AWS's. Two processes may then differ by 10
+	// s, which the protocol allows for.
 	Tolerated = 5 * time.Second
 	// resolution is how exact the Date of an answer is.
 	resolution = time.Second
@@ -19,12 +20,13 @@ const (
 	reportEvery = 10 * time.Minute
 )
 
-// WatchClock returns a middleware that compares the Date of each answer of AWS with this process's clock. It calls report with how far
-// the clock is ahead of AWS's if that is more than Tolerated, at most every ten minutes. Time that the request itself took, or that the
-// process was frozen, does not count.
+// WatchClock returns a middleware that compares the Date of each answer of AWS with this process's
+// clock. It calls report with how far the clock is ahead of AWS's if that is more than Tolerated,
+// at most every ten minutes. Time that the request itself took, or that the process was frozen,
+// does not count.
 //
-// AWS promises no bound on the clocks of Lambda, and a wrong clock shows in no request but the first one that AWS denies for it: the SDK
-// corrects its signatures by the same Date.
+// AWS promises no bound on the clocks of Lambda, and a wrong clock shows in no request but the
+// first one that AWS denies for it: the SDK corrects its signatures by the same Date.
 func WatchClock(report func(ahead time.Duration)) func(*middleware.Stack) error {
 	w := &clockWatch{report: report}
 	return func(stack *middleware.Stack) error {
@@ -55,8 +57,9 @@ func (w *clockWatch) handle(ctx context.Context, in middleware.DeserializeInput,
 	return out, metadata, err
 }
 
-// difference returns how far the clock was ahead of the one that wrote date, at least: some moment between asked and answered was within
-// a second after date. It is negative if the clock was behind.
+// difference returns how far the clock was ahead of the one that wrote date, at least: some moment
+// between asked and answered was within a second after date. It is negative if the clock was
+// behind.
 func difference(asked, date, answered time.Time) time.Duration {
 	// Wall clocks are compared. A monotonic reading stands still while the process is frozen.
 	asked, answered = asked.Round(0), answered.Round(0)

@@ -17,7 +17,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/awstry"
 )
 
-// answers plays a service: each request takes some time, and the service's clock differs from the process's.
+// answers plays a service: each request takes some time, and the service's clock differs from the
+// process's.
 type answers struct {
 	takes, differs time.Duration
 	age            string
@@ -33,7 +34,8 @@ func (a *answers) Do(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(strings.NewReader("{}"))}, nil
 }
 
-// A clock that is wrong by more than Weft tolerates is reported, and at most every ten minutes. How long a request took does not count.
+// A clock that is wrong by more than Weft tolerates is reported, and at most every ten minutes. How
+// long a request took does not count.
 func TestWatchClock(t *testing.T) {
 	t.Parallel()
 	const tolerated = awstry.Tolerated

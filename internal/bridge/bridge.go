@@ -1,5 +1,6 @@
-// Package bridge is how Weft's packages reach what packages workflow, activity and client keep from programs: what an activity is to the
-// engine, how workflow code starts one, and how a retry policy is recorded. A program cannot import it, so none of that is part of the API.
+// Package bridge is how Weft's packages reach what packages workflow, activity and client keep from
+// programs: what an activity is to the engine, how workflow code starts one, and how a retry policy
+// is recorded. A program cannot import it, so none of that is part of the API.
 //
 //	activity.New, workflow.Bind ── embed or return a Part ──▶ Registration ── Register ──▶ engine.Registry
 //	activity.Activity.Start ── StartActivity ──▶ what package workflow has given to Connect ──▶ engine.Instance
@@ -12,7 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Registration is what a program registers. Its method has no name outside of this package: only a Part makes one.
+// Registration is what a program registers. Its method has no name outside of this package: only a
+// Part makes one.
 type Registration interface {
 	register(r *engine.Registry) error
 }
@@ -33,16 +35,17 @@ func (p Part) register(r *engine.Registry) error {
 // Register adds what a program registers to a registry.
 func Register(r *engine.Registry, registration Registration) error { return registration.register(r) }
 
-// Start is the start of an activity by workflow code: its context, a workflow.Context, and its input. It is one object because each
-// allocation shows in a replay.
+// Start is the start of an activity by workflow code: its context, a workflow.Context, and its
+// input. It is one object because each allocation shows in a replay.
 type Start[Context any] interface {
 	Context() Context
 	// Encode returns the encoded input.
 	Encode() history.Payload
 }
 
-// Starter is how workflow code starts activities. start is a Start[workflow.Context], ctx a workflow.Context, and typ a nil
-// *workflow.Future[Out]. The result is a pointer of that type, to the future of the activity's result: package activity can make none.
+// Starter is how workflow code starts activities. start is a Start[workflow.Context], ctx a
+// workflow.Context, and typ a nil *workflow.Future[Out]. The result is a pointer of that type, to
+// the future of the activity's result: package activity can make none.
 type Starter struct {
 	Activity func(start any, call engine.ActivityCall, typ any) (future any)
 	Local    func(ctx any, call engine.LocalCall, typ any) (future any)
@@ -59,7 +62,8 @@ func StartActivity[Future, Context any](start Start[Context], call engine.Activi
 	return *starter.Activity(start, call, (*Future)(nil)).(*Future)
 }
 
-// StartLocalActivity has a local activity run, as StartActivity starts another. ctx is a workflow.Context.
+// StartLocalActivity has a local activity run, as StartActivity starts another. ctx is a
+// workflow.Context.
 func StartLocalActivity[Future any](ctx any, call engine.LocalCall) Future {
 	return *starter.Local(ctx, call, (*Future)(nil)).(*Future)
 }

@@ -18,7 +18,8 @@ func TestZeroValue(t *testing.T) {
 	}
 }
 
-// What the activity says when it is registered is what it says last, and not what it was declared with.
+// What the activity says when it is registered is what it says last, and not what it was declared
+// with.
 func TestLastOptionsAreRegistered(t *testing.T) {
 	t.Parallel()
 	a := activity.New[int, int]("a", nil, activity.Options{TaskQueue: "first"}).With(activity.Options{TaskQueue: "second"}).On("third")

@@ -36,7 +36,8 @@ type Keys interface {
 	Unwrap(ctx context.Context, namespace, id string, wrapped []byte) (plain [32]byte, err error)
 }
 
-// Options are the settings of a Codec. With the zero value it writes plain bodies, and reads those and compressed ones.
+// Options are the settings of a Codec. With the zero value it writes plain bodies, and reads those
+// and compressed ones.
 type Options struct {
 	// Namespace is that of the deployment. A body that was encoded in another does not open. Empty
 	// is "default".

@@ -17,7 +17,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/codec"
 )
 
-// fileOf writes a key file with these lines and returns its path. A line that is one word gets a key of its own.
+// fileOf writes a key file with these lines and returns its path. A line that is one word gets a
+// key of its own.
 func fileOf(t testing.TB, lines ...string) string {
 	t.Helper()
 	var text strings.Builder
@@ -135,13 +136,15 @@ func TestRepeatedEncodingIsIdentical(t *testing.T) {
 	}
 }
 
-// nonce is that of a body that was encoded with key k1 of a file: behind two bytes, the id and the wrapped data key.
+// nonce is that of a body that was encoded with key k1 of a file: behind two bytes, the id and the
+// wrapped data key.
 func nonce(stored []byte) string {
 	const before = 2 + 1 + len("k1") + 2 + 12 + 32 + 16
 	return string(stored[before : before+12])
 }
 
-// A body opens in no other place, namespace or with another key, and not when any bit of it was changed.
+// A body opens in no other place, namespace or with another key, and not when any bit of it was
+// changed.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	s := codec.New(codec.Options{Keys: keysOf(t, "k1")})
@@ -163,8 +166,8 @@ func TestTampering(t *testing.T) {
 	refuses(t, s, "here", []byte{history.Encoded, 1, 'n', 'o'}, codec.ErrTampered)
 }
 
-// Keys are rotated by a new one in the first place. An old one that is taken away leaves what it encrypted closed, and says
-// which key is missing; the wrong bytes under its name say so, too.
+// Keys are rotated by a new one in the first place. An old one that is taken away leaves what it
+// encrypted closed, and says which key is missing; the wrong bytes under its name say so, too.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	before := codec.New(codec.Options{Keys: keysOf(t, "k1")})

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// compressFrom is the smallest body that is compressed. DynamoDB bills a smaller item as one unit anyway.
+	// compressFrom is the smallest body that is compressed. DynamoDB bills a smaller item as one
+	// unit anyway.
 	compressFrom = 1 << 10
 	// maxDecompressed is the largest decompressed body: stored bodies may be damaged.
 	maxDecompressed = 2 * largeCommit

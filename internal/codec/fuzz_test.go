@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever stands in a key file, it is read as keys or refused, and no error has any of a key in it.
+// Whatever stands in a key file, it is read as keys or refused, and no error has any of a key in
+// it.
 func FuzzKeyFile(f *testing.F) {
 	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
 	for _, text := range []string{

@@ -98,7 +98,8 @@ func runChild(_ workflow.Context, in string) (string, error) {
 	return mark("child result"), nil
 }
 
-// run does all that leaves something of a user's somewhere, and continues as a run that waits for its end.
+// run does all that leaves something of a user's somewhere, and continues as a run that waits for
+// its end.
 func run(ctx workflow.Context, in string) (string, error) {
 	tell.Handle(ctx, func(_ workflow.Context, in string) (string, error) {
 		if in != mark("update input") {

@@ -60,7 +60,8 @@ func large(slot uint32, size int) store.Item {
 	return i
 }
 
-// The wrapped stores and queues are stores and queues, also of what is larger than the ones below take.
+// The wrapped stores and queues are stores and queues, also of what is larger than the ones below
+// take.
 func TestOffloadConformance(t *testing.T) {
 	t.Parallel()
 	t.Run("store", func(t *testing.T) {
@@ -133,7 +134,8 @@ func (k *sentWhole) Send(ctx context.Context, name string, messages ...queue.Mes
 	return k.Sender.Send(ctx, name, messages...)
 }
 
-// A commit and a message that are too large are put once, and got when they are read; small ones never are.
+// A commit and a message that are too large are put once, and got when they are read; small ones
+// never are.
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]codec.Keys{"plain": nil, "encrypted": keysOf(t, "k1")} {
@@ -252,7 +254,8 @@ func TestBlobsThatAreNotWhatTheyWere(t *testing.T) {
 	}
 }
 
-// A blob that may not be read leaves its commit encoded, as one that is gone: on S3 the two are the same.
+// A blob that may not be read leaves its commit encoded, as one that is gone: on S3 the two are the
+// same.
 func TestBlobsThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newOffloading(t)
@@ -298,8 +301,8 @@ func (denying) Get(context.Context, string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %w", blob.ErrDenied, errDenied)
 }
 
-// A result that waits for its build is larger than the store takes: it is offloaded. While it cannot be read, it stays encoded, can be put
-// to another moment, and holds up no other timer.
+// A result that waits for its build is larger than the store takes: it is offloaded. While it
+// cannot be read, it stays encoded, can be put to another moment, and holds up no other timer.
 func TestLargeTimers(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newOffloading(t)

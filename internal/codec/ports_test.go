@@ -43,8 +43,8 @@ func wrap(s *codec.Codec, inner interface {
 // room is what an encoded body takes besides, at most, in these tests.
 const room = 256
 
-// The wrapped stores are stores. The one in memory checks that only the identical put repeats a commit id, and here that the
-// identical put has the identical encoded bytes.
+// The wrapped stores are stores. The one in memory checks that only the identical put repeats a
+// commit id, and here that the identical put has the identical encoded bytes.
 func TestStoreConformance(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
@@ -166,7 +166,8 @@ func attempt(body []byte) store.Attempt {
 	return store.Attempt{Workflow: "w", Run: 1, Event: 5, Number: 1, Body: body}
 }
 
-// What has another key, or was moved, is left encoded beside what opens; the log says why, and not what it is.
+// What has another key, or was moved, is left encoded beside what opens; the log says why, and not
+// what it is.
 func TestWhatCannotBeOpenedStays(t *testing.T) {
 	t.Parallel()
 	ctx, sc := t.Context(), newFakes(t)
@@ -251,7 +252,8 @@ func TestMovedBodiesDoNotOpen(t *testing.T) {
 	}
 }
 
-// While the keys cannot be asked, nothing is written and nothing is read; it is an error that is for now.
+// While the keys cannot be asked, nothing is written and nothing is read; it is an error that is
+// for now.
 func TestKeysThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	ctx, sc := t.Context(), newFakes(t)
@@ -308,8 +310,8 @@ func TestDataKeysOfAPage(t *testing.T) {
 	keys.asked(t, 0, writers)
 }
 
-// What an encoded body takes besides: the limits of stores and queues have room for it. A data key that KMS has wrapped takes
-// 184 bytes, with an id of 36.
+// What an encoded body takes besides: the limits of stores and queues have room for it. A data key
+// that KMS has wrapped takes 184 bytes, with an id of 36.
 func TestOverhead(t *testing.T) {
 	t.Parallel()
 	if got := len(encoded(t, codec.New(codec.Options{Keys: keysOf(t, "2026-11")}), "here", secret)) - len(secret); got != 100 {

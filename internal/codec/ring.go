@@ -46,7 +46,8 @@ func (k *dataKey) nonce(place string, body []byte) []byte {
 	return h.Sum(nil)[:nonceSize]
 }
 
-// ring keeps the data keys of a process: the one that it writes with, and those that it has unwrapped.
+// ring keeps the data keys of a process: the one that it writes with, and those that it has
+// unwrapped.
 type ring struct {
 	keys      Keys
 	namespace string

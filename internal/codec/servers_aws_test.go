@@ -31,8 +31,8 @@ import (
 // canary is in all bodies here.
 const canary = "canary-19c3"
 
-// What DynamoDB, SQS and S3 hold of an encoded deployment has nothing of any body in it, with a key of KMS; without one it has. Through
-// the wrapped ports all of it is there.
+// What DynamoDB, SQS and S3 hold of an encoded deployment has nothing of any body in it, with a key
+// of KMS; without one it has. Through the wrapped ports all of it is there.
 func TestServersHoldNothingReadable(t *testing.T) {
 	t.Parallel()
 	for name, encrypts := range map[string]bool{"encrypted": true, "plain": false} {
@@ -83,7 +83,8 @@ func newHeld(t *testing.T, c aws.Config) *held {
 	return h
 }
 
-// fill puts commits, an attempt, a timer and messages, small and large, and reads all of it again but the messages.
+// fill puts commits, an attempt, a timer and messages, small and large, and reads all of it again
+// but the messages.
 func (h *held) fill(s *codec.Codec) {
 	h.Helper()
 	ctx := h.Context()

@@ -36,8 +36,8 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// Nothing that users give to workflows, and nothing that these make of it, is in what AWS is sent by a service that encrypts. By
-// one that does not, each of the marks is.
+// Nothing that users give to workflows, and nothing that these make of it, is in what AWS is sent
+// by a service that encrypts. By one that does not, each of the marks is.
 func TestServersAreSentNothingReadable(t *testing.T) {
 	t.Parallel()
 	for name, encrypts := range map[string]bool{"encrypted": true, "plain": false} {
@@ -89,7 +89,8 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 
 var base64Text = regexp.MustCompile(`[A-Za-z0-9+/]{8,}`)
 
-// text is all that was sent, as it was and decoded: bytes are in base64, and those of messages within that once more.
+// text is all that was sent, as it was and decoded: bytes are in base64, and those of messages
+// within that once more.
 func (w *wire) text() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

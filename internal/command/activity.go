@@ -14,7 +14,8 @@ type EndActivity struct {
 	failure *failure.Failure
 }
 
-// Token returns the token that names the attempt. It is not empty; whether this deployment has signed it is not known.
+// Token returns the token that names the attempt. It is not empty; whether this deployment has
+// signed it is not known.
 func (e *EndActivity) Token() string { return e.token }
 
 // Result returns the result.
@@ -32,7 +33,8 @@ func (p *Parser) CompleteActivity(r *api.CompleteActivityRequest) (*EndActivity,
 	return made(&EndActivity{token: r.Token, result: result}, err)
 }
 
-// maxErrorText is the longest type and message of an error from outside, in bytes, together: package failure does not cut them then.
+// maxErrorText is the longest type and message of an error from outside, in bytes, together:
+// package failure does not cut them then.
 const maxErrorText = 20 << 10
 
 // FailActivity parses the failure of an attempt.

@@ -1,10 +1,12 @@
-// Package command has what the executor is asked to do, one type for each request. A command is valid by construction: only a parser
-// makes one, and it refuses what is wrong with a request in itself. What depends on the state of a run is the executor's to refuse.
+// Package command has what the executor is asked to do, one type for each request. A command is
+// valid by construction: only a parser makes one, and it refuses what is wrong with a request in
+// itself. What depends on the state of a run is the executor's to refuse.
 //
 //	body, path ──▶ Parser.Signal ──▶ Signal ──▶ executor
 //	                    └──▶ refusal: invalid, too large
 //
-// The checks of a parser are in the order in which callers have always met them: of several things that are wrong, the first is reported.
+// The checks of a parser are in the order in which callers have always met them: of several things
+// that are wrong, the first is reported.
 package command
 
 import (
@@ -92,7 +94,8 @@ func (p *Parser) payload(input []byte) (history.Payload, error) {
 	return history.Payload(input), nil
 }
 
-// maxReason is the longest reason, in bytes: each update that is in flight when a run is canceled repeats it.
+// maxReason is the longest reason, in bytes: each update that is in flight when a run is canceled
+// repeats it.
 const maxReason = 4 << 10
 
 func checkReason(reason string) error {

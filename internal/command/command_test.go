@@ -17,7 +17,8 @@ import (
 // aRun is the id of a run.
 const aRun = history.RunID("1-0102030405060708")
 
-// parser returns a parser of a deployment with the workflow type "order", whose input must not be the word bad.
+// parser returns a parser of a deployment with the workflow type "order", whose input must not be
+// the word bad.
 func parser(tb testing.TB) *command.Parser {
 	tb.Helper()
 	types := &engine.Registry{}
@@ -98,7 +99,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A start has all that its request says. An id that nobody gave is made, and is the same if the request is sent again.
+// A start has all that its request says. An id that nobody gave is made, and is the same if the
+// request is sent again.
 func TestStartSays(t *testing.T) {
 	t.Parallel()
 	p := parser(t)

@@ -17,7 +17,8 @@ const (
 	excludeSignals = "signals"
 )
 
-// Reset opens a run that goes on from an earlier task. Exactly one of an event, the last task, the first task and a build says which.
+// Reset opens a run that goes on from an earlier task. Exactly one of an event, the last task, the
+// first task and a build says which.
 type Reset struct {
 	Target
 	requestID, reason              string

@@ -17,7 +17,8 @@ type Signal struct {
 // Event returns the event that brings the signal.
 func (s *Signal) Event() history.WorkflowExecutionSignaled { return s.event }
 
-// Start returns the start of a run for the signal if none is open; nil if the signal is refused then.
+// Start returns the start of a run for the signal if none is open; nil if the signal is refused
+// then.
 func (s *Signal) Start() *Start { return s.start }
 
 // Signal parses a signal.

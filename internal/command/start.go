@@ -13,7 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// ReusePolicy says whether a workflow id may be used again after its run closed. Empty is AllowDuplicate.
+// ReusePolicy says whether a workflow id may be used again after its run closed. Empty is
+// AllowDuplicate.
 type ReusePolicy string
 
 // The reuse policies.
@@ -23,7 +24,8 @@ const (
 	RejectDuplicate          ReusePolicy = "rejectDuplicate"
 )
 
-// ConflictPolicy says what happens to a start if a run of the workflow id is open. Empty is the default of the request.
+// ConflictPolicy says what happens to a start if a run of the workflow id is open. Empty is the
+// default of the request.
 type ConflictPolicy string
 
 // The conflict policies.
@@ -46,14 +48,15 @@ type Start struct {
 // Workflow returns the id of the workflow.
 func (s *Start) Workflow() string { return s.workflow }
 
-// Made reports whether the id was made for this request alone: no other can have opened a run of it.
+// Made reports whether the id was made for this request alone: no other can have opened a run of
+// it.
 func (s *Start) Made() bool { return s.made }
 
 // Code returns the code of the workflow type.
 func (s *Start) Code() *engine.Workflow { return s.code }
 
-// Event returns the event that opens the run, with all that the request says. What follows from the deployment and from the caller's
-// trace is missing.
+// Event returns the event that opens the run, with all that the request says. What follows from the
+// deployment and from the caller's trace is missing.
 func (s *Start) Event() history.WorkflowExecutionStarted { return s.event }
 
 // RequestID returns the id of the request: one that is sent again has it again.
@@ -78,8 +81,8 @@ func (p *Parser) Start(r *api.StartRequest) (*Start, error) {
 	return s, nil
 }
 
-// workflowID makes the id of a workflow whose starter gave none. It follows from the request's id, if there is one, so that the request
-// finds its run when it is sent again.
+// workflowID makes the id of a workflow whose starter gave none. It follows from the request's id,
+// if there is one, so that the request finds its run when it is sent again.
 func (p *Parser) workflowID(requestID string) string {
 	random := p.NewID()
 	if requestID != "" {
@@ -123,7 +126,8 @@ func (p *Parser) start(workflowID string, r *api.StartRequest) (*Start, error) {
 	return s, nil
 }
 
-// times refuses a start whose times cannot be, and returns its retry policy with the defaults filled in; nil if it has none.
+// times refuses a start whose times cannot be, and returns its retry policy with the defaults
+// filled in; nil if it has none.
 func (p *Parser) times(r *api.StartRequest) (*history.RetryPolicy, error) {
 	switch {
 	case r.RunTimeout < 0:
@@ -182,7 +186,8 @@ func (s *Start) checkPolicies() error {
 	return nil
 }
 
-// checkCarried refuses an input, a header, a memo or search attributes that the run could not carry.
+// checkCarried refuses an input, a header, a memo or search attributes that the run could not
+// carry.
 func (p *Parser) checkCarried(r *api.StartRequest, code *engine.Workflow) error {
 	input, err := p.payload(r.Input)
 	if err != nil {

@@ -21,13 +21,15 @@ type Update struct {
 // Request returns the update as the engine takes it.
 func (u *Update) Request() engine.UpdateRequest { return u.request }
 
-// WaitsForAccepted reports whether the caller waits for the acceptance alone, and not for the outcome.
+// WaitsForAccepted reports whether the caller waits for the acceptance alone, and not for the
+// outcome.
 func (u *Update) WaitsForAccepted() bool { return u.accepted }
 
 // Wait returns how long the call may take, at most the soft limit.
 func (u *Update) Wait() time.Duration { return u.wait }
 
-// Start returns the start of a run for the update if none is open; nil if the update is refused then.
+// Start returns the start of a run for the update if none is open; nil if the update is refused
+// then.
 func (u *Update) Start() *Start { return u.start }
 
 // Update parses an update.

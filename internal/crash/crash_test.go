@@ -53,8 +53,8 @@ func code(kind runner.CodeKind, id string, part uint64) runner.CodeRef {
 	return runner.CodeRef{Kind: kind, WorkflowID: id, RunID: history.NewRunID(1, [8]byte{7}), Part: part}
 }
 
-// Code that runs at three deaths is parked, for this build, and named in the first line of the log. Code that ran beside it at the first
-// death and returns under the next process is cleared.
+// Code that runs at three deaths is parked, for this build, and named in the first line of the log.
+// Code that ran beside it at the first death and returns under the next process is cleared.
 func TestParkedAfterThreeDeaths(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -99,7 +99,8 @@ func TestParkedAfterThreeDeaths(t *testing.T) {
 	}
 }
 
-// A death counts once against code that runs several times at once, as local activities of one type do.
+// A death counts once against code that runs several times at once, as local activities of one type
+// do.
 func TestDeathCountsOnce(t *testing.T) {
 	t.Parallel()
 	dir, c := t.TempDir(), code(runner.CodeLocal, "w", 9)
@@ -140,7 +141,8 @@ func TestCleanEnd(t *testing.T) {
 	}
 }
 
-// Suspects run one at a time. After its time the next one begins, and a death is not held against the one before.
+// Suspects run one at a time. After its time the next one begins, and a death is not held against
+// the one before.
 func TestSuspectsTakeTurns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -184,7 +186,8 @@ func TestSuspectsTakeTurns(t *testing.T) {
 	})
 }
 
-// Code that ends the process 7 s after it begins is parked, and no other code that runs beside it for longer.
+// Code that ends the process 7 s after it begins is parked, and no other code that runs beside it
+// for longer.
 func TestSlowCulprit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -324,7 +327,8 @@ func BenchmarkNote(b *testing.B) {
 	}
 }
 
-// What a terminated workflow has left is dropped for all builds, also what ran at the last death. The rest stays.
+// What a terminated workflow has left is dropped for all builds, also what ran at the last death.
+// The rest stays.
 func TestForgetOffline(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -350,7 +354,8 @@ func TestForgetOffline(t *testing.T) {
 	}
 }
 
-// A suspect is named by the run id that its code ran with last: a start that never landed has another one when it is tried again.
+// A suspect is named by the run id that its code ran with last: a start that never landed has
+// another one when it is tried again.
 func TestTheLastRunIDIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -366,7 +371,8 @@ func TestTheLastRunIDIsNamed(t *testing.T) {
 	}
 }
 
-// A parked start lands under the run id of its last try, which never ran. The next process names that id.
+// A parked start lands under the run id of its last try, which never ran. The next process names
+// that id.
 func TestTheRunThatLandedIsNamed(t *testing.T) {
 	t.Parallel()
 	dir, bad := t.TempDir(), code(runner.CodeTask, "bad", 0)

@@ -22,7 +22,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// serveAt is set in a process that serves the workflows of this test, at the address, from the directory.
+// serveAt is set in a process that serves the workflows of this test, at the address, from the
+// directory.
 const serveAt, serveFrom = "WEFT_TEST_CRASH_ADDR", "WEFT_TEST_CRASH_DATA"
 
 func TestMain(m *testing.M) {
@@ -167,7 +168,8 @@ func (c *child) firstLine() string {
 	return line
 }
 
-// Code that ends the process is parked after three deaths, whatever code it is. Runs beside it complete, and callers get the reason.
+// Code that ends the process is parked after three deaths, whatever code it is. Runs beside it
+// complete, and callers get the reason.
 func TestCodeThatEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	const describe = "/v1/workflows/bad-1"
@@ -204,7 +206,8 @@ func TestCodeThatEndsTheProcess(t *testing.T) {
 	}
 }
 
-// provoked starts the runs if no process has died yet, and asks until the bad code is parked. It reports false if the process has ended.
+// provoked starts the runs if no process has died yet, and asks until the bad code is parked. It
+// reports false if the process has ended.
 func (c *child) provoked(deaths int, how string, provoke [3]string) bool {
 	if deaths == 0 {
 		for i := range 5 {
@@ -230,7 +233,8 @@ func (c *child) provoked(deaths int, how string, provoke [3]string) bool {
 	}
 }
 
-// checkLog ends the process and looks at its first line, and at that of one that runs after the bad run was terminated.
+// checkLog ends the process and looks at its first line, and at that of one that runs after the bad
+// run was terminated.
 func (c *child) checkLog() {
 	c.t.Helper()
 	c.stop()

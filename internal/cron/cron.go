@@ -1,5 +1,6 @@
-// Package cron reads cron expressions: five fields (minute, hour, day of the month, month, day of the week), or "@daily" and
-// the like, or "@every 90m". Each may begin with a time zone: "CRON_TZ=Europe/Berlin 30 9 * * 1-5". Without one it is in UTC.
+// Package cron reads cron expressions: five fields (minute, hour, day of the month, month, day of
+// the week), or "@daily" and the like, or "@every 90m". Each may begin with a time zone:
+// "CRON_TZ=Europe/Berlin 30 9 * * 1-5". Without one it is in UTC.
 //
 // Programs bring the time zones with them: a Lambda function has none of its own.
 package cron
@@ -19,8 +20,8 @@ type Schedule struct{ schedule robfig.Schedule }
 // Parse reads an expression. An error says what is wrong with it.
 func Parse(expression string) (Schedule, error) { return ParseDefault(expression, "") }
 
-// ParseDefault reads an expression that may begin with a time zone; otherwise it is in the one of this name, and an empty name
-// is UTC.
+// ParseDefault reads an expression that may begin with a time zone; otherwise it is in the one of
+// this name, and an empty name is UTC.
 func ParseDefault(expression, zone string) (Schedule, error) {
 	fields := expression
 	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
@@ -83,7 +84,8 @@ func (s Schedule) Next(t time.Time) time.Time {
 // everyHour is the bit by which the parser marks an hour that was given as a star.
 const everyHour = 1 << 63
 
-// again reports whether a moment has the time of day of an earlier one, because the clocks were put back in between.
+// again reports whether a moment has the time of day of an earlier one, because the clocks were put
+// back in between.
 func (s Schedule) again(at time.Time) bool {
 	spec, ok := s.schedule.(*robfig.SpecSchedule)
 	if !ok || spec.Hour&everyHour != 0 {

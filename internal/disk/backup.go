@@ -15,7 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// A backup is a stream of frames: keys with their values, not files, so any later version can read it. Numbers are big-endian.
+// A backup is a stream of frames: keys with their values, not files, so any later version can read
+// it. Numbers are big-endian.
 //
 //	frame      kind (1 byte), length of its content (4), the content, CRC-32C of all that (4)
 //	start      the text backupFormat; the first frame

@@ -57,8 +57,8 @@ func (s *slow) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-// A backup has what was acknowledged before it began and nothing that was written later, and holds up no writer, however slow its reader is.
-// The view of a directory that is only read has the same.
+// A backup has what was acknowledged before it began and nothing that was written later, and holds
+// up no writer, however slow its reader is. The view of a directory that is only read has the same.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
@@ -113,7 +113,8 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// A backup with a wrong bit in any place, or without its end, is refused, and the directory is not touched.
+// A backup with a wrong bit in any place, or without its end, is refused, and the directory is not
+// touched.
 func TestDamagedBackup(t *testing.T) {
 	t.Parallel()
 	d := openOn(t, vfs.NewMem())
@@ -164,7 +165,8 @@ func TestRestoreInto(t *testing.T) {
 	}
 }
 
-// What is damaged in a directory is damaged, or known to be missing, in its backup, and never left out silently. All else is restored.
+// What is damaged in a directory is damaged, or known to be missing, in its backup, and never left
+// out silently. All else is restored.
 func TestBackupOfDamage(t *testing.T) {
 	t.Parallel()
 	const n, hit = 3000, 17

@@ -14,8 +14,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// BenchmarkWrite is a durable write of 300 bytes, one at a time and sixteen that share a flush, beside what else could make it: see
-// docs/decisions/0033-log-and-tables.md.
+// BenchmarkWrite is a durable write of 300 bytes, one at a time and sixteen that share a flush,
+// beside what else could make it: see docs/decisions/0033-log-and-tables.md.
 func BenchmarkWrite(b *testing.B) {
 	value := make([]byte, 300)
 	n := uint64(0)
@@ -112,7 +112,8 @@ func (quiet) Infof(string, ...any)         {}
 func (quiet) Errorf(string, ...any)        {}
 func (quiet) Fatalf(f string, args ...any) { panic(fmt.Sprintf(f, args...)) }
 
-// BenchmarkBackup writes backups of a directory of 64 MB, in values of 1 KB, into a file. BenchmarkRestore makes directories of one.
+// BenchmarkBackup writes backups of a directory of 64 MB, in values of 1 KB, into a file.
+// BenchmarkRestore makes directories of one.
 func BenchmarkBackup(b *testing.B) {
 	d, size := backupSource(b)
 	b.SetBytes(size)

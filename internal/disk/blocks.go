@@ -133,8 +133,9 @@ func (s sized) Size() int64 { return s.size }
 // sizeMismatch is Pebble's text for a table whose size is not that of the list.
 var sizeMismatch = regexp.MustCompile(`object size mismatch \(([^()]*\.sst)\): (\d+) \(disk\) != (\d+) \(MANIFEST\)`)
 
-// cutTables returns the sizes that files of the tables had before they were cut short, by name, and reports each of them. It
-// returns nothing if err is nil, or if Pebble refused to open the tables for any other reason.
+// cutTables returns the sizes that files of the tables had before they were cut short, by name, and
+// reports each of them. It returns nothing if err is nil, or if Pebble refused to open the tables
+// for any other reason.
 func cutTables(err error, report func(error)) map[string]int64 {
 	if err == nil {
 		return nil
@@ -157,9 +158,10 @@ func cutTables(err error, report func(error)) map[string]int64 {
 	return cut
 }
 
-// damagedOptions returns the name of the newest file of options in a directory, if it does not say what all of them say, and reports it.
-// Pebble only compares it with what it is given, which never changes: without the file it opens the tables, and writes another one. A later
-// version of Weft that gives something else has another format in weft.db.
+// damagedOptions returns the name of the newest file of options in a directory, if it does not say
+// what all of them say, and reports it. Pebble only compares it with what it is given, which never
+// changes: without the file it opens the tables, and writes another one. A later version of Weft
+// that gives something else has another format in weft.db.
 func damagedOptions(dir string, options *pebble.Options, report func(error)) string {
 	found, err := pebble.Peek(dir, options.FS)
 	if err != nil || found.OptionsFilename == "" {
@@ -192,7 +194,8 @@ type tableFile struct {
 // extent is a part of a file.
 type extent struct{ at, length int64 }
 
-// ReadAt reads a block, or the end of the file. It returns a pebble.ErrCorruption for a block that is damaged.
+// ReadAt reads a block, or the end of the file. It returns a pebble.ErrCorruption for a block that
+// is damaged.
 func (f *tableFile) ReadAt(p []byte, at int64) (int, error) {
 	block := extent{at, int64(len(p))}
 	if f.there < f.size && at+block.length > f.there {
@@ -227,7 +230,8 @@ func (e extent) damage() error {
 	return fmt.Errorf("%w: the checksum of the block of %d bytes at %d is wrong", pebble.ErrCorruption, e.length, e.at)
 }
 
-// isSound reports whether the checksum at the end of a block fits, as Pebble makes it: a CRC-32C, turned and shifted.
+// isSound reports whether the checksum at the end of a block fits, as Pebble makes it: a CRC-32C,
+// turned and shifted.
 func isSound(block []byte) bool {
 	at := len(block) - crc32.Size
 	if at < 0 {

@@ -29,8 +29,8 @@ func tableReads(fs vfs.FS, selects func(op errorfs.Op) bool) (vfs.FS, *atomic.In
 	})), &n
 }
 
-// damagedAmongOthers is a directory of 100 values, of which one is larger than the others. harm changes the table that this one is in, at
-// its place; both are returned.
+// damagedAmongOthers is a directory of 100 values, of which one is larger than the others. harm
+// changes the table that this one is in, at its place; both are returned.
 func damagedAmongOthers(t *testing.T, size int, harm func(data []byte, at int)) (fs *vfs.MemFS, table string, place int64) {
 	t.Helper()
 	large := bytes.Repeat([]byte("damaged!"), size/8)
@@ -62,8 +62,8 @@ func damagedAmongOthers(t *testing.T, size int, harm func(data []byte, at int)) 
 
 func harmBlock(data []byte, at int) { clear(data[at+40 : at+80]) }
 
-// A damaged block is read once, however often it is asked for, and Pebble does not see it: it would try each of its bits, for 27 s in a
-// block of 768 KB.
+// A damaged block is read once, however often it is asked for, and Pebble does not see it: it would
+// try each of its bits, for 27 s in a block of 768 KB.
 func TestDamagedBlockIsReadOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // so that no time goes by in which Pebble tries to merge the tables again
@@ -106,8 +106,9 @@ func TestDamagedBlockIsReadOnce(t *testing.T) {
 	})
 }
 
-// A damaged block costs the keys that may be in it, and not those of other files that lie between its last key and the next one of its file:
-// downwards Pebble reads the block in front of a range as well.
+// A damaged block costs the keys that may be in it, and not those of other files that lie between
+// its last key and the next one of its file: downwards Pebble reads the block in front of a range
+// as well.
 func TestDescendBesideDamage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // so that no time goes by in which Pebble tries to merge the tables again
@@ -183,8 +184,9 @@ func (l *texts) all() string {
 	return l.lines.String()
 }
 
-// While a damaged file keeps the tables from being merged, that is tried once a minute at last, and not without end. The log says what
-// becomes of it, and writes and reads go on. That a file cannot be looked into is tried as rarely.
+// While a damaged file keeps the tables from being merged, that is tried once a minute at last, and
+// not without end. The log says what becomes of it, and writes and reads go on. That a file cannot
+// be looked into is tried as rarely.
 func TestDamageIsNotTriedWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for what, harm := range map[string]func(data []byte, at int){

@@ -8,8 +8,9 @@ import (
 	"io"
 )
 
-// boltFile reads the pages of a bbolt file, and refuses those that cannot be what bbolt wrote. bbolt itself follows a wrong number out of
-// the file or in a circle, and its own check does, too. Its numbers are little-endian:
+// boltFile reads the pages of a bbolt file, and refuses those that cannot be what bbolt wrote.
+// bbolt itself follows a wrong number out of the file or in a circle, and its own check does, too.
+// Its numbers are little-endian:
 //
 //	page      id (8 bytes), kind (2), count (2), pages that it takes besides the first (4); then its entries, then their keys and values
 //	entry     of a branch: place of its key, from the entry on (4), length of the key (4), id of the page below (8)
@@ -33,7 +34,8 @@ type boltItem struct {
 	below      uint64 // the page below an entry of a branch
 }
 
-// each calls fn with what the buckets of the file have. root is the id of the page that lists them. The slices are fn's.
+// each calls fn with what the buckets of the file have. root is the id of the page that lists them.
+// The slices are fn's.
 func (f *boltFile) each(root uint64, fn func(s Space, key, value []byte) error) error {
 	f.seen = map[uint64]bool{}
 	spaces := map[string]Space{}
@@ -65,7 +67,8 @@ func (f *boltFile) each(root uint64, fn func(s Space, key, value []byte) error) 
 	})
 }
 
-// tree calls fn with the items of a page and of those below it. Their keys are not before from, and before to; nil is no limit.
+// tree calls fn with the items of a page and of those below it. Their keys are not before from, and
+// before to; nil is no limit.
 func (f *boltFile) tree(id uint64, first bool, from, to []byte, fn func(boltItem) error) error {
 	data, err := f.read(id)
 	if err != nil {
@@ -121,8 +124,8 @@ func (f *boltFile) read(id uint64) ([]byte, error) {
 	return data, err
 }
 
-// boltItems reads the entries of a page, and says how many bytes behind them are free. Their keys and values follow each other without a
-// gap, and the keys are in order.
+// boltItems reads the entries of a page, and says how many bytes behind them are free. Their keys
+// and values follow each other without a gap, and the keys are in order.
 func boltItems(data, from, to []byte) (items []boltItem, kind uint16, free int, err error) {
 	if len(data) < boltEntry {
 		return nil, 0, 0, errors.New("it is too short")

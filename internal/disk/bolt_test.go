@@ -32,7 +32,8 @@ func oldContents(name string) (all []string, err error) {
 	return all, errors.Join(err, bolt.Close())
 }
 
-// What is read of a file that bbolt wrote is what bbolt reads of it, whatever became of the file before.
+// What is read of a file that bbolt wrote is what bbolt reads of it, whatever became of the file
+// before.
 func TestBoltFile(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
@@ -100,7 +101,8 @@ func TestBoltFile(t *testing.T) {
 	}
 }
 
-// boltPages calls fn with the place of each page of a bbolt file that has entries, and with how many.
+// boltPages calls fn with the place of each page of a bbolt file that has entries, and with how
+// many.
 func boltPages(data []byte, fn func(at int, kind uint16, count int)) {
 	for at := 0; at < len(data); at += os.Getpagesize() {
 		kind, count := binary.LittleEndian.Uint16(data[at+8:]), int(binary.LittleEndian.Uint16(data[at+10:]))
@@ -110,8 +112,8 @@ func boltPages(data []byte, fn func(at int, kind uint16, count int)) {
 	}
 }
 
-// A bit that is wrong in what holds a file of an earlier version together is found. The lengths of the last key and value of a page are
-// not part of that: what comes behind them is free.
+// A bit that is wrong in what holds a file of an earlier version together is found. The lengths of
+// the last key and value of a page are not part of that: what comes behind them is free.
 func TestDamagedBoltFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -154,8 +156,8 @@ func TestDamagedBoltFile(t *testing.T) {
 // boltStep is the largest distance between the bits that TestDamagedBoltFile flips.
 const boltStep = 200
 
-// A page of the old file that leads to itself or to one of another place is refused, and nothing is touched: neither the file nor what is
-// beside it.
+// A page of the old file that leads to itself or to one of another place is refused, and nothing is
+// touched: neither the file nor what is beside it.
 func TestBoltCircle(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
@@ -225,7 +227,8 @@ func TestPebbleCannotGoOnInAConversion(t *testing.T) {
 	}
 }
 
-// A full disk stops a conversion, which tells so. The file is as it was, and is converted when there is room.
+// A full disk stops a conversion, which tells so. The file is as it was, and is converted when
+// there is room.
 func TestConversionOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -201,9 +201,10 @@ func (d *DB) confirmIdle() {
 	}
 }
 
-// commit runs the operations of a group, flushes their records, and then shows them to readers. It returns how many it ran: the first, and
-// as many more as groupBytes allow. A crash before the flush is over leaves a part of the group or none; nobody has been answered then.
-// After ErrFull nothing was written.
+// commit runs the operations of a group, flushes their records, and then shows them to readers. It
+// returns how many it ran: the first, and as many more as groupBytes allow. A crash before the
+// flush is over leaves a part of the group or none; nobody has been answered then. After ErrFull
+// nothing was written.
 func (d *DB) commit(jobs []*job) (n int, err error) {
 	if err := d.watch.broken.Load(); err != nil {
 		return len(jobs), *err
@@ -233,7 +234,8 @@ func (d *DB) commit(jobs []*job) (n int, err error) {
 	return n, nil
 }
 
-// flush writes the records of the group to the log. They are on the disk when it returns nil. After ErrFull nothing was written.
+// flush writes the records of the group to the log. They are on the disk when it returns nil. After
+// ErrFull nothing was written.
 func (d *DB) flush() error {
 	size := writtenOutSize
 	for i := range d.group.records {
@@ -292,8 +294,8 @@ func (d *DB) makeRoom(size int) error {
 // writtenOutSize is at least what sayWrittenOut adds to a group.
 const writtenOutSize = 256
 
-// sayWrittenOut adds to the group that all records up to a number are in the tables, for good. If the tables ever have less, they have
-// gone back in time: see recover.
+// sayWrittenOut adds to the group that all records up to a number are in the tables, for good. If
+// the tables ever have less, they have gone back in time: see recover.
 func (d *DB) sayWrittenOut() {
 	_ = d.group.run(func(tx *Tx) error { // it does not refuse
 		tx.Put(meta, writtenOut, binary.BigEndian.AppendUint64(nil, d.inTables))
@@ -370,8 +372,8 @@ func (d *DB) writeOut() {
 	d.writing = &writing{number, bytes, done, d.log.current}
 }
 
-// writing is the tables being written out, with all records up to a number, which take so many bytes of memory. They need the log from
-// start on then.
+// writing is the tables being written out, with all records up to a number, which take so many
+// bytes of memory. They need the log from start on then.
 type writing struct {
 	number uint64
 	bytes  int64

@@ -7,10 +7,11 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// scheduler lets one compaction of the tables run at a time, and none for a while after one that failed. Pebble would try again at once and
-// without end.
+// scheduler lets one compaction of the tables run at a time, and none for a while after one that
+// failed. Pebble would try again at once and without end.
 //
-// Nothing looks every 100 ms whether more compactions are allowed, which an idle server would pay for: always one is.
+// Nothing looks every 100 ms whether more compactions are allowed, which an idle server would pay
+// for: always one is.
 type scheduler struct {
 	*pebble.ConcurrencyLimitScheduler
 	pause  time.Duration // after the last compaction; 0 if it did not fail. Pebble's lock guards it

@@ -16,11 +16,13 @@ import (
 
 const (
 	formatFile = "weft.db"
-	// oldFile is where the file of a directory that was converted is kept, or a name that begins so if that is taken.
+	// oldFile is where the file of a directory that was converted is kept, or a name that begins so
+	// if that is taken.
 	oldFile = "weft.db.v1"
 	// converting is there while a directory is converted: its tables are not whole. See unfinished.
 	converting = "weft.db.converting"
-	// format is what the file of a directory of this format says. Earlier versions, to which this file is their database, refuse it.
+	// format is what the file of a directory of this format says. Earlier versions, to which this
+	// file is their database, refuse it.
 	format = "weft data directory, format 2: the data is in log and tables\n"
 )
 
@@ -124,7 +126,8 @@ func readStart(fs vfs.FS, name string, n int) (string, error) {
 	return string(data), err
 }
 
-// writeFormat says in a directory that it is of this format. It replaces the file of an earlier one.
+// writeFormat says in a directory that it is of this format. It replaces the file of an earlier
+// one.
 func writeFormat(fs vfs.FS, dir string) error {
 	made := fs.PathJoin(dir, formatFile+".new")
 	f, err := create(fs, made)
@@ -141,8 +144,8 @@ func writeFormat(fs vfs.FS, dir string) error {
 	return syncDir(fs, dir)
 }
 
-// convert copies the bbolt database of an earlier version. A crash before its end leaves that as it was, and the next Open begins anew.
-// A file that is damaged changes nothing in the directory.
+// convert copies the bbolt database of an earlier version. A crash before its end leaves that as it
+// was, and the next Open begins anew. A file that is damaged changes nothing in the directory.
 func convert(dir string, w *watcher, o Options) error {
 	old, tables := filepath.Join(dir, formatFile), o.fs.PathJoin(dir, "tables")
 	bolt, err := bbolt.Open(old, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockTimeout})
@@ -176,8 +179,9 @@ func convert(dir string, w *watcher, o Options) error {
 	return nil
 }
 
-// unfinished reports whether the tables of a directory are those of a conversion that has not ended. The mark alone does not say so: a
-// crash, or an earlier version, can leave it behind. The log is made after the end, and before anything is written.
+// unfinished reports whether the tables of a directory are those of a conversion that has not
+// ended. The mark alone does not say so: a crash, or an earlier version, can leave it behind. The
+// log is made after the end, and before anything is written.
 func unfinished(fs vfs.FS, dir string) (bool, error) {
 	marked, err := exists(fs, fs.PathJoin(dir, converting))
 	if err != nil || !marked {
@@ -195,7 +199,8 @@ func exists(fs vfs.FS, name string) (bool, error) {
 	return err == nil, err
 }
 
-// removeMark removes the mark of a conversion that has ended, if it is there. It is gone from the disk when it returns nil.
+// removeMark removes the mark of a conversion that has ended, if it is there. It is gone from the
+// disk when it returns nil.
 func removeMark(fs vfs.FS, dir string) error {
 	err := fs.Remove(fs.PathJoin(dir, converting))
 	if errors.Is(err, os.ErrNotExist) {
@@ -204,8 +209,8 @@ func removeMark(fs vfs.FS, dir string) error {
 	return errors.Join(err, syncDir(fs, dir))
 }
 
-// clearAway makes place for the tables of a conversion. What an earlier attempt left is removed, and what another database left is kept
-// under another name.
+// clearAway makes place for the tables of a conversion. What an earlier attempt left is removed,
+// and what another database left is kept under another name.
 func clearAway(dir string, o Options) error {
 	mark := o.fs.PathJoin(dir, converting)
 	half, err := unfinished(o.fs, dir)
@@ -287,7 +292,8 @@ func copyFile(fs vfs.FS, from, to string) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// eachOld calls fn with all keys and values of the file of an earlier version, in order within a space.
+// eachOld calls fn with all keys and values of the file of an earlier version, in order within a
+// space.
 func eachOld(bolt *bbolt.DB, fn func(s Space, key, value []byte) error) error {
 	file, err := os.Open(bolt.Path())
 	if err != nil {
@@ -304,8 +310,8 @@ func eachOld(bolt *bbolt.DB, fn func(s Space, key, value []byte) error) error {
 	})
 }
 
-// copyAll copies all buckets into new tables, which are on the disk when it returns nil. If it returns an error the tables are gone: on a
-// full disk they would keep others from writing.
+// copyAll copies all buckets into new tables, which are on the disk when it returns nil. If it
+// returns an error the tables are gone: on a full disk they would keep others from writing.
 func copyAll(bolt *bbolt.DB, dir string, w *watcher, o Options) error {
 	tables, err := openTables(dir, true, w, o)
 	if err != nil {

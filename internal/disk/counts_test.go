@@ -11,7 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// What a write of a value of 300 bytes takes, by a caller who comes alone: allocations, bytes of the log, and flushes.
+// What a write of a value of 300 bytes takes, by a caller who comes alone: allocations, bytes of
+// the log, and flushes.
 func TestCounts(t *testing.T) {
 	const allocations, size = 2, 2*headerSize + 2*(1+1+9+2+4) + valueHeader + 300
 	d, err := Open("data", Options{fs: vfs.NewMem(), Log: slog.New(slog.DiscardHandler)})

@@ -37,8 +37,8 @@ func large(n uint64) Op {
 	}
 }
 
-// A machine that loses its power keeps what was flushed, and of what was not any part in any order. What was acknowledged is there
-// afterwards, and what was not is there only up to a point.
+// A machine that loses its power keeps what was flushed, and of what was not any part in any order.
+// What was acknowledged is there afterwards, and what was not is there only up to a point.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
@@ -131,7 +131,8 @@ func changeFile(t *testing.T, fs vfs.FS, name string, fn func(data []byte)) {
 	}
 }
 
-// killed writes n numbers and returns the file system as a process that was killed has left it, once the log says that all was flushed.
+// killed writes n numbers and returns the file system as a process that was killed has left it,
+// once the log says that all was flushed.
 func killed(t *testing.T, n uint64) *vfs.MemFS {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
@@ -271,7 +272,8 @@ func TestManySegments(t *testing.T) {
 	}
 }
 
-// A directory of an earlier version is converted, also if the conversion was interrupted before; that version refuses it from then on.
+// A directory of an earlier version is converted, also if the conversion was interrupted before;
+// that version refuses it from then on.
 func TestConversion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -288,7 +290,8 @@ func TestConversion(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// As after a crash before the file was replaced: what was converted goes, and is converted again.
+	// As after a crash before the file was replaced: what was converted goes, and is converted
+	// again.
 	if err := errors.Join(os.WriteFile(old, before, 0o600), os.WriteFile(filepath.Join(dir, converting), nil, 0o600), os.RemoveAll(filepath.Join(dir, "log"))); err != nil {
 		t.Fatal(err)
 	}

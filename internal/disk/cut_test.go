@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// A file of the tables that is cut short costs what is in it, and is named. The directory opens, to be read as well, and
-// writes go on.
+// A file of the tables that is cut short costs what is in it, and is named. The directory opens, to
+// be read as well, and writes go on.
 func TestCutTable(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -87,7 +87,8 @@ func openHow(t *testing.T, dir, how string, o Options) *DB {
 	return d
 }
 
-// A damaged file of Pebble's options costs nothing. It is reported until another one has been written.
+// A damaged file of Pebble's options costs nothing. It is reported until another one has been
+// written.
 func TestDamagedOptions(t *testing.T) {
 	t.Parallel()
 	const n = 100

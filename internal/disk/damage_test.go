@@ -69,8 +69,8 @@ func files(t *testing.T, fs vfs.FS, dir string, selects func(name string) bool) 
 	return names
 }
 
-// A bit that is wrong in a table costs the block that it hits, whose keys then say so, and no more. The directory opens and takes writes, and
-// a scan that passes over damage finds all other keys.
+// A bit that is wrong in a table costs the block that it hits, whose keys then say so, and no more.
+// The directory opens and takes writes, and a scan that passes over damage finds all other keys.
 func TestFlippedTable(t *testing.T) {
 	t.Parallel()
 	const n = 3000
@@ -175,8 +175,8 @@ func TestZeroedSector(t *testing.T) {
 	}
 }
 
-// A record that was acknowledged and is damaged is reported, also if it is the last one. The directory opens afterwards, however the process
-// ends that has opened it.
+// A record that was acknowledged and is damaged is reported, also if it is the last one. The
+// directory opens afterwards, however the process ends that has opened it.
 func TestLastRecordDamaged(t *testing.T) {
 	t.Parallel()
 	const n = 5
@@ -224,7 +224,8 @@ func TestLastRecordDamaged(t *testing.T) {
 	closed(t, d)
 }
 
-// Tables that have less than they had, or are gone, are refused: nobody may go on from an earlier moment without knowing.
+// Tables that have less than they had, or are gone, are refused: nobody may go on from an earlier
+// moment without knowing.
 func TestTablesGoBack(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
@@ -335,7 +336,8 @@ func oldValues(t *testing.T, name string) (n int) {
 	return n
 }
 
-// Whoever puts a file of an earlier version over a converted directory loses neither: the file is converted, and the data kept aside.
+// Whoever puts a file of an earlier version over a converted directory loses neither: the file is
+// converted, and the data kept aside.
 func TestSecondConversion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -371,7 +373,8 @@ func TestSecondConversion(t *testing.T) {
 	}
 }
 
-// The mark of a conversion that has ended does not cost what was written since, however it was left there.
+// The mark of a conversion that has ended does not cost what was written since, however it was left
+// there.
 func TestMarkStays(t *testing.T) {
 	t.Parallel()
 	for name, opens := range map[string]bool{"an earlier version left it": false, "this version finds it": true} {
@@ -412,7 +415,8 @@ func TestMarkStays(t *testing.T) {
 	}
 }
 
-// A conversion that is interrupted at any step is ended by the next Open, whatever the one before has left. Nothing is set aside.
+// A conversion that is interrupted at any step is ended by the next Open, whatever the one before
+// has left. Nothing is set aside.
 func TestInterruptedConversion(t *testing.T) {
 	t.Parallel()
 	for k := int64(1); ; k++ {
@@ -420,7 +424,8 @@ func TestInterruptedConversion(t *testing.T) {
 		writeOld(t, dir, 20)
 		var n atomic.Int64
 		fs := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			// What Pebble does is left out: it panics if it cannot make its tables. And the log is made after the conversion.
+			// What Pebble does is left out: it panics if it cannot make its tables. And the log is
+			// made after the conversion.
 			other := strings.HasPrefix(op.Path, filepath.Join(dir, "tables")) || strings.HasPrefix(op.Path, filepath.Join(dir, "log"))
 			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && !other && n.Add(1) >= k {
 				return errIO // from then on: the process has ended
@@ -451,7 +456,8 @@ func TestInterruptedConversion(t *testing.T) {
 	}
 }
 
-// The old file and what keeps its place are their owner's alone, also if somebody has copied the old file back.
+// The old file and what keeps its place are their owner's alone, also if somebody has copied the
+// old file back.
 func TestModesOfFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -521,7 +527,8 @@ func TestDamagedConversion(t *testing.T) {
 	}
 }
 
-// What Unflushed names may be torn without a report: it is what nothing says to be flushed. All before it is, and is there.
+// What Unflushed names may be torn without a report: it is what nothing says to be flushed. All
+// before it is, and is there.
 func TestUnflushed(t *testing.T) {
 	t.Parallel()
 	const n = 6

@@ -20,8 +20,8 @@ import (
 // disk.
 var ErrUnknown = errors.New("disk: the outcome of the write is not known")
 
-// ErrFull is wrapped by what Write and Later return while the disk takes no writes. The reason is wrapped as well: mostly it is full. Nothing
-// was written.
+// ErrFull is wrapped by what Write and Later return while the disk takes no writes. The reason is
+// wrapped as well: mostly it is full. Nothing was written.
 var ErrFull = errors.New("disk: the disk takes no writes for the data directory for now; nothing was written")
 
 // ErrBusy is wrapped by the error of WriteSized if the line had no space before its context ended.
@@ -31,7 +31,8 @@ var ErrBusy = errors.New("disk: other writes to the data directory take all memo
 // ErrClosed is wrapped by what Write, Later and Read return after Close.
 var ErrClosed = errors.New("disk: closed")
 
-// ErrPanicked is wrapped by what Write returns for an operation that panicked. Nothing of it was written.
+// ErrPanicked is wrapped by what Write returns for an operation that panicked. Nothing of it was
+// written.
 var ErrPanicked = errors.New("disk: an operation panicked; nothing was written")
 
 // Op is an operation within a group. If it returns an error or panics it has refused, and its
@@ -60,12 +61,14 @@ type DB struct {
 	last    uint64 // the number of the last record
 	flushed uint64 // of the last one that was flushed
 	said    uint64 // the last flushed that stands in the log
-	// inTables is the number up to which the tables on the disk have all records, and writing what is to raise it; nil is nothing.
+	// inTables is the number up to which the tables on the disk have all records, and writing what
+	// is to raise it; nil is nothing.
 	inTables uint64
 	writing  *writing
 	inMemory int64 // bytes that the tables take in memory, or took until they wrote some out on their own
 	memTable int64 // the size of a table in memory
-	// mostInMemory is how much the tables take in memory, and the group after that, before writes wait for them.
+	// mostInMemory is how much the tables take in memory, and the group after that, before writes
+	// wait for them.
 	mostInMemory int64
 	ended        bool // there are no more groups
 
@@ -86,7 +89,8 @@ type DB struct {
 
 // Stats are what a directory has written since it was opened.
 type Stats struct {
-	// Flushes is how many groups were flushed, and Waited how many of them had somebody wait for them.
+	// Flushes is how many groups were flushed, and Waited how many of them had somebody wait for
+	// them.
 	Flushes, Waited int64
 	// Bytes is how much was written to the log.
 	Bytes int64
@@ -116,15 +120,18 @@ type Options struct {
 	hurry bool   // after a failure the tables are tried again at once
 }
 
-// Memory is how many bytes of memory a directory takes at most. A field that is 0 is its default, which is also the most that Cache and
-// Tables can be. Cache and Tables are no memory of Go's if the program was built with cgo: GOMEMLIMIT does not count them.
+// Memory is how many bytes of memory a directory takes at most. A field that is 0 is its default,
+// which is also the most that Cache and Tables can be. Cache and Tables are no memory of Go's if
+// the program was built with cgo: GOMEMLIMIT does not count them.
 type Memory struct {
-	// Line bounds the operations that wait to be committed, by what their callers say that they hold: nobody is let in while so much is
-	// held, so it may be exceeded by one operation. The default is 64 MiB.
+	// Line bounds the operations that wait to be committed, by what their callers say that they
+	// hold: nobody is let in while so much is held, so it may be exceeded by one operation. The
+	// default is 64 MiB.
 	Line int64
 	// Cache is how much of the tables' files is kept in memory; 128 MiB.
 	Cache int64
-	// Tables bounds what is in the tables and not in their files yet; 160 MiB. Writes wait when it is full.
+	// Tables bounds what is in the tables and not in their files yet; 160 MiB. Writes wait when it
+	// is full.
 	Tables int64
 }
 
@@ -145,14 +152,15 @@ func (m Memory) withDefaults() Memory {
 // memTable returns the size of a table in memory.
 func (o *Options) memTable() int64 { return o.Memory.Tables / mostInMemory / o.part }
 
-// On returns options of a directory on another file system than the disk's, for tests of other packages.
+// On returns options of a directory on another file system than the disk's, for tests of other
+// packages.
 func (o Options) On(fs vfs.FS) Options {
 	o.fs = fs
 	return o
 }
 
-// Open opens a data directory, and makes it if it is not there. A directory of an earlier version is converted; its file is kept
-// under another name.
+// Open opens a data directory, and makes it if it is not there. A directory of an earlier version
+// is converted; its file is kept under another name.
 func Open(dir string, options ...Options) (*DB, error) {
 	o := withDefaults(options)
 	if err := makeDir(o.fs, dir, outerMode); err != nil {
@@ -194,8 +202,8 @@ func withDefaults(options []Options) (o Options) {
 // lockTimeout is how long Open waits for another process that is just ending.
 const lockTimeout = 2 * time.Second
 
-// lockDir takes the directory for this process alone. It waits a while for another process that has it, but not for a file of the lock that
-// cannot be opened.
+// lockDir takes the directory for this process alone. It waits a while for another process that has
+// it, but not for a file of the lock that cannot be opened.
 func lockDir(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	for until := time.Now().Add(lockTimeout); ; time.Sleep(20 * time.Millisecond) {
 		lock, err := pebble.LockDirectory(dir, fs)
@@ -255,8 +263,9 @@ func reporter(w *watcher, o Options) func(error) {
 // Report reports a value that cannot be read, as damage to stored data.
 func (d *DB) Report(err error) { d.report(err) }
 
-// Ended returns a channel that is closed when the directory takes no more writes because nobody can tell what is on the disk: a flush
-// failed, its tables cannot be written, or it has a defect. The process should end, and the next one reads what is there. Err says why.
+// Ended returns a channel that is closed when the directory takes no more writes because nobody can
+// tell what is on the disk: a flush failed, its tables cannot be written, or it has a defect. The
+// process should end, and the next one reads what is there. Err says why.
 func (d *DB) Ended() <-chan struct{} { return d.watch.over }
 
 // Err returns why the directory accepts no more writes: an error that wraps ErrEnded, ErrGone or
@@ -303,7 +312,8 @@ func (d *DB) closeAll() error {
 	return errors.Join(d.line.left(), err, d.log.close(whole), d.watch.close(d.tables), d.lock.Close())
 }
 
-// beginLastSegment begins a small segment, which is to say that the tables have everything, and all that they need.
+// beginLastSegment begins a small segment, which is to say that the tables have everything, and all
+// that they need.
 func (d *DB) beginLastSegment() error {
 	if err := d.log.next(writtenOutSize + nextNote); err != nil {
 		return err
@@ -358,8 +368,8 @@ func (d *DB) queue(ctx context.Context, j *job) ([]*job, error) {
 	return d.line.add(ctx, j)
 }
 
-// Read calls fn with what is on the disk. A group may land between two calls of the transaction's methods; each of them, a scan too,
-// sees the whole of a group or nothing.
+// Read calls fn with what is on the disk. A group may land between two calls of the transaction's
+// methods; each of them, a scan too, sees the whole of a group or nothing.
 func (d *DB) Read(fn func(tx *Tx) error) error {
 	d.using.RLock()
 	defer d.using.RUnlock()

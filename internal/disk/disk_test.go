@@ -85,7 +85,8 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// What is queued with Later is on the disk before what waits behind it, and Close loses nothing of the line.
+// What is queued with Later is on the disk before what waits behind it, and Close loses nothing of
+// the line.
 func TestLaterComesBefore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -155,7 +156,8 @@ func (f *failingFile) SyncData() error {
 	return f.File.SyncData()
 }
 
-// A flush that fails leaves nobody knowing: those who wait are told so, and no write is tried again. Nothing of it is seen.
+// A flush that fails leaves nobody knowing: those who wait are told so, and no write is tried
+// again. Nothing of it is seen.
 func TestAFlushThatFails(t *testing.T) {
 	t.Parallel()
 	fs := &failing{FS: vfs.NewMem()}
@@ -181,7 +183,8 @@ func TestAFlushThatFails(t *testing.T) {
 // dirVariable names the directory to the child of TestKilled.
 const dirVariable = "WEFT_DISK_TEST_DIR"
 
-// child writes numbers, prints those that were acknowledged, and kills itself while some are on their way.
+// child writes numbers, prints those that were acknowledged, and kills itself while some are on
+// their way.
 func child(dir string) {
 	d, err := Open(dir)
 	if err != nil {
@@ -208,7 +211,8 @@ func child(dir string) {
 	select {}
 }
 
-// A process that is killed loses nothing that was acknowledged, and nothing that was queued before that.
+// A process that is killed loses nothing that was acknowledged, and nothing that was queued before
+// that.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	if dir := os.Getenv(dirVariable); dir != "" {

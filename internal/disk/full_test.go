@@ -36,8 +36,9 @@ func fillsSegment(op errorfs.Op) bool {
 	return op.Kind == errorfs.OpFileSync && strings.HasSuffix(op.Path, walSuffix+unfilledSuffix)
 }
 
-// While the disk is full, writes are refused at once, and reads are answered. Nothing that was acknowledged is lost, and nothing that was
-// refused is there. When there is room, writes go on by themselves.
+// While the disk is full, writes are refused at once, and reads are answered. Nothing that was
+// acknowledged is lost, and nothing that was refused is there. When there is room, writes go on by
+// themselves.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	for name, concerns := range map[string]func(errorfs.Op) bool{"tables": writesTable, "log": fillsSegment} {
@@ -124,7 +125,8 @@ func TestFullDiskAtTheEnds(t *testing.T) {
 	})
 }
 
-// Close writes what was taken in while there was no room, if there is some again. If there is none, it says that operations are lost.
+// Close writes what was taken in while there was no room, if there is some again. If there is none,
+// it says that operations are lost.
 func TestCloseOfAFullDisk(t *testing.T) {
 	t.Parallel()
 	for name, concerns := range map[string]func(errorfs.Op) bool{"tables": writesTable, "log": fillsSegment} {
@@ -230,8 +232,8 @@ func TestCountsOfAFullDisk(t *testing.T) {
 	}
 }
 
-// One operation on a file fails, whichever: nothing that was acknowledged is lost, and nobody waits for ever. TestPebbleCannotGoOn has the list
-// of the tables' files.
+// One operation on a file fails, whichever: nothing that was acknowledged is lost, and nobody waits
+// for ever. TestPebbleCannotGoOn has the list of the tables' files.
 func TestOneFailure(t *testing.T) {
 	t.Parallel()
 	concerns := func(op errorfs.Op) bool {
@@ -271,7 +273,8 @@ func TestOneFailure(t *testing.T) {
 	}
 }
 
-// writeThroughFailure opens a directory, writes, and closes it, twice. It returns the numbers that were acknowledged.
+// writeThroughFailure opens a directory, writes, and closes it, twice. It returns the numbers that
+// were acknowledged.
 func writeThroughFailure(t *testing.T, fs vfs.FS) (acknowledged []uint64) {
 	t.Helper()
 	for life := range uint64(2) {
@@ -297,8 +300,8 @@ func writeThroughFailure(t *testing.T, fs vfs.FS) (acknowledged []uint64) {
 	return acknowledged
 }
 
-// While the tables cannot be written out, no write waits for them, whatever its size and the number of its changes, and what is in memory
-// is bounded.
+// While the tables cannot be written out, no write waits for them, whatever its size and the number
+// of its changes, and what is in memory is bounded.
 func TestFullDiskBoundsMemory(t *testing.T) {
 	t.Parallel()
 	const part = 16

@@ -10,8 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ErrGone is wrapped by what Write and Later return when a file of the data directory was deleted or replaced. Reads go on. Nothing is
-// written any more, because the next process would not find it.
+// ErrGone is wrapped by what Write and Later return when a file of the data directory was deleted
+// or replaced. Reads go on. Nothing is written any more, because the next process would not find
+// it.
 var ErrGone = errors.New("disk: a file of the data directory was deleted or replaced while it was in use: stop the server, and put the file back or restore a backup")
 
 // lookEvery is how often all files of the directory are checked. The current segment of the log is
@@ -33,7 +34,8 @@ type looker struct {
 	left   int                    // how many looks there are without another write; guarded by order
 }
 
-// newLooker returns the looker of a directory that is open; nil for another file system than the disk's.
+// newLooker returns the looker of a directory that is open; nil for another file system than the
+// disk's.
 func newLooker(fs vfs.FS, dir string) (*looker, error) {
 	if fs != vfs.Default {
 		return nil, nil
@@ -99,7 +101,8 @@ func (d *DB) look() {
 	}
 }
 
-// lookAtLog looks for the segments that may be needed, and for what is never replaced. The caller holds order.
+// lookAtLog looks for the segments that may be needed, and for what is never replaced. The caller
+// holds order.
 func (d *DB) lookAtLog() error {
 	for path, info := range d.looker.fixed {
 		if !isSame(path, info) {
@@ -122,8 +125,8 @@ func (s *segment) look() error {
 	return nil
 }
 
-// lookAtTables looks for the files of the tables. Pebble deletes files that it does not need, so a file is gone only if it still needs
-// the file afterwards.
+// lookAtTables looks for the files of the tables. Pebble deletes files that it does not need, so a
+// file is gone only if it still needs the file afterwards.
 func (d *DB) lookAtTables() error {
 	d.using.RLock()
 	defer d.using.RUnlock()
@@ -137,7 +140,8 @@ func (d *DB) lookAtTables() error {
 	return gone(first)
 }
 
-// missingTable returns the path of a file of the tables that is not there, or is another than before; empty if there is none.
+// missingTable returns the path of a file of the tables that is not there, or is another than
+// before; empty if there is none.
 func (d *DB) missingTable() string {
 	dir := d.fs.PathJoin(d.dir, "tables")
 	levels, err := d.tables.SSTables()
@@ -167,8 +171,9 @@ func (d *DB) missingTable() string {
 	return ""
 }
 
-// listPath returns the path of the list of the tables. If the file is missing whose name has the name of the list, it returns
-// the path of that. It returns nothing if the directory cannot be read.
+// listPath returns the path of the list of the tables. If the file is missing whose name has the
+// name of the list, it returns the path of that. It returns nothing if the directory cannot be
+// read.
 func listPath(fs vfs.FS, dir string) string {
 	const marker = "marker.manifest." // then a number that grows, and behind another dot the name of the list
 	names, err := os.ReadDir(dir)     // in order

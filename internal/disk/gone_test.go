@@ -41,7 +41,8 @@ func only(t *testing.T, pattern ...string) string {
 	return names[0]
 }
 
-// newestTable returns the table that was made last. Pebble may not have deleted yet those that it was made of.
+// newestTable returns the table that was made last. Pebble may not have deleted yet those that it
+// was made of.
 func newestTable(t *testing.T, dir string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "tables", "*.sst")) // sorted, and numbered
@@ -58,7 +59,8 @@ func listOf(t *testing.T, dir string) string {
 	return filepath.Join(dir, "tables", "MANIFEST"+name)
 }
 
-// A file that is deleted or replaced while the directory is open ends all writing within seconds, with one line of the log, and reads go on.
+// A file that is deleted or replaced while the directory is open ends all writing within seconds,
+// with one line of the log, and reads go on.
 func TestAFileIsGone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -23,7 +23,8 @@ func keys(t *testing.T, tx *Tx) (all []string) {
 	return all
 }
 
-// After is the end of a prefix, whatever bytes it has: a number in a key ends in any, and most of them are no UTF-8.
+// After is the end of a prefix, whatever bytes it has: a number in a key ends in any, and most of
+// them are no UTF-8.
 func TestAfter(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ prefix, after string }{
@@ -64,7 +65,8 @@ func value(t *testing.T, tx *Tx, key string) string {
 	return string(v)
 }
 
-// An operation reads what it and those before it in its group have changed, by key and by range. One that refuses leaves nothing.
+// An operation reads what it and those before it in its group have changed, by key and by range.
+// One that refuses leaves nothing.
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	for _, scans := range []bool{false, true} {
@@ -181,7 +183,8 @@ func TestGroupBytes(t *testing.T) {
 	}
 }
 
-// An operation that panics has refused with its panic, and leaves nothing. Those before it, and those after it, are not concerned.
+// An operation that panics has refused with its panic, and leaves nothing. Those before it, and
+// those after it, are not concerned.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	d := openOn(t, vfs.NewMem())
@@ -230,7 +233,8 @@ func settle(d *DB) {
 	defer d.order.Unlock()
 }
 
-// A caller who comes alone commits by himself. While he does, others are left to the writer, and after several at once the next one is.
+// A caller who comes alone commits by himself. While he does, others are left to the writer, and
+// after several at once the next one is.
 func TestWhoCommits(t *testing.T) {
 	t.Parallel()
 	d := openOn(t, vfs.NewMem())

@@ -42,9 +42,10 @@ func isThere(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// OpenToRead opens a data directory that no other process has, and changes nothing in it but the file LOCK. Reads see what a server would
-// see that starts on it; that is, what the log has is read too. Nothing can be written. Damage that does not keep a server from starting
-// goes to Options.Damage, or else to the log.
+// OpenToRead opens a data directory that no other process has, and changes nothing in it but the
+// file LOCK. Reads see what a server would see that starts on it; that is, what the log has is read
+// too. Nothing can be written. Damage that does not keep a server from starting goes to
+// Options.Damage, or else to the log.
 func OpenToRead(dir string, options ...Options) (*DB, error) {
 	o := withDefaults(options)
 	o.readOnly = true
@@ -111,8 +112,8 @@ func (d *DB) closeView() error {
 	return errors.Join(d.watch.close(d.tables), d.lock.Close())
 }
 
-// VerifyTables checks all blocks of all files of the tables of a directory, and reports the files that have a damaged one. It stops when ctx
-// ends.
+// VerifyTables checks all blocks of all files of the tables of a directory, and reports the files
+// that have a damaged one. It stops when ctx ends.
 func (d *DB) VerifyTables(ctx context.Context) (files int, err error) {
 	levels, err := d.tables.SSTables()
 	if err != nil {
@@ -156,8 +157,9 @@ func verifyTable(ctx context.Context, fs vfs.FS, name string) error {
 	return errors.Join(reader.ValidateBlockChecksums(), reader.Close())
 }
 
-// Unflushed returns, for each file of the log of a directory that no process has, where the records begin of which no record says that they
-// were flushed. A machine that stops without a flush may have lost them, in any order. It changes nothing.
+// Unflushed returns, for each file of the log of a directory that no process has, where the records
+// begin of which no record says that they were flushed. A machine that stops without a flush may
+// have lost them, in any order. It changes nothing.
 func Unflushed(dir string) (begin map[string]int, err error) {
 	names, err := filepath.Glob(filepath.Join(dir, "log", "*"+walSuffix))
 	if err != nil {

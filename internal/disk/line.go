@@ -19,11 +19,13 @@ type job struct {
 // line is the operations that wait to be committed, in order. They are committed in groups, one at
 // a time, by the holder of the directory's order lock:
 //
-//   - A caller of Write commits its own operation, and all that stand before it, if the directory is quiet. So no other goroutine has to
-//     be woken before the flush or after it.
-//   - The writer, a goroutine, commits all others. What queues up during one flush shares the next one.
+//   - A caller of Write commits its own operation, and all that stand before it, if the directory
+//     is quiet. So no other goroutine has to be woken before the flush or after it.
+//   - The writer, a goroutine, commits all others. What queues up during one flush shares the next
+//     one.
 //
-// Operations that nobody waits for stay in the line for laterDelay, so that they share the flush of somebody who does wait.
+// Operations that nobody waits for stay in the line for laterDelay, so that they share the flush of
+// somebody who does wait.
 type line struct {
 	order *sync.Mutex
 
@@ -60,9 +62,10 @@ func stopped(fn func()) *time.Timer {
 	return t
 }
 
-// add puts a job into the line. If there is no room it waits for some until ctx ends, and then returns ErrBusy. If the directory is quiet
-// and nobody holds order, it takes order and returns the group that the caller has to commit, with the job at its end. Otherwise the
-// writer commits the job.
+// add puts a job into the line. If there is no room it waits for some until ctx ends, and then
+// returns ErrBusy. If the directory is quiet and nobody holds order, it takes order and returns the
+// group that the caller has to commit, with the job at its end. Otherwise the writer commits the
+// job.
 func (l *line) add(ctx context.Context, j *job) (lead []*job, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,8 +95,8 @@ func (l *line) add(ctx context.Context, j *job) (lead []*job, err error) {
 	return nil, nil
 }
 
-// awaitRoom waits until a job may be added, whatever its size, or the line takes none in. It returns ErrBusy if ctx ends before. The caller
-// holds mu.
+// awaitRoom waits until a job may be added, whatever its size, or the line takes none in. It
+// returns ErrBusy if ctx ends before. The caller holds mu.
 func (l *line) awaitRoom(ctx context.Context) error {
 	if !l.isFull() {
 		return nil
@@ -117,7 +120,8 @@ func (l *line) isFull() bool {
 	return (len(l.jobs) >= lineLength || l.bytes >= l.budget) && !l.closed && l.stalled == nil
 }
 
-// giveBack gives back the bytes of jobs that have been committed or answered, and forgets their operations.
+// giveBack gives back the bytes of jobs that have been committed or answered, and forgets their
+// operations.
 func (l *line) giveBack(jobs []*job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +151,8 @@ func (l *line) ripen() {
 	}
 }
 
-// sleep waits until the writer has something to do. It reports false if the line is closed and empty.
+// sleep waits until the writer has something to do. It reports false if the line is closed and
+// empty.
 func (l *line) sleep() bool {
 	<-l.work
 	l.mu.Lock()
@@ -176,7 +181,8 @@ func (l *line) next() []*job {
 	return l.take()
 }
 
-// putBack puts jobs back that nobody waits for, and takes in no more for now. Those in the line that somebody waits for are answered.
+// putBack puts jobs back that nobody waits for, and takes in no more for now. Those in the line
+// that somebody waits for are answered.
 func (l *line) putBack(jobs []*job, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,7 +209,8 @@ func (l *line) goOn() {
 	}
 }
 
-// take takes a group out of the line. The caller holds mu and order, so the group that was taken before has been committed.
+// take takes a group out of the line. The caller holds mu and order, so the group that was taken
+// before has been committed.
 func (l *line) take() []*job {
 	group := l.jobs[:min(len(l.jobs), groupSize)]
 	clear(l.taken)

@@ -14,8 +14,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// No operation is added while those before it hold the budget of bytes. Whoever waits gets in when bytes are given back, or learns that
-// nothing was written when his context ends, or that the line takes no more.
+// No operation is added while those before it hold the budget of bytes. Whoever waits gets in when
+// bytes are given back, or learns that nothing was written when his context ends, or that the line
+// takes no more.
 func TestLineIsBoundedByBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, budget = 400, 1000

@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// severalSegments is a directory as a process that was killed has left it, with n numbers in several segments: the tables on the disk
-// have none of them.
+// severalSegments is a directory as a process that was killed has left it, with n numbers in
+// several segments: the tables on the disk have none of them.
 func severalSegments(t *testing.T) (left *vfs.MemFS, n uint64) {
 	t.Helper()
 	var full atomic.Bool
@@ -68,8 +68,9 @@ func TestMissingSegment(t *testing.T) {
 	}
 }
 
-// A directory without its log is not taken for one that has written nothing, however its process has ended. Whoever puts an empty file in
-// the place of the one that is missing gives its records up, and the directory opens.
+// A directory without its log is not taken for one that has written nothing, however its process
+// has ended. Whoever puts an empty file in the place of the one that is missing gives its records
+// up, and the directory opens.
 func TestMissingLog(t *testing.T) {
 	t.Parallel()
 	ended := vfs.NewCrashableMem()
@@ -174,7 +175,8 @@ func TestOlderLog(t *testing.T) {
 	}
 }
 
-// Tables that do not say which log they need are of a directory of an earlier version. It opens, and they say so from then on.
+// Tables that do not say which log they need are of a directory of an earlier version. It opens,
+// and they say so from then on.
 func TestTablesWithoutLogStart(t *testing.T) {
 	t.Parallel()
 	left := killed(t, 20)
@@ -213,7 +215,8 @@ func TestTablesWithoutLogStart(t *testing.T) {
 	}
 }
 
-// A segment that the tables on the disk need is there, also if it has no record that is not in them.
+// A segment that the tables on the disk need is there, also if it has no record that is not in
+// them.
 func TestNeededSegment(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()

@@ -17,7 +17,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A directory does what a map does, group by group, whatever its operations read and change, and whether they refuse.
+// A directory does what a map does, group by group, whatever its operations read and change, and
+// whether they refuse.
 func TestGroupsAreAsAMap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -112,19 +113,22 @@ func same(tx *Tx, model map[string]string, from, to string) error {
 	return nil
 }
 
-// life is a directory that loses its power at one of its writes, whichever of them: in the middle of Open, of recovery, or of Close.
+// life is a directory that loses its power at one of its writes, whichever of them: in the middle
+// of Open, of recovery, or of Close.
 type life struct {
 	t    *testing.T
 	seed uint64
 	mu   sync.Mutex
-	// laters is how many operations were queued that nobody waits for, and encoded how many of them have to be there. acknowledged has
-	// the writes that have to be there, each with the number of laters before it.
+	// laters is how many operations were queued that nobody waits for, and encoded how many of them
+	// have to be there. acknowledged has the writes that have to be there, each with the number of
+	// laters before it.
 	laters, encoded uint64
 	acknowledged    map[uint64]uint64
 }
 
-// The power goes at any write to a file, also while the directory is opened or closed, and while several write. What was acknowledged is
-// there afterwards. Of what nobody waited for the first ones are there, and all that were queued before something that is.
+// The power goes at any write to a file, also while the directory is opened or closed, and while
+// several write. What was acknowledged is there afterwards. Of what nobody waited for the first
+// ones are there, and all that were queued before something that is.
 func TestPowerLossAnywhere(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
@@ -140,8 +144,9 @@ func TestPowerLossAnywhere(t *testing.T) {
 	}
 }
 
-// play opens the directory, checks it, writes, and closes it. It returns the files as they were when the power went; nil if it cannot be
-// opened because Pebble has lost the name of a file. No file system that keeps the order of names does that.
+// play opens the directory, checks it, writes, and closes it. It returns the files as they were
+// when the power went; nil if it cannot be opened because Pebble has lost the name of a file. No
+// file system that keeps the order of names does that.
 func (l *life) play(fs *vfs.MemFS, rng *rand.Rand) *vfs.MemFS {
 	var left *vfs.MemFS
 	var keptLaters uint64
@@ -213,7 +218,8 @@ func (l *life) write(d *DB, rng *rand.Rand) {
 	l.encoded = max(l.encoded, before)
 }
 
-// check compares the directory with what has to be there, and takes what else is there for what has to be.
+// check compares the directory with what has to be there, and takes what else is there for what has
+// to be.
 func (l *life) check(d *DB) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

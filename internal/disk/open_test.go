@@ -12,7 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// A disk without room for Pebble's list of files when a directory is made is an error of Open, and does not end the process.
+// A disk without room for Pebble's list of files when a directory is made is an error of Open, and
+// does not end the process.
 func TestNoRoomForTheListOfFiles(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewCrashableMem()

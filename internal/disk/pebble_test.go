@@ -18,7 +18,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// listFails is a file system on which the list of the tables' files cannot be written while fails is set.
+// listFails is a file system on which the list of the tables' files cannot be written while fails
+// is set.
 func listFails(fs vfs.FS, fails *atomic.Bool) vfs.FS { return listFailsWith(fs, fails, syscall.EIO) }
 
 func listFailsWith(fs vfs.FS, fails *atomic.Bool, err error) vfs.FS {
@@ -30,8 +31,9 @@ func listFailsWith(fs vfs.FS, fails *atomic.Bool, err error) vfs.FS {
 	}))
 }
 
-// If Pebble cannot write its list of files it calls Fatalf in a goroutine of its own. That ends all writing, with one line of the log, and
-// neither the process nor the reads. Nobody waits for ever, and the next process finds all that was acknowledged.
+// If Pebble cannot write its list of files it calls Fatalf in a goroutine of its own. That ends all
+// writing, with one line of the log, and neither the process nor the reads. Nobody waits for ever,
+// and the next process finds all that was acknowledged.
 func TestPebbleCannotGoOn(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewCrashableMem()
@@ -93,8 +95,9 @@ func TestPebbleCannotGoOnInOpen(t *testing.T) {
 	}
 }
 
-// If Pebble cannot write its list of files in a goroutine that it begins while it opens, Open and Compact return an error that says what to
-// do. The directory stays locked, because Pebble still has it open. The log is silent: nobody reads. The next process finds everything.
+// If Pebble cannot write its list of files in a goroutine that it begins while it opens, Open and
+// Compact return an error that says what to do. The directory stays locked, because Pebble still
+// has it open. The log is silent: nobody reads. The next process finds everything.
 func TestPebbleCannotGoOnWhileItOpens(t *testing.T) {
 	t.Parallel()
 	for number, advice := range map[syscall.Errno]string{syscall.ENOSPC: "make room", syscall.EIO: "start again"} {
@@ -127,7 +130,8 @@ func TestPebbleCannotGoOnWhileItOpens(t *testing.T) {
 	}
 }
 
-// If Pebble cannot go on while a directory is compacted or a backup is restored, that ends with an error.
+// If Pebble cannot go on while a directory is compacted or a backup is restored, that ends with an
+// error.
 func TestPebbleCannotGoOnInLongWork(t *testing.T) {
 	t.Parallel()
 	var fails atomic.Bool
@@ -171,7 +175,8 @@ func TestPanicInACallback(t *testing.T) {
 	}
 }
 
-// A log with a record of an unknown version does not open, and stays: nobody takes the record for the end of the log.
+// A log with a record of an unknown version does not open, and stays: nobody takes the record for
+// the end of the log.
 func TestLogOfALaterVersion(t *testing.T) {
 	t.Parallel()
 	left := killed(t, 20)

@@ -16,7 +16,8 @@ import (
 //	directory      the same again
 //	stored values  each with a checksum of its own
 //
-// The header's numbers are big-endian. A record is looked for only where one can begin, and elsewhere only past damage.
+// The header's numbers are big-endian. A record is looked for only where one can begin, and
+// elsewhere only past damage.
 const (
 	magic      = 0x57454654 // "WEFT"
 	headerSize = 44
@@ -24,7 +25,8 @@ const (
 
 	isPut, isDelete = 1, 2
 
-	// maxRecord is the largest record that is taken for one, and maxChanges more than the most changes of one.
+	// maxRecord is the largest record that is taken for one, and maxChanges more than the most
+	// changes of one.
 	maxRecord  = 1 << 30
 	maxChanges = 1 << 24
 )
@@ -34,10 +36,12 @@ type header struct {
 	changes   uint32
 	directory uint32 // bytes, with its checksum
 	values    uint32 // bytes
-	// number is that of the record, one more than that of the record before. segment is a random number of the use of its file: what an
-	// earlier use has left differs in it, and so does what somebody puts into a value.
+	// number is that of the record, one more than that of the record before. segment is a random
+	// number of the use of its file: what an earlier use has left differs in it, and so does what
+	// somebody puts into a value.
 	number, segment uint64
-	// flushed is the number up to which all records were known to be on the disk when this one was written.
+	// flushed is the number up to which all records were known to be on the disk when this one was
+	// written.
 	flushed uint64
 }
 
@@ -143,8 +147,8 @@ func (r *record) append(dst []byte) []byte {
 	return dst
 }
 
-// readRecord reads the record at the beginning of data. If its changes cannot be told, it returns the header and no list. The list
-// shares memory with data.
+// readRecord reads the record at the beginning of data. If its changes cannot be told, it returns
+// the header and no list. The list shares memory with data.
 func readRecord(data []byte, segment uint64) (*record, error) {
 	h, err := readHeader(data, segment)
 	if errors.Is(err, errNoRecord) && len(data) > headerSize {
@@ -220,7 +224,8 @@ func (r *record) whole() bool {
 	return true
 }
 
-// readSegment reads the records of a segment, also those that come after damage. Its error is errLaterRecord.
+// readSegment reads the records of a segment, also those that come after damage. Its error is
+// errLaterRecord.
 func readSegment(data []byte, segment uint64) (records []*record, err error) {
 	for at := 0; at < len(data); {
 		r, err := readRecord(data[at:], segment)
@@ -241,8 +246,8 @@ func readSegment(data []byte, segment uint64) (records []*record, err error) {
 	return records, nil
 }
 
-// recordAt is where the record begins that has a header at a place behind damage. It is its second header, if the damage ends in the
-// first one.
+// recordAt is where the record begins that has a header at a place behind damage. It is its second
+// header, if the damage ends in the first one.
 func recordAt(data []byte, at int, segment uint64) int {
 	if at < headerSize || len(data) >= at+2*headerSize && bytes.Equal(data[at:at+headerSize], data[at+headerSize:at+2*headerSize]) {
 		return at

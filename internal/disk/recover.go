@@ -10,8 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// logStart is the key under which the tables keep the first segment of the log that they need, and the number of the last record when that
-// was written; see sayLogStart. It stands beside applied, for the same reason.
+// logStart is the key under which the tables keep the first segment of the log that they need, and
+// the number of the last record when that was written; see sayLogStart. It stands beside applied,
+// for the same reason.
 var logStart = []byte{0xff, 'A'}
 
 // following is the key under which a segment that is full says which one comes after it.
@@ -53,9 +54,10 @@ func (d *DB) recover(o Options, dir string) error {
 	return nil
 }
 
-// recordApplied sets the number of the last applied record in the tables to that of the last record, if it is lower or damaged. It is lower
-// if the last records of the log could not be read. The new log begins after these, and takes them for applied: without the number, the
-// next Open would miss them and refuse the directory.
+// recordApplied sets the number of the last applied record in the tables to that of the last
+// record, if it is lower or damaged. It is lower if the last records of the log could not be read.
+// The new log begins after these, and takes them for applied: without the number, the next Open
+// would miss them and refuse the directory.
 func (d *DB) recordApplied() error {
 	recorded, err := d.appliedNumber()
 	if err != nil && !errors.Is(err, ErrCorrupt) || err == nil && recorded >= d.last {
@@ -67,7 +69,8 @@ func (d *DB) recordApplied() error {
 	return batch.Commit(pebble.NoSync)
 }
 
-// readChecked reads the log, and refuses it if it does not fit the tables. It sets the number of the last record that the tables have.
+// readChecked reads the log, and refuses it if it does not fit the tables. It sets the number of
+// the last record that the tables have.
 func (d *DB) readChecked(fs vfs.FS, dir string) (records []*record, files []string, count uint64, err error) {
 	records, files, count, err = readLog(fs, dir, d.unit, d.report)
 	if err != nil {
@@ -107,15 +110,17 @@ func (d *DB) changeLogs(old []string) error {
 	return nil
 }
 
-// sayLogStart says in the tables that they need the log from the current segment on, once they are written out. Each later call
-// names a later segment. So the segment that the tables on the disk name is in the log, whichever call that is from.
+// sayLogStart says in the tables that they need the log from the current segment on, once they are
+// written out. Each later call names a later segment. So the segment that the tables on the disk
+// name is in the log, whichever call that is from.
 func (d *DB) sayLogStart() error {
 	value := append(binary.BigEndian.AppendUint64(nil, d.flushed), d.log.baseName(d.log.current)...)
 	return d.tables.Set(logStart, value, pebble.NoSync)
 }
 
-// sayNext has a segment that is full say which one follows it. That is on the disk before anything is written to the next one. If it fails
-// all can be read nevertheless: only the loss of the next file could not be told.
+// sayNext has a segment that is full say which one follows it. That is on the disk before anything
+// is written to the next one. If it fails all can be read nevertheless: only the loss of the next
+// file could not be told.
 func (d *DB) sayNext(s *segment) {
 	key := inSpace(meta, following)
 	r := &record{header: header{segment: s.nonce, flushed: d.flushed}} // its number is 0: it is not replayed
@@ -129,8 +134,9 @@ func (d *DB) sayNext(s *segment) {
 	}
 }
 
-// checkLog refuses a log of which files are missing: those that the tables need, and those that other files name. It reports a log that
-// ends before the tables do. Tables of an earlier version do not say what they need.
+// checkLog refuses a log of which files are missing: those that the tables need, and those that
+// other files name. It reports a log that ends before the tables do. Tables of an earlier version
+// do not say what they need.
 func (d *DB) checkLog(fs vfs.FS, dir string, files []string, records []*record) error {
 	value, closer, err := d.tables.Get(logStart)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -212,8 +218,9 @@ func writtenOutNumber(records []*record) (had uint64) {
 	return had
 }
 
-// replay calls apply with the records after the last one that the tables have. It ends with the first one that is not whole and that no
-// other says to have been flushed: it was on its way when the process or the machine ended.
+// replay calls apply with the records after the last one that the tables have. It ends with the
+// first one that is not whole and that no other says to have been flushed: it was on its way when
+// the process or the machine ended.
 func (d *DB) replay(records []*record, apply func(*record) error) error {
 	flushed := uint64(0)
 	for _, r := range records {
@@ -244,7 +251,8 @@ func (d *DB) miss(number uint64) {
 	}
 }
 
-// soundChanges returns the changes of a record. In place of a value that is damaged stands one that says so.
+// soundChanges returns the changes of a record. In place of a value that is damaged stands one that
+// says so.
 func (d *DB) soundChanges(r *record) []change {
 	if r.list == nil {
 		d.report(fmt.Errorf("%w: a record of the log cannot be read, and what it wrote is not known", ErrCorrupt))

@@ -17,12 +17,14 @@ const restoring = "weft.db.restoring"
 // ErrNotEmpty is wrapped by what Restore returns for a directory that has something in it.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// ErrDamagedBackup is wrapped by what Restore returns for a backup of a directory that was damaged, unless that is accepted.
+// ErrDamagedBackup is wrapped by what Restore returns for a backup of a directory that was damaged,
+// unless that is accepted.
 var ErrDamagedBackup = errors.New("the data directory was damaged when the backup was made")
 
-// Restore makes a data directory of a backup. It verifies the whole backup before it touches the directory, which must be empty or not be
-// there. A backup of a damaged directory is restored only if acceptDamage says so. The data is on the disk when Restore returns nil. A crash
-// before that leaves a directory with a mark, which does not open: remove it and restore again.
+// Restore makes a data directory of a backup. It verifies the whole backup before it touches the
+// directory, which must be empty or not be there. A backup of a damaged directory is restored only
+// if acceptDamage says so. The data is on the disk when Restore returns nil. A crash before that
+// leaves a directory with a mark, which does not open: remove it and restore again.
 func Restore(from io.ReadSeeker, dir string, acceptDamage bool, options ...Options) (Summary, error) {
 	o := withDefaults(options)
 	summary, err := ReadBackup(from)
@@ -74,7 +76,8 @@ func restoreLocked(from io.Reader, dir string, w *watcher, o Options) error {
 	return errors.Join(o.fs.Remove(o.fs.PathJoin(dir, restoring)), syncDir(o.fs, dir))
 }
 
-// fillTables puts the values of a backup into new tables, which are on the disk when it returns nil.
+// fillTables puts the values of a backup into new tables, which are on the disk when it returns
+// nil.
 func fillTables(from io.Reader, tables *pebble.DB, w *watcher, o Options) error {
 	batch := tables.NewBatch()
 	writeOut := func() error { // what is not written out is in memory, which has its limits: see copyAll

@@ -32,7 +32,8 @@ func Compact(ctx context.Context, dir string, options ...Options) (before, after
 	return before, after, err
 }
 
-// compact merges all tables into files without what was deleted or replaced. Open has written out what was in the log.
+// compact merges all tables into files without what was deleted or replaced. Open has written out
+// what was in the log.
 func (d *DB) compact(ctx context.Context) error {
 	return d.watch.unlessDead(func() error { return damage(d.tables.Compact(ctx, []byte{0}, []byte{0xff, 0xff}, true)) })
 }

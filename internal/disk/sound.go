@@ -7,7 +7,8 @@ import (
 	"math/big"
 )
 
-// RangeError is the error of a part of the tables that cannot be read: keys of the range may be missing. It wraps ErrCorrupt.
+// RangeError is the error of a part of the tables that cannot be read: keys of the range may be
+// missing. It wraps ErrCorrupt.
 type RangeError struct {
 	Range
 	Why string
@@ -21,8 +22,8 @@ func (e *RangeError) Error() string {
 // Unwrap returns ErrCorrupt.
 func (*RangeError) Unwrap() error { return ErrCorrupt }
 
-// AscendSound is Ascend past damage, which is reported. Where a block of the tables cannot be read, it leaves out the keys that may be in
-// it.
+// AscendSound is Ascend past damage, which is reported. Where a block of the tables cannot be read,
+// it leaves out the keys that may be in it.
 func (tx *Tx) AscendSound(s Space, from, to []byte, fn func(key, value []byte) bool) error {
 	return tx.ascendPast(s, from, to, false, fn)
 }
@@ -64,8 +65,8 @@ func (tx *Tx) ascendPast(s Space, from, to []byte, keysOnly bool, fn func(key, v
 	}
 }
 
-// firstReadable returns the first key from which on a space can be read, after one where it cannot; nil if there is none. If there is other
-// damage close by, it may return a later one.
+// firstReadable returns the first key from which on a space can be read, after one where it cannot;
+// nil if there is none. If there is other damage close by, it may return a later one.
 func (tx *Tx) firstReadable(s Space, from, to []byte, probing mode) []byte {
 	readable := func(from []byte) bool {
 		return tx.scan(s, from, to, probing, func(_, _ []byte) bool { return false }) == nil
@@ -89,8 +90,8 @@ func (tx *Tx) firstReadable(s Space, from, to []byte, probing mode) []byte {
 	return first
 }
 
-// lastReadable returns the last key up to which a space can be read from a key on. next is where it can be read again; nil if that is
-// nowhere.
+// lastReadable returns the last key up to which a space can be read from a key on. next is where it
+// can be read again; nil if that is nowhere.
 func (tx *Tx) lastReadable(s Space, from, next, to []byte, probing mode) []byte {
 	w := widthOf(from, next, to)
 	high := w.end(to)
@@ -131,8 +132,8 @@ func (w width) end(to []byte) *big.Int {
 	return new(big.Int).Lsh(big.NewInt(1), uint(8*w))
 }
 
-// between returns two numbers one after the other, of which below holds for the first and not for the second, if that is so for low and
-// high.
+// between returns two numbers one after the other, of which below holds for the first and not for
+// the second, if that is so for low and high.
 func (w width) between(low, high *big.Int, below func(key []byte) bool) (*big.Int, *big.Int) {
 	for one := big.NewInt(1); new(big.Int).Sub(high, low).Cmp(one) > 0; {
 		middle := new(big.Int).Add(low, high)

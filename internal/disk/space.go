@@ -8,7 +8,8 @@ import (
 	"hash/crc32"
 )
 
-// Space is a part of the directory with keys of its own. Its number is in each key, and never changes its meaning.
+// Space is a part of the directory with keys of its own. Its number is in each key, and never
+// changes its meaning.
 type Space byte
 
 // The spaces. Package store/embedded has all but the last three.
@@ -35,18 +36,21 @@ var spaceNames = map[Space]string{
 // String returns the space's name.
 func (s Space) String() string { return spaceNames[s] }
 
-// applied is the key under which the tables keep the number of the last record that is in them. It comes after all others: each file of the
-// tables has it, and what cannot be read of a file is what lies between two of its keys. Earlier versions had it under appliedBefore.
+// applied is the key under which the tables keep the number of the last record that is in them. It
+// comes after all others: each file of the tables has it, and what cannot be read of a file is what
+// lies between two of its keys. Earlier versions had it under appliedBefore.
 var applied, appliedBefore = []byte{0xff, 'a'}, []byte{byte(meta), 'a'}
 
-// writtenOut is the key under which a segment of the log says up to which number the records are in the tables on the disk, for good.
+// writtenOut is the key under which a segment of the log says up to which number the records are in
+// the tables on the disk, for good.
 var writtenOut = []byte("w")
 
 // ErrCorrupt is wrapped by what reading returns for a value that was damaged.
 var ErrCorrupt = errors.New("disk: a value is damaged")
 
-// The first byte of a stored value is its version: it says how the rest is encoded, also by the packages of the store, the queue and the
-// blobs. Whoever changes an encoding so that this version cannot read it takes a new number. The byte is part of the checksum.
+// The first byte of a stored value is its version: it says how the rest is encoded, also by the
+// packages of the store, the queue and the blobs. Whoever changes an encoding so that this version
+// cannot read it takes a new number. The byte is part of the checksum.
 const (
 	plain = 1
 	lost  = 2 // of what stands for a value that was damaged in the log
@@ -97,7 +101,8 @@ func damaged(key []byte, why string) error {
 	return &KeyError{Space: Space(key[0]), Key: bytes.Clone(key[1:]), Why: why}
 }
 
-// ErrLater is wrapped, beside ErrCorrupt, by what reading returns for a value that is sound, and of a version that this one does not know.
+// ErrLater is wrapped, beside ErrCorrupt, by what reading returns for a value that is sound, and of
+// a version that this one does not know.
 var ErrLater = errors.New("stored by a later version of Weft")
 
 // KeyError is the error of one key, or of its value. It wraps ErrCorrupt, and perhaps ErrLater.
@@ -116,7 +121,8 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("%v: %s %x: %s", ErrCorrupt, e.Space, e.Key, e.Why)
 }
 
-// FileError is the error of a file of the data directory, whose name is relative to the directory. It wraps ErrCorrupt.
+// FileError is the error of a file of the data directory, whose name is relative to the directory.
+// It wraps ErrCorrupt.
 type FileError struct{ File, Why string }
 
 // Error names the file, and what is wrong.

@@ -16,16 +16,21 @@ import (
 )
 
 const (
-	// memTable is how much the tables keep in memory before they write it out, unless Memory says less.
+	// memTable is how much the tables keep in memory before they write it out, unless Memory says
+	// less.
 	memTable = 16 << 20
-	// mostInMemory is how many times memTable is in memory at most, and the group after that, before writes wait for the tables.
+	// mostInMemory is how many times memTable is in memory at most, and the group after that,
+	// before writes wait for the tables.
 	mostInMemory = 10
-	// blockCache is how much of the tables' files is kept in memory at most. A start and a commit look for keys that are not there, in
-	// tables just written: with 32 MB a tenth of a busy server's processor time went into reading them again.
+	// blockCache is how much of the tables' files is kept in memory at most. A start and a commit
+	// look for keys that are not there, in tables just written: with 32 MB a tenth of a busy
+	// server's processor time went into reading them again.
 	blockCache = 128 << 20
-	// tablesPause is how long the tables wait after a failure before they try again. Pebble itself does not wait. A write may wait for it.
+	// tablesPause is how long the tables wait after a failure before they try again. Pebble itself
+	// does not wait. A write may wait for it.
 	tablesPause = 20 * time.Millisecond
-	// longestPause is how long work on the tables that fails again and again, and that nobody waits for, is put off at most.
+	// longestPause is how long work on the tables that fails again and again, and that nobody waits
+	// for, is put off at most.
 	longestPause = time.Minute
 	// giveUpAfter is how many failures in a row nobody waits for any more.
 	giveUpAfter = 3
@@ -33,8 +38,8 @@ const (
 	repeatAfter = 10 * time.Second
 )
 
-// openTables opens the Pebble database of a directory, which has no log. It makes one only if create says so: elsewhere one that is not
-// there is damage.
+// openTables opens the Pebble database of a directory, which has no log. It makes one only if
+// create says so: elsewhere one that is not there is damage.
 func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, error) {
 	if !o.readOnly {
 		if err := makeDir(o.fs, dir, innerMode); err != nil {
@@ -47,7 +52,8 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	fs := tablesFS{FS: o.fs, dead: w.dead}
 	options := &pebble.Options{
 		FS: fs, Cache: cache, DisableWAL: true, ReadOnly: o.readOnly, MemTableSize: uint64(o.memTable()), ErrorIfNotExists: !create,
-		// More in memory, and more files, than there ever are: Pebble would have a write wait that should be refused. See crowded.
+		// More in memory, and more files, than there ever are: Pebble would have a write wait that
+		// should be refused. See crowded.
 		MemTableStopWritesThreshold: 8 * mostInMemory, L0StopWritesThreshold: 1 << 20,
 		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(compactions),
 	}
@@ -76,12 +82,14 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	return tables, err
 }
 
-// errOpenPanicked reports that Pebble panicked, or called Fatalf, in the goroutine that opens the tables.
+// errOpenPanicked reports that Pebble panicked, or called Fatalf, in the goroutine that opens the
+// tables.
 var errOpenPanicked = errors.New("disk: the tables cannot be opened")
 
-// openPebble is pebble.Open that returns an error if Pebble panics or calls Fatalf, which it does if the disk has no room for its list of
-// files. A goroutine that Pebble has begun may call Fatalf too: pebble.Open then waits for ever, and what it has opened stays open until the
-// process ends. Nothing has been acknowledged yet: the next process finds in the log what was.
+// openPebble is pebble.Open that returns an error if Pebble panics or calls Fatalf, which it does
+// if the disk has no room for its list of files. A goroutine that Pebble has begun may call Fatalf
+// too: pebble.Open then waits for ever, and what it has opened stays open until the process ends.
+// Nothing has been acknowledged yet: the next process finds in the log what was.
 func (w *watcher) openPebble(dir string, options *pebble.Options) (*pebble.DB, error) {
 	var tables *pebble.DB // which only a call that ended has set
 	err := w.unlessDead(func() (err error) {
@@ -94,7 +102,8 @@ func (w *watcher) openPebble(dir string, options *pebble.Options) (*pebble.DB, e
 	return tables, nil
 }
 
-// openPebble is pebble.Open that returns an error if Pebble panics or calls Fatalf in this goroutine.
+// openPebble is pebble.Open that returns an error if Pebble panics or calls Fatalf in this
+// goroutine.
 func openPebble(dir string, options *pebble.Options) (tables *pebble.DB, err error) {
 	defer func() {
 		value := recover()
@@ -107,7 +116,8 @@ func openPebble(dir string, options *pebble.Options) (tables *pebble.DB, err err
 	return pebble.Open(dir, options)
 }
 
-// whose reports about the calling goroutine: whether it is in openPebble, and whether Pebble began it.
+// whose reports about the calling goroutine: whether it is in openPebble, and whether Pebble began
+// it.
 func whose() (opening, pebbles bool) {
 	var callers [256]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])])
@@ -122,7 +132,8 @@ func whose() (opening, pebbles bool) {
 	return opening, pebbles
 }
 
-// watcher watches the tables: it reports what goes wrong, and knows whether they can be written out.
+// watcher watches the tables: it reports what goes wrong, and knows whether they can be written
+// out.
 type watcher struct {
 	log    *slog.Logger
 	pause  time.Duration // after a failure
@@ -135,13 +146,15 @@ type watcher struct {
 	lastMerge   atomic.Pointer[error] // what the last compaction came to
 	looks       time.Duration         // how long looking into a table was put off last; one goroutine of Pebble does
 
-	// broken is why there are no more writes, and over is closed then, unless a file is gone. dead is closed when Pebble cannot go on: a
-	// flush that it has begun does not end, and neither does its Close.
+	// broken is why there are no more writes, and over is closed then, unless a file is gone. dead
+	// is closed when Pebble cannot go on: a flush that it has begun does not end, and neither does
+	// its Close.
 	broken atomic.Pointer[error]
 	over   chan struct{}
 	die    sync.Once
 	dead   chan struct{}
-	// opened is set when the directory is open. Before that whoever opens it gets the error that ends all writing, and the log does not.
+	// opened is set when the directory is open. Before that whoever opens it gets the error that
+	// ends all writing, and the log does not.
 	opened atomic.Bool
 	lock   *pebble.Lock // of a directory that did not open; see unlock
 
@@ -160,8 +173,8 @@ func newWatcher(o Options) *watcher {
 	}
 }
 
-// listener is what Pebble tells of its work. It calls all of it but BackgroundError of a look into a table with a lock that readers do not
-// need.
+// listener is what Pebble tells of its work. It calls all of it but BackgroundError of a look into
+// a table with a lock that readers do not need.
 func (w *watcher) listener(compactions *scheduler) *pebble.EventListener {
 	return &pebble.EventListener{
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
@@ -185,7 +198,8 @@ func (w *watcher) listener(compactions *scheduler) *pebble.EventListener {
 	}
 }
 
-// backgroundError takes an error of Pebble's work, which Pebble does again at once unless it has to wait.
+// backgroundError takes an error of Pebble's work, which Pebble does again at once unless it has to
+// wait.
 func (w *watcher) backgroundError(err error) {
 	defer w.contain()
 	damaged := pebble.IsCorruptionError(err)
@@ -235,7 +249,8 @@ func (w *watcher) close(tables *pebble.DB) error {
 	return w.unlessDead(tables.Close)
 }
 
-// unlessDead returns what fn returns, or why Pebble cannot go on: fn may wait for ever then. A panic of fn is an error.
+// unlessDead returns what fn returns, or why Pebble cannot go on: fn may wait for ever then. A
+// panic of fn is an error.
 func (w *watcher) unlessDead(fn func() error) error {
 	ended := make(chan error, 1)
 	go func() {
@@ -262,8 +277,8 @@ func (w *watcher) isDead() bool {
 	}
 }
 
-// unlock gives back the lock of a directory that did not open. If Pebble cannot go on, it still has files of the directory open: the lock
-// stays until the process ends.
+// unlock gives back the lock of a directory that did not open. If Pebble cannot go on, it still has
+// files of the directory open: the lock stays until the process ends.
 func (w *watcher) unlock(lock *pebble.Lock) error {
 	if w.isDead() {
 		w.lock = lock // else the garbage collector would close its file
@@ -272,8 +287,8 @@ func (w *watcher) unlock(lock *pebble.Lock) error {
 	return lock.Close()
 }
 
-// contain is deferred by goroutines, and by what Pebble's goroutines call. A panic in one ends all writing, and not the process: reads go
-// on, and the next process reads what is on the disk.
+// contain is deferred by goroutines, and by what Pebble's goroutines call. A panic in one ends all
+// writing, and not the process: reads go on, and the next process reads what is on the disk.
 func (w *watcher) contain() {
 	if value := recover(); value != nil {
 		if w.broken.Load() == nil {
@@ -283,11 +298,12 @@ func (w *watcher) contain() {
 	}
 }
 
-// ErrEnded is wrapped by what Write and Later return when the directory takes no more writes, and only another process can find out what is
-// on the disk. Nothing was written. See DB.Ended.
+// ErrEnded is wrapped by what Write and Later return when the directory takes no more writes, and
+// only another process can find out what is on the disk. Nothing was written. See DB.Ended.
 var ErrEnded = errors.New("disk: the data directory takes no more writes until another process opens it; nothing was written")
 
-// ended is the reason of ErrEnded. It does not wrap the error of the write that found out, whose outcome was not known.
+// ended is the reason of ErrEnded. It does not wrap the error of the write that found out, whose
+// outcome was not known.
 type ended struct {
 	text   string
 	number error // of the system; nil if there is none
@@ -334,7 +350,8 @@ func (w *watcher) fail(err error) {
 // largestReported is how many kinds of lines are remembered. Then all are forgotten.
 const largestReported = 1000
 
-// report logs a line, unless one of its kind was logged just now. Pebble's errors come as texts: a logger would add their stacks.
+// report logs a line, unless one of its kind was logged just now. Pebble's errors come as texts: a
+// logger would add their stacks.
 func (w *watcher) report(kind, message string, args ...any) {
 	w.mu.Lock()
 	last, now := w.reported[kind], time.Now()
@@ -360,10 +377,11 @@ func (w *watcher) Errorf(format string, args ...any) {
 	w.report("error", "the tables of the data directory: "+fmt.Sprintf(format, args...))
 }
 
-// Fatalf ends all writing: Pebble calls it when it cannot go on without losing what it was given, and must not go on after it. The log has
-// what it was given. A goroutine of Pebble ends here, and gives back its locks, so that reads go on; one of ours panics, which it contains.
-// No list of files is written any more (see listFile), and the process should end: see DB.Ended. While Pebble opens the tables, Open returns
-// an error; see openPebble.
+// Fatalf ends all writing: Pebble calls it when it cannot go on without losing what it was given,
+// and must not go on after it. The log has what it was given. A goroutine of Pebble ends here, and
+// gives back its locks, so that reads go on; one of ours panics, which it contains. No list of
+// files is written any more (see listFile), and the process should end: see DB.Ended. While Pebble
+// opens the tables, Open returns an error; see openPebble.
 func (w *watcher) Fatalf(format string, args ...any) {
 	opening, pebbles := whose()
 	reason := newFatal(format, args)

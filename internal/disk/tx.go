@@ -15,11 +15,13 @@ type Tx struct {
 	from   pebble.Reader
 	group  *group // of an operation, or of OpenToRead; nil in a Read
 	report func(error)
-	// hole is told from which key on to before which one (nil is the end of the space) a scan past damage may have left keys out.
+	// hole is told from which key on to before which one (nil is the end of the space) a scan past
+	// damage may have left keys out.
 	hole func(from, next []byte)
 }
 
-// Get returns a copy of the value of a key; nil if there is none. It returns ErrCorrupt for one that is damaged.
+// Get returns a copy of the value of a key; nil if there is none. It returns ErrCorrupt for one
+// that is damaged.
 func (tx *Tx) Get(s Space, key []byte) ([]byte, error) {
 	k := inSpace(s, key)
 	if tx.group != nil {
@@ -61,13 +63,15 @@ func (tx *Tx) Delete(s Space, key []byte) {
 	tx.group.add(change{key: append(append(tx.group.alloc(1+len(key)), byte(s)), key...)})
 }
 
-// Ascend calls fn with the keys of a space from one to before another and their values, in order, until fn returns false. A nil to is
-// the end of the space. Both belong to fn only until it returns. The first value that is damaged ends it with ErrCorrupt.
+// Ascend calls fn with the keys of a space from one to before another and their values, in order,
+// until fn returns false. A nil to is the end of the space. Both belong to fn only until it
+// returns. The first value that is damaged ends it with ErrCorrupt.
 func (tx *Tx) Ascend(s Space, from, to []byte, fn func(key, value []byte) bool) error {
 	return tx.scan(s, from, to, mode{}, fn)
 }
 
-// Last returns the last key of a space, also if its value is damaged; nil if there is none, or it cannot be read.
+// Last returns the last key of a space, also if its value is damaged; nil if there is none, or it
+// cannot be read.
 func (tx *Tx) Last(s Space) (last []byte, err error) {
 	it, err := tx.reader().NewIter(&pebble.IterOptions{LowerBound: []byte{byte(s)}, UpperBound: []byte{byte(s) + 1}})
 	if err != nil {
@@ -79,9 +83,10 @@ func (tx *Tx) Last(s Space) (last []byte, err error) {
 	return last, damage(it.Close())
 }
 
-// Descend is Ascend in the other direction: it begins with the last key before to. In that direction Pebble also reads the block in front
-// of the range, in each file that has one. If such a block is damaged, Descend looks for the remaining keys in ascending order, in which
-// Pebble does not read it.
+// Descend is Ascend in the other direction: it begins with the last key before to. In that
+// direction Pebble also reads the block in front of the range, in each file that has one. If such a
+// block is damaged, Descend looks for the remaining keys in ascending order, in which Pebble does
+// not read it.
 func (tx *Tx) Descend(s Space, from, to []byte, fn func(key, value []byte) bool) error {
 	var last []byte // that fn was called with
 	stopped := false
@@ -116,18 +121,20 @@ func (tx *Tx) Descend(s Space, from, to []byte, fn func(key, value []byte) bool)
 	return nil
 }
 
-// mode is how a scan reads. The zero mode reads keys and values in ascending order, and ends at the first damaged value.
+// mode is how a scan reads. The zero mode reads keys and values in ascending order, and ends at the
+// first damaged value.
 type mode struct {
 	// down reads in descending order.
 	down bool
 	// keysOnly leaves the values unread: fn gets nil for each.
 	keysOnly bool
-	// skip is called with the error of each damaged value, and the scan goes on. A scan without it ends with the error.
+	// skip is called with the error of each damaged value, and the scan goes on. A scan without it
+	// ends with the error.
 	skip func(error)
 }
 
-// scan calls fn with the keys of a range and their values until fn returns false. It returns ErrCorrupt at the first block that it cannot
-// read.
+// scan calls fn with the keys of a range and their values until fn returns false. It returns
+// ErrCorrupt at the first block that it cannot read.
 func (tx *Tx) scan(s Space, from, to []byte, m mode, fn func(key, value []byte) bool) (err error) {
 	upper := []byte{byte(s) + 1}
 	if to != nil {
@@ -188,7 +195,8 @@ func damage(err error) error {
 	return err
 }
 
-// BlockError is the error of a part of a file of the tables that cannot be read. VerifyTables says which file that is. It wraps ErrCorrupt.
+// BlockError is the error of a part of a file of the tables that cannot be read. VerifyTables says
+// which file that is. It wraps ErrCorrupt.
 type BlockError struct{ cause error }
 
 // Error says what is wrong with the table.

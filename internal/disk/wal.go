@@ -16,11 +16,13 @@ import (
 )
 
 const (
-	// firstSegment and largestSegment are the sizes of the first segment of a log, and of later ones, which double. Their blocks are
-	// written when they are made: a flush that changes no length of a file is faster.
+	// firstSegment and largestSegment are the sizes of the first segment of a log, and of later
+	// ones, which double. Their blocks are written when they are made: a flush that changes no
+	// length of a file is faster.
 	firstSegment, largestSegment = 1 << 20, 16 << 20
 	walSuffix                    = ".wal"
-	// unfilledSuffix is behind the name of a segment whose blocks are not all written: no record is in it.
+	// unfilledSuffix is behind the name of a segment whose blocks are not all written: no record is
+	// in it.
 	unfilledSuffix = ".new"
 )
 
@@ -46,8 +48,8 @@ type wal struct {
 	count   uint64
 	// prepared gives the next segment; nil while nobody prepares one.
 	prepared chan prepared
-	// full are the segments before the current one, whose records may not be in the tables yet. needed is the first segment that the
-	// tables on the disk need, or one before that.
+	// full are the segments before the current one, whose records may not be in the tables yet.
+	// needed is the first segment that the tables on the disk need, or one before that.
 	full   []*segment
 	needed *segment
 	// contain is deferred by its goroutines: see watcher.contain.
@@ -61,7 +63,8 @@ type prepared struct {
 	err     error
 }
 
-// openWAL begins a new log. The numbers of its segments come after count. Its segments are smaller by a factor than those of users.
+// openWAL begins a new log. The numbers of its segments come after count. Its segments are smaller
+// by a factor than those of users.
 func openWAL(fs vfs.FS, dir string, count uint64, part int64) (*wal, error) {
 	w := &wal{fs: fs, dir: dir, count: count, largest: largestSegment / firstSegment * (firstSegment / part), unit: firstSegment / part}
 	s, err := w.make(w.unit, nil)
@@ -82,8 +85,9 @@ func parseName(name string) (count, nonce uint64, ok bool) {
 	return count, nonce, found && strings.HasSuffix(name, walSuffix) && err == nil && err2 == nil
 }
 
-// make makes a segment of at least a size: of the file of another one, if that is large enough. It is on the disk when make returns.
-// A crash in it leaves a segment without records, or a file with unfilledSuffix, which the next Open removes.
+// make makes a segment of at least a size: of the file of another one, if that is large enough. It
+// is on the disk when make returns. A crash in it leaves a segment without records, or a file with
+// unfilledSuffix, which the next Open removes.
 func (w *wal) make(size int64, of *segment) (*segment, error) {
 	w.count++
 	var random [8]byte
@@ -142,7 +146,8 @@ func writeZeros(f vfs.File, size int64) error {
 	return f.Sync()
 }
 
-// Modes of directories: a data directory is made like any other, and what is in it is for its owner alone.
+// Modes of directories: a data directory is made like any other, and what is in it is for its owner
+// alone.
 const (
 	outerMode = 0o755
 	innerMode = 0o700
@@ -187,7 +192,8 @@ const nextNote = 256
 // baseName is the name of the file of a segment, without its directory.
 func (w *wal) baseName(s *segment) string { return w.fs.PathBase(s.name) }
 
-// room makes sure that so many bytes have a place in the current segment, and the name of the next segment behind them.
+// room makes sure that so many bytes have a place in the current segment, and the name of the next
+// segment behind them.
 func (w *wal) room(n int) error {
 	n += nextNote
 	if w.end+int64(n) <= w.current.size {
@@ -262,7 +268,8 @@ func (w *wal) write(data []byte, last uint64, flush bool) error {
 	return w.current.file.SyncData()
 }
 
-// release gives the segments back whose records are all in the tables, up to the one that is needed.
+// release gives the segments back whose records are all in the tables, up to the one that is
+// needed.
 func (w *wal) release(inTables uint64) error {
 	for len(w.full) > 0 && w.full[0].last <= inTables && w.full[0] != w.needed {
 		s := w.full[0]
@@ -282,7 +289,8 @@ func (w *wal) discard(s *segment) error {
 	return w.fs.Remove(s.name)
 }
 
-// close closes all files. If all of their records are in the tables, it removes them but for the current one, which says so.
+// close closes all files. If all of their records are in the tables, it removes them but for the
+// current one, which says so.
 func (w *wal) close(remove bool) (err error) {
 	if w.prepared != nil {
 		if p := <-w.prepared; p.err == nil {
@@ -300,8 +308,8 @@ func (w *wal) close(remove bool) (err error) {
 	return err
 }
 
-// readLog reads the records of all segments of a directory, in order, and returns the names of the files. It gives report the files
-// that are cut short.
+// readLog reads the records of all segments of a directory, in order, and returns the names of the
+// files. It gives report the files that are cut short.
 func readLog(fs vfs.FS, dir string, unit int64, report func(error)) (records []*record, files []string, count uint64, err error) {
 	names, err := fs.List(dir)
 	if err != nil {

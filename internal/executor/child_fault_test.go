@@ -83,7 +83,8 @@ func playChildren(t *testing.T, number int, f fault) (seen []string, count int) 
 	return seen, count
 }
 
-// Every write of a parent and its children fails, in three ways: each child is started once, and all end as they do when none fails.
+// Every write of a parent and its children fails, in three ways: each child is started once, and
+// all end as they do when none fails.
 func TestEveryWriteOfChildrenFails(t *testing.T) {
 	want, count := playChildren(t, 0, refused)
 	if count < 30 || want[1] != "left terminated in run 1" || want[4] != "again completed in run 2" {

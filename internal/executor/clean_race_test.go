@@ -255,7 +255,8 @@ func TestEveryWriteOfADeletionFails(t *testing.T) {
 				}
 				isGone(t, p, "w", first)
 				isGone(t, p, "w", second)
-				// The void run after the second is left, and one after the first if that was deleted later.
+				// The void run after the second is left, and one after the first if that was
+				// deleted later.
 				items := d.Store.Dump("w")
 				if len(items) == 0 || items[len(items)-1].Run != 3 || slices.ContainsFunc(items, func(i store.Item) bool { return i.Run == 1 || i.Expires.IsZero() }) {
 					t.Errorf("write %d %v: %v are left", number, f, items)

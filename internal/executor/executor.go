@@ -54,7 +54,8 @@ func New(ports Ports, registry *engine.Registry, h host.Host, o Options) *Servic
 // SkipChecks ends the checks of validators and query handlers.
 func (s *Service) SkipChecks() { s.Runner.SkipChecks() }
 
-// HungWorkflows returns the ids of the workflows with code that has not returned: see runner.Runner.HungWorkflows.
+// HungWorkflows returns the ids of the workflows with code that has not returned: see
+// runner.Runner.HungWorkflows.
 func (s *Service) HungWorkflows() []string { return s.Runner.HungWorkflows() }
 
 // Hung returns the number of instances whose code did not return.

@@ -248,8 +248,8 @@ func TestEveryWriteFails(t *testing.T) {
 	}
 }
 
-// A start whose put is refused, or whose handler panics, leaves no goroutine of the workflow behind: the code that began to
-// run has been unwound.
+// A start whose put is refused, or whose handler panics, leaves no goroutine of the workflow
+// behind: the code that began to run has been unwound.
 func TestStartsThatFailLeaveNoCode(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []testbed.Hook{testbed.Faults["throttle"](), func(func() error) error { panic("the adapter has a mistake") }} {

@@ -67,7 +67,8 @@ func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, act
 	})
 }
 
-// A query has a second. One that hangs blocks its run: further queries and updates are refused at once, and no handler runs.
+// A query has a second. One that hangs blocks its run: further queries and updates are refused at
+// once, and no handler runs.
 func TestQueryThatHangs(t *testing.T) {
 	stubbornTestbed(t, func(t *testing.T, p *testbed.Process, _, ran *atomic.Int32) {
 		for i := range 100 {

@@ -18,7 +18,8 @@ var (
 	speaks   = workflow.NewWorkflow[string, string]("speaks")
 )
 
-// lateCode is a workflow that notes signals until it is canceled, and one whose last task does what its input says.
+// lateCode is a workflow that notes signals until it is canceled, and one whose last task does what
+// its input says.
 func lateCode() []workflow.Registration {
 	listen := func(ctx workflow.Context, again bool) (string, error) {
 		if again {

@@ -283,8 +283,9 @@ func TestPendingWithoutAToken(t *testing.T) {
 	})
 }
 
-// A process dies after it has recorded that the attempt goes on outside. The redelivered message does not repeat the
-// attempt, and sends the message that checks on it. A duplicate sends no second one.
+// A process dies after it has recorded that the attempt goes on outside. The redelivered message
+// does not repeat the attempt, and sends the message that checks on it. A duplicate sends no second
+// one.
 func TestPendingOfAProcessThatDies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -37,7 +37,8 @@ type row struct {
 	units        string
 }
 
-// units counts what DynamoDB bills for the pages and items of a log: 4 KB a unit read, 1 KB a unit written.
+// units counts what DynamoDB bills for the pages and items of a log: 4 KB a unit read, 1 KB a unit
+// written.
 type units struct {
 	store.Log
 	read, written atomic.Int64
@@ -233,7 +234,8 @@ func (b *bench) longTimers(reads int64) {
 	})
 }
 
-// schedule measures a schedule's moment: its timer, the start of a run, and its end. The run itself is one of one task.
+// schedule measures a schedule's moment: its timer, the start of a run, and its end. The run itself
+// is one of one task.
 func (b *bench) schedule(reads int64) {
 	b.do(http.MethodPost, "", `{"workflowId":"weft.schedule:s","type":"weft.schedule","input":{"id":"s","schedule":{"spec":{"cron":["* * * * *"]},`+
 		`"action":{"type":"flaky"}}}}`)
@@ -251,7 +253,8 @@ func (b *bench) next(within time.Duration) {
 	b.d.DrainFor(b.total.Counting(context.Background()), within, func(string) *testbed.Process { return b.process() })
 }
 
-// chains measures runs that follow each other by themselves. The put that closes one opens the next: two items.
+// chains measures runs that follow each other by themselves. The put that closes one opens the
+// next: two items.
 func (b *bench) chains(reads int64) {
 	b.measure("a run of a timer, that fails, and is tried again", meter.Cost{Writes: 5, Reads: 3 * reads, Messages: 3}, func() {
 		b.do(http.MethodPost, "", `{"type":"flaky","input":{"fails":1,"nap":"1s"},"retryPolicy":{}}`)

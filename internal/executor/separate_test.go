@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Activities can be deployed separately from workflows: a process without the workflow's code hands results to the
-// workflow's queue, and writes nothing to the log itself.
+// Activities can be deployed separately from workflows: a process without the workflow's code hands
+// results to the workflow's queue, and writes nothing to the log itself.
 func TestActivitiesSeparate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,8 +106,8 @@ func TestLongestAttempt(t *testing.T) {
 	})
 }
 
-// A process that was held up has no time left for an attempt that would fit: the message is redelivered, and no attempt
-// is counted.
+// A process that was held up has no time left for an attempt that would fit: the message is
+// redelivered, and no attempt is counted.
 func TestNoTimeLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

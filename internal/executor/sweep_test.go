@@ -109,7 +109,8 @@ func TestUnsentTimersHoldUpNoOthers(t *testing.T) {
 	}
 }
 
-// While the queues do not answer, timers stay where they are, and a sweep does not try each of them.
+// While the queues do not answer, timers stay where they are, and a sweep does not try each of
+// them.
 func TestSweepInAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

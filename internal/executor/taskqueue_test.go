@@ -131,8 +131,8 @@ func TestTaskQueueThatIsAdded(t *testing.T) {
 	})
 }
 
-// A process runs a limited number of a task queue's activities at once. The others wait in the queue,
-// and no attempt is counted for them.
+// A process runs a limited number of a task queue's activities at once. The others wait in the
+// queue, and no attempt is counted for them.
 func TestTaskQueueAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,8 +156,8 @@ func TestTaskQueueAtOnce(t *testing.T) {
 	})
 }
 
-// Messages that were kept before the change, and are sent on, stay separate if they were sent separately: each is to take
-// care of what follows from it.
+// Messages that were kept before the change, and are sent on, stay separate if they were sent
+// separately: each is to take care of what follows from it.
 func TestRemovedTaskQueueAndBuild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,9 +182,9 @@ func TestRemovedTaskQueueAndBuild(t *testing.T) {
 	})
 }
 
-// ScheduleToClose ends an activity on a task queue that nobody serves: nobody receives its message, or
-// the deployment no longer has the queue. ScheduleToStart does not: it is checked when a function gets
-// the message.
+// ScheduleToClose ends an activity on a task queue that nobody serves: nobody receives its message,
+// or the deployment no longer has the queue. ScheduleToStart does not: it is checked when a
+// function gets the message.
 func TestActivitiesThatNobodyServes(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []string{`"close":"10m"`, `"start":"10m"`} {

@@ -162,7 +162,8 @@ var asking = map[string]func(ctx context.Context, p *testbed.Process, first hist
 	},
 }
 
-// tornTestbed is a relay with an update, a signal and a few commits in its first run, and two processes.
+// tornTestbed is a relay with an update, a signal and a few commits in its first run, and two
+// processes.
 func tornTestbed(t *testing.T, hide int) (log *tornLog, a, b *testbed.Process, first history.RunID) {
 	t.Helper()
 	d := testbed.New(t)

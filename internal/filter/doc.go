@@ -1,4 +1,5 @@
-// Package filter reads the filters of the list of workflows: a part of the language that Temporal has for it.
+// Package filter reads the filters of the list of workflows: a part of the language that Temporal
+// has for it.
 //
 //	filter     = condition { "AND" condition }
 //	condition  = name operator value                              = != < <= > >=
@@ -9,16 +10,17 @@
 //	value      = text | number | "TRUE" | "FALSE"
 //	text       = "'" ... "'" | '"' ... '"'                        a quote in it is doubled
 //
-// Words are read in capitals and without. A name is that of a search attribute, or of what every run has:
+// Words are read in capitals and without. A name is that of a search attribute, or of what every
+// run has:
 //
 //	WorkflowId, RunId, WorkflowType    text
 //	BuildId                            text; NULL where the newest build runs it
 //	ExecutionStatus                    'Running', 'Completed', ..., also as the API writes them: 'running'
 //	StartTime, CloseTime               a moment, as text in RFC 3339; CloseTime is NULL while the run is open
 //
-// A run that does not have an attribute, or has it as another type than that of the value, meets no condition on it but IS
-// NULL. A list of keywords meets a condition if one of its keywords does; != if none is the value. Texts are compared by
-// their bytes.
+// A run that does not have an attribute, or has it as another type than that of the value, meets no
+// condition on it but IS NULL. A list of keywords meets a condition if one of its keywords does; !=
+// if none is the value. Texts are compared by their bytes.
 //
 // There is no OR and no NOT: DynamoDB answers neither faster than two lists do.
 package filter

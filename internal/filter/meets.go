@@ -42,8 +42,8 @@ func Attributes(row *store.Summary) (attributes history.SearchAttributes) {
 	return attributes
 }
 
-// Between is the filter as a store takes it, of the runs that started between two moments; a zero one does not bound them.
-// Conditions on StartTime narrow that.
+// Between is the filter as a store takes it, of the runs that started between two moments; a zero
+// one does not bound them. Conditions on StartTime narrow that.
 func (f *Filter) Between(after, before time.Time) store.Filter {
 	s := store.Filter{StartedAfter: after, StartedBefore: before}
 	for _, c := range f.Conditions {
@@ -186,7 +186,8 @@ func holds(operator string, v history.AttributeValue, to *value) bool {
 	return false
 }
 
-// order compares an int64 with a number that is not whole, or that is beyond: exactly, which it is not as a float64.
+// order compares an int64 with a number that is not whole, or that is beyond: exactly, which it is
+// not as a float64.
 func (n *number) order(i int64) int {
 	switch {
 	case n.float >= 1<<63:

@@ -99,7 +99,8 @@ func (b *truth) Capture(values []string) error {
 	return nil
 }
 
-// parser is built when the first filter comes: no other request, and no start of a function, waits for it.
+// parser is built when the first filter comes: no other request, and no start of a function, waits
+// for it.
 var parser = sync.OnceValue(func() *participle.Parser[Filter] {
 	return participle.MustBuild[Filter](
 		participle.Lexer(lexer.MustSimple([]lexer.SimpleRule{
@@ -114,7 +115,8 @@ var parser = sync.OnceValue(func() *participle.Parser[Filter] {
 	)
 })
 
-// Parse reads a filter; an empty one has no conditions. The error says what is wrong with it, and where.
+// Parse reads a filter; an empty one has no conditions. The error says what is wrong with it, and
+// where.
 func Parse(filter string) (*Filter, error) {
 	if strings.TrimSpace(filter) == "" {
 		return &Filter{}, nil

@@ -45,7 +45,8 @@ func failing(err error) Forward {
 	return func(context.Context, string, []byte) ([]byte, error) { return nil, fmt.Errorf("%w: on purpose", err) }
 }
 
-// A request goes to the version as it came, through each kind of gateway, and its answer comes back as it is.
+// A request goes to the version as it came, through each kind of gateway, and its answer comes back
+// as it is.
 func TestForwardedRequests(t *testing.T) {
 	t.Parallel()
 	for _, format := range formats {
@@ -163,7 +164,8 @@ func TestForwardedMessages(t *testing.T) {
 	})
 }
 
-// An activity's attempt is not counted where its message only went astray: one that may be made once is made.
+// An activity's attempt is not counted where its message only went astray: one that may be made
+// once is made.
 func TestForwardedAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

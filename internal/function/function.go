@@ -1,5 +1,6 @@
-// Package function is a Lambda function of a deployment in one role: it answers the events that Lambda hands it. Package adapter makes one of
-// the environment that it finds, and its package comment is the contract.
+// Package function is a Lambda function of a deployment in one role: it answers the events that
+// Lambda hands it. Package adapter makes one of the environment that it finds, and its package
+// comment is the contract.
 package function
 
 import (
@@ -16,15 +17,16 @@ import (
 
 // Options are the options of a function. The zero value works.
 type Options struct {
-	// BasePath is what stands before /v1/workflows in the paths of requests, besides a stage: the path of a custom
-	// domain's mapping.
+	// BasePath is what stands before /v1/workflows in the paths of requests, besides a stage: the
+	// path of a custom domain's mapping.
 	BasePath string
-	// Visibility is that of the activity queue, and Extend sets that of a message in flight; see ShortenFrom. Without
-	// either none is ever shortened.
+	// Visibility is that of the activity queue, and Extend sets that of a message in flight; see
+	// ShortenFrom. Without either none is ever shortened.
 	Visibility time.Duration
 	Extend     func(ctx context.Context, queue, receipt string, d time.Duration) error
-	// QueueOf is which queue has an ARN, for the activity role: that of a task queue, or the default one; nil is always that. Of one
-	// for which it is empty nothing is handled: the invocation fails, and the messages stay in their queue.
+	// QueueOf is which queue has an ARN, for the activity role: that of a task queue, or the
+	// default one; nil is always that. Of one for which it is empty nothing is handled: the
+	// invocation fails, and the messages stay in their queue.
 	QueueOf func(arn string) string
 	// Tidy is called with each schedule event, to delete offloaded bodies without a reference; nil
 	// if nothing is offloaded.
@@ -33,8 +35,8 @@ type Options struct {
 	// it, a process that is delayed before an activity returns the message, instead of holding the
 	// activity because its StartToClose is too long.
 	Timeout time.Duration
-	// Forward hands events on that only another build of the function may handle; nil leaves them to whoever can be asked again:
-	// requests are refused, and messages wait.
+	// Forward hands events on that only another build of the function may handle; nil leaves them
+	// to whoever can be asked again: requests are refused, and messages wait.
 	Forward Forward
 	// Flush sends the service's reports on an invocation; nil if none are held back.
 	Flush func()
@@ -42,8 +44,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Function is a Lambda function in one role, without the runtime around it: lambda.Handler. It serves one invocation at
-// a time or many.
+// Function is a Lambda function in one role, without the runtime around it: lambda.Handler. It
+// serves one invocation at a time or many.
 type Function struct {
 	options Options
 	log     *slog.Logger
@@ -55,7 +57,8 @@ type Function struct {
 // serve answers an event.
 type serve func(f *Function, ctx context.Context, a allowance, event []byte) (answer any, err error)
 
-// New returns the function of a role in a process. All its invocations share the process, which keeps the runs that it has loaded.
+// New returns the function of a role in a process. All its invocations share the process, which
+// keeps the runs that it has loaded.
 func New(role Role, process *assembly.Process, o Options) (*Function, error) {
 	if err := CheckRole(role); err != nil {
 		return nil, err
@@ -85,19 +88,22 @@ func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return encode(answer)
 }
 
-// Flush hands on what the service has told since the last time: spans and metrics. Call it before the process is frozen.
+// Flush hands on what the service has told since the last time: spans and metrics. Call it before
+// the process is frozen.
 func (f *Function) Flush() {
 	if f.options.Flush != nil {
 		f.options.Flush()
 	}
 }
 
-// Hung reports whether workflow code of this process has not come back. Such a process is to exit once it has answered.
+// Hung reports whether workflow code of this process has not come back. Such a process is to exit
+// once it has answered.
 func (f *Function) Hung() bool { return f.process.Service.Hung() > 0 }
 
-// sweep sends the long timers that have become near, and makes a step of the slow check over all runs with what is left of
-// the invocation's time, also if the sweep fails. What the event says does not matter: only its time does. The check may fail: no run
-// waits for it (executor.Service.Maintain says what a step costs).
+// sweep sends the long timers that have become near, and makes a step of the slow check over all
+// runs with what is left of the invocation's time, also if the sweep fails. What the event says
+// does not matter: only its time does. The check may fail: no run waits for it
+// (executor.Service.Maintain says what a step costs).
 func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error) {
 	sent, failed := f.process.Service.Sweep(ctx)
 	did, err := f.process.Service.Maintain(ctx)
@@ -119,8 +125,8 @@ func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error
 	return answer, nil
 }
 
-// encode encodes an answer. Unlike json.Marshal it does not make six bytes of each <, > and &: Lambda bounds what it
-// takes.
+// encode encodes an answer. Unlike json.Marshal it does not make six bytes of each <, > and &:
+// Lambda bounds what it takes.
 func encode(answer any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -96,8 +96,8 @@ func TestForeignEvents(t *testing.T) {
 	}
 }
 
-// Whatever an event says, it is answered with JSON or refused: nothing panics, and no message that was not handled counts
-// as done.
+// Whatever an event says, it is answered with JSON or refused: nothing panics, and no message that
+// was not handled counts as done.
 func FuzzEvents(f *testing.F) {
 	roles := map[string]Role{
 		"http-api.json": API, "function-url.json": API, "rest.json": API, "sqs-fifo.json": Workflow, "sqs-standard.json": Activity, "schedule.json": Timer,

@@ -22,8 +22,8 @@ type handOn struct {
 	raw   []json.RawMessage
 }
 
-// event is the event with the messages of the part alone, in their order, as they came. ids are the ids of the messages, by
-// their receipts.
+// event is the event with the messages of the part alone, in their order, as they came. ids are the
+// ids of the messages, by their receipts.
 func (h *handOn) event() (event []byte, ids map[string]string, err error) {
 	ids = map[string]string{}
 	for _, d := range h.part {
@@ -40,9 +40,9 @@ func (h *handOn) event() (event []byte, ids map[string]string, err error) {
 	return event, ids, err
 }
 
-// handOn hands messages to the version of the function that has their build, and adds those to done that it is done with.
-// What begins nowhere waits, and its message does not become a dead letter: only where there is a version that may have begun,
-// the message itself is redelivered.
+// handOn hands messages to the version of the function that has their build, and adds those to done
+// that it is done with. What begins nowhere waits, and its message does not become a dead letter:
+// only where there is a version that may have begun, the message itself is redelivered.
 func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[string]bool) {
 	event, ids, err := h.event()
 	var answer []byte
@@ -63,8 +63,9 @@ func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[
 	}
 }
 
-// notDone are the messages that a version is not done with. Only an answer with the list, of messages that it got, says that it is done with
-// the others: AWS takes one without a list for success, but a version of this function always has one.
+// notDone are the messages that a version is not done with. Only an answer with the list, of
+// messages that it got, says that it is done with the others: AWS takes one without a list for
+// success, but a version of this function always has one.
 func notDone(answer []byte, ids map[string]string) (map[string]bool, error) {
 	var got struct {
 		Failed *[]events.SQSBatchItemFailure `json:"batchItemFailures"`

@@ -20,8 +20,9 @@ import (
 	"github.com/seed-41655fb1/weft/queue/sqs"
 )
 
-// ShortenFrom is by how much the visibility of the activity queue has to exceed what an attempt needs for its message to
-// get less: a request that is billed buys that an attempt whose process died is made again this much sooner, or more.
+// ShortenFrom is by how much the visibility of the activity queue has to exceed what an attempt
+// needs for its message to get less: a request that is billed buys that an attempt whose process
+// died is made again this much sooner, or more.
 const ShortenFrom = 10 * time.Minute
 
 // atOnce is how many messages, or groups of them, of a batch are handled at once.
@@ -47,7 +48,8 @@ func (f *Function) attempts(ctx context.Context, a allowance, event []byte) (any
 	})
 }
 
-// deadLetters handles a batch of dead letters, which are handled alike whatever queue they come from.
+// deadLetters handles a batch of dead letters, which are handled alike whatever queue they come
+// from.
 func (f *Function) deadLetters(ctx context.Context, a allowance, event []byte) (any, error) {
 	return f.batch(ctx, a, event, func(string) string { return queue.DeadLetters(queue.Activities) })
 }
@@ -88,9 +90,10 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 	return answer, nil
 }
 
-// handle handles the parts of a batch side by side, and returns the receipts of the messages that are done with, and the
-// messages that other builds have to handle. None is left for want of time: the service sends a copy in the place of an activity's
-// message whose attempt cannot begin any more, and a message that is left is one receive nearer to the dead letters.
+// handle handles the parts of a batch side by side, and returns the receipts of the messages that
+// are done with, and the messages that other builds have to handle. None is left for want of time:
+// the service sends a copy in the place of an activity's message whose attempt cannot begin any
+// more, and a message that is left is one receive nearer to the dead letters.
 func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) (done map[string]bool, away map[string][]worker.Away) {
 	done, away = map[string]bool{}, map[string][]worker.Away{}
 	var mu sync.Mutex
@@ -148,8 +151,8 @@ func (f *Function) shorten() func(ctx context.Context, name, receipt string, d t
 	}
 }
 
-// QueueOf tells, by the URLs of queues, which queue of activities has an ARN: they end in the same as URLs do. It is empty for one that
-// is none of these.
+// QueueOf tells, by the URLs of queues, which queue of activities has an ARN: they end in the same
+// as URLs do. It is empty for one that is none of these.
 func QueueOf(urls map[string]string) func(arn string) string {
 	return func(arn string) string {
 		name := nameOf(arn)

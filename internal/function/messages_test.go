@@ -29,7 +29,8 @@ import (
 // timeOut is that of the functions in these tests.
 const timeOut = time.Minute
 
-// record is a message of a recorded batch, with what was received in it. Its id is the message's place.
+// record is a message of a recorded batch, with what was received in it. Its id is the message's
+// place.
 func record(t *testing.T, name string, place int, d queue.Delivery) object {
 	t.Helper()
 	file := "sqs-standard.json"
@@ -70,8 +71,8 @@ func failures(t *testing.T, f *Function, event object) (places []string) {
 	return places
 }
 
-// mapping plays the event source mapping of a queue: it receives what is there, has it handled, and deletes what is done
-// with.
+// mapping plays the event source mapping of a queue: it receives what is there, has it handled, and
+// deletes what is done with.
 func mapping(t *testing.T, d *testbed.Deployment, f *Function, name string) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), name, queue.MaxBatch)
@@ -165,8 +166,8 @@ func TestSequence(t *testing.T) {
 	})
 }
 
-// A function that is wired to a queue which its variables do not have handles none of its messages, and says what to change. With the
-// variable it does.
+// A function that is wired to a queue which its variables do not have handles none of its messages,
+// and says what to change. With the variable it does.
 func TestQueueThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -205,8 +206,8 @@ func TestFanOut(t *testing.T) {
 	})
 }
 
-// books starts workflows of three pages each, makes all attempts, and returns their results as they are in the workflow
-// queue, by workflow.
+// books starts workflows of three pages each, makes all attempts, and returns their results as they
+// are in the workflow queue, by workflow.
 func books(t *testing.T, d *testbed.Deployment, p *testbed.Process, ids ...string) map[string][]queue.Delivery {
 	t.Helper()
 	f := function(t, Activity, p, Options{})
@@ -322,7 +323,8 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-// An attempt that does not fit into the function is held, and ends when its time is over, if it has one.
+// An attempt that does not fit into the function is held, and ends when its time is over, if it has
+// one.
 func TestTooLongForFunction(t *testing.T) {
 	t.Parallel()
 	long := activity.New("long", func(context.Context, int) (int, error) { return 1, nil }, activity.Options{StartToClose: timeOut, ScheduleToClose: 24 * time.Hour})
@@ -374,7 +376,8 @@ func TestShorten(t *testing.T) {
 	})
 }
 
-// What died strands nothing: an activity and a result are sent again, and what nobody can read is deleted.
+// What died strands nothing: an activity and a result are sent again, and what nobody can read is
+// deleted.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -32,8 +32,9 @@ const maxAnswer = 6 << 20
 const tooLargeAdvice = "Ask again with the header Accept-Encoding: gzip, through a function URL or an HTTP API. " +
 	"If it is too large then, too: have the code keep the value in a bucket of yours, and return its key"
 
-// gateway is what an event tells of what it came through: payload format 2.0 (an HTTP API or a function URL) says so in
-// its version; 1.0 has its method at the top, and a version only from an HTTP API.
+// gateway is what an event tells of what it came through: payload format 2.0 (an HTTP API or a
+// function URL) says so in its version; 1.0 has its method at the top, and a version only from an
+// HTTP API.
 type gateway struct {
 	Version        string `json:"version"`
 	HTTPMethod     string `json:"httpMethod"`
@@ -129,15 +130,16 @@ func (f *Function) format1(ctx context.Context, g *gateway, event []byte) (any, 
 	})
 }
 
-// path is the path of a request as the API has it: escaped, and without what the gateway put before it. REST APIs and
-// function URLs hand over paths as they came; an HTTP API decodes them, so that an escaped slash in a name can no longer
-// be told from one that parts segments, and it cuts a path at an escaped question mark. (No workflow id has either.)
+// path is the path of a request as the API has it: escaped, and without what the gateway put before
+// it. REST APIs and function URLs hand over paths as they came; an HTTP API decodes them, so that
+// an escaped slash in a name can no longer be told from one that parts segments, and it cuts a path
+// at an escaped question mark. (No workflow id has either.)
 func (f *Function) path(g *gateway, path string) string {
 	if g.Version != "" && !strings.Contains(g.RequestContext.DomainName, ".lambda-url.") {
 		path = (&url.URL{Path: path}).EscapedPath()
 	}
-	// Only what is known to be the gateway's is cut off: rules on paths, of a firewall or in a policy, would else be easy
-	// to get around.
+	// Only what is known to be the gateway's is cut off: rules on paths, of a firewall or in a
+	// policy, would else be easy to get around.
 	for _, prefix := range []string{g.RequestContext.Stage, f.options.BasePath} {
 		if prefix = "/" + strings.Trim(prefix, "/"); !httpapi.Covers(path) && strings.HasPrefix(path, prefix+"/") {
 			path = strings.TrimPrefix(path, prefix)
@@ -146,8 +148,8 @@ func (f *Function) path(g *gateway, path string) string {
 	return path
 }
 
-// answer has the API answer a request, or says what is wrong with it. write returns the event's answer with what fill
-// writes into it.
+// answer has the API answer a request, or says what is wrong with it. write returns the event's
+// answer with what fill writes into it.
 func (f *Function) answer(r *http.Request, wrong error, write func(fill func(http.ResponseWriter)) (any, error)) (any, error) {
 	var cost string
 	answer, err := write(func(w http.ResponseWriter) {
@@ -182,11 +184,12 @@ func (f *Function) answer(r *http.Request, wrong error, write func(fill func(htt
 	})
 }
 
-// compress returns an answer that Lambda does not take as it is, with its body compressed; nil if the caller does not accept that. An
-// answer of format 1.0 is not compressed: a REST API hands the base64 of a body on unless it is set up to decode it.
+// compress returns an answer that Lambda does not take as it is, with its body compressed; nil if
+// the caller does not accept that. An answer of format 1.0 is not compressed: a REST API hands the
+// base64 of a body on unless it is set up to decode it.
 //
-// In JSON of JSON each quote takes two bytes, so 5 MiB of a payload may become 10 MB. What grows so has few different bytes, and shrinks by
-// more than base64 adds.
+// In JSON of JSON each quote takes two bytes, so 5 MiB of a payload may become 10 MB. What grows so
+// has few different bytes, and shrinks by more than base64 adds.
 func compress(r *http.Request, answer any) ([]byte, error) {
 	a, ok := answer.(events.APIGatewayV2HTTPResponse)
 	if !ok || a.IsBase64Encoded || !acceptsGzip(r) {
@@ -228,8 +231,8 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// serveHTTP serves a request. The gateway counts the bytes of an answer itself; that a HEAD gets none is seen to by
-// net/http elsewhere.
+// serveHTTP serves a request. The gateway counts the bytes of an answer itself; that a HEAD gets
+// none is seen to by net/http elsewhere.
 func (f *Function) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if value := recover(); value != nil {

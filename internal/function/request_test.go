@@ -20,7 +20,8 @@ import (
 // formats are the events of requests, by what they come through.
 var formats = []string{"http-api.json", "function-url.json", "rest.json"}
 
-// requested is a recorded request with another method, path, query string and body. The path is as the caller wrote it.
+// requested is a recorded request with another method, path, query string and body. The path is as
+// the caller wrote it.
 func requested(t *testing.T, format, method, path, query, body string) object {
 	t.Helper()
 	e := recorded(t, format)
@@ -296,8 +297,8 @@ func accepting(e object, coding string) object {
 	return e
 }
 
-// The largest payload reaches a caller who accepts gzip, whatever it is made of, and one who does not is told to. A small answer is never
-// compressed.
+// The largest payload reaches a caller who accepts gzip, whatever it is made of, and one who does
+// not is told to. A small answer is never compressed.
 func TestLargestPayload(t *testing.T) {
 	t.Parallel()
 	const largest = 5 << 20

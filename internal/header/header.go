@@ -1,5 +1,5 @@
-// Package header carries the header of a workflow through a context.Context: from the code that starts one, and to that of
-// its activities.
+// Package header carries the header of a workflow through a context.Context: from the code that
+// starts one, and to that of its activities.
 package header
 
 import (

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// maxDepth is how deep the JSON of a request may be nested. What is stored comes back deeper nested than it came, and
-// readers of JSON have limits: ours is 10,000, others have less.
+// maxDepth is how deep the JSON of a request may be nested. What is stored comes back deeper nested
+// than it came, and readers of JSON have limits: ours is 10,000, others have less.
 const maxDepth = 1000
 
 // decode reads the body of a request. An empty body is an empty object.
@@ -87,8 +87,9 @@ func depth(text []byte) (deepest int) {
 	return deepest
 }
 
-// checkMembers reports a member that the object has twice, or that the type does not name just so: readers differ in which
-// of them counts, and in whether capitals do. Of values by name (a header, say) the sender chooses the names.
+// checkMembers reports a member that the object has twice, or that the type does not name just so:
+// readers differ in which of them counts, and in whether capitals do. Of values by name (a header,
+// say) the sender chooses the names.
 func checkMembers(object []byte, t reflect.Type) error {
 	d := json.NewDecoder(bytes.NewReader(object))
 	_, err := d.Token() // the brace

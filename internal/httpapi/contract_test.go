@@ -9,8 +9,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// TestContract plays the scripts in testdata/scripts: requests, and the answers to them, word by word. Rewrite them with
-// `go test ./internal/httpapi -run TestContract -rewrite`, and read the difference: it is a change of the API.
+// TestContract plays the scripts in testdata/scripts: requests, and the answers to them, word by
+// word. Rewrite them with `go test ./internal/httpapi -run TestContract -rewrite`, and read the
+// difference: it is a change of the API.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {

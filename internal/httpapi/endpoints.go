@@ -193,7 +193,8 @@ func (h *handler) result(r *http.Request) (int, *api.ResultResponse, error) {
 	return http.StatusOK, answer, err
 }
 
-// history pages by run and event id, so that a page follows the one before it also when another run has begun.
+// history pages by run and event id, so that a page follows the one before it also when another run
+// has begun.
 func (h *handler) history(r *http.Request) (int, historyPage, error) {
 	run, from := runID(r), int64(1)
 	if token := r.URL.Query().Get("pageToken"); token != "" {
@@ -230,8 +231,9 @@ type historyPage struct {
 	NextPageToken string            `json:"nextPageToken,omitempty"`
 }
 
-// maxHistoryPage is how many bytes of events a page of a history has, unless its only event is larger. Lambda takes answers of
-// 6 MB, and an answer there is a JSON string: quotes and backslashes take twice the space.
+// maxHistoryPage is how many bytes of events a page of a history has, unless its only event is
+// larger. Lambda takes answers of 6 MB, and an answer there is a JSON string: quotes and
+// backslashes take twice the space.
 const maxHistoryPage = 1 << 20
 
 // fitting encodes the first of these events: as many as a page holds, and at least one.
@@ -266,8 +268,8 @@ func (h *handler) list(r *http.Request) (int, *api.ListResponse, error) {
 // listParameters are what the query string of a list may have.
 var listParameters = []string{"filter", "type", "status", "build", "startedAfter", "startedBefore", "pageToken"}
 
-// asked is the list that a query string asks for, whatever the order of its parameters. The page is no part of it, nor what signs the
-// request: that is another one each time.
+// asked is the list that a query string asks for, whatever the order of its parameters. The page is
+// no part of it, nor what signs the request: that is another one each time.
 func asked(q url.Values) string {
 	list := url.Values{}
 	for _, name := range listParameters {

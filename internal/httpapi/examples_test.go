@@ -23,8 +23,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// step is a request of the story that the examples of the document tell. It sends an example, or the body that it is
-// given, and is answered with one.
+// step is a request of the story that the examples of the document tell. It sends an example, or
+// the body that it is given, and is answered with one.
 type step struct {
 	operation, target, send string
 	body                    string
@@ -102,7 +102,8 @@ func TestExamples(t *testing.T) {
 	})
 }
 
-// tellOfTrouble plays a deployment whose code fails, and what else is refused because of the state of a run.
+// tellOfTrouble plays a deployment whose code fails, and what else is refused because of the state
+// of a run.
 func (s *story) tellOfTrouble(d *testbed.Deployment) {
 	broken := workflow.Bind(cart.Workflow, func(ctx workflow.Context, in cart.Start) (cart.Receipt, error) { panic("not today") })
 	s.tell(d.Idle(executor.Options{Build: "build-2"}, broken),

@@ -2,7 +2,8 @@ package httpapi
 
 import "reflect"
 
-// Bodies returns the types of the bodies of a route's requests and answers. The first is nil if the requests have none.
+// Bodies returns the types of the bodies of a route's requests and answers. The first is nil if the
+// requests have none.
 func (t *Route) Bodies() (body, answer reflect.Type) { return t.endpoint.body, t.endpoint.answer }
 
 // The conversion of what is said to a schedule, and of its description.

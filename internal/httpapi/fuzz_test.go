@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// FuzzRequest sends anything to the handler. Whatever it is, the answer is one of the API's, and a refusal changes
-// nothing. go test ./internal/httpapi -fuzz FuzzRequest
+// FuzzRequest sends anything to the handler. Whatever it is, the answer is one of the API's, and a
+// refusal changes nothing. go test ./internal/httpapi -fuzz FuzzRequest
 func FuzzRequest(f *testing.F) {
 	for target, good := range postings {
 		for _, tail := range []string{"", `,"input":"x"`, `,"input":[1e400,{"a":null}]`, `,"timeout":"1s","waitFor":"accepted"`, `,"updateId":"u1"`, `,"runTimeout":"1ms"`, `}`, "\xff"} {

@@ -1,5 +1,5 @@
-// Package httpapi is the HTTP API: one handler, which the local server and the api function share. It only translates:
-// each request is parsed once, to a command, which the executor carries out.
+// Package httpapi is the HTTP API: one handler, which the local server and the api function share.
+// It only translates: each request is parsed once, to a command, which the executor carries out.
 package httpapi
 
 import (
@@ -27,8 +27,8 @@ const CostHeader = "Weft-Cost"
 // BuildHeader names, in a refusal, the build that would have to carry the request out.
 const BuildHeader = "Weft-Build"
 
-// MaxBody is the largest body that is read, in bytes, and where large payloads are kept, how much larger than the largest payload
-// a body may be.
+// MaxBody is the largest body that is read, in bytes, and where large payloads are kept, how much
+// larger than the largest payload a body may be.
 const MaxBody = 1 << 20
 
 // handler is the API over one service.
@@ -63,8 +63,8 @@ type router struct {
 	handler *handler
 }
 
-// ServeHTTP serves the API. A path with a segment that is empty, or is a dot or two, is none of the API's: the mux would
-// redirect it to the path of another workflow.
+// ServeHTTP serves the API. A path with a segment that is empty, or is a dot or two, is none of the
+// API's: the mux would redirect it to the path of another workflow.
 func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if clean(r) {
 		t.mux.ServeHTTP(w, r)
@@ -73,13 +73,15 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// clean reports whether the path of a request begins with a slash, and has no segment that is empty, or is a dot or two.
+// clean reports whether the path of a request begins with a slash, and has no segment that is
+// empty, or is a dot or two.
 func clean(r *http.Request) bool {
 	escaped := r.URL.EscapedPath()
 	return strings.HasPrefix(escaped, "/") && path.Clean(escaped) == escaped
 }
 
-// unknown answers a request that no pattern matches. It names the methods of the path, if there are any.
+// unknown answers a request that no pattern matches. It names the methods of the path, if there are
+// any.
 func (t *router) unknown(w http.ResponseWriter, r *http.Request) {
 	t.handler.serve(func(*handler, *http.Request) (int, any, error) {
 		var allowed []string
@@ -140,8 +142,8 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	_, _ = w.Write(body) // the caller has gone: there is nobody to tell
 }
 
-// refuse writes a problem document (RFC 9457) and returns its status. An error that is not a refusal is a defect: it is logged, and
-// the caller learns no more than that.
+// refuse writes a problem document (RFC 9457) and returns its status. An error that is not a
+// refusal is a defect: it is logged, and the caller learns no more than that.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 	var refused *refusal.Error
 	if !errors.As(err, &refused) {
@@ -155,8 +157,9 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 	return WriteProblem(w, refused)
 }
 
-// WriteProblem answers a request with the problem document of a refusal and with how long the caller should wait, and returns the status.
-// The answer says that the request cost nothing, unless its CostHeader is set already.
+// WriteProblem answers a request with the problem document of a refusal and with how long the
+// caller should wait, and returns the status. The answer says that the request cost nothing, unless
+// its CostHeader is set already.
 func WriteProblem(w http.ResponseWriter, refused *refusal.Error) (status int) {
 	p := api.ProblemOf(refused)
 	if p.RetryAfter > 0 {

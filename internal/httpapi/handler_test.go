@@ -40,7 +40,8 @@ func start(t *testing.T, p *testbed.Process, body string) *api.StartResponse {
 	return answer
 }
 
-// refused sends a request that is to be refused and to change nothing, from a store dump to the queues.
+// refused sends a request that is to be refused and to change nothing, from a store dump to the
+// queues.
 func refused(t *testing.T, d *testbed.Deployment, p *testbed.Process, method, target, body string, status int) {
 	t.Helper()
 	before := d.Snapshot()
@@ -65,7 +66,8 @@ var postings = map[string]string{
 	workflows + "/a/updates/never": `{"updateId":"u1"%s}`,
 }
 
-// Every request that takes a body refuses one that is not an object of its fields, each once, in UTF-8, and nothing else.
+// Every request that takes a body refuses one that is not an object of its fields, each once, in
+// UTF-8, and nothing else.
 func TestMalformedBodies(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -81,7 +83,8 @@ func TestMalformedBodies(t *testing.T) {
 	})
 }
 
-// A query string that has what the endpoint does not know is refused: what is misspelt would otherwise select all there is.
+// A query string that has what the endpoint does not know is refused: what is misspelt would
+// otherwise select all there is.
 func TestQueryStrings(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -96,7 +99,8 @@ func TestQueryStrings(t *testing.T) {
 	})
 }
 
-// A body of the limit is read, and one byte more is not; where the input ends and only blanks follow, too.
+// A body of the limit is read, and one byte more is not; where the input ends and only blanks
+// follow, too.
 func TestBodyLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -118,7 +122,8 @@ func TestBodyLimit(t *testing.T) {
 	})
 }
 
-// An input of the limit is taken, and one byte more is not, whatever would become of it. Reasons have a limit of their own.
+// An input of the limit is taken, and one byte more is not, whatever would become of it. Reasons
+// have a limit of their own.
 func TestPayloadLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -147,8 +152,8 @@ func TestPayloadLimit(t *testing.T) {
 	})
 }
 
-// What makes the workflow write more than a commit may hold is written in several; an activity that starts with the same input as the
-// run is such a thing.
+// What makes the workflow write more than a commit may hold is written in several; an activity that
+// starts with the same input as the run is such a thing.
 func TestCommitLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		name := strings.Repeat("x", 200<<10)
@@ -221,7 +226,8 @@ func TestWaitsEndWhenItHappens(t *testing.T) {
 	})
 }
 
-// A caller who goes away ends the wait, and nothing else: what was accepted stays, and what is being done is done.
+// A caller who goes away ends the wait, and nothing else: what was accepted stays, and what is
+// being done is done.
 func TestCallersWhoGoAway(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)

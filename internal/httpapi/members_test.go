@@ -15,10 +15,12 @@ import (
 	"github.com/seed-41655fb1/weft/proof/apitest"
 )
 
-// schemas are the schemas of the types that have another name in the document. Of an update's answer there are three.
+// schemas are the schemas of the types that have another name in the document. Of an update's
+// answer there are three.
 var schemas = map[string]string{"historyPage": "HistoryResponse", "UpdateResponse": "UpdateCompleted", "FailUpdateRequest": "EndRequest"}
 
-// addForms adds a type, and those of its members, by their schemas. A type that writes its own JSON has no members.
+// addForms adds a type, and those of its members, by their schemas. A type that writes its own JSON
+// has no members.
 func addForms(all map[string]any, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:

@@ -32,7 +32,8 @@ func operations(t *testing.T) []*apitest.Operation {
 	return all
 }
 
-// Every route has its operation in the document, and every operation a route: with the same method and path, parameters, access, and a body or none.
+// Every route has its operation in the document, and every operation a route: with the same method
+// and path, parameters, access, and a body or none.
 func TestDocumentHasTheRoutes(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`\{[^}]+\}`)
@@ -128,8 +129,8 @@ var unscripted = map[string]string{
 	"listSchedules 503 urn:weft:problem:busy":                "TestNoList",
 }
 
-// The scripts of the contract and of the update cases, and the document, have the same statuses and problems of each
-// operation.
+// The scripts of the contract and of the update cases, and the document, have the same statuses and
+// problems of each operation.
 func TestDocumentHasWhatScriptsShow(t *testing.T) {
 	t.Parallel()
 	described, visibility := map[string]bool{}, map[string]bool{}
@@ -166,7 +167,8 @@ var (
 	problemLine = regexp.MustCompile(`"type": ?"(urn:weft:problem:[a-z-]+)"`)
 )
 
-// note notes the outcome of a request in a script: what it says last, after what happened meanwhile.
+// note notes the outcome of a request in a script: what it says last, after what happened
+// meanwhile.
 func note(t *testing.T, visibility map[string]bool, r testbed.Request, expected string) {
 	t.Helper()
 	answers := answerLine.FindAllStringSubmatchIndex(expected, -1)

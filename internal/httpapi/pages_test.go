@@ -11,7 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// A page of a history fits into an answer of Lambda, which takes 6 MB, however large the events are. The pages have every event once.
+// A page of a history fits into an answer of Lambda, which takes 6 MB, however large the events
+// are. The pages have every event once.
 func TestHistoryPagesAreBoundedByBytes(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)

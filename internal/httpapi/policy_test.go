@@ -46,7 +46,8 @@ func status(t *testing.T, p *testbed.Process, id string, run history.RunID) stri
 	return d.Status
 }
 
-// policyOutcome is what a start comes to that meets a run in this state: written down a second time, from the contract.
+// policyOutcome is what a start comes to that meets a run in this state: written down a second
+// time, from the contract.
 func policyOutcome(s history.Status, reuse, conflict string) (code int, problem string) {
 	switch {
 	case reuse == "rejectDuplicate" && conflict == "terminateExisting":
@@ -117,7 +118,8 @@ func getPage(t *testing.T, p *testbed.Process, target string) (pg page) {
 	return pg
 }
 
-// A history comes in pages of 1,000 events. What happens between two pages (more events, another run) does not disturb.
+// A history comes in pages of 1,000 events. What happens between two pages (more events, another
+// run) does not disturb.
 func TestHistoryPages(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -173,7 +175,8 @@ func TestHistoryTokens(t *testing.T) {
 	})
 }
 
-// The list comes in pages of 100 runs, those started last first. Runs that start between two pages do not disturb.
+// The list comes in pages of 100 runs, those started last first. Runs that start between two pages
+// do not disturb.
 func TestListPages(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		for i := range 230 {
@@ -206,8 +209,8 @@ func TestListPages(t *testing.T) {
 	})
 }
 
-// A page token goes on with the list that it came from, however that is asked for, and with no other: that would leave out
-// runs, and say nothing.
+// A page token goes on with the list that it came from, however that is asked for, and with no
+// other: that would leave out runs, and say nothing.
 func TestPageTokenOfAnotherList(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		for range 101 {

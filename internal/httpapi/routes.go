@@ -10,14 +10,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// Route is a route of the API. Each is declared once, in the table of its file. The handler serves the table, openapi.yaml describes it, and
-// whatever has to know what a request does asks Find.
+// Route is a route of the API. Each is declared once, in the table of its file. The handler serves
+// the table, openapi.yaml describes it, and whatever has to know what a request does asks Find.
 type Route struct {
 	// ID is the operationId of the route in openapi.yaml.
 	ID string
 	// Pattern is the method and the path, as http.ServeMux has them: "GET /v1/workflows/{id}".
 	Pattern string
-	// Query are the parameters that the query string may have. What is below a workflow also takes runId.
+	// Query are the parameters that the query string may have. What is below a workflow also takes
+	// runId.
 	Query []string
 	// Access says what a request may do.
 	Access Access
@@ -31,7 +32,8 @@ type Route struct {
 	endpoint endpoint
 }
 
-// Access says what a request may do. openapi.yaml has its name with each operation (x-weft-access), for those who write policies.
+// Access says what a request may do. openapi.yaml has its name with each operation (x-weft-access),
+// for those who write policies.
 type Access uint8
 
 const (
@@ -57,7 +59,8 @@ func (a Access) RunsCode() bool { return a == Asks || a == Writes }
 // none is the answer of a route that has nothing to say.
 type none = struct{}
 
-// endpoint carries out the requests of a route. body and answer are the types of their bodies; body is nil if they have none.
+// endpoint carries out the requests of a route. body and answer are the types of their bodies; body
+// is nil if they have none.
 type endpoint struct {
 	serve        serve
 	body, answer reflect.Type
@@ -90,7 +93,8 @@ var routes = slices.Concat(workflowRoutes, scheduleRoutes, activityRoutes, docum
 // Routes returns all routes of the API. Change none.
 func Routes() []Route { return routes }
 
-// matcher has a pattern for each route, and byPattern the routes. The patterns decide; the handlers are never called.
+// matcher has a pattern for each route, and byPattern the routes. The patterns decide; the handlers
+// are never called.
 var matcher, byPattern = func() (*http.ServeMux, map[string]*Route) {
 	mux, all := http.NewServeMux(), map[string]*Route{}
 	for i := range routes {
@@ -168,8 +172,8 @@ func (t *Route) Parameters() []string {
 	return t.Query
 }
 
-// Workflow returns the workflow that the path of a request names; empty if it names none. A schedule is a workflow, too. It fails if the
-// path cannot be unescaped.
+// Workflow returns the workflow that the path of a request names; empty if it names none. A
+// schedule is a workflow, too. It fails if the path cannot be unescaped.
 func (t *Route) Workflow(r *http.Request) (string, error) {
 	i := slices.Index(strings.Split(t.Path(), "/"), "{id}")
 	if i < 0 {

@@ -27,7 +27,8 @@ var scheduleRoutes = []Route{
 	{ID: "backfillSchedule", Pattern: "POST /v1/schedules/{id}/backfill", Access: Writes, endpoint: tell(stored.UpdateBackfill, storedBackfill)},
 }
 
-// A schedule is a workflow. These endpoints say the same to it as its callers could by the requests of a workflow.
+// A schedule is a workflow. These endpoints say the same to it as its callers could by the requests
+// of a workflow.
 
 func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest) (status int, answer api.CreateScheduleResponse, err error) {
 	if body.Schedule == nil {
@@ -112,8 +113,9 @@ func (h *handler) deleteSchedule(r *http.Request) (int, none, error) {
 	return http.StatusOK, none{}, ofSchedule(r.PathValue("id"), err)
 }
 
-// tell returns the endpoint that sends an update to a schedule. store returns the update's input in its stored form, and the id by
-// which a request that is sent again is recognised. It becomes the update's id.
+// tell returns the endpoint that sends an update to a schedule. store returns the update's input in
+// its stored form, and the id by which a request that is sent again is recognised. It becomes the
+// update's id.
 func tell[B, S any](update string, store func(*B) (input S, requestID string)) endpoint {
 	return takes(func(h *handler, r *http.Request, body B) (int, none, error) {
 		id, err := scheduleWorkflow(r.PathValue("id"))

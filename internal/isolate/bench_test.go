@@ -49,7 +49,8 @@ func (s *server) quiet(b *testing.B, path, body string) int {
 	return r.StatusCode
 }
 
-// BenchmarkIsolation compares a server of one process with one that isolates: go test -bench Isolation ./internal/isolate
+// BenchmarkIsolation compares a server of one process with one that isolates: go test -bench
+// Isolation ./internal/isolate
 func BenchmarkIsolation(b *testing.B) {
 	for _, children := range []int{0, 2} {
 		b.Run(fmt.Sprintf("children=%d", children), func(b *testing.B) {

@@ -37,7 +37,8 @@ type order struct {
 	Alone bool
 }
 
-// The limit holds before any of the program's own code runs, except for the initialization of packages that do not import this one.
+// The limit holds before any of the program's own code runs, except for the initialization of
+// packages that do not import this one.
 func init() {
 	if o, is, err := ordered(); is && err == nil {
 		_ = limitMemory(o.Memory) // the parent watches, too

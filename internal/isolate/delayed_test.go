@@ -24,8 +24,8 @@ func (v *visible) Extend(_ context.Context, _, receipt string, after time.Durati
 	return nil
 }
 
-// A delivery that was put off is visible again when it is its workflow's turn, and all are that are no suspects any more. None is later than
-// the queue's redelivery.
+// A delivery that was put off is visible again when it is its workflow's turn, and all are that are
+// no suspects any more. None is later than the queue's redelivery.
 func TestWhatWasPutOffIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := alone(t)

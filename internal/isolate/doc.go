@@ -1,7 +1,8 @@
 // Package isolate runs workflow and activity code in child processes of the local server.
 //
-// The parent holds the data directory, the queues, the listener and the sweep of timers. Each child is the same binary,
-// executed again. It runs executor.Service and the HTTP API over ports that call the parent through a Unix socket:
+// The parent holds the data directory, the queues, the listener and the sweep of timers. Each child
+// is the same binary, executed again. It runs executor.Service and the HTTP API over ports that
+// call the parent through a Unix socket:
 //
 //	 caller ──▶ parent: Pool ──── request, delivery ────▶ child: executor.Service, user code
 //	              │   ▲                                      │

@@ -10,9 +10,11 @@ type Limits struct {
 	// Children is how many child processes run the code; 0 isolates nothing. One more child runs
 	// suspects.
 	Children int
-	// MemoryMiB is the hard limit of each child's memory, in MiB; 0 is half of the machine's or the container's, divided by Children.
+	// MemoryMiB is the hard limit of each child's memory, in MiB; 0 is half of the machine's or the
+	// container's, divided by Children.
 	MemoryMiB int
-	// CPUs is how many processors the code of each child uses at once (GOMAXPROCS); 0 is Go's default.
+	// CPUs is how many processors the code of each child uses at once (GOMAXPROCS); 0 is Go's
+	// default.
 	CPUs int
 }
 

@@ -176,8 +176,9 @@ func (s *server) post(t *testing.T, path, body string) int {
 	return r.StatusCode
 }
 
-// startFatal starts a workflow whose activity ends the process. If the activity ends it before the start is answered, the answer says that
-// the outcome is not known. startFatal then sends the start again, which may be refused because the run exists or is parked.
+// startFatal starts a workflow whose activity ends the process. If the activity ends it before the
+// start is answered, the answer says that the outcome is not known. startFatal then sends the start
+// again, which may be refused because the run exists or is parked.
 func (s *server) startFatal(t *testing.T, body string) {
 	t.Helper()
 	for again := false; ; again = true {
@@ -218,7 +219,8 @@ func (s *server) postQuietly(id string, n int) bool {
 	return r.StatusCode == http.StatusServiceUnavailable
 }
 
-// Code that ends the process is run four times, in the child of its workflow and then alone, and then refused. Others complete.
+// Code that ends the process is run four times, in the child of its workflow and then alone, and
+// then refused. Others complete.
 func TestCodeThatEndsTheProcess(t *testing.T) {
 	for _, how := range []string{"exit", "overflow", "hog"} {
 		t.Run(how, func(t *testing.T) {
@@ -305,8 +307,8 @@ func TestCallersThatLeave(t *testing.T) {
 	s.goods(t, "after")
 }
 
-// Code that hangs each time is killed four times, in the child of its workflow and then alone, and does not run any more: callers are
-// refused at once. Others complete.
+// Code that hangs each time is killed four times, in the child of its workflow and then alone, and
+// does not run any more: callers are refused at once. Others complete.
 func TestCodeThatHangsIsParked(t *testing.T) {
 	s := serve(t, 2)
 	var beside sync.WaitGroup

@@ -30,7 +30,8 @@ func init() {
 	more = append(more, workflow.Bind(shared, func(ctx workflow.Context, mib int) (int, error) { return share.Run(ctx, mib) }), share)
 }
 
-// A child whose resident memory is above the limit is killed by the parent, and its workflow is parked.
+// A child whose resident memory is above the limit is killed by the parent, and its workflow is
+// parked.
 func TestResidentMemory(t *testing.T) {
 	const limit = 512 // with the race detector a child has more than 256 when it begins
 	s := serveIn(t, t.TempDir(), weft.Isolation{Children: 1, MemoryMiB: limit})

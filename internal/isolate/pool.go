@@ -26,7 +26,8 @@ import (
 type Options struct {
 	// Children is how many child processes there are, besides the one that runs suspects.
 	Children int
-	// Memory is the hard limit of each, in bytes; 0 is half of the machine's or the container's, divided by Children.
+	// Memory is the hard limit of each, in bytes; 0 is half of the machine's or the container's,
+	// divided by Children.
 	Memory uint64
 	// CPUs is the GOMAXPROCS of each; 0 is Go's default.
 	CPUs int
@@ -78,7 +79,8 @@ func Start(o Options) (*Pool, error) {
 			o.Memory = total / 2 / uint64(o.Children)
 		}
 	}
-	// A Unix socket's path is short: it does not go into the data directory. MkdirTemp makes the mode 0700.
+	// A Unix socket's path is short: it does not go into the data directory. MkdirTemp makes the
+	// mode 0700.
 	dir, err := os.MkdirTemp("", "weft-")
 	if err != nil {
 		return nil, err

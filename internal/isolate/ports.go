@@ -113,7 +113,8 @@ func serveQueue(mux *http.ServeMux, s queue.Sender, r queue.Receiver) {
 // ports are the ports of the parent, as a child calls them.
 type ports struct{ c *http.Client }
 
-// Append is store.Log's. If the parent does not answer, the error wraps store.ErrUnknown: the items may be put.
+// Append is store.Log's. If the parent does not answer, the error wraps store.ErrUnknown: the items
+// may be put.
 func (p ports) Append(ctx context.Context, items ...store.Item) error {
 	_, err := call[[]store.Item, none](ctx, p.c, "/append", items)
 	return unknown(err)
@@ -218,7 +219,8 @@ func (p ports) MakeKey(ctx context.Context, key []byte) error {
 	return err
 }
 
-// Reserve is store.Rates'. If the parent does not answer, the error wraps store.ErrUnknown: the mark may have moved.
+// Reserve is store.Rates'. If the parent does not answer, the error wraps store.ErrUnknown: the
+// mark may have moved.
 func (p ports) Reserve(ctx context.Context, s store.Slot) (time.Time, error) {
 	at, err := call[store.Slot, time.Time](ctx, p.c, "/reserve", s)
 	return at, unknown(err)

@@ -93,7 +93,8 @@ func TestSilentChildIsKilled(t *testing.T) {
 // parentMark makes the test's binary a server that isolates, with this data directory.
 const parentMark = "WEFT_TEST_ISOLATING_PARENT"
 
-// serveAsParent serves until it is killed, and logs to the standard output, which its children inherit.
+// serveAsParent serves until it is killed, and logs to the standard output, which its children
+// inherit.
 func serveAsParent(dir string) error {
 	return weft.Serve(context.Background(), registry(), weft.Options{
 		Addr: "127.0.0.1:0", Data: dir, Isolate: weft.Isolation{Children: 2, MemoryMiB: 512}, Greeting: func(io.Writer, string) {},

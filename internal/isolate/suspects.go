@@ -23,7 +23,8 @@ const (
 	// certain and doubtful are what a death of the solo child counts: doubtful if others were in
 	// flight whose turn was over. A workflow is parked at parkedAt.
 	certain, doubtful, parkedAt = 2, 1, 2 * soloDeaths
-	// mostSuspects bounds the workflows that are remembered. The one that has been there longest is forgotten first.
+	// mostSuspects bounds the workflows that are remembered. The one that has been there longest is
+	// forgotten first.
 	mostSuspects = 10_000
 )
 

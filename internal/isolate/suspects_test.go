@@ -15,7 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// alone returns a pool whose solo child is a process that never ends by itself, and which is always free.
+// alone returns a pool whose solo child is a process that never ends by itself, and which is always
+// free.
 func alone(t *testing.T) (*Pool, *process) {
 	p := idle(mostWaiting)
 	p.o.Log = slog.New(slog.DiscardHandler)
@@ -32,8 +33,8 @@ func alone(t *testing.T) (*Pool, *process) {
 	return p, c
 }
 
-// A suspect has the solo child for itself for a turn. A delivery whose turn has not come is put off, by as much as the others need, and does
-// not wait.
+// A suspect has the solo child for itself for a turn. A delivery whose turn has not come is put
+// off, by as much as the others need, and does not wait.
 func TestSuspectsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := alone(t)
@@ -71,7 +72,8 @@ func TestSuspectsTakeTurns(t *testing.T) {
 	})
 }
 
-// A suspect has its whole turn in the solo child, however long that takes to start: the next one does not begin beside it.
+// A suspect has its whole turn in the solo child, however long that takes to start: the next one
+// does not begin beside it.
 func TestTurnBeginsInTheSoloChild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := idle(mostWaiting)
@@ -97,7 +99,8 @@ func TestTurnBeginsInTheSoloChild(t *testing.T) {
 	})
 }
 
-// The file of suspects is written once for a death, whatever was in flight: the replacement of the child waits for it.
+// The file of suspects is written once for a death, whatever was in flight: the replacement of the
+// child waits for it.
 func TestDeathIsWrittenOnce(t *testing.T) {
 	for _, alone := range []bool{false, true} {
 		var log bytes.Buffer
@@ -116,8 +119,9 @@ func TestDeathIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// The workflow that ends the solo child alone is to blame, and nobody else: all others are cleared, and go on in the other children. If
-// several are in flight there, it counts half against the one whose turn it is, and turns get longer.
+// The workflow that ends the solo child alone is to blame, and nobody else: all others are cleared,
+// and go on in the other children. If several are in flight there, it counts half against the one
+// whose turn it is, and turns get longer.
 func TestTheCulpritAcquitsOthers(t *testing.T) {
 	for _, slow := range []int{0, 1, 2, 3} { // how many deaths leave a doubt
 		p, _ := alone(t)

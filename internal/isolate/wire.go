@@ -36,7 +36,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// sentinels are the errors whose identity crosses the wire, by their place here. Both ends are the same binary.
+// sentinels are the errors whose identity crosses the wire, by their place here. Both ends are the
+// same binary.
 var sentinels = []error{
 	context.Canceled, context.DeadlineExceeded,
 	store.ErrUnknown, store.ErrThrottled, store.ErrTooLarge, store.ErrStale, store.ErrBadToken,

@@ -130,8 +130,8 @@ func (p *Pool) next(ctx context.Context, j job) (c *process, release func(), err
 	return c, func() {}, err
 }
 
-// alone reports whether a job has to be done in the solo child, because its workflow is a suspect and its code may run. It returns
-// errParked if the workflow is parked.
+// alone reports whether a job has to be done in the solo child, because its workflow is a suspect
+// and its code may run. It returns errParked if the workflow is parked.
 func (p *Pool) alone(j job) (bool, error) {
 	if !j.runsCode {
 		return false, nil

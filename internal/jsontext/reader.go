@@ -1,6 +1,7 @@
-// Package jsontext reads JSON in one pass, as far as it is what Weft exports. A [Reader] gives up on all else: what encoding/json
-// refuses, and what it reads by rules of its own, as texts with escapes. The caller then decodes the same text with encoding/json,
-// and has one behaviour with a Reader and without it.
+// Package jsontext reads JSON in one pass, as far as it is what Weft exports. A [Reader] gives up
+// on all else: what encoding/json refuses, and what it reads by rules of its own, as texts with
+// escapes. The caller then decodes the same text with encoding/json, and has one behaviour with a
+// Reader and without it.
 package jsontext
 
 import (
@@ -13,8 +14,8 @@ import (
 // maxNested is how deep values may be nested.
 const maxNested = 100
 
-// Reader reads a text. After something that it does not read, all that it returns is zero, and OK reports false. The bytes that it
-// returns are those of the text.
+// Reader reads a text. After something that it does not read, all that it returns is zero, and OK
+// reports false. The bytes that it returns are those of the text.
 type Reader struct {
 	text   []byte
 	at     int

@@ -1,5 +1,5 @@
-// Package limits are the values by which operators bound the updates of a run, and the activities of a task queue: in the environment, and on
-// the command line. Package settings declares them.
+// Package limits are the values by which operators bound the updates of a run, and the activities
+// of a task queue: in the environment, and on the command line. Package settings declares them.
 package limits
 
 import (
@@ -46,7 +46,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // Size is a number of bytes, written as GOMEMLIMIT is: 512MiB, 2GiB or 1000000.
 type Size int64
 
-// UnmarshalText reads a size. An error names what is wrong; 0 is no size, and a negative one is an error.
+// UnmarshalText reads a size. An error names what is wrong; 0 is no size, and a negative one is an
+// error.
 func (s *Size) UnmarshalText(text []byte) error {
 	number, unit := string(text), int64(1)
 	for i, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {

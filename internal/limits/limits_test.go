@@ -35,7 +35,8 @@ func environment(get func(string) string) (engine.Limits, error) {
 	return u.Engine(), err
 }
 
-// A flag that is not given is 0, which a service takes for its default, and its help names that default.
+// A flag that is not given is 0, which a service takes for its default, and its help names that
+// default.
 func TestDefaults(t *testing.T) {
 	if got, err := parse(t); err != nil || got != (engine.Limits{}) {
 		t.Errorf("%+v, %v; want nothing", got, err)

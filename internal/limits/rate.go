@@ -8,15 +8,18 @@ import (
 	"time"
 )
 
-// Rate is how many attempts at the activities of a task queue may begin. The zero value is no limit.
+// Rate is how many attempts at the activities of a task queue may begin. The zero value is no
+// limit.
 type Rate struct {
 	// PerSecond is how many on average: from one in an hour to 1,000.
 	PerSecond float64
-	// Burst is how many may begin at once after a while in which none has; 0 is those of one second, and 1 at least.
+	// Burst is how many may begin at once after a while in which none has; 0 is those of one
+	// second, and 1 at least.
 	Burst int
 }
 
-// The bounds of a rate. Above the highest the mark of a queue, which is one item of a table, could not be written fast enough.
+// The bounds of a rate. Above the highest the mark of a queue, which is one item of a table, could
+// not be written fast enough.
 const (
 	leastPerSecond = 1.0 / 3600
 	mostPerSecond  = 1000

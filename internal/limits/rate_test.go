@@ -97,7 +97,8 @@ func TestRateOfAFunction(t *testing.T) {
 	}
 }
 
-// No rate comes to more than it says, and the burst is a second's worth where nobody says otherwise.
+// No rate comes to more than it says, and the burst is a second's worth where nobody says
+// otherwise.
 func TestRates(t *testing.T) {
 	t.Parallel()
 	for rate, want := range map[limits.Rate]struct {

@@ -226,7 +226,8 @@ type boundedAnswer struct {
 	ctx     context.Context
 	client  string
 	control *http.ResponseController
-	// changes says that the request may change something, and refused that the answer was replaced by a refusal.
+	// changes says that the request may change something, and refused that the answer was replaced
+	// by a refusal.
 	changes, refused bool
 
 	mu       sync.Mutex // the body may be read beside the answer, and after the end of the request
@@ -261,7 +262,8 @@ func (a *boundedAnswer) fail(p *refusal.Error) {
 	a.problem = p
 }
 
-// answer returns what the request held before its answer, and the problem of its body. Nothing is reserved for its body from then on.
+// answer returns what the request held before its answer, and the problem of its body. Nothing is
+// reserved for its body from then on.
 func (a *boundedAnswer) answer() (held, *refusal.Error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

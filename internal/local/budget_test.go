@@ -19,7 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// asker asks a handler under a budget. Paths that end in /history wait for end, or for page if they begin with it. The answer has as many bytes as the query says.
+// asker asks a handler under a budget. Paths that end in /history wait for end, or for page if they
+// begin with it. The answer has as many bytes as the query says.
 type asker struct {
 	*budget
 	begun, end, page chan struct{}
@@ -60,7 +61,8 @@ func (a *asker) ask(address, method, path string, size int) *httptest.ResponseRe
 	return w
 }
 
-// fill takes all of the budget that there is for large bodies and answers, for two clients, until end.
+// fill takes all of the budget that there is for large bodies and answers, for two clients, until
+// end.
 func (a *asker) fill() {
 	for range clientParts {
 		go a.ask("192.0.2.1:1", http.MethodGet, "/wait/history", 0)
@@ -93,8 +95,9 @@ func checkAllBack(t *testing.T, b *budget) {
 	}
 }
 
-// A request for which there is no room gets 503 and is not begun; when the ones before it have ended there is room again, and all bytes
-// have been given back. While somebody waits for many bytes, requests that need few or none do not wait.
+// A request for which there is no room gets 503 and is not begun; when the ones before it have
+// ended there is room again, and all bytes have been given back. While somebody waits for many
+// bytes, requests that need few or none do not wait.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsker()
@@ -213,7 +216,8 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-// Requests beyond three quarters of the connections get 503 with the reason, and have not begun. Health is asked for beside them.
+// Requests beyond three quarters of the connections get 503 with the reason, and have not begun.
+// Health is asked for beside them.
 func TestRequestsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const connections, most = 8, 6

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Each run of a long chain is read whole and alone, whatever bytes its number has in a key: by a caller who looks at it, and by the next
-// run, which has to know the requests that it took.
+// Each run of a long chain is read whole and alone, whatever bytes its number has in a key: by a
+// caller who looks at it, and by the next run, which has to know the requests that it took.
 func TestLongChain(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()

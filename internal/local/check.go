@@ -54,7 +54,8 @@ func (f Finding) String() string {
 // Checked is how much a check has read.
 type Checked struct {
 	Runs, Commits, Attempts, Timers, Messages, Blobs, TableFiles int
-	// Encoded is how many bodies were not decoded, because their key was not given. Their checksums were verified.
+	// Encoded is how many bodies were not decoded, because their key was not given. Their checksums
+	// were verified.
 	Encoded int
 	// Findings is how many findings there were.
 	Findings int

@@ -66,8 +66,9 @@ func signaledWith(t *testing.T, o Options, signals int, ids ...string) {
 	}
 }
 
-// A damaged file of the tables is named once, in one line, and so is each run that it costs commits. A file that is cut short takes a
-// few lines, and its backup says what is missing without keys.
+// A damaged file of the tables is named once, in one line, and so is each run that it costs
+// commits. A file that is cut short takes a few lines, and its backup says what is missing without
+// keys.
 func TestCheckOfADamagedTable(t *testing.T) {
 	t.Parallel()
 	const runs = 60

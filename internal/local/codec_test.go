@@ -161,7 +161,8 @@ func holds(t *testing.T, dir, text string) (found bool) {
 	return found
 }
 
-// use has a workflow do all that leaves something of a user's somewhere: it goes on to wait for a day.
+// use has a workflow do all that leaves something of a user's somewhere: it goes on to wait for a
+// day.
 func use(t *testing.T, c *client.Client, id string) {
 	t.Helper()
 	ctx := t.Context()
@@ -214,8 +215,8 @@ func TestNothingReadableIsKept(t *testing.T) {
 	}
 }
 
-// Encryption is switched on while runs are open, its keys are rotated, and it is switched off: the runs go on. Without the key
-// they stand still, and say why; with it, they go on again.
+// Encryption is switched on while runs are open, its keys are rotated, and it is switched off: the
+// runs go on. Without the key they stand still, and say why; with it, they go on again.
 func TestKeysOfOpenRuns(t *testing.T) {
 	t.Parallel()
 	ctx, dir, log := t.Context(), t.TempDir(), &heard{}
@@ -274,8 +275,8 @@ var (
 	}, activity.Options{Pending: time.Hour, Retry: activity.Retry{MaxAttempts: 1}})
 )
 
-// The key that tokens are signed with is made once, and outlives the payload keys: when the one is gone under which the first
-// token was made, later tokens are made all the same, and are good.
+// The key that tokens are signed with is made once, and outlives the payload keys: when the one is
+// gone under which the first token was made, later tokens are made all the same, and are good.
 func TestTokensOutliveAPayloadKey(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()

@@ -44,8 +44,9 @@ func answer(t *testing.T, method, url, body string, status int, want string) {
 // start is a request that starts a workflow.
 func start(id string) string { return fmt.Sprintf(`{"type":"nothing","workflowId":%q}`, id) }
 
-// After a file of the data directory was deleted, the server is not ready, refuses writes with the reason, and answers reads. Its log has one
-// line about it, with the name of the file. It goes on: a new process could not find what is in memory.
+// After a file of the data directory was deleted, the server is not ready, refuses writes with the
+// reason, and answers reads. Its log has one line about it, with the name of the file. It goes on:
+// a new process could not find what is in memory.
 func TestAFileWasDeleted(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -88,8 +89,9 @@ func TestAFileWasDeleted(t *testing.T) {
 	}
 }
 
-// A flush that fails leaves unknown what is on the disk. The server refuses writes with the reason, is not ready, and ends with an error,
-// so that a supervisor starts it again; the next one has what was acknowledged.
+// A flush that fails leaves unknown what is on the disk. The server refuses writes with the reason,
+// is not ready, and ends with an error, so that a supervisor starts it again; the next one has what
+// was acknowledged.
 func TestAFlushFails(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewCrashableMem()

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Go gets what the rest of the process leaves of the limit, but half of it at least. Small changes set nothing.
+// Go gets what the rest of the process leaves of the limit, but half of it at least. Small changes
+// set nothing.
 func TestFootprint(t *testing.T) {
 	t.Parallel()
 	const limit = 640 << 20
@@ -40,7 +41,8 @@ func TestFootprint(t *testing.T) {
 	}
 }
 
-// All budgets follow from a limit that was given, and leave a part of it. Without one they are the usual ones at most.
+// All budgets follow from a limit that was given, and leave a part of it. Without one they are the
+// usual ones at most.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{128 << 20, 512 << 20, 8 << 30} {
@@ -55,7 +57,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// A child process takes the limit of the server, unless it has a lower one. It is not parallel: the limit is the process's.
+// A child process takes the limit of the server, unless it has a lower one. It is not parallel: the
+// limit is the process's.
 func TestLimitChild(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
 	for _, step := range []struct{ given, want int64 }{{0, math.MaxInt64}, {2 << 30, 2 << 30}, {3 << 30, 2 << 30}, {1 << 30, 1 << 30}} {

@@ -18,7 +18,8 @@ const anyHost = "*"
 // of hostName.
 type hosts map[string]bool
 
-// newHosts returns an error if one of the names is not a host name or an IP address. It skips empty names.
+// newHosts returns an error if one of the names is not a host name or an IP address. It skips empty
+// names.
 func newHosts(names []string) (hosts, error) {
 	all := hosts{}
 	for _, name := range names {

@@ -20,8 +20,9 @@ func repeating(ctx workflow.Context, n int) (string, error) {
 	return strings.Repeat("x", n), nil
 }
 
-// The limit of a run's payloads is that of the time when it was opened, and a replay comes to the same: a run that has failed
-// because its result was too large has failed still when large payloads are kept, and the other way round.
+// The limit of a run's payloads is that of the time when it was opened, and a replay comes to the
+// same: a run that has failed because its result was too large has failed still when large payloads
+// are kept, and the other way round.
 func TestTheLimitIsTheRuns(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()

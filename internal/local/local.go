@@ -1,5 +1,5 @@
-// Package local is Weft in one process: the HTTP API, the workers and the timers, over the embedded store and queue or,
-// without a directory, in memory.
+// Package local is Weft in one process: the HTTP API, the workers and the timers, over the embedded
+// store and queue or, without a directory, in memory.
 package local
 
 import (
@@ -40,7 +40,8 @@ import (
 
 // Options are the settings of a server. The zero value is a server in memory with the defaults.
 type Options struct {
-	// Dir is the data directory; empty keeps everything in memory, for as long as the process lives.
+	// Dir is the data directory; empty keeps everything in memory, for as long as the process
+	// lives.
 	Dir string
 	// Backend opens the place where everything is stored, instead of Dir or memory; nil is none.
 	// Dir then has only the token and the crash records.
@@ -76,7 +77,8 @@ type Options struct {
 	// what memory outside of Go leaves of it, and the sizes of caches and buffers follow from it. 0
 	// keeps the limit that the process has.
 	MemoryLimit int64
-	// Isolate runs the code of workflows and activities in child processes, if it has Children; see package isolate.
+	// Isolate runs the code of workflows and activities in child processes, if it has Children; see
+	// package isolate.
 	Isolate isolate.Options
 	// Log gets what operators should know; nil is slog.Default.
 	Log *slog.Logger
@@ -326,7 +328,8 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	return s, nil
 }
 
-// OpenChild serves as a child of a server that isolates, until the parent ends it: see isolate.ServeChild.
+// OpenChild serves as a child of a server that isolates, until the parent ends it: see
+// isolate.ServeChild.
 func OpenChild(registry *engine.Registry, o Options) error {
 	o.setDefaults()
 	limitChild(o.MemoryLimit)

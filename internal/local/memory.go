@@ -20,10 +20,11 @@ import (
 )
 
 const (
-	// gcPercent is how much a server's heap grows between two collections, in percent of what is live: fewer collections than Go's 100
-	// give a fifth more workflows a second.
+	// gcPercent is how much a server's heap grows between two collections, in percent of what is
+	// live: fewer collections than Go's 100 give a fifth more workflows a second.
 	gcPercent = 400
-	// memoryShare is how much of the machine's or the container's memory the process has before it collects more often than that.
+	// memoryShare is how much of the machine's or the container's memory the process has before it
+	// collects more often than that.
 	memoryShare = 0.5
 )
 
@@ -80,7 +81,8 @@ func (processMemory) Allocated() int64 { return readMetrics("/gc/heap/allocs:byt
 // Collect implements executor.Memory.
 func (processMemory) Collect() { runtime.GC() }
 
-// samples are reused, because metrics are read before and after each piece of workflow code that runs.
+// samples are reused, because metrics are read before and after each piece of workflow code that
+// runs.
 var samples = sync.Pool{New: func() any { return new([2]metrics.Sample) }}
 
 // readMetrics returns the sum of one or two metrics of the runtime.
@@ -98,7 +100,8 @@ func readMetrics(names ...string) (sum int64) {
 	return sum
 }
 
-// Parts of the memory limit, one in so many: what each budget may take. What they leave is for garbage, connections and code.
+// Parts of the memory limit, one in so many: what each budget may take. What they leave is for
+// garbage, connections and code.
 const (
 	cacheShare   = 4  // runs in memory
 	requestShare = 8  // requests that are read, and answers that are written
@@ -111,14 +114,16 @@ const (
 )
 
 const (
-	// connectionSize is about what a connection takes with a request that waits: stacks, buffers and what is known of the request.
+	// connectionSize is about what a connection takes with a request that waits: stacks, buffers
+	// and what is known of the request.
 	connectionSize = 32 << 10
-	// leastConnections and mostConnections are how many connections the server holds at once. More wait in the kernel's queue until others
-	// close.
+	// leastConnections and mostConnections are how many connections the server holds at once. More
+	// wait in the kernel's queue until others close.
 	leastConnections, mostConnections = 256, 12_000
 )
 
-// Budgets of a server that was given no limit, in bytes. They are smaller if the limit that the process has makes them so.
+// Budgets of a server that was given no limit, in bytes. They are smaller if the limit that the
+// process has makes them so.
 const (
 	usualCache, usualRequests = 256 << 20, 256 << 20
 	usualLine, usualMessages  = 64 << 20, 64 << 20
@@ -145,11 +150,13 @@ func newBudgets(given int64) budgets {
 	}
 }
 
-// footprint keeps the resident memory of the process near a limit. GOMEMLIMIT counts Go's memory alone, and the tables of the data
-// directory are in C's if the program was built with cgo, with what C's allocator loses. So Go gets what the rest leaves of the limit.
+// footprint keeps the resident memory of the process near a limit. GOMEMLIMIT counts Go's memory
+// alone, and the tables of the data directory are in C's if the program was built with cgo, with
+// what C's allocator loses. So Go gets what the rest leaves of the limit.
 type footprint struct {
 	limit int64
-	// measure returns how much of the process is resident, and how much memory Go has; false if the system does not say.
+	// measure returns how much of the process is resident, and how much memory Go has; false if the
+	// system does not say.
 	measure func() (resident, ofGo int64, ok bool)
 	// set sets GOMEMLIMIT.
 	set func(int64) int64
@@ -160,13 +167,16 @@ type footprint struct {
 const (
 	// footprintEvery is how often the process is measured.
 	footprintEvery = time.Second
-	// leastOfGo is the part of the limit that Go has whatever the rest takes: with less it would collect garbage all the time.
+	// leastOfGo is the part of the limit that Go has whatever the rest takes: with less it would
+	// collect garbage all the time.
 	leastOfGo = 2
-	// footprintStep is the part of the limit by which the rest has to change before GOMEMLIMIT does: setting it stops the program.
+	// footprintStep is the part of the limit by which the rest has to change before GOMEMLIMIT
+	// does: setting it stops the program.
 	footprintStep = 64
 )
 
-// newFootprint returns the footprint of this process, and sets GOMEMLIMIT to what the tables will leave of the limit.
+// newFootprint returns the footprint of this process, and sets GOMEMLIMIT to what the tables will
+// leave of the limit.
 func newFootprint(limit int64) *footprint {
 	f := &footprint{limit: limit, measure: residentMemory, set: debug.SetMemoryLimit}
 	f.give(limit - limit/tablesShare - limit/blockShare)

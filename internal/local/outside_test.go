@@ -42,8 +42,9 @@ func withToken(s *Server) http.Handler {
 	})
 }
 
-// A server over a store and queues that a program brings runs workflows, and a server that is started over them again goes on with them.
-// The data directory has the token and the record of crashes.
+// A server over a store and queues that a program brings runs workflows, and a server that is
+// started over them again goes on with them. The data directory has the token and the record of
+// crashes.
 func TestBackend(t *testing.T) {
 	t.Parallel()
 	dir, kept := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "kept")

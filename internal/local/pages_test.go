@@ -15,7 +15,8 @@ import (
 
 const page = "http://localhost:5173"
 
-// serve returns a server in memory for the pages of these origins, with a workflow that ends at once.
+// serve returns a server in memory for the pages of these origins, with a workflow that ends at
+// once.
 func serve(t *testing.T, origins ...string) http.Handler {
 	t.Helper()
 	s, err := Open(registry(t), Options{Origins: origins})
@@ -41,7 +42,8 @@ func registry(t *testing.T) *engine.Registry {
 	return types
 }
 
-// ask has the server answer a start, as a browser sends it for a page of an origin; none is a program.
+// ask has the server answer a start, as a browser sends it for a page of an origin; none is a
+// program.
 func ask(t *testing.T, h http.Handler, method, origin string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(method, "http://127.0.0.1:8080/v1/workflows", strings.NewReader(`{"type":"nothing"}`))

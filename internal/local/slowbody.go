@@ -30,7 +30,8 @@ type boundedBody struct {
 	// bytes is what the whole body takes, and read how much of it was read.
 	bytes, read int64
 	held        bool
-	// chunk is how much of the current chunk was read, and waited how long the client took for that.
+	// chunk is how much of the current chunk was read, and waited how long the client took for
+	// that.
 	chunk  int64
 	waited time.Duration
 	// until is when the client has to have sent the whole request.
@@ -47,7 +48,8 @@ func newBoundedBody(r *http.Request, a *boundedAnswer) *boundedBody {
 	return &boundedBody{ReadCloser: r.Body, answer: a, bytes: bytes, until: time.Now().Add(readTime)}
 }
 
-// Read reads the body. If there is no room for it, or it arrives too slowly, the request is refused, and has not begun.
+// Read reads the body. If there is no room for it, or it arrives too slowly, the request is
+// refused, and has not begun.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if free := unbudgeted - b.read; b.bytes <= unbudgeted || free > 0 {
 		if b.bytes > unbudgeted {

@@ -67,8 +67,9 @@ func answerOf(c net.Conn) (status int, body string, err error) {
 	return answer.StatusCode, string(text), err
 }
 
-// Clients that declare large bodies and send next to nothing hold no room. One that sends some and then nothing loses its place, so that
-// another one, who waits for it, gets it; one that sends steadily keeps its own.
+// Clients that declare large bodies and send next to nothing hold no room. One that sends some and
+// then nothing loses its place, so that another one, who waits for it, gets it; one that sends
+// steadily keeps its own.
 func TestSlowBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsker()
@@ -179,8 +180,9 @@ func TestWaitAfterABody(t *testing.T) {
 	})
 }
 
-// A reader who takes a large answer more slowly than the room for large ones allows is cut off, though no chunk is late, and the room is
-// free again. A quicker one gets all of it, and the deadline does not concern the next answer on the connection.
+// A reader who takes a large answer more slowly than the room for large ones allows is cut off,
+// though no chunk is late, and the room is free again. A quicker one gets all of it, and the
+// deadline does not concern the next answer on the connection.
 func TestSlowReadersOfLargeAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 1 << 20

@@ -11,14 +11,16 @@ const (
 	writeChunk = 64 << 10
 	// writeWait is how long a reader may take for a chunk before the server closes its connection.
 	writeWait = 30 * time.Second
-	// chunkTime is how long a reader may take for a chunk of an answer that holds room in the budget for large ones, after the first writeWait.
+	// chunkTime is how long a reader may take for a chunk of an answer that holds room in the
+	// budget for large ones, after the first writeWait.
 	chunkTime = time.Second
 )
 
 // writeTime is how long the reader of a large answer of this many bytes may take for all of it.
 func writeTime(size int64) time.Duration { return writeWait + time.Duration(size/writeChunk)*chunkTime }
 
-// progressListener is a listener whose connections end when their reader takes no bytes for writeWait.
+// progressListener is a listener whose connections end when their reader takes no bytes for
+// writeWait.
 type progressListener struct{ net.Listener }
 
 // Accept returns the next connection, or the error of the listener.

@@ -16,8 +16,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A server in one process has the task queues that activities are declared with, those that it is given, and those that were
-// used in its directory before: what waits there goes on when it is opened again.
+// A server in one process has the task queues that activities are declared with, those that it is
+// given, and those that were used in its directory before: what waits there goes on when it is
+// opened again.
 func TestTaskQueues(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// LoadTLS reads a certificate chain and its private key from files in PEM. It returns nil if neither is named, and an error that says what
-// to do if they cannot be used.
+// LoadTLS reads a certificate chain and its private key from files in PEM. It returns nil if
+// neither is named, and an error that says what to do if they cannot be used.
 func LoadTLS(cert, key string) (*tls.Config, error) {
 	switch {
 	case cert == "" && key == "":

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A server that is stopped while it opens its directory ends: at once, or after a while if the directory does not open. It closes what opens.
+// A server that is stopped while it opens its directory ends: at once, or after a while if the
+// directory does not open. It closes what opens.
 func TestStopWhileItOpens(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"soon": time.Second, "late": time.Hour} {
 		t.Run(name, func(t *testing.T) {

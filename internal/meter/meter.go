@@ -1,5 +1,5 @@
-// Package meter counts what a request costs: the units that a store and a queue bill. Nothing is estimated: the counts
-// are taken where the calls are made.
+// Package meter counts what a request costs: the units that a store and a queue bill. Nothing is
+// estimated: the counts are taken where the calls are made.
 package meter
 
 import (
@@ -22,7 +22,8 @@ type Cost struct {
 	BlobPuts, BlobGets int64
 }
 
-// String is the form of the Weft-Cost header. Lost races and blobs appear only where there were any.
+// String is the form of the Weft-Cost header. Lost races and blobs appear only where there were
+// any.
 func (c Cost) String() string {
 	s := fmt.Sprintf("writes=%d, reads=%d, messages=%d", c.Writes, c.Reads, c.Messages)
 	if c.Lost > 0 {
@@ -53,8 +54,8 @@ type chain struct {
 
 type key struct{}
 
-// With returns a context whose costs are added up in the meter that comes with it, as well as in those that count the
-// costs of ctx already.
+// With returns a context whose costs are added up in the meter that comes with it, as well as in
+// those that count the costs of ctx already.
 func With(ctx context.Context) (context.Context, *Meter) {
 	m := &Meter{}
 	return m.Counting(ctx), m

@@ -20,7 +20,8 @@ func (l *log) Append(ctx context.Context, items ...store.Item) error {
 	return err
 }
 
-// write counts n writes, as lost where their condition failed, and not at all where the store refused to try.
+// write counts n writes, as lost where their condition failed, and not at all where the store
+// refused to try.
 func (c *chain) write(err error, n int64) {
 	var conflict *store.Conflict
 	switch {

@@ -53,7 +53,8 @@ type Task struct {
 	Run
 	// Commit is the commit that it made, or would have made.
 	Commit history.CommitID
-	// Trigger is what it brought: start, signal, activity, timer, update, cancel, or retry for a task that failed before.
+	// Trigger is what it brought: start, signal, activity, timer, update, cancel, or retry for a
+	// task that failed before.
 	Trigger string
 	Kind    history.TaskKind
 	// Attempt is 1 for the first.
@@ -63,12 +64,14 @@ type Task struct {
 	Outcome Outcome
 	// Failure is the kind of its failure; empty for one that did not fail.
 	Failure string
-	// Impure says which validators or query handlers a check has found to change state, and how that shows, without payloads. A task that
-	// fails for it alone does not fail when it runs again.
+	// Impure says which validators or query handlers a check has found to change state, and how
+	// that shows, without payloads. A task that fails for it alone does not fail when it runs
+	// again.
 	Impure string
 	// Stuck says that it failed, and that the task had failed before.
 	Stuck bool
-	// Began and Ended are from the first line of code to the outcome; Ran is how long the code took.
+	// Began and Ended are from the first line of code to the outcome; Ran is how long the code
+	// took.
 	Began, Ended time.Time
 	Ran          time.Duration
 }
@@ -86,7 +89,8 @@ type Update struct {
 type Attempt struct {
 	Run
 	ActivityType string
-	// EventID is that of the event that scheduled the activity, and Commit the commit with that event.
+	// EventID is that of the event that scheduled the activity, and Commit the commit with that
+	// event.
 	EventID int64
 	Commit  history.CommitID
 	// Number is 1 for the first.
@@ -119,7 +123,8 @@ type Closed struct {
 // Reset is a run that goes on from an earlier task of another.
 type Reset struct {
 	Run
-	// Commit is the id that all commits of the reset share. What they have sent again belongs to it.
+	// Commit is the id that all commits of the reset share. What they have sent again belongs to
+	// it.
 	Commit history.CommitID
 	// From is the run that was reset.
 	From history.RunID
@@ -131,10 +136,11 @@ type Reset struct {
 type Request struct {
 	// Method and Route are as in "GET" and "/v1/workflows/{id}".
 	Method, Route string
-	// Operation is what is asked for: start, signal, update, query, cancel, terminate; empty for those that only look. Name
-	// is the name of the signal, the update or the query.
+	// Operation is what is asked for: start, signal, update, query, cancel, terminate; empty for
+	// those that only look. Name is the name of the signal, the update or the query.
 	Operation, Name string
-	// InTrace says that the run's own trace has a span of the request. It has one of a start and of an update anyway.
+	// InTrace says that the run's own trace has a span of the request. It has one of a start and of
+	// an update anyway.
 	InTrace bool
 	// Header returns a header of the request; it has the caller's trace context.
 	Header       func(name string) string
@@ -154,7 +160,8 @@ type LostRace struct{ WorkflowID string }
 // Hung is workflow code that does not return; its instance is abandoned.
 type Hung struct{ WorkflowID string }
 
-// Held is an attempt that may take longer than its function allows: its activity waits for another deployment.
+// Held is an attempt that may take longer than its function allows: its activity waits for another
+// deployment.
 type Held struct {
 	Run
 	ActivityType string

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Sink is told what has happened. It is called on the way of requests, by many goroutines: it is quick, and never fails.
+// Sink is told what has happened. It is called on the way of requests, by many goroutines: it is
+// quick, and never fails.
 type Sink interface {
 	Observe(ctx context.Context, e Event)
 }
@@ -14,12 +15,14 @@ type Sink interface {
 // Tracer is a sink that also follows what takes time.
 type Tracer interface {
 	Sink
-	// Request is called when a request has come, and the function that it returns when it has been answered.
+	// Request is called when a request has come, and the function that it returns when it has been
+	// answered.
 	Request(ctx context.Context, r *Request) (context.Context, func())
-	// Attempt is called before an attempt at an activity, and the function that it returns after it. The code of the
-	// activity gets the context.
+	// Attempt is called before an attempt at an activity, and the function that it returns after
+	// it. The code of the activity gets the context.
 	Attempt(ctx context.Context, a *Attempt) (context.Context, func())
-	// TraceParent is what a workflow that is started in this context keeps: a W3C traceparent header, or nothing.
+	// TraceParent is what a workflow that is started in this context keeps: a W3C traceparent
+	// header, or nothing.
 	TraceParent(ctx context.Context) string
 }
 
@@ -60,8 +63,8 @@ func (h *Hub) Observe(ctx context.Context, e Event) {
 	}
 }
 
-// Request is called when a request has come. What works on it gets the context. The function that comes with it is called
-// when the request has been answered.
+// Request is called when a request has come. What works on it gets the context. The function that
+// comes with it is called when the request has been answered.
 func (h *Hub) Request(ctx context.Context, r *Request) (context.Context, func()) {
 	if h == nil {
 		return ctx, func() {}
@@ -76,8 +79,8 @@ func (h *Hub) Request(ctx context.Context, r *Request) (context.Context, func())
 	}
 }
 
-// Attempt is called before an attempt at an activity. The function that comes with the context is called when it is over,
-// with its outcome and when that was.
+// Attempt is called before an attempt at an activity. The function that comes with the context is
+// called when it is over, with its outcome and when that was.
 func (h *Hub) Attempt(ctx context.Context, a *Attempt) (context.Context, func(o Outcome, failure string, ended time.Time)) {
 	if h == nil {
 		return ctx, func(Outcome, string, time.Time) {}

@@ -27,7 +27,8 @@ func Level(text string) (slog.Level, error) {
 	return 0, fmt.Errorf("there is no level %q: give debug, info, warn or error", text)
 }
 
-// TextLogger returns a logger for people, from the level that the variable WEFT_LOG_LEVEL names; empty is info.
+// TextLogger returns a logger for people, from the level that the variable WEFT_LOG_LEVEL names;
+// empty is info.
 func TextLogger(out io.Writer, getenv func(string) string) (*slog.Logger, error) {
 	level, err := Level(getenv("WEFT_LOG_LEVEL"))
 	if err != nil {
@@ -36,8 +37,8 @@ func TextLogger(out io.Writer, getenv func(string) string) (*slog.Logger, error)
 	return slog.New(Handler(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}), nil)), nil
 }
 
-// Handler adds to each line what the context says of it: the ids of its trace and span, and what more returns, if it is
-// not nil.
+// Handler adds to each line what the context says of it: the ids of its trace and span, and what
+// more returns, if it is not nil.
 func Handler(inner slog.Handler, more func(ctx context.Context) []slog.Attr) slog.Handler {
 	return &handler{inner, more}
 }
@@ -91,8 +92,8 @@ func (l logged) Observe(ctx context.Context, e Event) {
 	l.log.LogAttrs(ctx, slog.LevelDebug, what, attrs...)
 }
 
-// Panic is what may be logged of a value that was panicked with. Its text may hold what users gave, unless the Go runtime
-// made it, or it says itself what may be logged.
+// Panic is what may be logged of a value that was panicked with. Its text may hold what users gave,
+// unless the Go runtime made it, or it says itself what may be logged.
 func Panic(value any) string {
 	switch v := value.(type) {
 	case runtime.Error:

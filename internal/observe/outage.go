@@ -10,9 +10,10 @@ import (
 // remindEvery is how long after a line about an outage the next one may come.
 const remindEvery = time.Minute
 
-// Outage logs what fails again and again: one line when it begins, one a minute at most while it lasts, and one when it has ended. A line
-// has how many times it failed since the line before, as times, if that is more than the line shows. What fails again within a minute of
-// the last line waits for the minute to be over. The zero value is ready.
+// Outage logs what fails again and again: one line when it begins, one a minute at most while it
+// lasts, and one when it has ended. A line has how many times it failed since the line before, as
+// times, if that is more than the line shows. What fails again within a minute of the last line
+// waits for the minute to be over. The zero value is ready.
 type Outage struct {
 	mu     sync.Mutex
 	last   time.Time // of the last line about a failure
@@ -39,7 +40,8 @@ func (o *Outage) Fails(log *slog.Logger, level slog.Level, now time.Time, messag
 	}
 }
 
-// Works logs the end of an outage, with the failures that had no line. It does nothing if there was no line about one.
+// Works logs the end of an outage, with the failures that had no line. It does nothing if there was
+// no line about one.
 func (o *Outage) Works(log *slog.Logger, message string, args ...any) {
 	o.mu.Lock()
 	said, failed := o.said, o.failed

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// An outage has a line when it begins, one a minute while it lasts, and one when it has ended. Failures without a line are counted.
+// An outage has a line when it begins, one a minute while it lasts, and one when it has ended.
+// Failures without a line are counted.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

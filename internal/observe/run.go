@@ -36,8 +36,9 @@ func (id TraceID) String() string { return hex.EncodeToString(id[:]) }
 // String is the id in hexadecimal.
 func (id SpanID) String() string { return hex.EncodeToString(id[:]) }
 
-// Trace is the trace of the run's workflow: its id, the span that the workflow was started in, and the flags of that.
-// kept is false for a run that was started without tracing: it has no such span, and its trace id is made of its ids.
+// Trace is the trace of the run's workflow: its id, the span that the workflow was started in, and
+// the flags of that. kept is false for a run that was started without tracing: it has no such span,
+// and its trace id is made of its ids.
 func (r *Run) Trace() (id TraceID, start SpanID, flags byte, kept bool) {
 	if id, start, flags, kept = parse(r.TraceParent); kept {
 		return id, start, flags, true
@@ -75,7 +76,8 @@ func (r *Run) Span() (id SpanID) {
 // TaskSpan is the span of the workflow task that made a commit: the first half of the commit's id.
 func TaskSpan(id history.CommitID) SpanID { return SpanID(id[:8]) }
 
-// InTask returns a context of a workflow task of a run. Only a run that was started with tracing has a span to name.
+// InTask returns a context of a workflow task of a run. Only a run that was started with tracing
+// has a span to name.
 func InTask(ctx context.Context, r *Run, commit history.CommitID) context.Context {
 	id, _, _, kept := r.Trace()
 	if !kept {

@@ -20,7 +20,8 @@ type Settings struct {
 	Namespace string
 	// Service names what runs, unless the environment does.
 	Service string
-	// Function says that the process is a Lambda function: it is frozen between invocations, and flushed before.
+	// Function says that the process is a Lambda function: it is frozen between invocations, and
+	// flushed before.
 	Function bool
 	// Metrics says that it takes metrics, too.
 	Metrics bool

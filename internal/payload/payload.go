@@ -1,4 +1,5 @@
-// Package payload turns the values of user code into payloads and back: JSON, and nothing at all for None.
+// Package payload turns the values of user code into payloads and back: JSON, and nothing at all
+// for None.
 package payload
 
 import (
@@ -24,8 +25,8 @@ func Encode(v any) (history.Payload, error) {
 	return data, nil
 }
 
-// MustEncode is Encode for a value of workflow code. One that cannot be encoded panics, which fails the task: the code is wrong, and the run
-// goes on when that is fixed.
+// MustEncode is Encode for a value of workflow code. One that cannot be encoded panics, which fails
+// the task: the code is wrong, and the run goes on when that is fixed.
 func MustEncode(v any) history.Payload {
 	p, err := Encode(v)
 	if err != nil {
@@ -34,8 +35,9 @@ func MustEncode(v any) history.Payload {
 	return p
 }
 
-// Decode reads the value of a payload. A payload that is missing is engine.ErrMissingInput, except for None. A panic of the
-// value's own decoder is an error: what a caller sends must not end what reads it.
+// Decode reads the value of a payload. A payload that is missing is engine.ErrMissingInput, except
+// for None. A panic of the value's own decoder is an error: what a caller sends must not end what
+// reads it.
 func Decode[T any](p history.Payload) (v T, err error) {
 	if len(p) == 0 {
 		if _, none := any(v).(None); none {

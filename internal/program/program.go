@@ -1,4 +1,5 @@
-// Package program makes the registry of a program: what its author registers, and the workflows of Weft's own.
+// Package program makes the registry of a program: what its author registers, and the workflows of
+// Weft's own.
 package program
 
 import (
@@ -15,8 +16,8 @@ func own() []workflow.Registration {
 	return []workflow.Registration{flow.Registration()}
 }
 
-// Registry returns a registry of these workflows and activities, and of those of Weft's own. What is wrong with some of them is in the error,
-// and the registry has the others.
+// Registry returns a registry of these workflows and activities, and of those of Weft's own. What
+// is wrong with some of them is in the error, and the registry has the others.
 func Registry(registrations ...workflow.Registration) (*engine.Registry, error) {
 	r := &engine.Registry{}
 	var wrong []error

@@ -1,5 +1,6 @@
-// Package refusal says why a request is refused. What carries requests out (package executor) returns a refusal and knows no HTTP;
-// package api has the status and the problem document of each kind, and package httpapi answers with them.
+// Package refusal says why a request is refused. What carries requests out (package executor)
+// returns a refusal and knows no HTTP; package api has the status and the problem document of each
+// kind, and package httpapi answers with them.
 package refusal
 
 import (
@@ -8,7 +9,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// Kind tells refusals apart. errors.Is finds the kind of a refusal, and the condition that it stands for.
+// Kind tells refusals apart. errors.Is finds the kind of a refusal, and the condition that it
+// stands for.
 type Kind string
 
 // The kinds of refusal. The names are those of the types of problem documents.
@@ -17,7 +19,8 @@ const (
 	Invalid Kind = "invalid"
 	// Unauthorized is a request without the token that the local server demands.
 	Unauthorized Kind = "unauthorized"
-	// Forbidden is a request of a web page that the local server does not know, or to a host name that is not the server's.
+	// Forbidden is a request of a web page that the local server does not know, or to a host name
+	// that is not the server's.
 	Forbidden Kind = "forbidden"
 	// NotFound is a workflow, run, update or query that does not exist, and a run that has closed.
 	NotFound Kind = "not-found"
@@ -45,7 +48,8 @@ const (
 	UpdatesInFlight Kind = "updates-in-flight"
 	// Busy is a request that lost too many races, or found the service overloaded: it did nothing.
 	Busy Kind = "busy"
-	// OutcomeUnknown is a request that may have been carried out, or not: send it again with the same id.
+	// OutcomeUnknown is a request that may have been carried out, or not: send it again with the
+	// same id.
 	OutcomeUnknown Kind = "outcome-unknown"
 	// NotServing is a local server that cannot carry out what writes for now.
 	NotServing Kind = "not-serving"
@@ -53,7 +57,8 @@ const (
 	Internal Kind = "internal"
 )
 
-// about is what is known of a kind: what it says of itself, and the condition that callers branch on; nil if there is none.
+// about is what is known of a kind: what it says of itself, and the condition that callers branch
+// on; nil if there is none.
 type about struct {
 	title     string
 	condition *failure.Error

@@ -16,9 +16,9 @@ func wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrHistory, fmt.Sprintf(format, args...))
 }
 
-// FromEvents makes the log of a run again from its events, as the HTTP API gives them: a commit for each batch. Fences,
-// which have no events, are not there, and what only writers need (ids, causation ids, expiry) is empty; code that is replayed sees
-// nothing of these.
+// FromEvents makes the log of a run again from its events, as the HTTP API gives them: a commit for
+// each batch. Fences, which have no events, are not there, and what only writers need (ids,
+// causation ids, expiry) is empty; code that is replayed sees nothing of these.
 func FromEvents(workflowID string, runID history.RunID, events []api.HistoryEvent) (*engine.Run, error) {
 	if runID.Number() == 0 {
 		return nil, wrong("its runId is %q", runID)
@@ -51,7 +51,8 @@ func FromEvents(workflowID string, runID history.RunID, events []api.HistoryEven
 	return run, nil
 }
 
-// commit makes a commit of the events of a batch: what its task brought, the task, and what its code did.
+// commit makes a commit of the events of a batch: what its task brought, the task, and what its
+// code did.
 func commit(events []api.HistoryEvent) (*history.Commit, error) {
 	c := &history.Commit{FirstEventID: events[0].ID, Time: history.At(events[0].Time)}
 	for i := 0; i < len(events); i++ {
@@ -111,7 +112,8 @@ func task(events []api.HistoryEvent) (*history.Task, error) {
 	return t, nil
 }
 
-// byCode reports whether an event is never brought: it follows from what was, also where no task ran.
+// byCode reports whether an event is never brought: it follows from what was, also where no task
+// ran.
 func byCode(a history.Attributes) bool {
 	_, ok := a.(history.Closing)
 	return ok

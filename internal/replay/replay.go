@@ -1,4 +1,5 @@
-// Package replay rebuilds runs from their logs alone, and says where their code does not do what the log says.
+// Package replay rebuilds runs from their logs alone, and says where their code does not do what
+// the log says.
 package replay
 
 import (
@@ -11,8 +12,9 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Rebuild hands the commits of a run to a new instance, as an engine does, which holds the code's commands against the recorded
-// ones. The instance stands then where the commits end, or where the code does something else, as the error says.
+// Rebuild hands the commits of a run to a new instance, as an engine does, which holds the code's
+// commands against the recorded ones. The instance stands then where the commits end, or where the
+// code does something else, as the error says.
 func Rebuild(in *engine.Instance, commits []*history.Commit) error {
 	return each(in, commits, (*engine.Instance).Replay)
 }
@@ -22,7 +24,8 @@ func Cold(code *engine.Workflow, workflowID string, commits []*history.Commit) e
 	return check(code, workflowID, commits, (*engine.Instance).Replay)
 }
 
-// Twice runs each task of a run again as if it were new: that must make the same events, byte for byte.
+// Twice runs each task of a run again as if it were new: that must make the same events, byte for
+// byte.
 func Twice(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
 	return check(code, workflowID, commits, again)
 }
@@ -76,8 +79,9 @@ func again(in *engine.Instance, c *history.Commit) error {
 	return err
 }
 
-// Again rebuilds a run from all commits but the last, as an engine does, and runs the task of the last one again as if it
-// were new. It returns an error where that does not make the same events, byte for byte.
+// Again rebuilds a run from all commits but the last, as an engine does, and runs the task of the
+// last one again as if it were new. It returns an error where that does not make the same events,
+// byte for byte.
 func Again(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
 	last := len(commits) - 1
 	return check(code, workflowID, commits, func(in *engine.Instance, c *history.Commit) error {

@@ -9,9 +9,11 @@ import (
 // maxBuffer is how many runs may wait for the end of others.
 const maxBuffer = 1000
 
-// Machine decides what becomes of a moment at which runs are open. It is a value: what it decides is what it returns.
+// Machine decides what becomes of a moment at which runs are open. It is a value: what it decides
+// is what it returns.
 type Machine struct {
-	// Open is how many runs are open, and Ending says that they have been asked to end, or are being terminated.
+	// Open is how many runs are open, and Ending says that they have been asked to end, or are
+	// being terminated.
 	Open   int  `json:"open,omitempty"`
 	Ending bool `json:"ending,omitempty"`
 	// Buffer are the runs that wait for the end of those.
@@ -73,8 +75,8 @@ func (m *Machine) Closed() (d Decision) {
 	return d
 }
 
-// Waits reports whether moments that come now can be looked at later, when a run closes: nothing is to be done at them. It
-// saves a schedule whose run takes long from waking up for each.
+// Waits reports whether moments that come now can be looked at later, when a run closes: nothing is
+// to be done at them. It saves a schedule whose run takes long from waking up for each.
 func (m *Machine) Waits(o stored.Overlap) bool {
 	switch o {
 	case stored.OverlapAllowAll, stored.OverlapCancel, stored.OverlapTerminate:
@@ -83,8 +85,8 @@ func (m *Machine) Waits(o stored.Overlap) bool {
 	return m.Open > 0
 }
 
-// Idle reports whether a moment under this policy changes nothing but how many were left out: a run is open, and no other may wait
-// for its end.
+// Idle reports whether a moment under this policy changes nothing but how many were left out: a run
+// is open, and no other may wait for its end.
 func (m *Machine) Idle(o stored.Overlap) bool {
 	switch o {
 	case stored.OverlapAllowAll, stored.OverlapCancel, stored.OverlapTerminate:

@@ -187,7 +187,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What becomes of runs that come (a, b, c, each with a policy) while others are open. A dot is the end of one.
+// What becomes of runs that come (a, b, c, each with a policy) while others are open. A dot is the
+// end of one.
 func TestOverlap(t *testing.T) {
 	t.Parallel()
 	policies := map[byte]stored.Overlap{

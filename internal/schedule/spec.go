@@ -1,5 +1,6 @@
-// Package schedule is what a schedule does, without doing it: which moments it has, and what becomes of a moment at which an
-// earlier run is still open. Package flow is the workflow that does it.
+// Package schedule is what a schedule does, without doing it: which moments it has, and what
+// becomes of a moment at which an earlier run is still open. Package flow is the workflow that does
+// it.
 package schedule
 
 import (
@@ -15,7 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// The limits of a spec: how many expressions and intervals it may have, and how close moments may be.
+// The limits of a spec: how many expressions and intervals it may have, and how close moments may
+// be.
 const (
 	maxParts    = 100
 	minInterval = time.Second
@@ -34,7 +36,8 @@ type Spec struct {
 	id        string
 }
 
-// Compile checks a spec, and makes it ready to be asked. id is the schedule's: its jitter follows from it.
+// Compile checks a spec, and makes it ready to be asked. id is the schedule's: its jitter follows
+// from it.
 func Compile(id string, s stored.Spec) (*Spec, error) {
 	spec := &Spec{intervals: s.Intervals, jitter: time.Duration(s.Jitter), id: id}
 	if len(s.Cron)+len(s.Intervals) == 0 {
@@ -107,11 +110,12 @@ func Check(id string, s *stored.Schedule) error {
 	return CheckOverlap(s.Overlap)
 }
 
-// momentRoom is the length of what a run's workflow id has besides its beginning: the moment, to the microsecond, and a number.
+// momentRoom is the length of what a run's workflow id has besides its beginning: the moment, to
+// the microsecond, and a number.
 const momentRoom = 40
 
-// checkIDs reports what is wrong with the id of a schedule, or with what the workflow ids of its runs begin with, which is that id where
-// it is empty.
+// checkIDs reports what is wrong with the id of a schedule, or with what the workflow ids of its
+// runs begin with, which is that id where it is empty.
 func checkIDs(id, workflowID string) error {
 	if err := engine.CheckID("schedule's id", id); err != nil {
 		return err
@@ -193,7 +197,8 @@ type Moment struct {
 	Due time.Time `json:"due"`
 }
 
-// maxAtOnce is how many moments are looked at together, and maxPassed how many more are passed over.
+// maxAtOnce is how many moments are looked at together, and maxPassed how many more are passed
+// over.
 const (
 	maxAtOnce = 1000
 	maxPassed = 100_000
@@ -208,15 +213,15 @@ type Part struct {
 	// Passed is how many moments before Due are passed over, and Last the last of them.
 	Passed int       `json:"passed,omitempty"`
 	Last   time.Time `json:"last,omitzero"`
-	// Bounded says that moments which are due and not in this part wait for a later task. It is false in what versions before
-	// this one have recorded: their tasks looked at all.
+	// Bounded says that moments which are due and not in this part wait for a later task. It is
+	// false in what versions before this one have recorded: their tasks looked at all.
 	Bounded bool `json:"bounded,omitempty"`
 	// Goes says that the same task looks at the part after this one.
 	Goes bool `json:"goes,omitempty"`
 }
 
-// Part returns the first of the moments after last that are due by now: those that passes are counted, and at most so many others,
-// and no more than a thousand, are listed.
+// Part returns the first of the moments after last that are due by now: those that passes are
+// counted, and at most so many others, and no more than a thousand, are listed.
 func (s *Spec) Part(last, now time.Time, most int, passes func(Moment) bool) Part {
 	p := Part{Bounded: true}
 	for most = min(most, maxAtOnce); ; {

@@ -19,6 +19,7 @@
 //	reader       what reads it in the place of Read
 //	given        how the functions get it, if no parameter is handed on to all of them
 //
-// kong reads Server, and Read reads Function. Tests write infra/sam, infra/terraform/settings.tf and docs/settings.md from the declarations,
-// and hold all that the documents name to them: go test ./infra -run TestSettings -tables.
+// kong reads Server, and Read reads Function. Tests write infra/sam, infra/terraform/settings.tf
+// and docs/settings.md from the declarations, and hold all that the documents name to them: go test
+// ./infra -run TestSettings -tables.
 package settings

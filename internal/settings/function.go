@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/limits"
 )
 
-// Function are the settings of a Lambda function. A field whose variable is not set is empty, and stands for the default; one with an enum
-// has its first value.
+// Function are the settings of a Lambda function. A field whose variable is not set is empty, and
+// stands for the default; one with an enum has its first value.
 type Function struct {
 	Role            string    `env:"WEFT_ROLE" reader:"FromEnvironment" given:"each function has its own" help:"What the function is there for: api, workflow, activity, timer or dead. A program that is one of them does without."`
 	Table           string    `env:"WEFT_TABLE" required:"" given:"the name of the table" help:"The DynamoDB table."`
@@ -68,7 +68,8 @@ func (q *QueueURLs) UnmarshalText(text []byte) error {
 	return errors.Join(wrong...)
 }
 
-// RateOf returns the rate of the activities that the function makes. Without Rate, or with 0, there is no limit.
+// RateOf returns the rate of the activities that the function makes. Without Rate, or with 0, there
+// is no limit.
 func (f *Function) RateOf() (limits.Rate, error) {
 	r := limits.Rate{PerSecond: float64(f.Rate), Burst: int(f.Burst)}
 	if err := r.Check(); err != nil {

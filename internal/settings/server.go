@@ -2,7 +2,8 @@ package settings
 
 import "github.com/seed-41655fb1/weft/internal/limits"
 
-// Server are the settings of a local server, as kong reads them. A field that was not given is empty or nil.
+// Server are the settings of a local server, as kong reads them. A field that was not given is
+// empty or nil.
 type Server struct {
 	Addr         string          `env:"WEFT_ADDR" placeholder:"HOST:PORT" help:"Address to serve the HTTP API at (127.0.0.1:8080)."`
 	Data         string          `env:"WEFT_DATA" placeholder:"DIR" help:"Directory in which everything is kept (.weft)."`

@@ -15,8 +15,8 @@ import (
 type Setting struct {
 	// Field is the name of the field.
 	Field string
-	// Variable and Flag are its names in the environment and on a command line. A setting of functions has no flag, and some of local servers
-	// have no variable.
+	// Variable and Flag are its names in the environment and on a command line. A setting of
+	// functions has no flag, and some of local servers have no variable.
 	Variable, Flag string
 	// Values are those that there are, the default first; nil if the type says it.
 	Values []string
@@ -29,7 +29,8 @@ type Setting struct {
 	Most     string
 	// Parameter is that of the template; empty if infra gives it otherwise, as Given says.
 	Parameter, Given string
-	// Pattern is what the value of the parameter matches, and Wrong what the module says about another one.
+	// Pattern is what the value of the parameter matches, and Wrong what the module says about
+	// another one.
 	Pattern, Wrong string
 	// Type is that of the field.
 	Type reflect.Type
@@ -104,8 +105,8 @@ func Variable(field string) string {
 	return f.Tag.Get("env")
 }
 
-// Read reads the variables of a struct. All that is wrong is in the error. The optional fields may be empty though their tags say
-// that they are required.
+// Read reads the variables of a struct. All that is wrong is in the error. The optional fields may
+// be empty though their tags say that they are required.
 func Read(get func(string) string, into any, optional ...string) error {
 	return errors.Join(read(get, reflect.ValueOf(into).Elem(), optional)...)
 }

@@ -1,5 +1,6 @@
-// Package tracelog carries the ids of a trace and a span through a context, and puts them into log lines. It knows no exporter and
-// no meter, so that what authors import (package activity) does not bring those in.
+// Package tracelog carries the ids of a trace and a span through a context, and puts them into log
+// lines. It knows no exporter and no meter, so that what authors import (package activity) does not
+// bring those in.
 package tracelog
 
 import (
@@ -11,7 +12,8 @@ type key struct{}
 
 type ids struct{ trace, span string }
 
-// With returns a context of work that is part of a span. Lines that are logged with it name both ids.
+// With returns a context of work that is part of a span. Lines that are logged with it name both
+// ids.
 func With(ctx context.Context, traceID, spanID string) context.Context {
 	return context.WithValue(ctx, key{}, ids{traceID, spanID})
 }
@@ -22,7 +24,8 @@ func Of(ctx context.Context) (traceID, spanID string) {
 	return s.trace, s.span
 }
 
-// Within returns a handler whose lines belong to the span of ctx, unless a line's own context has a span.
+// Within returns a handler whose lines belong to the span of ctx, unless a line's own context has a
+// span.
 func Within(ctx context.Context, inner slog.Handler) slog.Handler { return &within{inner, ctx} }
 
 type within struct {

@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// places are those that were asked for, by their program counter: code asks for the same ones again and again.
+// places are those that were asked for, by their program counter: code asks for the same ones again
+// and again.
 var places sync.Map
 
 // Caller is the place that called the function which calls Caller, as "folder/file.go:line".

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// ownForms are the methods with which a type brings a stored form of its own. The library calls them, a codec does not.
+// ownForms are the methods with which a type brings a stored form of its own. The library calls
+// them, a codec does not.
 var ownForms = []string{"MarshalCBOR", "UnmarshalCBOR", "MarshalBinary", "UnmarshalBinary"}
 
-// check refuses a type if its codec would compile and do something else than the library. It does not look into the fields of
-// structs.
+// check refuses a type if its codec would compile and do something else than the library. It does
+// not look into the fields of structs.
 func (g *generator) check(t types.Type) {
 	t = types.Unalias(t)
 	home, name := g.home(t)
@@ -39,7 +40,8 @@ func (g *generator) check(t types.Type) {
 	}
 }
 
-// home returns the target of the package that declares a type, and the type's name in it. Both are zero if there is no target.
+// home returns the target of the package that declares a type, and the type's name in it. Both are
+// zero if there is no target.
 func (g *generator) home(t types.Type) (target, string) {
 	n, ok := types.Unalias(t).(*types.Named)
 	if !ok || n.Obj().Pkg() == nil {
@@ -68,7 +70,8 @@ func isList(t types.Type) bool {
 	return ok && !isByte(u.Elem())
 }
 
-// pointee is what a pointer, or a pointer to pointers, points to. It returns any other type as it is.
+// pointee is what a pointer, or a pointer to pointers, points to. It returns any other type as it
+// is.
 func pointee(t types.Type) types.Type {
 	for {
 		u, ok := t.Underlying().(*types.Pointer)

@@ -60,7 +60,8 @@ func (g *generator) printf(text string, args ...any) { fmt.Fprintf(&g.out, text+
 // folded is the method of the attributes of events that are not stored by themselves.
 const folded = "isTaskStep"
 
-// attributes writes the codec of what events carry: that of a struct X for each constant TypeX that is not folded.
+// attributes writes the codec of what events carry: that of a struct X for each constant TypeX that
+// is not folded.
 func (g *generator) attributes() {
 	var names []string
 	for _, constant := range g.pkg.Scope().Names() {

@@ -100,7 +100,8 @@ func TestGenerateRefusesTypes(t *testing.T) {
 	}
 }
 
-// A pointer to a value whose codec is written by hand is stored if nil is left out: that codec has none.
+// A pointer to a value whose codec is written by hand is stored if nil is left out: that codec has
+// none.
 func TestPointersToWhatIsWrittenByHand(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{"1,keyasint,omitempty": "", "1,keyasint": "S.X: the codec of history.Event, which is written by hand, has no nil"} {

@@ -1,5 +1,6 @@
-// Command wiregen writes the codecs of the stored forms: a file codec_gen.go in each package that has some, from the cbor tags of
-// its structs. It reads the packages as far as they compile, so that it also runs when those files are out of date or gone.
+// Command wiregen writes the codecs of the stored forms: a file codec_gen.go in each package that
+// has some, from the cbor tags of its structs. It reads the packages as far as they compile, so
+// that it also runs when those files are out of date or gone.
 package main
 
 import (
@@ -19,7 +20,8 @@ type target struct {
 	exported []string
 	// byHand are the structs whose codecs are written by hand.
 	byHand []string
-	// events says that there is a codec for the attributes of each type of event: a struct X for each constant TypeX.
+	// events says that there is a codec for the attributes of each type of event: a struct X for
+	// each constant TypeX.
 	events bool
 }
 

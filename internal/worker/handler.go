@@ -14,23 +14,24 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// Handler hands messages to a service, and decides which of them are done with. The worker and the Lambda functions differ
-// in what they do about that, and in nothing else.
+// Handler hands messages to a service, and decides which of them are done with. The worker and the
+// Lambda functions differ in what they do about that, and in nothing else.
 type Handler struct {
 	Service *executor.Service
 	Log     *slog.Logger
 	// Extend makes a message in flight visible after d from now; nil if no handler may.
 	Extend func(ctx context.Context, queue, receipt string, d time.Duration) error
-	// Deadline is when the process may be ended, and Longest how long an attempt at an activity may take; see
-	// executor.Delivery. Zero is without limit.
+	// Deadline is when the process may be ended, and Longest how long an attempt at an activity may
+	// take; see executor.Delivery. Zero is without limit.
 	Deadline time.Time
 	Longest  time.Duration
-	// Other is told of messages that belong together and that only another build may handle. Whether they are done with it sees
-	// to itself. nil has them wait for it.
+	// Other is told of messages that belong together and that only another build may handle.
+	// Whether they are done with it sees to itself. nil has them wait for it.
 	Other func(o *executor.OtherBuild, part []Away)
 }
 
-// Split parts what was received together into what is handled together: the messages of a group, or single messages.
+// Split parts what was received together into what is handled together: the messages of a group, or
+// single messages.
 func Split(name string, all []queue.Delivery) [][]queue.Delivery {
 	if name == queue.Workflow {
 		return byGroup(all)
@@ -127,8 +128,9 @@ type Away struct {
 	Message *engine.Message
 }
 
-// Wait has messages wait that only another build may handle and that it does not get: because it is gone, or else for the
-// moment. It returns the receipts of those that are done with so; of a group they are the first ones.
+// Wait has messages wait that only another build may handle and that it does not get: because it is
+// gone, or else for the moment. It returns the receipts of those that are done with so; of a group
+// they are the first ones.
 func (h Handler) Wait(ctx context.Context, part []Away, gone bool) (done []string) {
 	wait := h.Service.Postpone
 	if gone {

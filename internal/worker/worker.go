@@ -27,12 +27,13 @@ type Worker struct {
 	Receiver queue.Receiver
 	World    host.Host
 	Log      *slog.Logger
-	// Hand hands messages to another process, and returns the receipts of those that are done with; nil has Service handle them.
+	// Hand hands messages to another process, and returns the receipts of those that are done with;
+	// nil has Service handle them.
 	Hand func(ctx context.Context, name string, part []queue.Delivery) (done []string)
 	// Concurrency is how many messages of a queue are handled at once.
 	Concurrency int
-	// TaskQueues are the task queues besides the default one, each with how many of its messages are handled at once; 0 is
-	// Concurrency.
+	// TaskQueues are the task queues besides the default one, each with how many of its messages
+	// are handled at once; 0 is Concurrency.
 	TaskQueues map[string]int
 
 	deletes observe.Outage // of Receiver.Delete
@@ -82,8 +83,8 @@ func (p *Worker) loop(ctx context.Context, name string) {
 	}
 }
 
-// handlers are goroutines that handle what they are given, one part after the other: each has its stack grown once, and not again for
-// each message.
+// handlers are goroutines that handle what they are given, one part after the other: each has its
+// stack grown once, and not again for each message.
 type handlers struct {
 	handle        func(part []queue.Delivery)
 	parts         chan []queue.Delivery // to one that is idle
@@ -122,8 +123,9 @@ func (p *Worker) atOnce(name string) int {
 	return cmp.Or(p.TaskQueues[taskQueue], p.Concurrency)
 }
 
-// reserve waits for a free handler, and takes as many as are free then, up to a batch. What nobody handles should not be in
-// flight: that it was received would count as an attempt. It returns 0 when the context ends.
+// reserve waits for a free handler, and takes as many as are free then, up to a batch. What nobody
+// handles should not be in flight: that it was received would count as an attempt. It returns 0
+// when the context ends.
 func reserve(ctx context.Context, busy chan struct{}) int {
 	select {
 	case busy <- struct{}{}:
@@ -140,8 +142,8 @@ func reserve(ctx context.Context, busy chan struct{}) int {
 	return queue.MaxBatch
 }
 
-// Deliver has messages of a queue handled and deletes those that are done with. A panic is a defect: the messages come
-// again, and end as dead letters if it repeats.
+// Deliver has messages of a queue handled and deletes those that are done with. A panic is a
+// defect: the messages come again, and end as dead letters if it repeats.
 func (p *Worker) Deliver(ctx context.Context, name string, part []queue.Delivery) {
 	defer func() {
 		if value := recover(); value != nil {

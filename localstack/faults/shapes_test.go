@@ -29,7 +29,8 @@ type talk struct {
 	// accepted and refused are the ids of updates; signals how many were acknowledged.
 	accepted, refused []string
 	signals           int
-	// again is how often a checkout had to be repeated, because its charge had used up its attempts.
+	// again is how often a checkout had to be repeated, because its charge had used up its
+	// attempts.
 	again int
 	// status is the expected outcome of the workflow, and check checks its result.
 	status history.Status
@@ -171,7 +172,8 @@ func (t *talk) decline(ctx context.Context) error {
 	return cart.Workflow.Get(t.client, t.id).Cancel(ctx, "the card was declined")
 }
 
-// translate has pages translated side by side. They are long, because the example takes its time for short ones.
+// translate has pages translated side by side. They are long, because the example takes its time
+// for short ones.
 func translate(ctx context.Context, t *talk) error {
 	var pages, upper []string
 	for i := range 5 + t.chance.intN(15) {

@@ -62,8 +62,8 @@ func (x *Exchange) isGateways() bool {
 		json.Unmarshal(x.Body, &refusal) == nil && refusal.Message != nil
 }
 
-// Find returns the operation at an escaped path, with the values of the path's parameters, or nil if there is no such
-// operation. A HEAD is a GET.
+// Find returns the operation at an escaped path, with the values of the path's parameters, or nil
+// if there is no such operation. A HEAD is a GET.
 func Find(operations []*Operation, method, path string) (*Operation, map[string]string) {
 	if method == http.MethodHead {
 		method = http.MethodGet

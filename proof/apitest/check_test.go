@@ -15,7 +15,8 @@ const (
 	problem = `{"type":"urn:weft:problem:not-found","title":"Not found","status":404,"detail":"x"}`
 )
 
-// exchanges are requests and answers, each with what the error has to say; empty if the exchange is right.
+// exchanges are requests and answers, each with what the error has to say; empty if the exchange is
+// right.
 var exchanges = map[string]struct {
 	method, target, sent string
 	status               int

@@ -21,10 +21,12 @@ var rewriteAPI = flag.Bool("rewrite-api", false, "rewrite the golden files of Te
 // apiDir holds one golden file for each public package.
 const apiDir = "testdata/api"
 
-// notPublic are the folders whose packages are programs, tests or tools of this repository. Nobody else imports them.
+// notPublic are the folders whose packages are programs, tests or tools of this repository. Nobody
+// else imports them.
 var notPublic = []string{"cmd", "examples", "infra", "localstack", "proof", "tools"}
 
-// publicPackages returns the names of the packages that other modules may import, without the module.
+// publicPackages returns the names of the packages that other modules may import, without the
+// module.
 func publicPackages(t *testing.T) (names []string) {
 	t.Helper()
 	for _, p := range packages(t) {
@@ -44,7 +46,8 @@ func goldenName(name string) string {
 	return strings.ReplaceAll(name, "/", "-") + ".txt"
 }
 
-// TestAPI compares what `go doc -all` prints for each public package with a golden file, so that a review shows each change of the API.
+// TestAPI compares what `go doc -all` prints for each public package with a golden file, so that a
+// review shows each change of the API.
 func TestAPI(t *testing.T) {
 	t.Parallel()
 	files := map[string]bool{}
@@ -120,7 +123,8 @@ func lineAt(lines []string, i int) string {
 	return lines[i]
 }
 
-// Options are structs whose zero value works, and which are merged if there are several. There are no functional options.
+// Options are structs whose zero value works, and which are merged if there are several. There are
+// no functional options.
 func TestOptionsAreStructs(t *testing.T) {
 	t.Parallel()
 	option := regexp.MustCompile(`(?m)^type \w*Options?(\[.*\])? func.*|^func \w+(\[.*\])?\(.*\) \w*Option(\[.*\])?$`)
@@ -165,7 +169,8 @@ func TestOneErrorForEachCondition(t *testing.T) {
 	}
 }
 
-// errorsOf returns the exported variables of a package that are called Err..., each with the text of its value.
+// errorsOf returns the exported variables of a package that are called Err..., each with the text
+// of its value.
 func errorsOf(t *testing.T, name string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -189,7 +194,8 @@ func errorsOf(t *testing.T, name string) map[string]string {
 // errorVar is the declaration of an exported error.
 var errorVar = regexp.MustCompile(`(?m)^(?:var |\t)(Err[A-Z]\w*)(?: error)? +=[ \t]*(.+)$`)
 
-// ownedByWeft are public packages, and names of others as "package.Name", that have types of internal packages without an alias, and why.
+// ownedByWeft are public packages, and names of others as "package.Name", that have types of
+// internal packages without an alias, and why.
 var ownedByWeft = map[string]string{
 	"engine":                "what calls the engine is Weft's own",
 	"engine/failure":        "its codec is the engine's",
@@ -201,7 +207,8 @@ var ownedByWeft = map[string]string{
 	"workflow.Registration": "only Weft's packages make one: its method has no name outside of internal/bridge",
 }
 
-// A type of an internal package has an alias where a program meets it: a program cannot name it otherwise.
+// A type of an internal package has an alias where a program meets it: a program cannot name it
+// otherwise.
 func TestInternalTypesHaveAliases(t *testing.T) {
 	t.Parallel()
 	public := publicPackages(t)

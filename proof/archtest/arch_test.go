@@ -63,7 +63,8 @@ func under(name string, folders ...string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return name == f || strings.HasPrefix(name, f+"/") })
 }
 
-// among reports whether a package is one of those named; "folder/..." names all that are in a folder and below.
+// among reports whether a package is one of those named; "folder/..." names all that are in a
+// folder and below.
 func among(name string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		folder, all := strings.CutSuffix(p, "/...")
@@ -86,7 +87,8 @@ type rule struct {
 	allowed []string
 }
 
-// executorBelow returns what a layer of the executor may import: these layers below it, and what all layers may.
+// executorBelow returns what a layer of the executor may import: these layers below it, and what
+// all layers may.
 func executorBelow(layers ...string) []string {
 	all := []string{"engine/...", "store", "queue", "internal/api", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal"}
 	for _, layer := range layers {
@@ -216,7 +218,8 @@ func TestAuthorsImports(t *testing.T) {
 	}
 }
 
-// The executor knows no HTTP: it returns refusals, and package httpapi answers with their problem documents.
+// The executor knows no HTTP: it returns refusals, and package httpapi answers with their problem
+// documents.
 func TestExecutorKnowsNoHTTP(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
@@ -393,7 +396,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// mostMethods is how many methods a type of the executor has at most: with more, it has more than one task.
+// mostMethods is how many methods a type of the executor has at most: with more, it has more than
+// one task.
 const mostMethods = 24
 
 // No type of the executor is an object that does everything.

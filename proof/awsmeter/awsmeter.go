@@ -31,7 +31,8 @@ type Cost struct {
 	// WriteUnits, IndexUnits and ReadUnits are what DynamoDB consumed: for writes to the table, for
 	// its indexes, and for reads. They are counted only if the meter asks for them.
 	WriteUnits, IndexUnits, ReadUnits float64
-	// Requests are requests to SQS, and Chunks what they are billed as: one for each 64 KB that they carry, and at least one.
+	// Requests are requests to SQS, and Chunks what they are billed as: one for each 64 KB that
+	// they carry, and at least one.
 	Requests, Chunks int64
 	// FIFOChunks are those of the Chunks that are billed at the price of FIFO queues.
 	FIFOChunks int64
@@ -40,8 +41,8 @@ type Cost struct {
 
 	// KeyRequests are requests to KMS for data keys: to make one, or to unwrap one.
 	KeyRequests int64
-	// BlobPuts are requests to S3 that put an object or list some, which have one price, and BlobGets those that get one. Deletions
-	// are free.
+	// BlobPuts are requests to S3 that put an object or list some, which have one price, and
+	// BlobGets those that get one. Deletions are free.
 	BlobPuts, BlobGets int64
 }
 

@@ -7,7 +7,8 @@
 //		t.Run(server.Name, func(t *testing.T) {
 //			client := dynamodb.NewFromConfig(server.Config)
 //
-// Servers are shared by all tests of the run, so each test makes tables and queues with names of its own.
+// Servers are shared by all tests of the run, so each test makes tables and queues with names of
+// its own.
 package awstest
 
 import (

@@ -20,8 +20,8 @@ type HTTPClient interface {
 	awstry.Slow
 }
 
-// tryTimeout is the shortest timeout of a try. LocalStack serves few requests at once, so under forty parallel tests a request
-// may wait for many seconds.
+// tryTimeout is the shortest timeout of a try. LocalStack serves few requests at once, so under
+// forty parallel tests a request may wait for many seconds.
 const tryTimeout = time.Minute
 
 // client adapts the AWS SDK to servers on localhost:

@@ -34,7 +34,8 @@ func TestAllocationsOfAReplay(t *testing.T) {
 	}
 }
 
-// What a request allocates in the local server, behind HTTP. The store's share is that of a durable write.
+// What a request allocates in the local server, behind HTTP. The store's share is that of a durable
+// write.
 func TestAllocationsOfAnUpdate(t *testing.T) {
 	s, err := local.Open(measured.Registry(), local.Options{Dir: t.TempDir(), Log: quiet})
 	if err != nil {

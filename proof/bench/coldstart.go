@@ -19,8 +19,9 @@ import (
 // starts is how often a function is started.
 const starts = 15
 
-// coldStart measures the program that is every Lambda function: its size, and the time from its start to its first request
-// for an event. The floor is a program with Lambda's client for Go and nothing else.
+// coldStart measures the program that is every Lambda function: its size, and the time from its
+// start to its first request for an event. The floor is a program with Lambda's client for Go and
+// nothing else.
 func coldStart() error {
 	dir, err := os.MkdirTemp("", "weft-bench")
 	if err != nil {
@@ -87,7 +88,8 @@ func sizesOf(program string) (plain, packed int64, err error) {
 	return int64(len(body)), int64(packet.Len()), err
 }
 
-// initOf starts a function under a runtime API that has no events, and returns how long it takes to ask for the first.
+// initOf starts a function under a runtime API that has no events, and returns how long it takes to
+// ask for the first.
 func initOf(program string) (time.Duration, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -24,8 +24,8 @@ func runFunction() error {
 	return nil
 }
 
-// memories are sizes of a function in MB. Lambda gives a function a whole processor at 1,769 MB, and less in proportion.
-// https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
+// memories are sizes of a function in MB. Lambda gives a function a whole processor at 1,769 MB,
+// and less in proportion. https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
 var memories = []int{256, 512, 1769}
 
 // coldSteps measures refused updates in a function that has just started and does not hold the run,

@@ -29,7 +29,8 @@ type outcome struct {
 	Busy  bool          `json:"busy"`
 }
 
-// contention measures processes that send one update each to one run, all at once, as Lambda would run them.
+// contention measures processes that send one update each to one run, all at once, as Lambda would
+// run them.
 func contention() error {
 	const rounds = 5
 	return withTable("64 processes that send one update each to one run at once", func(server, table string) error {

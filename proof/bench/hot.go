@@ -53,7 +53,8 @@ func hotRun() error {
 	})
 }
 
-// longRuns measures updates of a run on DynamoDB by the length of its history, with its code in memory and without.
+// longRuns measures updates of a run on DynamoDB by the length of its history, with its code in
+// memory and without.
 func longRuns() error {
 	return withTable("updates by the length of a history, on DynamoDB", func(server, table string) error {
 		p, err := openProcess(table)

@@ -26,7 +26,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// serverCommand is the argument by which this program is a user's server: it serves at an address, with a data directory.
+// serverCommand is the argument by which this program is a user's server: it serves at an address,
+// with a data directory.
 const serverCommand = "server"
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -147,8 +148,8 @@ func diskSize(dir string) (bytes int64, err error) {
 
 // floor is what a server's figures are compared with.
 type floor struct {
-	// write is a durable write of 300 bytes by the server's own store, and exchange an HTTP exchange with another process that does
-	// nothing. The first is the median.
+	// write is a durable write of 300 bytes by the server's own store, and exchange an HTTP
+	// exchange with another process that does nothing. The first is the median.
 	write, writeTail, exchange, exchangeTail time.Duration
 }
 

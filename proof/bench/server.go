@@ -27,7 +27,8 @@ func times(took []time.Duration, tail float64) string {
 	return millis(percentile(took, .5)) + " / " + millis(percentile(took, tail))
 }
 
-// latency measures the time from start to result, one workflow at a time: by two requests, and by one.
+// latency measures the time from start to result, one workflow at a time: by two requests, and by
+// one.
 func latency() error {
 	f, err := floors()
 	if err != nil {

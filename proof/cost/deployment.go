@@ -269,7 +269,8 @@ func (d *deployment) total(ctx context.Context) (bill, error) {
 	return b, err
 }
 
-// settle waits until there is nothing left to do: no invocation goes on, and no queue holds a message.
+// settle waits until there is nothing left to do: no invocation goes on, and no queue holds a
+// message.
 func (d *deployment) settle(ctx context.Context) error {
 	for quiet := 0; quiet < 3; quiet++ {
 		n, err := d.waiting(ctx)

@@ -22,7 +22,8 @@ type results struct {
 	operations []result
 	// longTimer is a timer that waits in the table until it is near.
 	longTimer result
-	// reference are the two runs of three activities: with payloads of 200 bytes; of 1 KB; and of 200 bytes with the list on.
+	// reference are the two runs of three activities: with payloads of 200 bytes; of 1 KB; and of
+	// 200 bytes with the list on.
 	reference map[string]map[string]result
 	// kept are operations with payloads encrypted, and with large payloads in a bucket.
 	kept []result

@@ -181,8 +181,8 @@ func startedBefore(ctx context.Context, d *deployment, id string) error {
 	return err
 }
 
-// offloading returns the operations that are measured with payloads encrypted, and those with large payloads in a bucket:
-// what KMS and S3 are asked.
+// offloading returns the operations that are measured with payloads encrypted, and those with large
+// payloads in a bucket: what KMS and S3 are asked.
 func offloading() (encoded, offloaded []operation) {
 	for _, o := range operations() {
 		if o.name == threeOverSQS || o.name == threeInline {

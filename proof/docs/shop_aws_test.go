@@ -24,8 +24,8 @@ import (
 func main() { weft.Main(weft.Register(orders.Registrations()...)) }
 `
 
-// shop serves the workflows of examples/deploy until the test ends, and returns its address. The program is laid over
-// their module.
+// shop serves the workflows of examples/deploy until the test ends, and returns its address. The
+// program is laid over their module.
 func shop(t *testing.T) *url.URL {
 	t.Helper()
 	module, err := filepath.Abs(filepath.Join("examples", "deploy"))

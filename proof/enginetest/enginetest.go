@@ -304,8 +304,8 @@ func (s *Harness) Text() string {
 	return text
 }
 
-// Replay rebuilds the code from the first n commits, and runs the task of the next one again: it must make the same
-// events, byte for byte.
+// Replay rebuilds the code from the first n commits, and runs the task of the next one again: it
+// must make the same events, byte for byte.
 func (s *Harness) Replay(n int) {
 	s.t.Helper()
 	if err := replay.Again(s.code, WorkflowID, s.Run.Log[:n+1]); err != nil {

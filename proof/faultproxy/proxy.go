@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Rates are the probabilities of the faults, for each request. Together they are at most 1. Delay does not count: it is
-// added to any of them. The zero value lets everything pass.
+// Rates are the probabilities of the faults, for each request. Together they are at most 1. Delay
+// does not count: it is added to any of them. The zero value lets everything pass.
 type Rates struct {
 	LoseRequest, FailBefore, Throttle, FailAfter, LoseAnswer, CutAnswer, Partial, Delay float64
 	// MaxDelay is the longest delay.

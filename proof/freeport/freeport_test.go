@@ -8,7 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
-// Addr returns a new address each time. A server can listen at it, and its port is below those that the kernel picks.
+// Addr returns a new address each time. A server can listen at it, and its port is below those that
+// the kernel picks.
 func TestAddr(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

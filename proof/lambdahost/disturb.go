@@ -18,7 +18,8 @@ type Deliveries struct {
 	Late float64
 	// Shuffle changes the order in a batch of a standard queue.
 	Shuffle float64
-	// Delay holds a batch back for at most MaxDelay, so that others overtake it. Keep that under the queue's visibility.
+	// Delay holds a batch back for at most MaxDelay, so that others overtake it. Keep that under
+	// the queue's visibility.
 	Delay    float64
 	MaxDelay time.Duration
 }
@@ -32,7 +33,8 @@ type Disturbance struct {
 	counts map[string]int
 }
 
-// Disturb returns a disturbance. The same seed makes the same decisions for the same batches in the same order.
+// Disturb returns a disturbance. The same seed makes the same decisions for the same batches in the
+// same order.
 func Disturb(seed uint64, rates Deliveries) *Disturbance {
 	return &Disturbance{rand: rand.New(rand.NewPCG(seed, 1)), rates: rates, counts: map[string]int{}}
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// initTimeout is how long a process may take before it asks for its first event. Lambda gives 10 s; a test machine that
-// compiles beside this needs more.
+// initTimeout is how long a process may take before it asks for its first event. Lambda gives 10 s;
+// a test machine that compiles beside this needs more.
 const initTimeout = time.Minute
 
 // Environment is a process that serves a function's events, one at a time.

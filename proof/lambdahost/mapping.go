@@ -20,9 +20,10 @@ type Queues interface {
 	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
 }
 
-// Mapping plays an event source mapping: it hands the messages of a queue to a function, in batches, and deletes those
-// that the answer does not list (FunctionResponseTypes: ReportBatchItemFailures). If the function fails, it deletes none.
-// What is not deleted is redelivered after the queue's visibility timeout.
+// Mapping plays an event source mapping: it hands the messages of a queue to a function, in
+// batches, and deletes those that the answer does not list (FunctionResponseTypes:
+// ReportBatchItemFailures). If the function fails, it deletes none. What is not deleted is
+// redelivered after the queue's visibility timeout.
 type Mapping struct {
 	Functions Invoker
 	Function  string
@@ -133,7 +134,8 @@ func (m *Mapping) invoke(ctx context.Context, batch []types.Message) (done func(
 	return func(id string) bool { return !failed[id] }
 }
 
-// delete deletes the messages of a batch that are done with. A message that cannot be deleted is redelivered.
+// delete deletes the messages of a batch that are done with. A message that cannot be deleted is
+// redelivered.
 func (m *Mapping) delete(ctx context.Context, batch []types.Message, done func(id string) bool) {
 	var entries []types.DeleteMessageBatchRequestEntry
 	for i, message := range batch {

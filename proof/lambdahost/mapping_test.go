@@ -19,7 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 )
 
-// fakeQueue hands out one batch of messages named by letters, and ends the test's mapping when it is asked for more.
+// fakeQueue hands out one batch of messages named by letters, and ends the test's mapping when it
+// is asked for more.
 type fakeQueue struct {
 	mu      sync.Mutex
 	batch   []types.Message

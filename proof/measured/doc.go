@@ -2,6 +2,6 @@
 // their figures concern the same code. It also has what their reports share: list prices, numbers,
 // and tables in documents.
 //
-// The programs of proof/cost are not here: they vary the size of payloads and the place of activities, and nothing else
-// measures them.
+// The programs of proof/cost are not here: they vary the size of payloads and the place of
+// activities, and nothing else measures them.
 package measured

@@ -1,6 +1,7 @@
 package measured
 
-// List prices of AWS in us-east-1, in dollars, without free tiers and discounts. They were read on PricesRead.
+// List prices of AWS in us-east-1, in dollars, without free tiers and discounts. They were read on
+// PricesRead.
 const (
 	PricesRead = "2026-11-21"
 

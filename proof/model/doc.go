@@ -1,4 +1,5 @@
-// Package model is a model of the protocol between the log and the queues, and two programs that use its rules.
+// Package model is a model of the protocol between the log and the queues, and two programs that
+// use its rules.
 //
 // The explorer (explore.go) visits every state of a small deployment, breadth first: which commits
 // are in the log, where each message is, what each process does next. A step is one call to the

@@ -540,7 +540,8 @@ func (s *State) seen(workflow uint32) {
 	}
 }
 
-// tornRead reports whether a reader has seen half of a transaction: the runs that it sees never existed together.
+// tornRead reports whether a reader has seen half of a transaction: the runs that it sees never
+// existed together.
 func (m *machine) tornRead(runs []Run) bool {
 	v := Look(runs)
 	for i := range runs {

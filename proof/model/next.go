@@ -452,8 +452,8 @@ func (m *machine) asked(s *State, r *Run) bool {
 	return m.on(KeepAsked) && r.Last().Status == Continued && latest.ID() == r.Last().Next && !latest.Closed()
 }
 
-// cleanStep makes the next step of a deletion (executor.Service.clean). It has read what stands at the next number at the
-// beginning.
+// cleanStep makes the next step of a deletion (executor.Service.clean). It has read what stands at
+// the next number at the beginning.
 func (m *machine) cleanStep(s0 *State, pi int) {
 	s := s0.clone()
 	p := &s.procs[pi]

@@ -166,7 +166,8 @@ func (r *Run) scheduled(event int32) *Commit {
 	return nil
 }
 
-// Needed reports whether what a message asks for still has to be done (engine.Run.Needed). commit is the one that schedules it.
+// Needed reports whether what a message asks for still has to be done (engine.Run.Needed). commit
+// is the one that schedules it.
 func (r *Run) Needed(k Kind, event int32, commit uint32) bool {
 	switch {
 	case k == NotifyParent:
@@ -239,11 +240,13 @@ func (r *Run) needed(c *Commit) (due []Due) {
 type View struct {
 	Run     *Run  // the latest run that counts; nil if there is none
 	Highest int32 // the highest number in the store
-	// Vanishing are the runs that may be deleted at any moment: the void ones, and those that are being deleted.
+	// Vanishing are the runs that may be deleted at any moment: the void ones, and those that are
+	// being deleted.
 	Vanishing []Vanishing
 }
 
-// Vanishing is a run that may be deleted at any moment, with the id of the commit in its first slot; 0 if that is empty.
+// Vanishing is a run that may be deleted at any moment, with the id of the commit in its first
+// slot; 0 if that is empty.
 type Vanishing struct {
 	Number int32
 	Commit uint32
@@ -305,8 +308,8 @@ func Look(runs []Run) (v View) {
 	return v
 }
 
-// whole returns how many of the run's commits a reader sees, from the first on. It returns 0 if some are missing before the
-// last that is there: such a run is being deleted.
+// whole returns how many of the run's commits a reader sees, from the first on. It returns 0 if
+// some are missing before the last that is there: such a run is being deleted.
 func (r *Run) whole() int {
 	if r.intact() {
 		return len(r.Commits)

@@ -12,7 +12,8 @@ type Grant struct {
 	// actions.
 	Why, Source string
 	Actions     []string
-	// on returns the resources, none if a role needs no such grant. A wildcard among them is one that AWS asks for.
+	// on returns the resources, none if a role needs no such grant. A wildcard among them is one
+	// that AWS asks for.
 	on func(Role) []string
 	// where returns the conditions; nil is none.
 	where func(Role) []Condition
@@ -71,8 +72,8 @@ func (g Grant) resources(r Role) []string {
 	return g.on(r)
 }
 
-// statement returns the grant's statement for a role, which shares nothing with the grant. ok is false if the role needs
-// none.
+// statement returns the grant's statement for a role, which shares nothing with the grant. ok is
+// false if the role needs none.
 func (g Grant) statement(sid string, r Role) (s Statement, ok bool) {
 	s = Statement{Sid: sid, Effect: Allow, Actions: slices.Clone(g.Actions), Resources: slices.Clone(g.resources(r))}
 	if g.where != nil {

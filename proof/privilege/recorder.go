@@ -35,7 +35,8 @@ func (r *Recorder) Errs() []error {
 	return slices.Collect(maps.Values(r.errs))
 }
 
-// Record records a request, whose operation is named as in Use. Install does it for all requests of a client.
+// Record records a request, whose operation is named as in Use. Install does it for all requests of
+// a client.
 func (r *Recorder) Record(operation string, input any, arn ARN) {
 	uses, err := usesOf(operation, input, arn)
 	r.mu.Lock()
@@ -54,8 +55,8 @@ func (r *Recorder) Record(operation string, input any, arn ARN) {
 // ARN returns the ARN of a resource of a service: ARN("sqs", "orders").
 type ARN func(service, resource string) string
 
-// Install returns the middleware that records every request of a client, whether it succeeds or not, with the recorder of
-// its context. If that is nil, the request is not recorded.
+// Install returns the middleware that records every request of a client, whether it succeeds or
+// not, with the recorder of its context. If that is nil, the request is not recorded.
 //
 //	config.APIOptions = append(config.APIOptions, Install(arn, func(context.Context) *Recorder { return r }))
 func Install(arn ARN, of func(context.Context) *Recorder) func(*middleware.Stack) error {

@@ -17,7 +17,8 @@ import (
 type Demand struct {
 	// Writes and Reads are units of DynamoDB, ListRows the writes of its index.
 	Writes, Reads, ListRows float64
-	// Activities, Timers and Ordered are messages to the activity queue, to the timer queue, and to the FIFO queue of workflows.
+	// Activities, Timers and Ordered are messages to the activity queue, to the timer queue, and to
+	// the FIFO queue of workflows.
 	Activities, Timers, Ordered float64
 	// Requests are those to the API.
 	Requests float64
@@ -27,7 +28,8 @@ type Demand struct {
 type Load struct {
 	// Steps are those of all workflows.
 	Steps float64
-	// LongTimers are timers of more than 15 minutes, which wait in the table: each is put, and deleted when it is due.
+	// LongTimers are timers of more than 15 minutes, which wait in the table: each is put, and
+	// deleted when it is due.
 	LongTimers float64
 	// HotUpdates are accepted updates of one run. TogetherUpdates is how many of them share a
 	// commit.
@@ -36,27 +38,31 @@ type Load struct {
 
 // Quotas is what an account is allowed.
 type Quotas struct {
-	// Concurrency is how many invocations run at once in an account and Region: 1,000, and 10 in some new accounts. It can be raised.
+	// Concurrency is how many invocations run at once in an account and Region: 1,000, and 10 in
+	// some new accounts. It can be raised.
 	// https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 	Concurrency float64
-	// ConcurrencyRamp is by how much the concurrency of a function may grow in a second: 1,000 in ten seconds.
-	// https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html
+	// ConcurrencyRamp is by how much the concurrency of a function may grow in a second: 1,000 in
+	// ten seconds. https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html
 	ConcurrencyRamp float64
-	// Pollers are how many batches a mapping of a standard queue handles at first, by how many that grows in a second, and how many
-	// there are at most: 5, 300 a minute, 1,250. Provisioned mode raises the last two.
-	// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+	// Pollers are how many batches a mapping of a standard queue handles at first, by how many that
+	// grows in a second, and how many there are at most: 5, 300 a minute, 1,250. Provisioned mode
+	// raises the last two. https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 	PollersFirst, PollersRamp, PollersMost float64
-	// TableWrites and TableReads are the units a second of an on-demand table: 40,000 each, by default. It can be raised.
+	// TableWrites and TableReads are the units a second of an on-demand table: 40,000 each, by
+	// default. It can be raised.
 	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 	TableWrites, TableReads float64
-	// WarmWrites and WarmReads are those of a new table; it doubles its highest rate within 30 minutes.
+	// WarmWrites and WarmReads are those of a new table; it doubles its highest rate within 30
+	// minutes.
 	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 	WarmWrites, WarmReads float64
 	// PartitionWrites is what one partition takes in units a second: 1,000.
 	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
 	PartitionWrites float64
-	// OrderedCalls is how many calls a second of each kind a high-throughput FIFO queue takes: 70,000 in us-east-1, us-west-2 and
-	// eu-west-1, 2,400 in the smallest Regions; with up to ten messages each.
+	// OrderedCalls is how many calls a second of each kind a high-throughput FIFO queue takes:
+	// 70,000 in us-east-1, us-west-2 and eu-west-1, 2,400 in the smallest Regions; with up to ten
+	// messages each.
 	// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
 	OrderedCalls float64
 }

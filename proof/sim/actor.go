@@ -7,7 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/coro"
 )
 
-// lane is a coroutine that runs actors, one after the other. A new coroutine for each actor would grow its stack each time.
+// lane is a coroutine that runs actors, one after the other. A new coroutine for each actor would
+// grow its stack each time.
 type lane struct {
 	next  func() (struct{}, bool)
 	yield func(struct{}) bool

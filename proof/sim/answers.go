@@ -194,7 +194,8 @@ type lossyTimers struct {
 	store.Timers
 }
 
-// PutTimers implements store.Timers. DynamoDB may take some of a batch and leave the others (UnprocessedItems).
+// PutTimers implements store.Timers. DynamoDB may take some of a batch and leave the others
+// (UnprocessedItems).
 func (l lossyTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 	return l.call("timers.PutTimers", store.ErrUnknown, func() error {
 		if len(timers) > 1 && l.s.hits(unprocessedItems) {

@@ -223,8 +223,9 @@ type outbound struct {
 // thousand seeds it was 34 times at most.
 const mostSendings = 60
 
-// stormy is the share of failing calls from which this is not demanded. A process that dies has up to forty messages in
-// hand, all of which are redelivered. If no process lives long enough to handle them, they become more and more.
+// stormy is the share of failing calls from which this is not demanded. A process that dies has up
+// to forty messages in hand, all of which are redelivered. If no process lives long enough to
+// handle them, they become more and more.
 const stormy = 0.05
 
 // stormyCount is the number of single faults from which this is not demanded either.

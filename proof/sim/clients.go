@@ -42,8 +42,9 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, edge
 	return a.did, err
 }
 
-// insist repeats a request while its outcome is unknown, and returns the last answer. It sends a request that only another
-// build can serve to a process of that build, or moves the run if there is no such process.
+// insist repeats a request while its outcome is unknown, and returns the last answer. It sends a
+// request that only another build can serve to a process of that build, or moves the run if there
+// is no such process.
 func (s *simulation) insist(name string, fn func(context.Context, edge.Service) error) (deeds, error) {
 	var p *process
 	for {

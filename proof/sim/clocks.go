@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// maxSkew is how far the clock of a process may be from the true time. Two clocks differ by at most twice that, which is
-// what internal/executor allows for.
+// maxSkew is how far the clock of a process may be from the true time. Two clocks differ by at most
+// twice that, which is what internal/executor allows for.
 const maxSkew = 5 * time.Second
 
 // clocksDiffer gives each process a clock of its own. The store and the queues keep the true time.
@@ -23,7 +23,8 @@ var clockJumps = newFault("clock: jump",
 	"Amazon EC2 User Guide, Set the time reference: a clock is stepped if it is far off, and a microVM that was paused goes on with the time that it stopped at.",
 	0.4, 0.002)
 
-// The long outages of a clock (docs/semantics.md). Each happens once in a seed, at a step of its own.
+// The long outages of a clock (docs/semantics.md). Each happens once in a seed, at a step of its
+// own.
 var (
 	// asleep makes everything stand still for long: no process dies, and each goes on with its
 	// memory and its current work.
@@ -41,7 +42,8 @@ var (
 			"wrong by an hour, by a mistake about summer time, serves beside others.", 0.08, 0.02)
 )
 
-// back is how far setBack sets the clocks back, and how far behind the clock of a single process may be.
+// back is how far setBack sets the clocks back, and how far behind the clock of a single process
+// may be.
 const back = time.Hour
 
 // moves are when the clocks of a seed are moved.
@@ -136,8 +138,8 @@ func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 	}
 }
 
-// clockGap returns how far the clocks of two processes may differ in this simulation. Times that two processes wrote are
-// ordered only if they differ by more.
+// clockGap returns how far the clocks of two processes may differ in this simulation. Times that
+// two processes wrote are ordered only if they differ by more.
 func (s *simulation) clockGap() time.Duration {
 	var all time.Duration
 	if s.has(setBack) {

@@ -9,12 +9,14 @@ import (
 //
 // To add one:
 //
-//  1. Declare it beside the code that plays it: var lateAnswer = newFault(name, source, plans, chance).
-//  2. Ask s.hits(lateAnswer) wherever it can happen, and s.of(lateAnswer) for whatever else it draws.
+//  1. Declare it beside the code that plays it: var lateAnswer = newFault(name, source, plans,
+//     chance).
+//  2. Ask s.hits(lateAnswer) wherever it can happen, and s.of(lateAnswer) for whatever else it
+//     draws.
 //  3. Add a mutant that only it finds to the list of mutants of its subject.
 //
-// A fault draws from a random stream of its own, seeded by its name. So a new fault changes no draw of another, and a seed
-// without the fault replays as before.
+// A fault draws from a random stream of its own, seeded by its name. So a new fault changes no draw
+// of another, and a seed without the fault replays as before.
 type fault struct {
 	// name is unique, in lower case: "store: answer lost".
 	name string

@@ -106,7 +106,8 @@ func (s *simulation) thawed(p *process) {
 	}
 }
 
-// disconnected reports whether a call of the running actor fails because its process was frozen before.
+// disconnected reports whether a call of the running actor fails because its process was frozen
+// before.
 func (s *simulation) disconnected() bool {
 	if s.running == nil || s.running.process == nil || s.running.process.deadCalls == 0 {
 		return false

@@ -35,7 +35,8 @@ func (s *simulation) largest() int {
 	return int(largeShare * float64(least))
 }
 
-// startLarge starts clients whose payloads are large: an update and its answer do not fit into one commit, nor do two signals.
+// startLarge starts clients whose payloads are large: an update and its answer do not fit into one
+// commit, nor do two signals.
 func (s *simulation) startLarge() {
 	for i := range s.plan.workflows {
 		id := fmt.Sprintf("w%d", i)

@@ -13,8 +13,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// maintenance is the state of a seed's slow check over all runs. In most seeds with it nothing is purged, and then it must
-// find nothing that waits in vain: so it hides no mistake of the protocol. It deletes closed runs in all of them.
+// maintenance is the state of a seed's slow check over all runs. In most seeds with it nothing is
+// purged, and then it must find nothing that waits in vain: so it hides no mistake of the protocol.
+// It deletes closed runs in all of them.
 type maintenance struct {
 	at     time.Time // when the next step is due
 	rounds int       // made after everything has ended

@@ -21,7 +21,8 @@ var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants
 
 var allMutants = flag.Bool("all-mutants", false, "break the protocol in all the ways there are, not only in the main ones")
 
-// coreMutants break the protocol between log and queues. The other lists stand beside the faults that find them.
+// coreMutants break the protocol between log and queues. The other lists stand beside the faults
+// that find them.
 var coreMutants = []mutant{
 	{
 		name: "the condition of the put is dropped", file: "store/memory/memory.go",

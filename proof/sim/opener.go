@@ -14,7 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
-// opener is a client that sends each update and each signal with a start. It draws from a stream of its own.
+// opener is a client that sends each update and each signal with a start. It draws from a stream of
+// its own.
 type opener struct {
 	*simulation
 	random *draws

@@ -22,7 +22,8 @@ const broken = 9
 // whim is the reason of an operator who fails an update.
 const whim = "a whim"
 
-// startOperators starts operators who fail updates that are in flight. They draw from a random stream of their own.
+// startOperators starts operators who fail updates that are in flight. They draw from a random
+// stream of their own.
 func (s *simulation) startOperators() {
 	r := rand.New(rand.NewPCG(s.seed, 0x0fa11))
 	for i := range s.plan.workflows {

@@ -56,7 +56,8 @@ func (s *simulation) boot(build int) *process {
 	return p
 }
 
-// kill ends a process in the middle of whatever its actors are doing, and starts another of its build in its place.
+// kill ends a process in the middle of whatever its actors are doing, and starts another of its
+// build in its place.
 func (s *simulation) kill(p *process, why string) { s.succeed(p, why, p.build) }
 
 // replace ends a process and starts another of the deployed build.

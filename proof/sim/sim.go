@@ -456,8 +456,8 @@ func (s *simulation) calmDown() {
 	s.finishWorkflows()
 }
 
-// deploy replaces the processes, one by one, by processes of the fixed build. If runs are pinned and there are several
-// processes, the last one stays.
+// deploy replaces the processes, one by one, by processes of the fixed build. If runs are pinned
+// and there are several processes, the last one stays.
 func (s *simulation) deploy() {
 	if s.build == 1 && s.steps > s.plan.deployAfter {
 		s.build, s.drainAt = 2, s.now.Add(time.Hour)
@@ -476,8 +476,8 @@ func (s *simulation) deploy() {
 	}
 }
 
-// drain moves all runs to the fixed build: what waits for a build that is gone would wait for ever. It runs often: the audit
-// complains about a message that is late by a day.
+// drain moves all runs to the fixed build: what waits for a build that is gone would wait for ever.
+// It runs often: the audit complains about a message that is late by a day.
 func (s *simulation) drain() {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		s.spawn(s.name("operator %s", id), nil, func() { s.move(id, api.MoveRequest{Build: "build-2"}) })

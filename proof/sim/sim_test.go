@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 // manySeeds is the number of seeds from which on each fault has to happen: see demandFaults.
 const manySeeds = 1000
 
-// TestSeeds simulates many seeds. A failure prints its seed, what it can be shrunk to, and how to replay it:
+// TestSeeds simulates many seeds. A failure prints its seed, what it can be shrunk to, and how to
+// replay it:
 //
 //	go test ./proof/sim -run 'TestSeeds$' -seed=N -seeds=1
 //

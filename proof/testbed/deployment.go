@@ -1,6 +1,7 @@
-// Package testbed is a deployment in a test: the real protocol, handler, client and delivery over the in-memory store and
-// queue, which check their contracts. It runs in the bubble of testing/synctest. There time jumps to the next thing that is
-// due as soon as nothing else can happen: a test of a day's sleep takes no time and needs no bound on it.
+// Package testbed is a deployment in a test: the real protocol, handler, client and delivery over
+// the in-memory store and queue, which check their contracts. It runs in the bubble of
+// testing/synctest. There time jumps to the next thing that is due as soon as nothing else can
+// happen: a test of a day's sleep takes no time and needs no bound on it.
 package testbed
 
 import (

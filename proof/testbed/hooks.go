@@ -73,7 +73,8 @@ func (h *Hooks) take(op Op) Hook {
 	return hook
 }
 
-// Hook puts hooks between the log and the processes that are started from now on, until Hook is called again.
+// Hook puts hooks between the log and the processes that are started from now on, until Hook is
+// called again.
 func (d *Deployment) Hook() *Hooks {
 	h := NewHooks(d.kept)
 	d.Ports.Log = h

@@ -16,7 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 )
 
-// Scripts returns the script files of package executor. (The other folders of its testdata belong to fuzzers.)
+// Scripts returns the script files of package executor. (The other folders of its testdata belong
+// to fuzzers.)
 func Scripts(t testing.TB, testdata string) []string {
 	t.Helper()
 	var paths []string

@@ -19,7 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Request is a request of the HTTP API in a script: its first line, as in "POST /v1/workflows", and its body.
+// Request is a request of the HTTP API in a script: its first line, as in "POST /v1/workflows", and
+// its body.
 type Request struct{ Method, Target, Body string }
 
 // Testbed is where scripts are played: some processes on one store and its queues. Process 1 also

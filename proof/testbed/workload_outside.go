@@ -37,8 +37,8 @@ var approve = activity.New("approve", func(ctx context.Context, _ activity.None)
 // passes are the last tokens that attempts of the workload have taken, by run.
 var passes sync.Map
 
-// Pass returns the last token that an attempt of a run of the workload has taken, or "" if none has. Scripts refer to that
-// of <run1> as $pass1.
+// Pass returns the last token that an attempt of a run of the workload has taken, or "" if none
+// has. Scripts refer to that of <run1> as $pass1.
 func Pass(runID string) string {
 	token, _ := passes.Load(runID)
 	text, _ := token.(string)

@@ -141,7 +141,8 @@ func clockBack(s *testbed) error {
 	return s.verify(l)
 }
 
-// shortTimer runs a workflow with a timer of a second and an activity, and returns how long that took: at most 20 s.
+// shortTimer runs a workflow with a timer of a second and an activity, and returns how long that
+// took: at most 20 s.
 func (s *testbed) shortTimer(when string) (time.Duration, error) {
 	limited, cancel := context.WithTimeout(s.ctx, 20*time.Second)
 	defer cancel()

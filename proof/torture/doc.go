@@ -3,8 +3,10 @@
 // under load over HTTP, and disturbs it as machines, disks, clients and authors do. After each
 // scenario it demands:
 //
-//   - Nothing acknowledged is lost: each update and signal whose answer reached its caller is in the run's state.
-//   - Nothing is done twice in history: each activity and timer is resolved once, each update id is accepted once.
+//   - Nothing acknowledged is lost: each update and signal whose answer reached its caller is in
+//     the run's state.
+//   - Nothing is done twice in history: each activity and timer is resolved once, each update id is
+//     accepted once.
 //   - No refused update is visible.
 //   - The server answers within a second.
 //

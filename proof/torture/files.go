@@ -562,7 +562,8 @@ func tear(r *rand.Rand, dir string, after map[string]int) (torn int, err error) 
 	return torn, nil
 }
 
-// harmedFiles are the kinds of files that deletedFile deletes or replaces: patterns in the data directory.
+// harmedFiles are the kinds of files that deletedFile deletes or replaces: patterns in the data
+// directory.
 var harmedFiles = []string{"log/*.wal", "tables/*.sst", "tables/MANIFEST-*", "tables/marker.manifest.*", "weft.db", "LOCK"}
 
 // deletedFile deletes a file under a running server, or puts a copy in its place. The server must

@@ -26,7 +26,8 @@ type load struct {
 // callTimeout is how long a caller retries one request before it counts it as unknown.
 const callTimeout = 30 * time.Second
 
-// bookOf is how many entries a caller sends before it opens new books: a run carries all entries of its book.
+// bookOf is how many entries a caller sends before it opens new books: a run carries all entries of
+// its book.
 const bookOf = 250
 
 // startLoad starts callers, each with a book of its own and one that all share.

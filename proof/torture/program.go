@@ -46,7 +46,8 @@ var errRefused = workflow.NewError("refused", "this entry is refused")
 // entry is what an update writes. Its token is unique.
 type entry struct {
 	Token string `json:"token"`
-	// Do is what the handler does first: nothing, "activity", "timer", "child" or "side" (a side effect).
+	// Do is what the handler does first: nothing, "activity", "timer", "child" or "side" (a side
+	// effect).
 	Do     string `json:"do"`
 	Refuse bool   `json:"refuse"`
 	// Fill pads the entry.
@@ -149,7 +150,8 @@ func runWaits(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 	return workflow.None{}, err
 }
 
-// runPoison harms its process: in workflow code, or, if the kind begins with "activity ", in an activity.
+// runPoison harms its process: in workflow code, or, if the kind begins with "activity ", in an
+// activity.
 func runPoison(ctx workflow.Context, kind string) (string, error) {
 	if in, ok := strings.CutPrefix(kind, "activity "); ok {
 		return poisoned.Run(ctx, in)
@@ -193,7 +195,8 @@ func harm(kind string) error {
 	return nil
 }
 
-// scribble writes into a map until the runtime notices that another goroutine does so too, and ends the process.
+// scribble writes into a map until the runtime notices that another goroutine does so too, and ends
+// the process.
 func scribble(m map[int]int) {
 	for i := 0; ; i++ {
 		m[i%64] = i

@@ -77,8 +77,8 @@ var errNoStart = errors.New("the server did not start")
 // gets a long time.
 const startWithin = 60 * time.Second
 
-// launch starts the test program at the address and directory of a scenario and waits until it is ready. limits are
-// arguments of ulimit; shifted asks for a server whose clock can be moved.
+// launch starts the test program at the address and directory of a scenario and waits until it is
+// ready. limits are arguments of ulimit; shifted asks for a server whose clock can be moved.
 func (s *testbed) launch(o launch) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {

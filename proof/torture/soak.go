@@ -254,7 +254,8 @@ func (s *testbed) costOfRun(p *server, quarter int, runs *atomic.Int64) (usual c
 	return usual, nil
 }
 
-// steady waits until so many runs have closed and the server has been still for a while, and returns its counts.
+// steady waits until so many runs have closed and the server has been still for a while, and
+// returns its counts.
 func (s *testbed) steady(p *server, closed int64) (counts, error) {
 	const still, within = 10, 30 * time.Second // so often 10 ms
 	last, same := counts{}, 0

@@ -69,7 +69,8 @@ func (l *life) receive(want map[string]int) {
 	}
 }
 
-// A count that is damaged does not keep the others of its batch from their handlers, and is counted on from 0.
+// A count that is damaged does not keep the others of its batch from their handlers, and is counted
+// on from 0.
 func TestDamagedCount(t *testing.T) {
 	t.Parallel()
 	for _, damaged := range []struct {
@@ -100,7 +101,8 @@ func TestDamagedCount(t *testing.T) {
 	}
 }
 
-// A message whose value has become damaged is in memory, sound: it and the others of its batch are delivered.
+// A message whose value has become damaged is in memory, sound: it and the others of its batch are
+// delivered.
 func TestDamagedMessageIsCounted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -130,8 +132,8 @@ func TestDamagedMessageIsCounted(t *testing.T) {
 	}
 }
 
-// Keys and values that no queue has written, as a flipped bit in the file of an earlier version leaves them, cost only themselves, and no
-// number is given to two messages.
+// Keys and values that no queue has written, as a flipped bit in the file of an earlier version
+// leaves them, cost only themselves, and no number is given to two messages.
 func TestKeysAndValuesOfNoForm(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,15 +1,18 @@
-// Package embedded is the queue of a deployment in one process: the messages stand in memory (see package lines), and in
-// the file of the data directory, from which they are made again after a crash.
+// Package embedded is the queue of a deployment in one process: the messages stand in memory (see
+// package lines), and in the file of the data directory, from which they are made again after a
+// crash.
 //
 //	space     key   value
 //	messages  id    queue, group, when it is visible, body
 //	received  id    how often it has been received
 //
-// A Send does not wait for the disk: what is acknowledged later waits, and is behind it in the file's line (see package
-// disk). That a message was received, and how often, is on the disk before its handler begins, except for the first time in the life of
-// the process that sent it. So a message that ends the process each time is received at most once more than its limit, if it is on the
-// disk by then. One that is not, because its handler ends the process within milliseconds of the Send, is sent anew by whoever sent it, as
-// often as that one is received. A timer is sent by a sweep, which no limit stops: its first receive waits for the disk, too.
+// A Send does not wait for the disk: what is acknowledged later waits, and is behind it in the
+// file's line (see package disk). That a message was received, and how often, is on the disk before
+// its handler begins, except for the first time in the life of the process that sent it. So a
+// message that ends the process each time is received at most once more than its limit, if it is on
+// the disk by then. One that is not, because its handler ends the process within milliseconds of
+// the Send, is sent anew by whoever sent it, as often as that one is received. A timer is sent by a
+// sweep, which no limit stops: its first receive waits for the disk, too.
 package embedded
 
 import (
@@ -33,8 +36,9 @@ type Options struct {
 	Clock func() time.Time
 	// Violation is told what rule of the port a caller has broken; nil tells nobody.
 	Violation func(format string, args ...any)
-	// BodyBytes is how many bytes of bodies are in memory; 0 is no bound. A body beyond it is read from the file when its message is
-	// delivered. The rest of a message takes some hundred bytes of memory, however many there are.
+	// BodyBytes is how many bytes of bodies are in memory; 0 is no bound. A body beyond it is read
+	// from the file when its message is delivered. The rest of a message takes some hundred bytes
+	// of memory, however many there are.
 	BodyBytes int64
 }
 
@@ -50,9 +54,10 @@ func (q *Queue) TaskQueues() []string { return q.taskQueues }
 // MaxBody is the largest body of a message.
 const MaxBody = lines.MaxBody
 
-// New returns the queues in a file, with these settings, and what was in them. Whoever opened the file closes it. A task queue
-// that is in the file and not in the settings is there too: its messages wait for somebody to receive them. Messages of a queue that cannot
-// exist are reported and stay in the file.
+// New returns the queues in a file, with these settings, and what was in them. Whoever opened the
+// file closes it. A task queue that is in the file and not in the settings is there too: its
+// messages wait for somebody to receive them. Messages of a queue that cannot exist are reported
+// and stay in the file.
 func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, error) {
 	if o.Violation == nil {
 		o.Violation = func(string, ...any) {}
@@ -69,7 +74,8 @@ func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, er
 	}
 	q := lines.New(settings, lines.Options{Clock: o.Clock, Violation: o.Violation, Journal: journal{db}, BodyBytes: o.BodyBytes, LastID: lastID})
 	for _, name := range sortedNames(kept) {
-		// An earlier version stored no checksums, so a flipped bit may have changed the name of a queue. The messages stay in the file.
+		// An earlier version stored no checksums, so a flipped bit may have changed the name of a
+		// queue. The messages stay in the file.
 		if err := q.Restore(name, kept[name]); err != nil {
 			db.Report(fmt.Errorf("%w: %d messages of the data directory name a queue that does not exist, %q: %w", disk.ErrCorrupt, len(kept[name]), name, err))
 		}
@@ -113,8 +119,9 @@ type message struct {
 	Body    []byte `cbor:"4,keyasint"`
 }
 
-// load reads the messages of each queue, in the order of their ids, and the highest id that one has had. What cannot be read is reported,
-// and left where it is. Messages beyond so many bytes of bodies have none in memory; 0 is no bound.
+// load reads the messages of each queue, in the order of their ids, and the highest id that one has
+// had. What cannot be read is reported, and left where it is. Messages beyond so many bytes of
+// bodies have none in memory; 0 is no bound.
 func load(db *disk.DB, bodyBytes int64) (kept map[string][]lines.Kept, lastID uint64, err error) {
 	kept = map[string][]lines.Kept{}
 	counts, bytes := map[uint64]int{}, int64(0)
@@ -174,8 +181,8 @@ func decodeMessage(k, v []byte) (id uint64, m message, err error) {
 	return id, m, err
 }
 
-// VisitAll calls fn with the queue and the body of each message of a data directory, and damaged with what cannot be read. What the
-// directory finds first goes to disk.Options.Damage.
+// VisitAll calls fn with the queue and the body of each message of a data directory, and damaged
+// with what cannot be read. What the directory finds first goes to disk.Options.Damage.
 func VisitAll(db *disk.DB, fn func(id uint64, queue string, body []byte), damaged func(error)) error {
 	return db.Read(func(tx *disk.Tx) error {
 		err := tx.AscendSound(disk.Received, nil, nil, func(k, v []byte) bool {
@@ -241,7 +248,8 @@ func remove(tx *disk.Tx, id uint64) {
 	tx.Delete(disk.Messages, key(id))
 }
 
-// Sent keeps messages. A crash before they are on the disk takes away what was acknowledged after them, too.
+// Sent keeps messages. A crash before they are on the disk takes away what was acknowledged after
+// them, too.
 func (j journal) Sent(queue string, messages []lines.Kept) error {
 	bytes := 0
 	for _, k := range messages {
@@ -257,8 +265,8 @@ func (j journal) Sent(queue string, messages []lines.Kept) error {
 	})
 }
 
-// Received keeps how often messages were received. If it is to wait, the counts are on the disk when it returns, and with them the
-// messages.
+// Received keeps how often messages were received. If it is to wait, the counts are on the disk
+// when it returns, and with them the messages.
 func (j journal) Received(name string, counts map[uint64]int, wait bool) error {
 	write := j.db.Later
 	if wait || name == queue.Timers {
@@ -274,8 +282,9 @@ func (j journal) Received(name string, counts map[uint64]int, wait bool) error {
 	})
 }
 
-// received keeps how often a message was received, unless it has been deleted meanwhile, by an older delivery, or received more often.
-// It writes over a count that is damaged, and leaves a message that is: memory has both, and the other messages of the batch wait.
+// received keeps how often a message was received, unless it has been deleted meanwhile, by an
+// older delivery, or received more often. It writes over a count that is damaged, and leaves a
+// message that is: memory has both, and the other messages of the batch wait.
 func received(tx *disk.Tx, id uint64, n int) error {
 	message, err := tx.Get(disk.Messages, key(id))
 	if there := message != nil || errors.Is(err, disk.ErrCorrupt); !there {
@@ -305,8 +314,8 @@ func (j journal) Deleted(ids []uint64) error {
 	})
 }
 
-// Bodies reads the bodies of messages. What was sent last may stand in the file's line: an operation that waits behind it gets it to the
-// disk.
+// Bodies reads the bodies of messages. What was sent last may stand in the file's line: an
+// operation that waits behind it gets it to the disk.
 func (j journal) Bodies(ids []uint64) (bodies map[uint64][]byte, err error) {
 	for try := range 2 {
 		if bodies, err = j.bodies(ids, try > 0); err != nil || len(bodies) == len(ids) {
@@ -321,7 +330,8 @@ func (j journal) Bodies(ids []uint64) (bodies map[uint64][]byte, err error) {
 	return bodies, nil
 }
 
-// bodies reads the bodies of messages that are on the disk. It reports what is missing or damaged, if asked to, and leaves it out.
+// bodies reads the bodies of messages that are on the disk. It reports what is missing or damaged,
+// if asked to, and leaves it out.
 func (j journal) bodies(ids []uint64, report bool) (map[uint64][]byte, error) {
 	bodies := make(map[uint64][]byte, len(ids))
 	err := j.db.Read(func(tx *disk.Tx) error {
@@ -356,8 +366,9 @@ func stored(tx *disk.Tx, id uint64) (m message, err error) {
 	return m, err
 }
 
-// Died moves a message to the dead letters: both happen in one transaction, so that a crash neither loses nor doubles it. One whose body is
-// neither in memory nor readable stays in the file, and is reported at the next start.
+// Died moves a message to the dead letters: both happen in one transaction, so that a crash neither
+// loses nor doubles it. One whose body is neither in memory nor readable stays in the file, and is
+// reported at the next start.
 func (j journal) Died(id uint64, to string, k lines.Kept) error {
 	return j.db.LaterSized(len(k.Body), func(tx *disk.Tx) error {
 		if k.Body == nil {

@@ -58,8 +58,9 @@ func conformance(t *testing.T, bodyBytes int64) {
 	})
 }
 
-// A message that ends the process at each delivery goes to the dead letters: each process counts the receive before it delivers, but for
-// the first, and none delivers a message that has been received often enough.
+// A message that ends the process at each delivery goes to the dead letters: each process counts
+// the receive before it delivers, but for the first, and none delivers a message that has been
+// received often enough.
 func TestMessageThatEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	dir, ctx := t.TempDir(), t.Context()
@@ -112,8 +113,8 @@ func TestMessageThatEndsTheProcess(t *testing.T) {
 	}
 }
 
-// A task queue that is in the file is there, also where nobody asks for it any more: what was sent to it is not lost, and does
-// not keep the rest from being opened.
+// A task queue that is in the file is there, also where nobody asks for it any more: what was sent
+// to it is not lost, and does not keep the rest from being opened.
 func TestTaskQueueThatIsLeft(t *testing.T) {
 	t.Parallel()
 	dir, ctx := t.TempDir(), t.Context()
@@ -140,8 +141,9 @@ func TestTaskQueueThatIsLeft(t *testing.T) {
 	}
 }
 
-// A timer that ends the process each time is received at most once more than its limit, also if the sweep that sent it had not yet deleted
-// it: each life sends it anew, and the first receive of it waits for the disk.
+// A timer that ends the process each time is received at most once more than its limit, also if the
+// sweep that sent it had not yet deleted it: each life sends it anew, and the first receive of it
+// waits for the disk.
 func TestTimerThatEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	dir, ctx := t.TempDir(), t.Context()
@@ -184,8 +186,8 @@ func TestTimerThatEndsTheProcess(t *testing.T) {
 	}
 }
 
-// copyOf copies the directory of an open database as it was at one moment: the database deletes, makes and grows files on its own, so
-// the copy is made until no file has changed meanwhile.
+// copyOf copies the directory of an open database as it was at one moment: the database deletes,
+// makes and grows files on its own, so the copy is made until no file has changed meanwhile.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	for {

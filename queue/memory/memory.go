@@ -1,5 +1,6 @@
-// Package memory is the queue of tests and simulations: the queues of a deployment in memory. They keep the promises of
-// the port and no others, and check their callers; see package lines, which does the work.
+// Package memory is the queue of tests and simulations: the queues of a deployment in memory. They
+// keep the promises of the port and no others, and check their callers; see package lines, which
+// does the work.
 package memory
 
 import (
@@ -16,6 +17,6 @@ type Kept = lines.Kept
 // Queue holds the queues of a deployment. It is safe for concurrent use.
 type Queue = lines.Queue
 
-// New returns queues with these settings, all empty. It panics where a queue has a limit of receives and no queue of its
-// kind for the dead letters.
+// New returns queues with these settings, all empty. It panics where a queue has a limit of
+// receives and no queue of its kind for the dead letters.
 func New(settings map[string]queue.Settings, o Options) *Queue { return lines.New(settings, o) }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ManualClock is a clock that stands until it is moved: the Clock of a queue that lives in the test's process. It is
-// safe for concurrent use.
+// ManualClock is a clock that stands until it is moved: the Clock of a queue that lives in the
+// test's process. It is safe for concurrent use.
 type ManualClock struct {
 	mu    sync.Mutex
 	now   time.Time

@@ -16,8 +16,8 @@ var deadTests = []test{
 	{"dead letters are redelivered too", deadAgain},
 }
 
-// deadLetters wants these messages to have moved from a queue to its dead letters, and receives them. They have moved at
-// the latest when somebody asks the queue for them once more.
+// deadLetters wants these messages to have moved from a queue to its dead letters, and receives
+// them. They have moved at the latest when somebody asks the queue for them once more.
 func (f *fixture) deadLetters(name string, bodies ...string) []queue.Delivery {
 	f.Helper()
 	dead := queue.DeadLetters(name)

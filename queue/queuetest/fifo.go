@@ -19,8 +19,8 @@ var fifoTests = []test{
 	{"new messages arrive after redelivered ones", fifoSentMeanwhile},
 }
 
-// wholeGroup receives all messages of a group, which come in one batch or in several, and leaves them in flight. Where
-// they come one by one, the test is not about them.
+// wholeGroup receives all messages of a group, which come in one batch or in several, and leaves
+// them in flight. Where they come one by one, the test is not about them.
 func (f *fixture) wholeGroup(name string, received int, bodies ...string) []queue.Delivery {
 	f.Helper()
 	batch := f.receive(name, len(bodies))

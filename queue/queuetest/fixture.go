@@ -39,7 +39,8 @@ func (f *fixture) in(timeouts float64) time.Time {
 	return f.clock.Now().Add(time.Duration(timeouts * float64(f.Visibility)))
 }
 
-// send sends messages with these bodies, in batches as large as they can be. A standard queue has no group: "".
+// send sends messages with these bodies, in batches as large as they can be. A standard queue has
+// no group: "".
 func (f *fixture) send(name, group string, bodies ...string) {
 	f.Helper()
 	for batch := range slices.Chunk(bodies, queue.MaxBatch) {
@@ -78,8 +79,8 @@ func (f *fixture) receive(name string, limit int) []queue.Delivery {
 	return deliveries
 }
 
-// take receives until it has n messages, and returns them in the order in which they came. A message that comes twice
-// is left out where the harness says that this can be.
+// take receives until it has n messages, and returns them in the order in which they came. A
+// message that comes twice is left out where the harness says that this can be.
 func (f *fixture) take(name string, n int) []queue.Delivery {
 	f.Helper()
 	var taken []queue.Delivery
@@ -96,8 +97,9 @@ func (f *fixture) take(name string, n int) []queue.Delivery {
 	return taken
 }
 
-// expect receives messages with these bodies, in any order in a standard queue and in this one in a FIFO queue, and
-// returns them in this order. received is how often each has been received then; 0 is whatever it was.
+// expect receives messages with these bodies, in any order in a standard queue and in this one in a
+// FIFO queue, and returns them in this order. received is how often each has been received then; 0
+// is whatever it was.
 func (f *fixture) expect(name string, received int, bodies ...string) []queue.Delivery {
 	f.Helper()
 	taken := f.take(name, len(bodies))
@@ -116,8 +118,9 @@ func (f *fixture) expect(name string, received int, bodies ...string) []queue.De
 	return taken
 }
 
-// quiet wants nothing to be delivered before a moment but a probe that is sent now. The zero moment is never. Where the
-// clock goes on by itself and has overtaken the test, there is nothing to be seen.
+// quiet wants nothing to be delivered before a moment but a probe that is sent now. The zero moment
+// is never. Where the clock goes on by itself and has overtaken the test, there is nothing to be
+// seen.
 func (f *fixture) quiet(name string, until time.Time) {
 	f.Helper()
 	f.probes++
@@ -160,7 +163,8 @@ func (f *fixture) extend(name string, d queue.Delivery, timeouts float64) {
 	}
 }
 
-// giveBack makes messages visible at once, the last one first: nothing of a group can come before all of it is back.
+// giveBack makes messages visible at once, the last one first: nothing of a group can come before
+// all of it is back.
 func (f *fixture) giveBack(name string, deliveries ...queue.Delivery) {
 	f.Helper()
 	for _, d := range slices.Backward(deliveries) {
@@ -174,8 +178,8 @@ type answer struct {
 	err        error
 }
 
-// waiting starts n receivers that each wait for one message. They have got more or less far when it returns, each time
-// otherwise. The test reads an answer of each.
+// waiting starts n receivers that each wait for one message. They have got more or less far when it
+// returns, each time otherwise. The test reads an answer of each.
 func (f *fixture) waiting(name string, n int) <-chan answer {
 	answers := make(chan answer, n)
 	var started sync.WaitGroup

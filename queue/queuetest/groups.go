@@ -60,8 +60,8 @@ func byGroup(batch []queue.Delivery) map[string][]queue.Delivery {
 	return parts
 }
 
-// handle handles what a batch has of one group. What it does last lets the group go, so it says before that the group
-// is free.
+// handle handles what a batch has of one group. What it does last lets the group go, so it says
+// before that the group is free.
 func (g *groups) handle(w *work, name string, part []queue.Delivery) (done int) {
 	g.mu.Lock()
 	back := len(part) // from here on messages are given back

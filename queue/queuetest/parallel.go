@@ -37,7 +37,8 @@ func (f *fixture) work(name string, messages int) *work {
 	return w
 }
 
-// do lets n receivers receive, and hand each batch to fn, until all messages are done. fn returns how many it did.
+// do lets n receivers receive, and hand each batch to fn, until all messages are done. fn returns
+// how many it did.
 func (w *work) do(n int, fn func(batch []queue.Delivery) int) {
 	defer w.stop()
 	var receivers sync.WaitGroup
@@ -78,13 +79,15 @@ func (w *work) receiver(r, limit int, fn func(batch []queue.Delivery) int) {
 	}
 }
 
-// fail ends the test from any goroutine: a receiver that went on would wait for what may never come.
+// fail ends the test from any goroutine: a receiver that went on would wait for what may never
+// come.
 func (w *work) fail(format string, args ...any) {
 	w.Errorf(format, args...)
 	w.stop()
 }
 
-// isSlow reports whether a batch has taken longer than its visibility time-out. The caller holds the lock.
+// isSlow reports whether a batch has taken longer than its visibility time-out. The caller holds
+// the lock.
 func (w *work) isSlow() bool {
 	slow := w.slow
 	for _, began := range w.since {
@@ -93,8 +96,8 @@ func (w *work) isSlow() bool {
 	return slow
 }
 
-// wrong is fail for what comes a second time, or in another order, unless a time-out that has passed explains it: the clock of a server
-// goes on by itself.
+// wrong is fail for what comes a second time, or in another order, unless a time-out that has
+// passed explains it: the clock of a server goes on by itself.
 func (w *work) wrong(format string, args ...any) {
 	w.mu.Lock()
 	slow := w.isSlow()
@@ -133,8 +136,8 @@ func (t *tally) count(d queue.Delivery) (before int) {
 	return before
 }
 
-// The handlers of 300 messages give every seventh back when it comes first, and leave every eleventh in flight where
-// they should delete it.
+// The handlers of 300 messages give every seventh back when it comes first, and leave every
+// eleventh in flight where they should delete it.
 func givenBack(i int) bool { return i%7 == 0 }
 func left(i int) bool      { return i%11 == 0 }
 

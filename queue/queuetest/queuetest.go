@@ -1,5 +1,5 @@
-// Package queuetest is the conformance suite of the queue port, and its specification in code: every adapter passes it,
-// and a sentence of the port that is not tested here is not promised.
+// Package queuetest is the conformance suite of the queue port, and its specification in code:
+// every adapter passes it, and a sentence of the port that is not tested here is not promised.
 //
 // An adapter's own test says what it is like in a [Harness] and calls [Run]:
 //
@@ -22,8 +22,9 @@
 // so that a fake which checks them can pass it. It never asks which adapter it tests: the
 // differences between adapters are values of the harness.
 //
-// That a message is not delivered is shown by another one, a probe, that was sent later and is delivered without it. An
-// adapter that never delivers a message makes its test wait for ever: go test's -timeout shows where.
+// That a message is not delivered is shown by another one, a probe, that was sent later and is
+// delivered without it. An adapter that never delivers a message makes its test wait for ever: go
+// test's -timeout shows where.
 package queuetest
 
 import (
@@ -39,27 +40,29 @@ type Queue = queue.Queue
 // Clock is the time by which a queue delays messages and ends their flight.
 type Clock interface {
 	Now() time.Time
-	// Advance moves the time on by d, or a little more, and returns when the queue has been told. The clock of a service
-	// that has its own time waits.
+	// Advance moves the time on by d, or a little more, and returns when the queue has been told.
+	// The clock of a service that has its own time waits.
 	Advance(d time.Duration)
 }
 
 // Harness is what the suite knows of an adapter.
 type Harness struct {
-	// New makes a place for new, empty queues with these settings, and returns what opens the queues that are there, and
-	// their clock. Each test has a place of its own, and tests run in parallel. Where Reopens is set, the suite calls
-	// open again while it uses nothing of the queues opened before; open ends those first, without a goodbye if it can.
-	// What has to be closed in the end is closed by t.Cleanup.
+	// New makes a place for new, empty queues with these settings, and returns what opens the
+	// queues that are there, and their clock. Each test has a place of its own, and tests run in
+	// parallel. Where Reopens is set, the suite calls open again while it uses nothing of the
+	// queues opened before; open ends those first, without a goodbye if it can. What has to be
+	// closed in the end is closed by t.Cleanup.
 	New func(t *testing.T, settings map[string]queue.Settings) (open func() Queue, clock Clock)
-	// Visibility is the time-out of the suite's queues, and the unit of the delays in it; 0 is 30 seconds. Where the
-	// clock waits, a few seconds spare a lot of waiting.
+	// Visibility is the time-out of the suite's queues, and the unit of the delays in it; 0 is 30
+	// seconds. Where the clock waits, a few seconds spare a lot of waiting.
 	Visibility time.Duration
 	// MaxBody is a size that a message may have. One of twice the size is refused.
 	MaxBody int
 	// Duplicates says that a standard queue may deliver a message that is in flight.
 	Duplicates bool
-	// GroupLeaks says that a group is let go when one of its messages is given back, although another of it is in flight:
-	// a server lies. Then no group has more than one message in flight in a test that gives messages of it back.
+	// GroupLeaks says that a group is let go when one of its messages is given back, although
+	// another of it is in flight: a server lies. Then no group has more than one message in flight
+	// in a test that gives messages of it back.
 	GroupLeaks bool
 	// Reopens says that what was sent outlives the queues that were opened.
 	Reopens bool

@@ -66,7 +66,8 @@ func receiveWakesOnSend(f *fixture) {
 	}
 }
 
-// receiveInStep sends each message when the one before has been received, while the receiver begins to wait.
+// receiveInStep sends each message when the one before has been received, while the receiver begins
+// to wait.
 func receiveInStep(f *fixture) {
 	const rounds = 100
 	received := make(chan answer, rounds)

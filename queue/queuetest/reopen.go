@@ -17,8 +17,9 @@ var reopenTests = []test{
 	{"again and again", reopenOften},
 }
 
-// reopen ends the queues and opens them again. The port promises that a message survives if something does that was
-// acknowledged after it, and that a receive is durable before it is delivered: so something is received first.
+// reopen ends the queues and opens them again. The port promises that a message survives if
+// something does that was acknowledged after it, and that a receive is durable before it is
+// delivered: so something is received first.
 func (f *fixture) reopen() {
 	f.Helper()
 	f.quiet(queue.DeadLetters(tasks), time.Time{})
@@ -87,7 +88,8 @@ func reopenGroups(f *fixture) {
 	}
 }
 
-// A message that was given back may be in flight again: that it was is not durable, only that it was received.
+// A message that was given back may be in flight again: that it was is not durable, only that it
+// was received.
 func reopenDead(f *fixture) {
 	f.send(fragile, "", "message")
 	f.send(fragileOrders, "group", "message")

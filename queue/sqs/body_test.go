@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A MessageGroupId is letters, digits and punctuation, at most 128 of them; a body is a subset of ASCII.
+// A MessageGroupId is letters, digits and punctuation, at most 128 of them; a body is a subset of
+// ASCII.
 var (
 	validGroup = regexp.MustCompile(`^[!-~]{1,128}$`)
 	validBody  = regexp.MustCompile(`^[A-Za-z0-9+/.]+$`)

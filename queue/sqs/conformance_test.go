@@ -60,7 +60,8 @@ func TestConformance(t *testing.T) {
 				},
 				Visibility: cmp.Or(like.visibility, 4*time.Second), Reopens: true,
 				MaxBody: cmp.Or(like.maxMessage, 1<<20) / 4 * 3,
-				// SQS promises no more; and a poll that is broken off may take a message all the same.
+				// SQS promises no more; and a poll that is broken off may take a message all the
+				// same.
 				Duplicates: true,
 				GroupLeaks: like.groupLeaks,
 			})

@@ -96,8 +96,8 @@ func fitting(entries []types.SendMessageBatchRequestEntry, limit int) int {
 // seconds is a time in whole seconds, rounded up.
 func seconds(d time.Duration) int32 { return int32((d + time.Second - 1) / time.Second) }
 
-// newID is a deduplication id. It is made once for each message, before the SDK's first try, so that the SDK's repeats
-// have it too, and a second message of the same body has another.
+// newID is a deduplication id. It is made once for each message, before the SDK's first try, so
+// that the SDK's repeats have it too, and a second message of the same body has another.
 func newID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // crypto/rand.Read never fails

@@ -33,7 +33,8 @@ func (s *silence) Do(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A request that gets no answer is made again, long before the caller's time is over. A poll has its own time besides.
+// A request that gets no answer is made again, long before the caller's time is over. A poll has
+// its own time besides.
 func TestSilentTries(t *testing.T) {
 	t.Parallel()
 	call := map[string]func(context.Context, *sqs.Queue) error{

@@ -19,14 +19,16 @@ import (
 
 // Options are the options of a queue.
 type Options struct {
-	// URLs are the URLs of the queues by the port's names. A URL that ends in .fifo is that of a FIFO queue, as SQS has
-	// it. Calls for any other name return ErrInvalid.
+	// URLs are the URLs of the queues by the port's names. A URL that ends in .fifo is that of a
+	// FIFO queue, as SQS has it. Calls for any other name return ErrInvalid.
 	URLs map[string]string
-	// MaxMessage is the largest text of a message that the queues take (their MaximumMessageSize) and the largest sum of
-	// a batch's, in bytes; 0 is what SQS takes, 1 MiB. Three quarters of it are the largest body.
+	// MaxMessage is the largest text of a message that the queues take (their MaximumMessageSize)
+	// and the largest sum of a batch's, in bytes; 0 is what SQS takes, 1 MiB. Three quarters of it
+	// are the largest body.
 	MaxMessage int
-	// TryTimeout is how long one try of a request may take, the answer included, before it is made again on another connection. It
-	// doubles, up to fourfold, while one request after another gets no answer. 0 is 3 s. A poll has 20 s more.
+	// TryTimeout is how long one try of a request may take, the answer included, before it is made
+	// again on another connection. It doubles, up to fourfold, while one request after another gets
+	// no answer. 0 is 3 s. A poll has 20 s more.
 	TryTimeout time.Duration
 }
 
@@ -60,7 +62,8 @@ var (
 	_ queue.Receiver = (*Queue)(nil)
 )
 
-// New returns the queues that the client reaches. It makes no request: a URL that is wrong shows at its first use.
+// New returns the queues that the client reaches. It makes no request: a URL that is wrong shows at
+// its first use.
 func New(client *sqs.Client, o Options) *Queue {
 	client = sqs.New(client.Options(), func(c *sqs.Options) { c.HTTPClient = awstry.Wrap(c.HTTPClient, o.limit) })
 	q := &Queue{client: client, queues: map[string]target{}, max: o.MaxMessage}
@@ -84,8 +87,8 @@ func (q *Queue) target(name string) (target, error) {
 	return t, nil
 }
 
-// wrap says what failed, so that callers can branch on it: the end of the context, whatever the SDK made of it, and a
-// queue that does not exist.
+// wrap says what failed, so that callers can branch on it: the end of the context, whatever the SDK
+// made of it, and a queue that does not exist.
 func wrap(ctx context.Context, what, name string, err error) error {
 	var missing *types.QueueDoesNotExist
 	switch {

@@ -54,7 +54,8 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	return err
 }
 
-// ReadAttempts implements store.Attempts. The query ends where the commits begin, and reads none of them.
+// ReadAttempts implements store.Attempts. The query ends where the commits begin, and reads none of
+// them.
 func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) ([]store.Attempt, error) {
 	pk, err := s.logPartition(workflow)
 	if err != nil {

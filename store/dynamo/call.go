@@ -17,7 +17,8 @@ import (
 const (
 	// tries is how often a request is made at most, where the context does not end before.
 	tries = 10
-	// The wait before a further try is drawn from between nothing and a span that doubles from firstWait to maxWait.
+	// The wait before a further try is drawn from between nothing and a span that doubles from
+	// firstWait to maxWait.
 	firstWait = 25 * time.Millisecond
 	maxWait   = time.Second
 )
@@ -37,8 +38,8 @@ func (f *failure) Error() string { return f.err.Error() }
 // Unwrap lets callers find the exception that DynamoDB answered with.
 func (f *failure) Unwrap() error { return f.err }
 
-// once makes a request with do, a single time: after a connection that broke and a throttle, say, the SDK's own retries
-// would report the throttle alone, and that nothing was done.
+// once makes a request with do, a single time: after a connection that broke and a throttle, say,
+// the SDK's own retries would report the throttle alone, and that nothing was done.
 func once(ctx context.Context, do func(ctx context.Context, o option) error) *failure {
 	sent := false
 	err := do(ctx, func(o *dynamodb.Options) {
@@ -58,15 +59,16 @@ func once(ctx context.Context, do func(ctx context.Context, o option) error) *fa
 	return &failure{judge(err, sent), err}
 }
 
-// write makes a request that changes something, again as long as it is throttled and the context's deadline allows. What it
-// returns wraps the port's errors; a condition that does not hold is returned as a failure. A request whose outcome is
-// unknown is the caller's to repeat, who can tell its own item from another's.
+// write makes a request that changes something, again as long as it is throttled and the context's
+// deadline allows. What it returns wraps the port's errors; a condition that does not hold is
+// returned as a failure. A request whose outcome is unknown is the caller's to repeat, who can tell
+// its own item from another's.
 func write(ctx context.Context, do func(ctx context.Context, o option) error) error {
 	return wrap(try(ctx, func(v verdict) bool { return v == throttled }, do), store.ErrUnknown)
 }
 
-// read makes a request that changes nothing. It is made again after every error that may pass, since it cannot do anything
-// twice, and has no outcome that could be unknown.
+// read makes a request that changes nothing. It is made again after every error that may pass,
+// since it cannot do anything twice, and has no outcome that could be unknown.
 func read(ctx context.Context, do func(ctx context.Context, o option) error) error {
 	return wrap(try(ctx, func(v verdict) bool { return v == throttled || v == unknown }, do), errRead)
 }
@@ -74,7 +76,8 @@ func read(ctx context.Context, do func(ctx context.Context, o option) error) err
 // errRead is what a read failed with, again and again.
 var errRead = errors.New("store/dynamo: the read failed")
 
-// try makes a request until it succeeds, its failure is not one after which it is made again, or there is no time left.
+// try makes a request until it succeeds, its failure is not one after which it is made again, or
+// there is no time left.
 func try(ctx context.Context, again func(verdict) bool, do func(ctx context.Context, o option) error) error {
 	if err := ctx.Err(); err != nil {
 		return err // nothing was sent

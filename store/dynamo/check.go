@@ -13,7 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// formatVersion is the version of the items that are written here. It stands before their checksum, and is part of it.
+// formatVersion is the version of the items that are written here. It stands before their checksum,
+// and is part of it.
 const formatVersion = 1
 
 // checkSize is the size of a check: the version and a CRC-32C.
@@ -21,7 +22,8 @@ const checkSize = 1 + crc32.Size
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// kinds are the types of the attributes, by their names. The mark of a task queue has a number as its check: see rates.go.
+// kinds are the types of the attributes, by their names. The mark of a task queue has a number as
+// its check: see rates.go.
 var kinds = map[string]byte{
 	attrPartition: 'S', attrSort: 'S', attrList: 'S', attrPlace: 'S', attrRun: 'S', attrTimer: 'S',
 	attrCommit: 'B', attrBody: 'B', attrCheck: 'B', attrNumber: 'N', attrExpires: 'N', attrSummary: 'M',
@@ -36,8 +38,9 @@ var sumKinds = map[string]byte{
 // addCheck adds the check of an item, which has to be whole.
 func addCheck(a attributes) { a[attrCheck] = bin(checkOf(a)) }
 
-// encodeRow adds to the summary of an item the check of what the index has of the item. The index does not project attributes
-// that the tables of earlier versions did not project, so this check is a member of the summary.
+// encodeRow adds to the summary of an item the check of what the index has of the item. The index
+// does not project attributes that the tables of earlier versions did not project, so this check is
+// a member of the summary.
 func encodeRow(a attributes) {
 	a[attrSummary].(*types.AttributeValueMemberM).Value[attrCheck] = bin(checkOf(rowOf(a)))
 }
@@ -58,8 +61,9 @@ func rowOf(a attributes) attributes {
 	return row
 }
 
-// verify returns an error that wraps store.ErrCorrupt for an item that is not as it was written, or lacks one of the needed
-// attributes. An item of an earlier version has no check: verify then looks at its types only.
+// verify returns an error that wraps store.ErrCorrupt for an item that is not as it was written, or
+// lacks one of the needed attributes. An item of an earlier version has no check: verify then looks
+// at its types only.
 func verify(a attributes, needed ...string) error {
 	if err := verifyKinds(a, kinds); err != nil {
 		return corrupt(a, err.Error())
@@ -92,7 +96,8 @@ func verifyRow(row attributes) error {
 	return compare(row, m.Value, rowOf(row))
 }
 
-// compare compares the check that is in one place with what is to be checked. a is the item that an error names.
+// compare compares the check that is in one place with what is to be checked. a is the item that an
+// error names.
 func compare(a, in, over attributes) error {
 	if _, ok := in[attrCheck]; !ok {
 		return nil
@@ -117,7 +122,8 @@ func verifySummary(m attributes) error {
 	return verifyKinds(m, sumKinds)
 }
 
-// verifyKinds returns an error if an attribute that has a type is of another one. Others belong to a newer version.
+// verifyKinds returns an error if an attribute that has a type is of another one. Others belong to
+// a newer version.
 func verifyKinds(a attributes, kinds map[string]byte) error {
 	for name, v := range a {
 		want, known := kinds[name]
@@ -128,7 +134,8 @@ func verifyKinds(a attributes, kinds map[string]byte) error {
 	return nil
 }
 
-// kindOf is the letter of a type that is used here, and 0 for others, and for numbers that are not whole.
+// kindOf is the letter of a type that is used here, and 0 for others, and for numbers that are not
+// whole.
 func kindOf(v types.AttributeValue) byte {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
@@ -145,12 +152,14 @@ func kindOf(v types.AttributeValue) byte {
 	return 0
 }
 
-// corrupt is the error for a damaged item. It names the item's key, and nothing of what the item holds.
+// corrupt is the error for a damaged item. It names the item's key, and nothing of what the item
+// holds.
 func corrupt(a attributes, why string) error {
 	return fmt.Errorf("%w: the item %q %q: %s", store.ErrCorrupt, stringOf(a, attrPartition), stringOf(a, attrSort), why)
 }
 
-// checkOf is the check of an item: of all of its attributes but the check itself, with their names and types.
+// checkOf is the check of an item: of all of its attributes but the check itself, with their names
+// and types.
 func checkOf(a attributes) []byte {
 	sum := crc32.Update(0, castagnoli, []byte{formatVersion})
 	return binary.BigEndian.AppendUint32([]byte{formatVersion}, addAll(sum, a, attrCheck))

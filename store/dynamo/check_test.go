@@ -37,7 +37,8 @@ func full(t testing.TB, s *Store) attributes {
 	return a
 }
 
-// damages are all items that differ from one in one bit, in one lost byte at the end, in one lost attribute, or in the type of one.
+// damages are all items that differ from one in one bit, in one lost byte at the end, in one lost
+// attribute, or in the type of one.
 func damages(a attributes, each func(what string, damaged attributes)) {
 	for name, v := range a {
 		with := func(what string, v types.AttributeValue) {
@@ -76,7 +77,8 @@ func texts(b []byte, each func(what string, b []byte)) {
 	}
 }
 
-// Each damage to an item is found, but the loss of the check: that is an item of an earlier version.
+// Each damage to an item is found, but the loss of the check: that is an item of an earlier
+// version.
 func TestDamageIsFound(t *testing.T) {
 	t.Parallel()
 	s := testStore(t)
@@ -148,7 +150,8 @@ func TestItemsWithoutCheck(t *testing.T) {
 	}
 }
 
-// The same numbers in another spelling, and an attribute of a newer version that it has checked, are no damage.
+// The same numbers in another spelling, and an attribute of a newer version that it has checked,
+// are no damage.
 func TestWhatIsNoDamage(t *testing.T) {
 	t.Parallel()
 	s := testStore(t)

@@ -37,8 +37,9 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// tables returns the table of each namespace: one for all of them, or one for each. Dynoxide ends a segment of a scan if the item of the
-// ExclusiveStartKey has been deleted, as those of other namespaces are all the time; on AWS it need not be there.
+// tables returns the table of each namespace: one for all of them, or one for each. Dynoxide ends a
+// segment of a scan if the item of the ExclusiveStartKey has been deleted, as those of other
+// namespaces are all the time; on AWS it need not be there.
 func tables(t *testing.T, client *dynamodb.Client, each bool) func(namespace string) string {
 	t.Helper()
 	if !each {

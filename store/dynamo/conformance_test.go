@@ -21,7 +21,8 @@ type listed struct {
 	store.Lister
 }
 
-// harness is what the suite knows of this adapter: each test has a namespace of its own, and opens it anew with a new client.
+// harness is what the suite knows of this adapter: each test has a namespace of its own, and opens
+// it anew with a new client.
 func harness(
 	lists bool, open func(t *testing.T, namespace string) *dynamo.Store, raw func(namespace string) (client *dynamodb.Client, table string),
 ) storetest.Harness {
@@ -50,8 +51,8 @@ func harness(
 	}
 }
 
-// The suite against the fake: what it promises without any server, and that the fake is good enough for the tests of
-// faults.
+// The suite against the fake: what it promises without any server, and that the fake is good enough
+// for the tests of faults.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	f := newFake()

@@ -17,9 +17,9 @@ import (
 // deletesAtOnce is how many deletions are under way together.
 const deletesAtOnce = 8
 
-// Delete implements store.Scanner, with a request for each: a batch takes no conditions. Each costs the units of a write
-// of what it deletes, and those of the index where that was listed. A crash leaves some; so does an error, and the same
-// call may then be made again.
+// Delete implements store.Scanner, with a request for each: a batch takes no conditions. Each costs
+// the units of a write of what it deletes, and those of the index where that was listed. A crash
+// leaves some; so does an error, and the same call may then be made again.
 func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
 	var all []*dynamodb.DeleteItemInput
 	add := func(workflow, sk, name string, value types.AttributeValue) (*dynamodb.DeleteItemInput, error) {

@@ -50,8 +50,8 @@ func canceled(reasons ...string) *fault {
 		`{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","CancellationReasons":[%s]}`, strings.Join(all, ","))}
 }
 
-// What each answer comes to, for a put, a transaction, and a read. nil in the last means that it was tried again and
-// succeeded.
+// What each answer comes to, for a put, a transaction, and a read. nil in the last means that it
+// was tried again and succeeded.
 func TestErrorClasses(t *testing.T) {
 	t.Parallel()
 	tooLarge := "Item size has exceeded the maximum allowed size"
@@ -129,8 +129,8 @@ func TestConflictWithinATransaction(t *testing.T) {
 	}
 }
 
-// Throttling is waited out, as far as the context's deadline allows. A request of which it is unknown what became of it is
-// not forgotten for a throttle that comes after it, or before.
+// Throttling is waited out, as far as the context's deadline allows. A request of which it is
+// unknown what became of it is not forgotten for a throttle that comes after it, or before.
 func TestThrottling(t *testing.T) {
 	t.Parallel()
 	throttle := answer(400, "ProvisionedThroughputExceededException", "")
@@ -196,7 +196,8 @@ func TestThrottledTransaction(t *testing.T) {
 	})
 }
 
-// What a batch leaves over is written again, and an error says so where it is left over again and again.
+// What a batch leaves over is written again, and an error says so where it is left over again and
+// again.
 func TestLeftOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,9 +25,10 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// fake is a DynamoDB in the place of the network: of the operations and expressions that the store uses, and no others.
-// The store is also tested against servers that others wrote (conformance_aws_test.go); this one is for what they never
-// do: it refuses, breaks connections and loses answers.
+// fake is a DynamoDB in the place of the network: of the operations and expressions that the store
+// uses, and no others. The store is also tested against servers that others wrote
+// (conformance_aws_test.go); this one is for what they never do: it refuses, breaks connections and
+// loses answers.
 type fake struct {
 	mu     sync.Mutex
 	items  map[string]map[string]record // by partition key and sort key
@@ -366,7 +367,8 @@ func (f *fake) query(in *request) string {
 	return `{"Items":` + encode(found) + last + `}`
 }
 
-// scan reads a page of a segment: partitions in the order of a hash, items in that of their keys, filtered in the end.
+// scan reads a page of a segment: partitions in the order of a hash, items in that of their keys,
+// filtered in the end.
 func (f *fake) scan(in *request) string {
 	hash := func(r record) uint32 { return crc32.ChecksumIEEE([]byte(r["pk"].text())) }
 	order := func(a, b record) int {

@@ -59,8 +59,9 @@ func everything(t *testing.T, s *dynamo.Store) string {
 	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v", log, attempts, timers, runs)
 }
 
-// Every write fails: applied or not, with a connection that breaks and with an error of the server. The caller is told that
-// the outcome is unknown, repeats the call, and the store is as if nothing had happened.
+// Every write fails: applied or not, with a connection that breaks and with an error of the server.
+// The caller is told that the outcome is unknown, repeats the call, and the store is as if nothing
+// had happened.
 func TestEveryWriteFails(t *testing.T) {
 	t.Parallel()
 	want := func() string {
@@ -123,8 +124,8 @@ func wantOwn(t *testing.T, err error) {
 	}
 }
 
-// A transaction whose first try won is not a conflict where the very same request is sent again, below the store: the token
-// that the SDK gave it says so.
+// A transaction whose first try won is not a conflict where the very same request is sent again,
+// below the store: the token that the SDK gave it says so.
 func TestTransactionsHaveATokenPerCall(t *testing.T) {
 	t.Parallel()
 	f := newFake()

@@ -46,7 +46,8 @@ func (s *Store) encodeItem(item store.Item) (attributes, error) {
 	return a, fits(a)
 }
 
-// decodeItem reads what encodeItem wrote, or returns an error that wraps store.ErrCorrupt. What it returns belongs to the caller.
+// decodeItem reads what encodeItem wrote, or returns an error that wraps store.ErrCorrupt. What it
+// returns belongs to the caller.
 func (s *Store) decodeItem(a attributes) (item store.Item, err error) {
 	if err := verify(a, attrPartition, attrSort, attrCommit); err != nil {
 		return item, err
@@ -166,7 +167,8 @@ func seconds(t time.Time) int64 {
 // maxItem is the largest item that DynamoDB takes, counted as it counts: names and values.
 const maxItem = 400 << 10
 
-// fits refuses an item that DynamoDB would refuse, before it is sent. It never refuses one that DynamoDB would take.
+// fits refuses an item that DynamoDB would refuse, before it is sent. It never refuses one that
+// DynamoDB would take.
 func fits(a attributes) error {
 	if n := sizeOf(a); n > maxItem {
 		return fmt.Errorf("%w: %d bytes, at most %d", store.ErrTooLarge, n, maxItem)

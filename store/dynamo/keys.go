@@ -20,8 +20,9 @@ const (
 	maxSortKey      = 1024
 )
 
-// How many partitions the timers of a namespace, and its list, are spread over: each takes about 1,000 units of writes a
-// second. Neither number may ever become smaller, or what stands in the partitions beyond it is not found again.
+// How many partitions the timers of a namespace, and its list, are spread over: each takes about
+// 1,000 units of writes a second. Neither number may ever become smaller, or what stands in the
+// partitions beyond it is not found again.
 const (
 	timerShards = 4
 	listShards  = 8
@@ -33,8 +34,8 @@ const (
 	ListShards  = listShards
 )
 
-// logPartition is the partition key of a workflow. A namespace has no slash, so no id of one namespace makes a key of
-// another.
+// logPartition is the partition key of a workflow. A namespace has no slash, so no id of one
+// namespace makes a key of another.
 func (s *Store) logPartition(workflow string) (string, error) {
 	pk := s.logPrefix() + workflow
 	if !utf8.ValidString(workflow) { // the request would carry another id in its place
@@ -102,7 +103,8 @@ func (s *Store) timerPartition(shard uint32) string {
 	return fmt.Sprintf("%s/t/%d", s.namespace, shard)
 }
 
-// timerKey is the place of a timer. Its id is part of the sort key if it fits, and otherwise a hash of it; long says so.
+// timerKey is the place of a timer. Its id is part of the sort key if it fits, and otherwise a hash
+// of it; long says so.
 func (s *Store) timerKey(t store.Timer) (pk, sk string, long bool, err error) {
 	if !utf8.ValidString(t.ID) {
 		return "", "", false, fmt.Errorf("store/dynamo: the timer id %q is not valid UTF-8", t.ID)
@@ -135,20 +137,22 @@ func sortable(n int64) string { return fmt.Sprintf("%016x", uint64(n)^1<<63) }
 // listPartition is the partition key of a shard of the list.
 func (s *Store) listPartition(shard int) string { return fmt.Sprintf("%s/l/%d", s.namespace, shard) }
 
-// position is the place of a run in the list, which does not change when the run closes; those started later are greater.
-// shard is where it stands: the same for all runs of a workflow.
+// position is the place of a run in the list, which does not change when the run closes; those
+// started later are greater. shard is where it stands: the same for all runs of a workflow.
 func position(sum *store.Summary) (position string, shard int) {
 	hash := sha256.Sum256([]byte(sum.Workflow))
 	return fmt.Sprintf("%s/%x/%08x", sortable(sum.Started.UnixMicro()), hash[:8], sum.Run), int(hash[0]) % listShards
 }
 
-// The row of a run that closes stands just after the row with which it was opened, and those of its changes between them.
+// The row of a run that closes stands just after the row with which it was opened, and those of its
+// changes between them.
 const (
 	rowOpen   = "/0"
 	rowClosed = "/1"
 )
 
-// rowChanged is what follows on the position in the row of a run whose item in a slot changes what the list has of it.
+// rowChanged is what follows on the position in the row of a run whose item in a slot changes what
+// the list has of it.
 func rowChanged(slot uint32) string { return fmt.Sprintf("%s/%08x", rowOpen, slot) }
 
 // positionOf is the position in a place: what stands before the third slash.

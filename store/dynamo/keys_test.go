@@ -20,8 +20,8 @@ func drawKey(t *rapid.T, name string) store.Key {
 	return store.Key{Run: edge(t, name+" run"), Slot: edge(t, name+" slot")}
 }
 
-// The order of sort keys is the order of what they are made of: commits by run and slot, attempts by run and event, and
-// every attempt before every commit.
+// The order of sort keys is the order of what they are made of: commits by run and slot, attempts
+// by run and event, and every attempt before every commit.
 func TestSortKeysAreInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,8 +62,8 @@ func TestPrevious(t *testing.T) {
 	})
 }
 
-// Timers are in the order of their moments, whatever their ids; the bound of a read is after what is due before it, and
-// before what is not.
+// Timers are in the order of their moments, whatever their ids; the bound of a read is after what
+// is due before it, and before what is not.
 func TestTimerKeysAreInOrder(t *testing.T) {
 	t.Parallel()
 	s := &Store{namespace: "n"}
@@ -91,7 +91,8 @@ func TestTimerKeysAreInOrder(t *testing.T) {
 	})
 }
 
-// No two workflows of any namespaces share a partition, and none shares one with timers or with the list.
+// No two workflows of any namespaces share a partition, and none shares one with timers or with the
+// list.
 func TestPartitionsAreSeparate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,7 +130,8 @@ func TestBadIDs(t *testing.T) {
 	}
 }
 
-// Items come back as they were, with their expiry rounded up to the second, and none that DynamoDB would take is refused.
+// Items come back as they were, with their expiry rounded up to the second, and none that DynamoDB
+// would take is refused.
 func TestItemsComeBack(t *testing.T) {
 	t.Parallel()
 	s := &Store{namespace: "n", lists: true}

@@ -14,16 +14,17 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// looked is how many rows one call looks at, at most: a filter that selects few returns a short page, and the token to go
-// on from.
+// looked is how many rows one call looks at, at most: a filter that selects few returns a short
+// page, and the token to go on from.
 const looked = 2000
 
 // list is the list of a namespace.
 type list struct{ store *Store }
 
-// ListRuns implements store.Lister. A run has a row of its item that opened it, one of each that changed what the
-// list has of it and, once it is closed, one just after them: read from the end, the first row of a run is the one that counts.
-// The filter is not DynamoDB's: that saves no units, and would select a run by a row that no longer counts.
+// ListRuns implements store.Lister. A run has a row of its item that opened it, one of each that
+// changed what the list has of it and, once it is closed, one just after them: read from the end,
+// the first row of a run is the one that counts. The filter is not DynamoDB's: that saves no units,
+// and would select a run by a row that no longer counts.
 func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
 	after, err := parseToken(token)
 	if err != nil {
@@ -72,8 +73,8 @@ func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit
 	return runs, newToken(seen), nil
 }
 
-// queries are the queries of the shards for the rows between two places, both included. The index follows the table: it
-// has no consistent reads, and these cost half.
+// queries are the queries of the shards for the rows between two places, both included. The index
+// follows the table: it has no consistent reads, and these cost half.
 func (l *list) queries(first, last string) []*dynamodb.QueryInput {
 	var queries []*dynamodb.QueryInput
 	for shard := range listShards {
@@ -87,7 +88,8 @@ func (l *list) queries(first, last string) []*dynamodb.QueryInput {
 	return queries
 }
 
-// bounds are the places between which a filter's runs are, of those that come after a position (empty is the beginning).
+// bounds are the places between which a filter's runs are, of those that come after a position
+// (empty is the beginning).
 func bounds(f store.Filter, after string) (first, last string) {
 	first, last = "0", "g" // before and after all hexadecimal numbers
 	if !f.StartedAfter.IsZero() {
@@ -106,7 +108,8 @@ func bounds(f store.Filter, after string) (first, last string) {
 	return first, last
 }
 
-// newToken is the token for what comes after a position. Its checksum tells it from what this package did not make.
+// newToken is the token for what comes after a position. Its checksum tells it from what this
+// package did not make.
 func newToken(position string) string {
 	b := binary.BigEndian.AppendUint32([]byte(position), crc32.ChecksumIEEE([]byte(position)))
 	return base64.RawURLEncoding.EncodeToString(b)

@@ -35,7 +35,8 @@ func TestExpiredRunsAreNotListed(t *testing.T) {
 	}
 }
 
-// A filter that selects few does not read the whole list in one call: it returns a short page, and where to go on.
+// A filter that selects few does not read the whole list in one call: it returns a short page, and
+// where to go on.
 func TestListLooksAtSoMany(t *testing.T) {
 	t.Parallel()
 	f := newFake()

@@ -16,9 +16,10 @@ import (
 // free is the condition that no item stands at the key of a put.
 const free = "attribute_not_exists(" + attrPartition + ")"
 
-// Append implements store.Log. A crash before the request has arrived leaves nothing; one after it leaves all of the items,
-// and a caller who was not told finds out by the commit id: from a read, or from the Conflict that the same Append returns
-// then. Nothing else is written beside the items, so there is nothing to repair.
+// Append implements store.Log. A crash before the request has arrived leaves nothing; one after it
+// leaves all of the items, and a caller who was not told finds out by the commit id: from a read,
+// or from the Conflict that the same Append returns then. Nothing else is written beside the items,
+// so there is nothing to repair.
 func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	if len(items) == 0 {
 		return errors.New("store/dynamo: an Append of no items")
@@ -45,7 +46,8 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	return s.appendAll(ctx, puts)
 }
 
-// appendOne is the write of the hot path: one conditional put, which is the lock, the version check and the write.
+// appendOne is the write of the hot path: one conditional put, which is the lock, the version check
+// and the write.
 func (s *Store) appendOne(ctx context.Context, put *types.Put) error {
 	err := write(ctx, func(ctx context.Context, o option) error {
 		_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -62,8 +64,9 @@ func (s *Store) appendOne(ctx context.Context, put *types.Put) error {
 	return err
 }
 
-// appendAll puts items of two runs, all or none, for twice the units. The SDK gives each call a token of its own, so that a
-// call that is repeated after it was applied fails by its condition, as a single put does.
+// appendAll puts items of two runs, all or none, for twice the units. The SDK gives each call a
+// token of its own, so that a call that is repeated after it was applied fails by its condition, as
+// a single put does.
 func (s *Store) appendAll(ctx context.Context, puts []*types.Put) error {
 	var items []types.TransactWriteItem
 	for _, put := range puts {
@@ -88,8 +91,8 @@ func (s *Store) appendAll(ctx context.Context, puts []*types.Put) error {
 	return s.conflict(nil)
 }
 
-// conflict is the Conflict with an item that stands in the way. Where DynamoDB did not say which it is, nobody can tell
-// whether it is the caller's own.
+// conflict is the Conflict with an item that stands in the way. Where DynamoDB did not say which it
+// is, nobody can tell whether it is the caller's own.
 func (s *Store) conflict(standing attributes) error {
 	if len(standing) == 0 {
 		return fmt.Errorf("%w: the failed condition came without the item that stands there", store.ErrUnknown)

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// A damaged mark of the slow check is reported and taken for none, and the next WriteMark replaces it, once.
+// A damaged mark of the slow check is reported and taken for none, and the next WriteMark replaces
+// it, once.
 func TestDamagedMark(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(item map[string]types.AttributeValue){

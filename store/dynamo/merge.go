@@ -10,7 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// merged reads the shards of something, each of which is in the order of a key, as one in that order.
+// merged reads the shards of something, each of which is in the order of a key, as one in that
+// order.
 type merged struct {
 	store *Store
 	// key is the sort key of the queries; backward says that they begin with the last one.
@@ -26,8 +27,8 @@ type shard struct {
 	query *dynamodb.QueryInput
 }
 
-// merge reads shards with a query for each. want is how many rows are asked for in all: a first page of each shard holds
-// its share of them, and some more because shares differ.
+// merge reads shards with a query for each. want is how many rows are asked for in all: a first
+// page of each shard holds its share of them, and some more because shares differ.
 func (s *Store) merge(key string, backward bool, want int, queries []*dynamodb.QueryInput) *merged {
 	const spare, most = 10, 1000
 	page := min(want/len(queries)+want/(2*len(queries))+spare, max(want, 1), most)

@@ -17,17 +17,19 @@ import (
 // rateSort is the sort key of the mark of a task queue.
 const rateSort = "rate"
 
-// ratePartition is a partition for each task queue: a policy can allow it to the function alone that consumes the queue. The
-// default one, whose name is empty, has one too.
+// ratePartition is a partition for each task queue: a policy can allow it to the function alone
+// that consumes the queue. The default one, whose name is empty, has one too.
 func (s *Store) ratePartition(taskQueue string) string { return s.namespace + "/r/" + taskQueue }
 
-// Reserve implements store.Rates, with one conditional update: one for a mark that stands at the floor or after it, and
-// another for the rest. Which of them is tried first is where this process saw the mark last; a condition that does not
-// hold tells where it is, and costs a write. A crash after it leaves a slot that nobody uses.
+// Reserve implements store.Rates, with one conditional update: one for a mark that stands at the
+// floor or after it, and another for the rest. Which of them is tried first is where this process
+// saw the mark last; a condition that does not hold tells where it is, and costs a write. A crash
+// after it leaves a slot that nobody uses.
 //
-// An update that adds to the mark cannot compute a CRC, so the mark has an arithmetic check: the sum of mark and check is the
-// same number (markSum) always, and each update moves both. A mark of an earlier version has no check, and gets one when it is
-// first moved, which costs it one more write, once.
+// An update that adds to the mark cannot compute a CRC, so the mark has an arithmetic check: the
+// sum of mark and check is the same number (markSum) always, and each update moves both. A mark of
+// an earlier version has no check, and gets one when it is first moved, which costs it one more
+// write, once.
 func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
 	const moves = 3 // a mark that was before the floor has been moved past it, at the worst, and does not come back
 	bare := false
@@ -54,7 +56,8 @@ func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error)
 	return time.Time{}, fmt.Errorf("%w: the mark of the task queue %q moves too fast", store.ErrThrottled, slot.TaskQueue)
 }
 
-// decodeMark returns where a mark stands, 0 if there is none, or an error that wraps store.ErrCorrupt.
+// decodeMark returns where a mark stands, 0 if there is none, or an error that wraps
+// store.ErrCorrupt.
 func (s *Store) decodeMark(taskQueue string, there attributes) (int64, error) {
 	number, check := there[attrNumber], there[attrCheck]
 	damaged := number == nil && check != nil || number != nil && kindOf(number) != 'N' || check != nil && kindOf(check) != 'N'
@@ -72,8 +75,9 @@ func (s *Store) markSum(taskQueue string) int64 {
 	return int64(binary.BigEndian.Uint32(checkOf(key)[1:])) << 20
 }
 
-// move moves the mark of a task queue that is taken to stand somewhere, and returns what stands there then. moved is false if it
-// stood elsewhere, and does so still. bare says that the mark was seen without a check: move gives it one, if it still stands there.
+// move moves the mark of a task queue that is taken to stand somewhere, and returns what stands
+// there then. moved is false if it stood elsewhere, and does so still. bare says that the mark was
+// seen without a check: move gives it one, if it still stands there.
 func (s *Store) move(ctx context.Context, slot store.Slot, mark, next int64, bare bool) (there attributes, moved bool, err error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName: &s.table, Key: attributes{attrPartition: str(s.ratePartition(slot.TaskQueue)), attrSort: str(rateSort)},

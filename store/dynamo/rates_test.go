@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// A slot is one request where the mark stands on the side of the floor where this process saw it last, and two where it does
-// not: whichever process has moved it meanwhile.
+// A slot is one request where the mark stands on the side of the floor where this process saw it
+// last, and two where it does not: whichever process has moved it meanwhile.
 func TestSlotsCostOneWrite(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -59,7 +59,8 @@ func TestSlotsCostOneWrite(t *testing.T) {
 	}
 }
 
-// Whatever becomes of a request, nobody is given a slot that another has been given: one that may have been taken is lost.
+// Whatever becomes of a request, nobody is given a slot that another has been given: one that may
+// have been taken is lost.
 func TestSlotsThatMayHaveBeenTaken(t *testing.T) {
 	t.Parallel()
 	slot := store.Slot{TaskQueue: "reports", Floor: noon, By: time.Second}
@@ -110,7 +111,8 @@ func TestSlotThatIsThrottled(t *testing.T) {
 	}
 }
 
-// A mark of an earlier version, which has no check, is moved as it was, and gets one. A mark that is damaged then is an error.
+// A mark of an earlier version, which has no check, is moved as it was, and gets one. A mark that
+// is damaged then is an error.
 func TestMarkOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	f := newFake()

@@ -14,20 +14,23 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// scanSegments is how many parts a scan of the table has. They are walked one after the other: a walk that is never in a
-// hurry loads one partition at a time, and a part whose cursor is lost is all that has to be walked again.
+// scanSegments is how many parts a scan of the table has. They are walked one after the other: a
+// walk that is never in a hurry loads one partition at a time, and a part whose cursor is lost is
+// all that has to be walked again.
 const scanSegments = 4
 
-// scanPlace is where a scan goes on: behind a key of a segment, or at its beginning. Segments says what its number means.
+// scanPlace is where a scan goes on: behind a key of a segment, or at its beginning. Segments says
+// what its number means.
 type scanPlace struct {
 	Segment, Segments int
 	PK, SK            string `json:",omitempty"`
 }
 
-// Scan implements store.Scanner, with one request: a page of a segment. It is not consistent, because what it finds is
-// only a hint, and costs half of what a consistent one does: half a unit for each 4 KB that it passes, whosever they are
-// (timers, other namespaces), and half a unit for nothing at all. The filter only keeps them from being sent. A scan can
-// not be held to a namespace by dynamodb:LeadingKeys; this filter is what does it.
+// Scan implements store.Scanner, with one request: a page of a segment. It is not consistent,
+// because what it finds is only a hint, and costs half of what a consistent one does: half a unit
+// for each 4 KB that it passes, whosever they are (timers, other namespaces), and half a unit for
+// nothing at all. The filter only keeps them from being sent. A scan can not be held to a namespace
+// by dynamodb:LeadingKeys; this filter is what does it.
 func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []store.Item, next string, err error) {
 	at, err := parseCursor(cursor)
 	if err != nil {
@@ -61,7 +64,8 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []sto
 	return items, at.after(out.LastEvaluatedKey), nil
 }
 
-// after is the cursor behind a page of a segment that ended with this key, or of which there is no more.
+// after is the cursor behind a page of a segment that ended with this key, or of which there is no
+// more.
 func (p scanPlace) after(last attributes) string {
 	switch {
 	case len(last) > 0:
@@ -108,8 +112,9 @@ func (s *Store) ReadMark(ctx context.Context) ([]byte, error) {
 	return bytesOf(out.Items[0], attrBody), nil
 }
 
-// WriteMark implements store.Scanner, with one conditional put. Where its answer is lost, the same call returns ErrStale
-// then: a caller reads the mark again, and goes on from it. To replace a damaged mark takes a query and another put.
+// WriteMark implements store.Scanner, with one conditional put. Where its answer is lost, the same
+// call returns ErrStale then: a caller reads the mark again, and goes on from it. To replace a
+// damaged mark takes a query and another put.
 func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
 	err := s.putMark(ctx, old, mark, nil)
 	if len(old) > 0 || !errors.Is(err, store.ErrStale) {
@@ -122,7 +127,8 @@ func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
 	return s.putMark(ctx, nil, mark, out.Items[0])
 }
 
-// putMark puts a mark in the place of an old one, which is empty if there is none, or of a damaged one.
+// putMark puts a mark in the place of an old one, which is empty if there is none, or of a damaged
+// one.
 func (s *Store) putMark(ctx context.Context, old, mark []byte, damaged attributes) error {
 	in := &dynamodb.PutItemInput{
 		TableName: &s.table, ConditionExpression: aws.String(free),

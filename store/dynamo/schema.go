@@ -31,7 +31,8 @@ const (
 // TTLAttribute is the attribute that says from when on DynamoDB may delete an item.
 const TTLAttribute = attrExpires
 
-// Schema is the request that creates the table, but for its TTL attribute, which another request sets.
+// Schema is the request that creates the table, but for its TTL attribute, which another request
+// sets.
 func Schema(table string) *dynamodb.CreateTableInput {
 	key := func(partition, sort string) []types.KeySchemaElement {
 		return []types.KeySchemaElement{
@@ -57,8 +58,8 @@ func Schema(table string) *dynamodb.CreateTableInput {
 	}
 }
 
-// CreateTable creates the table, waits until it is there, and lets what has expired be deleted. It is for tests and local
-// servers: a deployment declares the same table in its template.
+// CreateTable creates the table, waits until it is there, and lets what has expired be deleted. It
+// is for tests and local servers: a deployment declares the same table in its template.
 func CreateTable(ctx context.Context, client *dynamodb.Client, table string) error {
 	if _, err := client.CreateTable(ctx, Schema(table)); err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 // signingSort is the sort key of the key that the deployment signs with.
 const signingSort = "sign"
 
-// signingPartition is a partition of its own: a policy can allow it to those functions alone that need it.
+// signingPartition is a partition of its own: a policy can allow it to those functions alone that
+// need it.
 func (s *Store) signingPartition() string { return s.namespace + "/k" }
 
 // ReadKey implements store.Keys, with one consistent query.

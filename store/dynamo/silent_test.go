@@ -37,8 +37,8 @@ func (s *silence) Do(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A try that gets no answer takes a part of the caller's time only. A read is made again. The outcome of a put is unknown, and the same
-// put finds out.
+// A try that gets no answer takes a part of the caller's time only. A read is made again. The
+// outcome of a put is unknown, and the same put finds out.
 func TestSilentTries(t *testing.T) {
 	t.Parallel()
 	for _, applies := range []bool{false, true} {

@@ -18,8 +18,9 @@ const maxBatch = 25
 // place is a key of the table.
 type place struct{ pk, sk string }
 
-// PutTimers implements store.Timers. A timer is put without a condition: putting it again changes nothing. A crash, or an
-// error, leaves some of the timers; the caller, who was not told that all are kept, puts all of them again.
+// PutTimers implements store.Timers. A timer is put without a condition: putting it again changes
+// nothing. A crash, or an error, leaves some of the timers; the caller, who was not told that all
+// are kept, puts all of them again.
 func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
 	return s.batch(ctx, timers, func(t store.Timer, key attributes, long bool) (types.WriteRequest, error) {
 		setBody(key, t.Body, time.Time{})
@@ -31,8 +32,8 @@ func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
 	})
 }
 
-// DeleteTimers implements store.Timers. A crash before it leaves timers that were sent: they are sent again, and their
-// receivers see that it was done.
+// DeleteTimers implements store.Timers. A crash before it leaves timers that were sent: they are
+// sent again, and their receivers see that it was done.
 func (s *Store) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	return s.batch(ctx, timers, func(_ store.Timer, key attributes, _ bool) (types.WriteRequest, error) {
 		return types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}}, nil
@@ -68,7 +69,8 @@ func (s *Store) batch(
 	return nil
 }
 
-// writeAll makes writes until none of them is left over. DynamoDB leaves over what it had no capacity for.
+// writeAll makes writes until none of them is left over. DynamoDB leaves over what it had no
+// capacity for.
 func (s *Store) writeAll(ctx context.Context, writes []types.WriteRequest) error {
 	for n := 1; ; n++ {
 		var out *dynamodb.BatchWriteItemOutput
@@ -94,8 +96,8 @@ func (s *Store) writeAll(ctx context.Context, writes []types.WriteRequest) error
 	}
 }
 
-// DueTimers implements store.Timers. It reads the beginning of each shard, and nothing that is not due. It reports a timer that
-// is damaged, and goes on past it.
+// DueTimers implements store.Timers. It reads the beginning of each shard, and nothing that is not
+// due. It reports a timer that is damaged, and goes on past it.
 func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) ([]store.Timer, error) {
 	if limit <= 0 {
 		return nil, nil

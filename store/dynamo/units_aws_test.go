@@ -33,8 +33,8 @@ func opening(workflow string, run uint32) store.Item {
 	return i
 }
 
-// What each call costs in requests and units, as the server says, and that the meter of the ports agrees. These are the
-// figures of doc.go.
+// What each call costs in requests and units, as the server says, and that the meter of the ports
+// agrees. These are the figures of doc.go.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {
@@ -61,7 +61,8 @@ type step struct {
 	want awsmeter.Cost
 }
 
-// less is what DynamoDB Local reports instead: a transaction as single writes, and queries that find nothing as free.
+// less is what DynamoDB Local reports instead: a transaction as single writes, and queries that
+// find nothing as free.
 func less(index float64) map[string]awsmeter.Cost {
 	return map[string]awsmeter.Cost{
 		"a close with a successor":   {Writes: 2, WriteUnits: 2, IndexUnits: 2 * index},
@@ -154,7 +155,8 @@ func history(t *testing.T, s *dynamo.Store, n int, noList bool) step {
 		}
 	}
 	log := meter.Log(s)
-	// The check of an item has 6 bytes, of 278: 1,000 of them are a unit and a half, and were 68 without. docs/decisions/0036-checksums.md.
+	// The check of an item has 6 bytes, of 278: 1,000 of them are a unit and a half, and were 68
+	// without. docs/decisions/0036-checksums.md.
 	units := map[int]float64{3: 1, 100: 7, 1000: 69}[n]
 	if noList && n == 1000 {
 		units = 70 // the name of the namespace is longer
@@ -200,8 +202,8 @@ func TestLargestItem(t *testing.T) {
 	}
 }
 
-// What a filter costs that selects nothing: it reads each row between the moments that it bounds, and a row of a changed run for each
-// change.
+// What a filter costs that selects nothing: it reads each row between the moments that it bounds,
+// and a row of a changed run for each change.
 func TestUnitsOfFilters(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {

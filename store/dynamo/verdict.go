@@ -28,8 +28,9 @@ const (
 	unknown
 )
 
-// Codes that say that DynamoDB did not try. The SDK's own list will not do: it takes TransactionInProgressException for a
-// throttle, which says that the request, sent before, is being carried out.
+// Codes that say that DynamoDB did not try. The SDK's own list will not do: it takes
+// TransactionInProgressException for a throttle, which says that the request, sent before, is being
+// carried out.
 var throttleCodes = []string{
 	"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "Throttling",
 	"ProvisionedThroughputExceeded", "ThrottlingError", // as reasons in a cancelled transaction
@@ -42,8 +43,8 @@ var unknownCodes = []string{
 	"", "UnknownError", // an answer that is not DynamoDB's
 }
 
-// judge is the verdict on a request that ended with an error; sent says that it was handed to the network. What is not
-// known to be harmless is unknown: every new kind of error lands there.
+// judge is the verdict on a request that ended with an error; sent says that it was handed to the
+// network. What is not known to be harmless is unknown: every new kind of error lands there.
 func judge(err error, sent bool) verdict {
 	if !sent {
 		return refused
@@ -81,8 +82,9 @@ func judgeCode(code, message string) verdict {
 	return refused
 }
 
-// ofAnotherTime reports whether a request was denied for the time that it was signed with: after a jump of this process's clock, or a freeze
-// between signature and sending. The next one is signed with AWS's time, which the SDK has read from this answer.
+// ofAnotherTime reports whether a request was denied for the time that it was signed with: after a
+// jump of this process's clock, or a freeze between signature and sending. The next one is signed
+// with AWS's time, which the SDK has read from this answer.
 func ofAnotherTime(code, message string) bool {
 	switch code {
 	case "RequestTimeTooSkewed", "RequestExpired":
@@ -93,8 +95,9 @@ func ofAnotherTime(code, message string) bool {
 	return false
 }
 
-// judgeReasons is the verdict on a transaction that was cancelled. A condition that does not hold settles it, whatever
-// the other item met. A conflict does not: the other transaction may be an earlier try of this one, still under way.
+// judgeReasons is the verdict on a transaction that was cancelled. A condition that does not hold
+// settles it, whatever the other item met. A conflict does not: the other transaction may be an
+// earlier try of this one, still under way.
 func judgeReasons(reasons []types.CancellationReason) verdict {
 	found := map[verdict]bool{}
 	for _, r := range reasons {

@@ -21,8 +21,8 @@ func keyOfAttempt(a store.Attempt) []byte {
 	return binary.BigEndian.AppendUint64(attemptsOf(a.Workflow, a.Run), uint64(a.Event))
 }
 
-// RecordAttempt implements store.Attempts. When it returns nil the record is on the disk; a crash before that leaves the
-// one before it, and the queue redelivers the attempt's message.
+// RecordAttempt implements store.Attempts. When it returns nil the record is on the disk; a crash
+// before that leaves the one before it, and the queue redelivers the attempt's message.
 func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	if err := fits(a.Body); err != nil {
 		return err
@@ -80,11 +80,12 @@ func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) (
 // maxRunID is the longest run id, in bytes: a run's id has 27 at most.
 const maxRunID = 255
 
-// withRunID is set in the number of a record that has a run id: its length in one byte, and the id, stand before the body. Earlier
-// versions wrote none.
+// withRunID is set in the number of a record that has a run id: its length in one byte, and the id,
+// stand before the body. Earlier versions wrote none.
 const withRunID = 1 << 63
 
-// encodeAttempt returns the value of a record: its number, its expiry in seconds, its run id, its body.
+// encodeAttempt returns the value of a record: its number, its expiry in seconds, its run id, its
+// body.
 func encodeAttempt(a store.Attempt) []byte {
 	number := uint64(a.Number)
 	if a.RunID != "" {
@@ -98,7 +99,8 @@ func encodeAttempt(a store.Attempt) []byte {
 	return append(value, a.Body...)
 }
 
-// decodeAttempt reads what encodeAttempt wrote. What it returns does not share memory with value, which belongs to the file.
+// decodeAttempt reads what encodeAttempt wrote. What it returns does not share memory with value,
+// which belongs to the file.
 func decodeAttempt(key, value []byte) (a store.Attempt, err error) {
 	const fixed = 8 + 8
 	if !isOfWorkflow(key, 4+8) || len(value) < fixed {

@@ -65,8 +65,8 @@ func (w *world) fill(t *testing.T, s *Store, from, to int) {
 	}
 }
 
-// check reads everything, and demands that it is what was written, or that it is missing with a report or an error. It returns the runs
-// that lack something.
+// check reads everything, and demands that it is what was written, or that it is missing with a
+// report or an error. It returns the runs that lack something.
 func (w *world) check(t *testing.T, s *Store, reports *atomic.Int64) map[string]bool {
 	t.Helper()
 	ctx, hurt := t.Context(), map[string]bool{}
@@ -138,7 +138,8 @@ func (w *world) check(t *testing.T, s *Store, reports *atomic.Int64) map[string]
 	return hurt
 }
 
-// flip flips a bit of one of the files of a directory, in front of the zeros at its end, and returns the file.
+// flip flips a bit of one of the files of a directory, in front of the zeros at its end, and
+// returns the file.
 func flip(t *testing.T, dir string, random *rand.Rand) (file string, at int) {
 	t.Helper()
 	var names []string
@@ -171,8 +172,9 @@ func flip(t *testing.T, dir string, random *rand.Rand) (file string, at int) {
 	return name, bit / 8
 }
 
-// A bit that is flipped anywhere in a data directory, half of which is in its log only, never changes what is read without an error or a
-// report, and never makes anything panic. In the log it costs one run at most. A directory that does not open says so.
+// A bit that is flipped anywhere in a data directory, half of which is in its log only, never
+// changes what is read without an error or a report, and never makes anything panic. In the log it
+// costs one run at most. A directory that does not open says so.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	seed := *bitsSeed
@@ -189,7 +191,8 @@ func TestFlippedBits(t *testing.T) {
 	closeStore(t, s) // into the tables
 	s = openQuiet(t, dir)
 	w.fill(t, s, worldRuns/2, worldRuns)
-	// The record of this says that all before it were flushed. If it is damaged itself, nobody can know that it was acknowledged.
+	// The record of this says that all before it were flushed. If it is damaged itself, nobody can
+	// know that it was acknowledged.
 	if err := s.db.Write(func(tx *disk.Tx) error { tx.Put(disk.Blobs, []byte("last"), []byte("last")); return nil }); err != nil {
 		t.Fatal(err)
 	}

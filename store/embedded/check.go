@@ -12,8 +12,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Place is what a key of the data directory is about. Workflow is empty if it is about no workflow, Run is 0 if it is about no run, and
-// Commit is 0 if it is about no commit, or else one more than the commit's slot.
+// Place is what a key of the data directory is about. Workflow is empty if it is about no workflow,
+// Run is 0 if it is about no run, and Commit is 0 if it is about no commit, or else one more than
+// the commit's slot.
 type Place struct {
 	Workflow    string
 	Run, Commit uint32
@@ -28,8 +29,9 @@ type Visitor struct {
 	Finding func(Place, error)
 }
 
-// VisitAll reads everything that the store keeps: items in the order of workflows, runs and slots. What cannot be read goes to v.Finding
-// or, if the data directory finds it first, to disk.Options.Damage. It checks that expiries, rows and the list fit together.
+// VisitAll reads everything that the store keeps: items in the order of workflows, runs and slots.
+// What cannot be read goes to v.Finding or, if the data directory finds it first, to
+// disk.Options.Damage. It checks that expiries, rows and the list fit together.
 func (s *Store) VisitAll(ctx context.Context, v Visitor) error {
 	return s.read(ctx, func(tx *disk.Tx) error {
 		return errors.Join(v.items(ctx, tx), v.attempts(ctx, tx), v.timers(ctx, tx), v.expiries(ctx, tx), v.rows(ctx, tx), v.list(ctx, tx))
@@ -155,8 +157,9 @@ func PlaceOf(space disk.Space, key []byte) (p Place) {
 	return p
 }
 
-// DescribeRange names the space of a range of keys and, as far as its keys begin with them, the workflows, runs and commits at its ends.
-// Workflows are in the order of the lengths of their ids, and then of their ids.
+// DescribeRange names the space of a range of keys and, as far as its keys begin with them, the
+// workflows, runs and commits at its ends. Workflows are in the order of the lengths of their ids,
+// and then of their ids.
 func DescribeRange(r disk.Range) string {
 	what := spaceTexts[r.Space]
 	if what == "" {
@@ -184,8 +187,8 @@ var spaceTexts = map[disk.Space]string{
 	disk.Messages: "queued messages", disk.Received: "counts of deliveries", disk.Blobs: "large payloads",
 }
 
-// describeKey names what a key begins with, which may be cut off or have bytes behind it; empty if it does not begin with a whole
-// workflow id.
+// describeKey names what a key begins with, which may be cut off or have bytes behind it; empty if
+// it does not begin with a whole workflow id.
 func describeKey(space disk.Space, key []byte) string {
 	if space != disk.Log && space != disk.Rows && space != disk.Attempts || len(key) < 2 {
 		return ""
@@ -204,9 +207,9 @@ func describeKey(space disk.Space, key []byte) string {
 	return text
 }
 
-// VisitDamaged calls fn with each run of the list whose commits, or a part of them, would be in a range of the log that cannot be read,
-// and with how many commits there are: 0 if all are missing. A run in whose middle commits are missing is left out, because VisitAll
-// leaves a gap there.
+// VisitDamaged calls fn with each run of the list whose commits, or a part of them, would be in a
+// range of the log that cannot be read, and with how many commits there are: 0 if all are missing.
+// A run in whose middle commits are missing is left out, because VisitAll leaves a gap there.
 func (s *Store) VisitDamaged(ctx context.Context, r disk.Range, fn func(p Place, commits uint32)) error {
 	return s.read(ctx, func(tx *disk.Tx) error {
 		err := tx.AscendKeys(disk.Rows, nil, nil, func(k []byte) bool {

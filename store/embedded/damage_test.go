@@ -34,7 +34,8 @@ func closeStore(t *testing.T, s *Store) {
 
 var began = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// itemOf is an item of run 1 of a workflow, which expires after so many seconds, or never if that is 0.
+// itemOf is an item of run 1 of a workflow, which expires after so many seconds, or never if that
+// is 0.
 func itemOf(workflow string, slot uint32, expires int) store.Item {
 	item := store.Item{Key: store.Key{Workflow: workflow, Run: 1, Slot: slot}, Commit: [16]byte{1, byte(slot)}, Body: []byte("body")}
 	if expires > 0 {
@@ -232,7 +233,8 @@ func noise(random *rand.Rand, n int) []byte {
 	return b
 }
 
-// No decoder takes a part of what was written for the whole, if it can tell, and none panics, whatever it is given.
+// No decoder takes a part of what was written for the whole, if it can tell, and none panics,
+// whatever it is given.
 func TestDecodersRefuse(t *testing.T) {
 	t.Parallel()
 	item, attempt := itemOf("w", 1, 1), attemptOf("w")
@@ -272,8 +274,8 @@ func TestDecodersRefuse(t *testing.T) {
 	}
 }
 
-// Keys and values that the store has not written, as a flipped bit in the file of an earlier version leaves them, are errors to who asks for
-// them, and cost no other.
+// Keys and values that the store has not written, as a flipped bit in the file of an earlier
+// version leaves them, are errors to who asks for them, and cost no other.
 func TestKeysAndValuesOfNoForm(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -335,7 +337,8 @@ func TestKeysAndValuesOfNoForm(t *testing.T) {
 	here(false)
 }
 
-// spoil cuts what there is of the workflow "bad", and puts cut and random keys and values beside all others.
+// spoil cuts what there is of the workflow "bad", and puts cut and random keys and values beside
+// all others.
 func (s *Store) spoil(t *testing.T) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -1,5 +1,6 @@
-// Package embedded is the store of a deployment in one process: a file in its data directory, without any service. An
-// Append is on the disk when it returns; many of them share a flush (see package disk).
+// Package embedded is the store of a deployment in one process: a file in its data directory,
+// without any service. An Append is on the disk when it returns; many of them share a flush (see
+// package disk).
 //
 //	space     key                                         value
 //	log       workflow, run, slot                         commit id, expiry, summary, body
@@ -12,8 +13,8 @@
 //	marks     "key"                                       the key that tokens are signed with
 //	marks     "rate/", task queue                         how far the task queue's rate is used
 //
-// Numbers are big-endian and a workflow's id comes with its length, so that the order of the keys is the order that the
-// port wants and no id is a prefix of another.
+// Numbers are big-endian and a workflow's id comes with its length, so that the order of the keys
+// is the order that the port wants and no id is a prefix of another.
 package embedded
 
 import (
@@ -27,7 +28,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// MaxBody is the largest body that the store takes: more than the engine makes, and small enough for a page.
+// MaxBody is the largest body that the store takes: more than the engine makes, and small enough
+// for a page.
 const MaxBody = 1 << 20
 
 // pageBytes is about how much one read returns.
@@ -50,8 +52,8 @@ func New(db *disk.DB) *Store { return &Store{db: db} }
 // write is writeSized for an operation that holds little memory.
 func (s *Store) write(ctx context.Context, op disk.Op) error { return s.writeSized(ctx, 0, op) }
 
-// writeSized makes an operation, which holds so many bytes of memory, unless the context has ended before there is room in the line: once
-// it is in the line it is not called back.
+// writeSized makes an operation, which holds so many bytes of memory, unless the context has ended
+// before there is room in the line: once it is in the line it is not called back.
 func (s *Store) writeSized(ctx context.Context, bytes int, op disk.Op) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -63,8 +65,8 @@ func (s *Store) writeSized(ctx context.Context, bytes int, op disk.Op) error {
 	return damaged(err)
 }
 
-// getOrReplace is Get of a value that the operation puts anew if it is damaged, which it reports. One that a later version stored is an
-// error: nobody replaces it.
+// getOrReplace is Get of a value that the operation puts anew if it is damaged, which it reports.
+// One that a later version stored is an error: nobody replaces it.
 func (s *Store) getOrReplace(tx *disk.Tx, key []byte) ([]byte, error) {
 	value, err := tx.Get(disk.Marks, key)
 	if errors.Is(err, disk.ErrCorrupt) && !errors.Is(err, disk.ErrLater) {
@@ -89,8 +91,8 @@ func (s *Store) read(ctx context.Context, fn func(tx *disk.Tx) error) error {
 	return damaged(s.db.Read(fn))
 }
 
-// Append implements store.Log. When it returns nil the items are on the disk; a crash before that leaves all of them or
-// none, and the caller, who has not been answered, finds out by reading.
+// Append implements store.Log. When it returns nil the items are on the disk; a crash before that
+// leaves all of them or none, and the caller, who has not been answered, finds out by reading.
 func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	bytes := 0
 	for _, item := range items {
@@ -212,8 +214,9 @@ func (s *Store) Forward(ctx context.Context, from store.Key, limit int) (page st
 	return page, err
 }
 
-// DeleteExpired deletes at most limit items whose expiry has passed, and returns how many it deleted. Nothing depends on
-// its being called: readers treat what has expired as gone. What is damaged is reported, and goes all the same: its key is enough.
+// DeleteExpired deletes at most limit items whose expiry has passed, and returns how many it
+// deleted. Nothing depends on its being called: readers treat what has expired as gone. What is
+// damaged is reported, and goes all the same: its key is enough.
 func (s *Store) DeleteExpired(ctx context.Context, now time.Time, limit int) (deleted int, err error) {
 	due, left, err := s.due(ctx, now, limit)
 	if err != nil || len(due) == 0 {
@@ -222,8 +225,8 @@ func (s *Store) DeleteExpired(ctx context.Context, now time.Time, limit int) (de
 	return s.deleteDue(ctx, due, left)
 }
 
-// due returns keys of the expiry whose items have expired, and what their runs have besides. It does not hold up those who write: to pass
-// over damage takes long.
+// due returns keys of the expiry whose items have expired, and what their runs have besides. It
+// does not hold up those who write: to pass over damage takes long.
 func (s *Store) due(ctx context.Context, now time.Time, limit int) (due [][]byte, left map[string]rest, err error) {
 	err = s.read(ctx, func(tx *disk.Tx) error {
 		var keys [][]byte
@@ -248,7 +251,8 @@ func (s *Store) due(ctx context.Context, now time.Time, limit int) (due [][]byte
 	return due, left, err
 }
 
-// deleteDue deletes what due returned. Others may have written meanwhile: an item goes only if it still expires then.
+// deleteDue deletes what due returned. Others may have written meanwhile: an item goes only if it
+// still expires then.
 func (s *Store) deleteDue(ctx context.Context, due [][]byte, left map[string]rest) (deleted int, err error) {
 	err = s.write(ctx, func(tx *disk.Tx) error {
 		deleted = 0
@@ -294,8 +298,8 @@ type rest struct {
 	attempts [][]byte // their keys
 }
 
-// besides returns, by run, what the runs of items with these keys have besides them. It passes over items
-// that are damaged; of an attempt its key is enough.
+// besides returns, by run, what the runs of items with these keys have besides them. It passes over
+// items that are damaged; of an attempt its key is enough.
 func besides(tx *disk.Tx, keys [][]byte) (map[string]rest, error) {
 	going, left := map[string]bool{}, map[string]rest{}
 	for _, k := range keys {
@@ -325,8 +329,9 @@ func besides(tx *disk.Tx, keys [][]byte) (map[string]rest, error) {
 	return left, nil
 }
 
-// expire deletes an item, which is nil if it cannot be read. With the last one of its run go the run's row in the list and its attempts.
-// left is what besides returned: where the run is damaged, it says whether there are others.
+// expire deletes an item, which is nil if it cannot be read. With the last one of its run go the
+// run's row in the list and its attempts. left is what besides returned: where the run is damaged,
+// it says whether there are others.
 func (s *Store) expire(tx *disk.Tx, key []byte, item *store.Item, left map[string]rest) error {
 	tx.Delete(disk.Log, key)
 	run := runPrefix(key)

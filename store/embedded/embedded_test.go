@@ -63,8 +63,8 @@ func closeDB(t *testing.T, db *disk.DB) {
 	}
 }
 
-// What has expired is deleted, oldest first and no more at once than is asked for; with the last item of a run goes all
-// that belongs to it.
+// What has expired is deleted, oldest first and no more at once than is asked for; with the last
+// item of a run goes all that belongs to it.
 func TestDeleteExpired(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

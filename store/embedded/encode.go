@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// malformed is the error of a key, or of its value, that this package has not written: the database of an earlier version had no
-// checksums.
+// malformed is the error of a key, or of its value, that this package has not written: the database
+// of an earlier version had no checksums.
 func malformed(space disk.Space, key []byte) error {
 	return &disk.KeyError{Space: space, Key: bytes.Clone(key), Why: "it has the wrong form"}
 }
@@ -59,7 +59,8 @@ func decodeKey(workflow string, key []byte) (store.Key, error) {
 	return store.Key{Workflow: workflow, Run: binary.BigEndian.Uint32(rest), Slot: binary.BigEndian.Uint32(rest[4:])}, nil
 }
 
-// encodeItem returns the value of an item: its commit id, its expiry in seconds, its summary after its length, its body.
+// encodeItem returns the value of an item: its commit id, its expiry in seconds, its summary after
+// its length, its body.
 func encodeItem(item store.Item) []byte {
 	var summary []byte
 	if item.Summary != nil {
@@ -73,7 +74,8 @@ func encodeItem(item store.Item) []byte {
 	return append(value, item.Body...)
 }
 
-// decodeItem reads what encodeItem wrote. What it returns does not share memory with value, which belongs to the file.
+// decodeItem reads what encodeItem wrote. What it returns does not share memory with value, which
+// belongs to the file.
 func decodeItem(key store.Key, value []byte) (store.Item, error) {
 	const fixed = 16 + 8
 	if len(value) < fixed {
@@ -189,7 +191,8 @@ func expiryKey(expires time.Time, key []byte) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, sortable(seconds(expires))), key...)
 }
 
-// decodeExpiry reads what expiryKey made: when an item expires, and its key in the log, which shares memory with k.
+// decodeExpiry reads what expiryKey made: when an item expires, and its key in the log, which
+// shares memory with k.
 func decodeExpiry(k []byte) (expires time.Time, key []byte, err error) {
 	if len(k) < 8 || !isLogKey(k[8:]) {
 		return time.Time{}, nil, malformed(disk.Expiry, k)

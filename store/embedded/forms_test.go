@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What earlier versions stored is read: these are the keys and values of items and attempts as they have stood behind version 1 since
-// docs/decisions/0033-log-and-tables.md.
+// What earlier versions stored is read: these are the keys and values of items and attempts as they
+// have stood behind version 1 since docs/decisions/0033-log-and-tables.md.
 func TestStoredForms(t *testing.T) {
 	t.Parallel()
 	stored := func(text string) []byte {

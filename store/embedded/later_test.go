@@ -20,7 +20,8 @@ func (s *Store) marks(t *testing.T) [][]byte {
 	return [][]byte{markKey, signingKey, []byte("rate/q")}
 }
 
-// A damaged mark is taken for none, and replaced. A damaged key is an error to who reads it, until a new one is made.
+// A damaged mark is taken for none, and replaced. A damaged key is an error to who reads it, until
+// a new one is made.
 func TestDamagedMarks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -49,7 +50,8 @@ func TestDamagedMarks(t *testing.T) {
 	}
 }
 
-// A value of a version that is not known is never interpreted and never replaced: who asks for it gets an error, and scans report it.
+// A value of a version that is not known is never interpreted and never replaced: who asks for it
+// gets an error, and scans report it.
 func TestStoredByALaterVersion(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// scanned is how many rows of the list one call looks at, at most: a filter that selects few returns a short page, and the
-// token to go on from, instead of holding a reader for long.
+// scanned is how many rows of the list one call looks at, at most: a filter that selects few
+// returns a short page, and the token to go on from, instead of holding a reader for long.
 const scanned = 100_000
 
 // ListRuns implements store.Lister.

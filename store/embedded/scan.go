@@ -15,7 +15,8 @@ import (
 // markKey is where the mark is kept.
 var markKey = []byte("scan")
 
-// Scan implements store.Scanner. The cursor is the key of the last item, which need not be there any more.
+// Scan implements store.Scanner. The cursor is the key of the last item, which need not be there
+// any more.
 func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []store.Item, next string, err error) {
 	after, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(after) > 0 && !isLogKey(after) {
@@ -47,8 +48,9 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []sto
 	return items, next, err
 }
 
-// Delete implements store.Scanner. It is one transaction: a crash leaves all or nothing. What is damaged stays, as nobody can tell whether
-// it is what was read: it is an error that wraps disk.ErrCorrupt, and the others are deleted.
+// Delete implements store.Scanner. It is one transaction: a crash leaves all or nothing. What is
+// damaged stays, as nobody can tell whether it is what was read: it is an error that wraps
+// disk.ErrCorrupt, and the others are deleted.
 func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
 	keys := make([][]byte, len(items))
 	for i, item := range items {

@@ -14,8 +14,8 @@ func timerKey(t store.Timer) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, sortable(t.Due.UnixMicro())), t.ID...)
 }
 
-// PutTimers implements store.Timers. When it returns nil the timers are on the disk; a crash before that leaves all of
-// them or none.
+// PutTimers implements store.Timers. When it returns nil the timers are on the disk; a crash before
+// that leaves all of them or none.
 func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
 	bytes := 0
 	for _, t := range timers {
@@ -53,7 +53,8 @@ func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) (tim
 	return timers, err
 }
 
-// DeleteTimers implements store.Timers. A crash before it is on the disk leaves timers that are sent again.
+// DeleteTimers implements store.Timers. A crash before it is on the disk leaves timers that are
+// sent again.
 func (s *Store) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	return s.write(ctx, func(tx *disk.Tx) error {
 		for _, t := range timers {

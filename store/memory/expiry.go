@@ -15,7 +15,8 @@ type perishable struct {
 	due   bool
 }
 
-// expiry knows what in the store may be deleted, and finds each in time that does not grow with the others.
+// expiry knows what in the store may be deleted, and finds each in time that does not grow with the
+// others.
 type expiry struct {
 	waiting perishables
 	due     []*perishable // in no order
@@ -38,7 +39,8 @@ func (e *expiry) drop(p *perishable) {
 	}
 }
 
-// take removes the one that pick selects of those whose moment is before now, and reports whether there was one.
+// take removes the one that pick selects of those whose moment is before now, and reports whether
+// there was one.
 func (e *expiry) take(now time.Time, pick func(n int) int) bool {
 	for len(e.waiting) > 0 && e.waiting[0].at.Before(now) {
 		p := heap.Pop(&e.waiting).(*perishable)

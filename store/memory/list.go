@@ -52,7 +52,8 @@ func (p rowPosition) compare(q rowPosition) int {
 	return cmp.Or(cmp.Compare(q.started, p.started), cmp.Compare(p.workflow, q.workflow), cmp.Compare(q.run, p.run))
 }
 
-// token is the page token of the rows after p. Its checksum tells it from what this store did not make.
+// token is the page token of the rows after p. Its checksum tells it from what this store did not
+// make.
 func (p rowPosition) token() string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(p.started))
 	b = binary.BigEndian.AppendUint32(b, p.run)

@@ -9,7 +9,8 @@ import (
 
 // record is an item that was put.
 type record struct {
-	// item is what was handed over: body and summary are the caller's own, who must not change them.
+	// item is what was handed over: body and summary are the caller's own, who must not change
+	// them.
 	item store.Item
 	// digest is the item's when it was put.
 	digest uint64
@@ -47,7 +48,8 @@ func compare(a, b store.Key) int {
 	return cmp.Compare(a.Slot, b.Slot)
 }
 
-// find returns the index of the first record that is not before a key, and whether it stands at that key.
+// find returns the index of the first record that is not before a key, and whether it stands at
+// that key.
 func (w *workflow) find(k store.Key) (int, bool) {
 	return slices.BinarySearchFunc(w.records, k, func(r *record, k store.Key) int { return compare(r.item.Key, k) })
 }
@@ -108,8 +110,8 @@ func (w *workflow) forward(from store.Key, limit int) store.Page {
 	})
 }
 
-// page makes a page of the first of n records, as far as there is one at i. A page that is full up to its limit says
-// More without having looked further, as DynamoDB does.
+// page makes a page of the first of n records, as far as there is one at i. A page that is full up
+// to its limit says More without having looked further, as DynamoDB does.
 func page(n, limit int, at func(i int) *record) store.Page {
 	var p store.Page
 	size, most := 0, n

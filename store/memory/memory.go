@@ -1,8 +1,10 @@
-// Package memory is the store of tests and simulations. It keeps the promises of the port and no others, and it checks
-// its callers: a call that breaks a rule of the port is reported, at the latest by [Store.Check] at the end of a test.
+// Package memory is the store of tests and simulations. It keeps the promises of the port and no
+// others, and it checks its callers: a call that breaks a rule of the port is reported, at the
+// latest by [Store.Check] at the end of a test.
 //
-// Where the port leaves a choice, this store takes the one that is harder on callers: it keeps the very slices that it
-// is given, it rounds times as the coarsest adapter does, and it says that there may be more where it need not know.
+// Where the port leaves a choice, this store takes the one that is harder on callers: it keeps the
+// very slices that it is given, it rounds times as the coarsest adapter does, and it says that
+// there may be more where it need not know.
 package memory
 
 import (
@@ -30,17 +32,18 @@ const (
 type Options struct {
 	// Clock tells DeleteExpired the time, and does not go back; nil is time.Now.
 	Clock func() time.Time
-	// Violation is told what rule of the port a caller has broken; nil panics. It must not call the store.
+	// Violation is told what rule of the port a caller has broken; nil panics. It must not call the
+	// store.
 	Violation func(format string, args ...any)
-	// Encoded reports whether a body is encrypted, so that the same Append may have other bytes when it is repeated with another data
-	// key (see internal/codec); nil is never.
+	// Encoded reports whether a body is encrypted, so that the same Append may have other bytes
+	// when it is repeated with another data key (see internal/codec); nil is never.
 	Encoded func(body []byte) bool
 	// MaxBody is the largest body; 0 is about what DynamoDB takes.
 	MaxBody int
 }
 
-// Store is a store in memory: the log, the attempts, the timers and the list of one namespace. It is safe for concurrent
-// use.
+// Store is a store in memory: the log, the attempts, the timers and the list of one namespace. It
+// is safe for concurrent use.
 type Store struct {
 	options Options
 	seed    maphash.Seed
@@ -52,7 +55,8 @@ type Store struct {
 	returned  map[timerKey]bool // those that DueTimers has returned, so that they may be deleted
 	rows      map[place]store.Summary
 	expiry    expiry
-	// commits has the digest of the Append that first used a commit id. It outlives the items: an id is used once.
+	// commits has the digest of the Append that first used a commit id. It outlives the items: an
+	// id is used once.
 	commits map[[16]byte]uint64
 	mark    []byte
 	key     []byte           // that the deployment signs with; nil if there is none
@@ -155,7 +159,8 @@ func (s *Store) put(item store.Item) {
 	}
 }
 
-// expire takes a record out whose time has passed, or that is deleted. The row of a run goes with its last item.
+// expire takes a record out whose time has passed, or that is deleted. The row of a run goes with
+// its last item.
 func (s *Store) expire(w *workflow, r *record) {
 	s.examine(r)
 	s.expiry.drop(r.perishable)
@@ -198,9 +203,9 @@ func (s *Store) Dump(workflow string) []store.Item {
 	return items
 }
 
-// DeleteExpired deletes one item or attempt whose expiry has passed, and reports whether there was one. There are n, in
-// no order that means anything, and pick says which: a simulation that picks at random sees runs lose their items as
-// they do in DynamoDB.
+// DeleteExpired deletes one item or attempt whose expiry has passed, and reports whether there was
+// one. There are n, in no order that means anything, and pick says which: a simulation that picks
+// at random sees runs lose their items as they do in DynamoDB.
 func (s *Store) DeleteExpired(pick func(n int) int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -161,7 +161,8 @@ func TestPanicsByDefault(t *testing.T) {
 	_ = New(Options{}).Append(context.Background(), item(1, 7, 1))
 }
 
-// An item goes only after its expiry, and when items of a run have gone, what follows them is no gap.
+// An item goes only after its expiry, and when items of a run have gone, what follows them is no
+// gap.
 func TestDeleteExpired(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWatch(), context.Background()
@@ -206,7 +207,8 @@ func TestDeleteExpired(t *testing.T) {
 	w.saw(t, "")
 }
 
-// Where all of a workflow has expired, its runs are numbered from 1 again, and gaps count from there.
+// Where all of a workflow has expired, its runs are numbered from 1 again, and gaps count from
+// there.
 func TestRunAnew(t *testing.T) {
 	t.Parallel()
 	w := newWatch()

@@ -75,7 +75,8 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 	return stale
 }
 
-// inspectDelete reports a commit that is deleted while commits are there on which it follows, and none after it.
+// inspectDelete reports a commit that is deleted while commits are there on which it follows, and
+// none after it.
 func (s *Store) inspectDelete(k store.Key) {
 	w := s.workflows[k.Workflow]
 	last := w.at(k)

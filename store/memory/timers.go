@@ -15,7 +15,8 @@ type timer struct {
 	sum uint64 // of its body when it was put
 }
 
-// timerKey is what tells a timer from others: it is the same one if it is put again after it was deleted.
+// timerKey is what tells a timer from others: it is the same one if it is put again after it was
+// deleted.
 type timerKey struct {
 	due int64 // in nanoseconds
 	id  string

@@ -12,7 +12,8 @@ type Damaged struct {
 	Item    *store.Item
 	Attempt *store.Attempt
 	Timer   *store.Timer
-	// Row is what the list has of an item that has a summary. The item itself may be damaged with it.
+	// Row is what the list has of an item that has a summary. The item itself may be damaged with
+	// it.
 	Row *store.Item
 }
 

@@ -13,7 +13,8 @@ var expiryTests = []test{
 	{"the list and the attempts go with the last item", expiryRest},
 }
 
-// expire deletes what has expired by a moment, at most limit items, and wants so many to be deleted.
+// expire deletes what has expired by a moment, at most limit items, and wants so many to be
+// deleted.
 func (f *fixture) expire(now time.Time, limit, want int) {
 	f.Helper()
 	expirer, ok := f.store.(store.Expirer)

@@ -20,7 +20,8 @@ type fixture struct {
 	Harness
 	open  func() Store
 	store Store
-	// now is a moment near the present, as precise as the port keeps times. Nothing here depends on how long things take.
+	// now is a moment near the present, as precise as the port keeps times. Nothing here depends on
+	// how long things take.
 	now     time.Time
 	commits atomic.Uint64
 }
@@ -44,7 +45,8 @@ func (f *fixture) item(workflow string, run, slot uint32) store.Item {
 	return store.Item{Key: k, Commit: id, Body: fmt.Appendf(nil, "%v by %x", k, id)}
 }
 
-// settle appends until the outcome is known, and returns it. repeated says that it was not known at first.
+// settle appends until the outcome is known, and returns it. repeated says that it was not known at
+// first.
 func (f *fixture) settle(items ...store.Item) (outcome error, repeated bool) {
 	for {
 		err := f.store.Append(f.Context(), items...)

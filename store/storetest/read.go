@@ -58,8 +58,8 @@ func readForward(f *fixture) {
 	}
 }
 
-// window wants a page to have the first of these items, as many as the limit lets through. A page that is full may say
-// More although nothing follows.
+// window wants a page to have the first of these items, as many as the limit lets through. A page
+// that is full may say More although nothing follows.
 func (f *fixture) window(p store.Page, want []store.Item, limit int) {
 	f.Helper()
 	rest := 0
@@ -179,7 +179,8 @@ func readPagesForward(f *fixture) {
 	}
 }
 
-// ids are workflow ids that an adapter could take for each other if it joined them with something that they contain.
+// ids are workflow ids that an adapter could take for each other if it joined them with something
+// that they contain.
 var ids = []string{
 	"a", "ab", "a/", "a/1", "a/1/0", "a#1", "a#1#0", "a|1", "a:1", "a-1", "a.1", "a,1", "a 1", "a\x00", "a\x00\x00", "a\x00\x01",
 	"a\x01", "a\x1f1", "a\n", "a%", "a%2F", "a_", "A", "a\u00ff", "a\u00e9", "ae\u0301", "a\U0010ffff", "/", "#", "\x00", " ", ".", "..",

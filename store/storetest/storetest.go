@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of the store port, and its specification in code: every adapter passes it,
-// and a sentence of the port that is not tested here is not promised.
+// Package storetest is the conformance suite of the store port, and its specification in code:
+// every adapter passes it, and a sentence of the port that is not tested here is not promised.
 //
 // An adapter's own test says what it is like in a [Harness] and calls [Run]:
 //
@@ -26,18 +26,20 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Store is what every adapter has. One that lists workflows is a store.Lister too, and one that deletes what has expired a
-// store.Expirer.
+// Store is what every adapter has. One that lists workflows is a store.Lister too, and one that
+// deletes what has expired a store.Expirer.
 type Store = store.Store
 
 // Harness is what the suite knows of an adapter.
 type Harness struct {
-	// New makes a place for a new, empty store (a directory, a table prefix), and returns what opens the store that is
-	// there. Each test has a place of its own, and tests run in parallel. Where Reopens is set, the suite calls open
-	// again while it uses nothing of the store opened before; open ends that one first, without a goodbye if it can.
-	// What has to be closed in the end is closed by t.Cleanup.
+	// New makes a place for a new, empty store (a directory, a table prefix), and returns what
+	// opens the store that is there. Each test has a place of its own, and tests run in parallel.
+	// Where Reopens is set, the suite calls open again while it uses nothing of the store opened
+	// before; open ends that one first, without a goodbye if it can. What has to be closed in the
+	// end is closed by t.Cleanup.
 	New func(t *testing.T) (open func() Store)
-	// MaxBody is a size that the body of an item, an attempt and a timer may have. One of twice the size is refused.
+	// MaxBody is a size that the body of an item, an attempt and a timer may have. One of twice the
+	// size is refused.
 	MaxBody int
 	// PageBytes is the most that the bodies of one page have together; the port says about 1 MB.
 	PageBytes int

@@ -1,8 +1,10 @@
-// Switches is a linter for go vet: a switch over the type of an event, or the kind of a message, names every one. A default case does not
-// stand for those that it leaves out, so that a new type fails the linter at each place that has to know it.
+// Switches is a linter for go vet: a switch over the type of an event, or the kind of a message,
+// names every one. A default case does not stand for those that it leaves out, so that a new type
+// fails the linter at each place that has to know it.
 //
-// It is the analyzer of github.com/nishanths/exhaustive. That one also asks for the types that only contain attributes, as history.Event does:
-// no attributes have such a type, so what it says of them is left out.
+// It is the analyzer of github.com/nishanths/exhaustive. That one also asks for the types that only
+// contain attributes, as history.Event does: no attributes have such a type, so what it says of
+// them is left out.
 package main
 
 import (

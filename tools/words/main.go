@@ -1,5 +1,6 @@
-// Words is a linter of words. It rejects the words that Weft does not use, in comments, string literals, identifiers,
-// documents and scripts, and lines that are too long. rules.go lists the words, with what to write instead.
+// Words is a linter of words. It rejects the words that Weft does not use, in comments, string
+// literals, identifiers, documents and scripts, and lines that are too long. rules.go lists the
+// words, with what to write instead.
 //
 // It reads the files that git tracks in a repository:
 //
@@ -90,7 +91,8 @@ func (o options) compare(root string, all hits, out io.Writer) error {
 	return judge(all, allowed, out)
 }
 
-// tracked returns the files of a repository that git tracks. In a merge, git lists a file once for each side.
+// tracked returns the files of a repository that git tracks. In a merge, git lists a file once for
+// each side.
 func tracked(root string) ([]string, error) {
 	command := exec.Command("git", "-C", root, "ls-files", "-z")
 	command.Stderr = os.Stderr
@@ -98,8 +100,8 @@ func tracked(root string) ([]string, error) {
 	return slices.Compact(strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })), err
 }
 
-// search returns the hits of all rules in these files. A path that is not in the file system is skipped: git tracks it until
-// its removal is committed.
+// search returns the hits of all rules in these files. A path that is not in the file system is
+// skipped: git tracks it until its removal is committed.
 func search(files fs.FS, paths []string) (hits, error) {
 	var all hits
 	for _, path := range paths {

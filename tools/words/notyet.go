@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// parseAllowed reads notyet.txt: lines of a number, a space and a word. Lines that begin with # are comments.
+// parseAllowed reads notyet.txt: lines of a number, a space and a word. Lines that begin with # are
+// comments.
 func parseAllowed(text string) (map[string]int, error) {
 	allowed := map[string]int{}
 	for line := range strings.Lines(text) {
@@ -30,7 +31,8 @@ func entry(line string) (number int, word string, found bool) {
 	return number, word, found && err == nil
 }
 
-// lowered returns notyet.txt with the hits that are left. No number rises, and words without hits go.
+// lowered returns notyet.txt with the hits that are left. No number rises, and words without hits
+// go.
 func lowered(text string, all hits) string {
 	counts := all.counts()
 	var b strings.Builder

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A rule is a word that is not written, or another habit. A word is looked for without regard to case, unless its pattern
-// says otherwise.
+// A rule is a word that is not written, or another habit. A word is looked for without regard to
+// case, unless its pattern says otherwise.
 type rule struct {
 	// word names the rule, also in notyet.txt.
 	word string
@@ -17,8 +17,8 @@ type rule struct {
 	text string
 	// name matches identifiers, cut into words: "settle child" for SettleChild.
 	name string
-	// exact matches identifiers as they are; function only the names of declared functions and methods, and qualifier only
-	// what a period follows, as the name of a package.
+	// exact matches identifiers as they are; function only the names of declared functions and
+	// methods, and qualifier only what a period follows, as the name of a package.
 	exact, function, qualifier string
 	// fine matches what is taken out of a line of prose before text is looked for.
 	fine string

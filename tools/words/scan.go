@@ -22,7 +22,8 @@ func (c *compiled) isIn(i identifier) bool {
 		i.qualifies && c.qualifier != nil && c.qualifier.MatchString(i.name)
 }
 
-// An identifier of Go code: whether it is the name of a function that is declared there, and whether a period follows.
+// An identifier of Go code: whether it is the name of a function that is declared there, and
+// whether a period follows.
 type identifier struct {
 	name                string
 	line                int
@@ -78,7 +79,8 @@ func (s *inspection) add(word string, line int) {
 	s.found = append(s.found, hit{word, s.file, line, text})
 }
 
-// slashed are paths and addresses: a folder has its name until it is moved, and a link or an import follows.
+// slashed are paths and addresses: a folder has its name until it is moved, and a link or an import
+// follows.
 var slashed = regexp.MustCompile(`[\w.:~-]*(/[\w.-]+)+/?`)
 
 // prose looks for words in a line of text, but not in paths.

@@ -17,7 +17,8 @@ const (
 var (
 	// noProse are comments that tools read, which have to be one line.
 	noProse = regexp.MustCompile(`^\s*//(go:|nolint|weftvet:|lint:|\s*want )`)
-	// unbroken is a text that cannot be wrapped: a path, an address, a link in a list, perhaps with a label before it.
+	// unbroken is a text that cannot be wrapped: a path, an address, a link in a list, perhaps with
+	// a label before it.
 	unbroken = regexp.MustCompile(`^\s*(//|#|[-*]|\d+\.)?\s*(\*\*\w+\*\*: )?\S+$`)
 )
 

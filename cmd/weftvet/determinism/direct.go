@@ -11,7 +11,8 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// findDirect notes what each scope does itself, which functions it mentions, and which variables it reads and writes.
+// findDirect notes what each scope does itself, which functions it mentions, and which variables it
+// reads and writes.
 func (p *pkg) findDirect() {
 	for _, s := range p.scopes {
 		s.own(func(c inspector.Cursor) { p.look(s, c) })
@@ -51,7 +52,8 @@ func (p *pkg) look(s *scope, c inspector.Cursor) {
 	}
 }
 
-// channel notes that a scope uses a channel, except as a case of a select, which is noted as a whole.
+// channel notes that a scope uses a channel, except as a case of a select, which is noted as a
+// whole.
 func (p *pkg) channel(s *scope, c inspector.Cursor, pos token.Pos, does string) {
 	for at := range c.Enclosing() { // as far as its statement; what initializes a package-level variable stands in none
 		if at.ParentEdgeKind() == edge.CommClause_Comm {
@@ -143,7 +145,8 @@ func expression(c inspector.Cursor) inspector.Cursor {
 	}
 }
 
-// forbid notes that a scope uses what the table or the user forbids, and reports whether that is so.
+// forbid notes that a scope uses what the table or the user forbids, and reports whether that is
+// so.
 func (p *pkg) forbid(s *scope, pos token.Pos, o types.Object, does string) bool {
 	if trusts(o) {
 		return true
@@ -160,7 +163,8 @@ func (p *pkg) forbid(s *scope, pos token.Pos, o types.Object, does string) bool 
 	return ok
 }
 
-// lookFunc notes that a scope mentions a function. c is the expression that names it, pos where to report it.
+// lookFunc notes that a scope mentions a function. c is the expression that names it, pos where to
+// report it.
 func (p *pkg) lookFunc(s *scope, c inspector.Cursor, pos token.Pos, fn *types.Func) {
 	if fn.Pkg() == nil || p.isForElsewhere(c) { // error.Error
 		return

@@ -1,4 +1,5 @@
-// Package determinism is the analyzer of weftvet, for go vet, golangci-lint and programs of your own that run analyzers.
+// Package determinism is the analyzer of weftvet, for go vet, golangci-lint and programs of your
+// own that run analyzers.
 //
 // # What is workflow code
 //

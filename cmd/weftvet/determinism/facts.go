@@ -5,18 +5,21 @@ import (
 	"go/types"
 )
 
-// effect is one thing that a function does and that workflow code, or code that may only look, must not do.
+// effect is one thing that a function does and that workflow code, or code that may only look, must
+// not do.
 type effect struct {
 	Rule    string
 	Does    string // "calls time.Now"
 	Instead string // what to write
 	// At is where it is done, as file:line.
 	At string
-	// Via are the functions through which it is done, from the one that is called first to the one that does it.
+	// Via are the functions through which it is done, from the one that is called first to the one
+	// that does it.
 	Via []step
 	// Local means that it is not followed into another module.
 	Local bool
-	// Acts says, of the rule Readonly, that it waits or issues a command: it does not only change a variable.
+	// Acts says, of the rule Readonly, that it waits or issues a command: it does not only change a
+	// variable.
 	Acts bool
 
 	pos token.Pos
@@ -27,8 +30,8 @@ type step struct{ Path, Package, Name string }
 
 func stepOf(o types.Object) step { return step{o.Pkg().Path(), o.Pkg().Name(), localName(o)} }
 
-// summary is what other functions must know of a function: the first effect of each rule, those of what it calls included. It
-// is a fact, and of a package's own functions a working state.
+// summary is what other functions must know of a function: the first effect of each rule, those of
+// what it calls included. It is a fact, and of a package's own functions a working state.
 type summary struct {
 	Module string
 	// Checked means that the function is workflow code itself, so its effects are reported in it.
@@ -59,7 +62,8 @@ func (s *summary) has(e effect) bool {
 // acts returns the effect by which a function does more than look and change variables, if any.
 func (s *summary) acts() (e effect, ok bool) { return s.find(func(e effect) bool { return e.Acts }) }
 
-// changed is the fact that a package-level variable does not keep the value of its declaration, and why.
+// changed is the fact that a package-level variable does not keep the value of its declaration, and
+// why.
 type changed struct {
 	Module string
 	Why    string // "which Configure changes (config.go:12)"

@@ -57,7 +57,8 @@ func (p *pkg) name(s *scope) string {
 	return "a function literal"
 }
 
-// setFrom notes that a variable is set, when the program starts, from something that differs each time.
+// setFrom notes that a variable is set, when the program starts, from something that differs each
+// time.
 func (p *pkg) setFrom(s *scope, v *types.Var, from, to token.Pos) {
 	differs := func(e effect) bool {
 		return from <= e.pos && e.pos < to && !p.makesActivity(s, e.pos) && slices.Contains([]string{Time, Random, IO, Runtime, Forbidden}, e.Rule)

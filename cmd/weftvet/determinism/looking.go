@@ -54,7 +54,8 @@ func (p *pkg) findLookingField(c inspector.Cursor) {
 	}
 }
 
-// markLooking marks the function that an expression stands for, at a cursor, as one that may only look.
+// markLooking marks the function that an expression stands for, at a cursor, as one that may only
+// look.
 func (p *pkg) markLooking(c inspector.Cursor, e ast.Expr, cb callback) {
 	for _, s := range p.literals(c) {
 		s.who, s.free, s.workflow = cb.who, cb.free, true

@@ -147,7 +147,8 @@ func (l *loop) assigned(c inspector.Cursor, n *ast.AssignStmt) string {
 	return ""
 }
 
-// assignedTo says what the assignment of a value that depends on the loop does, to something outside it.
+// assignedTo says what the assignment of a value that depends on the loop does, to something
+// outside it.
 func (l *loop) assignedTo(c inspector.Cursor, tok token.Token, left, right ast.Expr) string {
 	name := types.ExprString(left)
 	if call, ok := ast.Unparen(right).(*ast.CallExpr); ok && l.p.builtinName(call) == "append" {

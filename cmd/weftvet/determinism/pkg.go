@@ -72,7 +72,8 @@ func summarize(pass *analysis.Pass) (any, error) {
 	return p, nil
 }
 
-// isStandard reports whether the package is one of the standard library: in no module, and with a name that no module has.
+// isStandard reports whether the package is one of the standard library: in no module, and with a
+// name that no module has.
 func isStandard(pass *analysis.Pass) bool {
 	first, _, _ := strings.Cut(pass.Pkg.Path(), "/")
 	return (pass.Module == nil || pass.Module.Path == "") && !strings.Contains(first, ".")

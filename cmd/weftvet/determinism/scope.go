@@ -9,8 +9,8 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// scope is the code of one function, without the function literals in it, which are scopes of their own; or the
-// initializer of package-level variables.
+// scope is the code of one function, without the function literals in it, which are scopes of their
+// own; or the initializer of package-level variables.
 type scope struct {
 	cur   inspector.Cursor
 	outer *scope      // of a literal: where it stands
@@ -62,7 +62,8 @@ func (s *scope) decl() *scope {
 	return s
 }
 
-// starts reports whether the code runs when the program starts, and never again: init, and initializers of variables.
+// starts reports whether the code runs when the program starts, and never again: init, and
+// initializers of variables.
 func (s *scope) starts() bool {
 	d := s.decl()
 	return d == s && (d.fn == nil || d.fn.Name() == "init" && d.fn.Signature().Recv() == nil)

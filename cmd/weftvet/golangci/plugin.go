@@ -1,4 +1,5 @@
-// Package golangci makes weftvet a linter of golangci-lint, by its module plugin system. Name it in .custom-gcl.yml:
+// Package golangci makes weftvet a linter of golangci-lint, by its module plugin system. Name it in
+// .custom-gcl.yml:
 //
 //	plugins:
 //	  - module: github.com/seed-41655fb1/weft/cmd/weftvet

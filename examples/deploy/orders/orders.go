@@ -1,4 +1,5 @@
-// Package orders is the shop's one workflow: an order that grows by updates until it is paid, or until its time is over.
+// Package orders is the shop's one workflow: an order that grows by updates until it is paid, or
+// until its time is over.
 package orders
 
 import (

@@ -21,7 +21,8 @@ const (
 	second = "arn:aws:kms:eu-central-1:123456789012:key/mrk-2222bbbb22bb22bb22bb222222bbbbbb"
 )
 
-// fake is a KMS of as many keys as are asked for. What it wraps has the key and the encryption context before it.
+// fake is a KMS of as many keys as are asked for. What it wraps has the key and the encryption
+// context before it.
 type fake struct {
 	fail  error
 	asked []string

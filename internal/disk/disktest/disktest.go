@@ -14,7 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/disk"
 )
 
-// Change puts what change returns in the place of the stored form of a key, which must be there, in a directory that nobody has open.
+// Change puts what change returns in the place of the stored form of a key, which must be there, in
+// a directory that nobody has open.
 func Change(t *testing.T, dir string, space disk.Space, key []byte, change func(stored []byte) []byte) {
 	t.Helper()
 	tables, err := pebble.Open(filepath.Join(dir, "tables"), &pebble.Options{FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: quiet{}})

@@ -396,7 +396,8 @@ func resolve(ctx context.Context, t *session.Session, run *engine.Run, w *Attemp
 	return commit.Events(ctx, t, run, []history.Event{e}, w.Delivery.Message)
 }
 
-// sendToWorkflowQueue sends a result to the workflow's queue, or to the timer queue if it is due at a moment.
+// sendToWorkflowQueue sends a result to the workflow's queue, or to the timer queue if it is due at
+// a moment.
 func sendToWorkflowQueue(ctx context.Context, s *session.Process, w *Attempt, e history.Event, due history.Timestamp) error {
 	return s.Outbox.Send(ctx, []engine.Message{resultMessage(w, e, due)})
 }

@@ -89,7 +89,8 @@ func until(s *session.Process, w *Attempt) history.Timestamp {
 // compare compares a delivery with the record of its activity. It reports whether nothing is left
 // to do:
 //
-//   - Its attempt has failed. The message whose attempt failed sends the next one; any other is dropped (outcome.ErrDropped).
+//   - Its attempt has failed. The message whose attempt failed sends the next one; any other is
+//     dropped (outcome.ErrDropped).
 //   - Its attempt continues outside. The same holds for the message that watches it.
 //   - Its attempt has begun and may still be running. The message returns when that time is over.
 //   - A later copy of it has taken over.

@@ -9,9 +9,10 @@
 //	            ├─ may it begin at the rate of its task queue? (rate.go)
 //	            └─ has it time here? Otherwise it is held (hold.go)
 //
-// An attempt runs without the workflow's lock: it may take long, and may call the workflow. Activities run at least
-// once. A run sees each result once, because the result is committed like any other event.
+// An attempt runs without the workflow's lock: it may take long, and may call the workflow.
+// Activities run at least once. A run sees each result once, because the result is committed like
+// any other event.
 //
-// A crash during an attempt leaves its message. The next delivery makes the attempt again, unless the record says that
-// the attempt is counted and has begun: then it counts as interrupted.
+// A crash during an attempt leaves its message. The next delivery makes the attempt again, unless
+// the record says that the attempt is counted and has begun: then it counts as interrupted.
 package activities

@@ -7,7 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// FuzzRecords reads any bytes as the claims of a token, and as the key that signs tokens. An error is of a known kind.
+// FuzzRecords reads any bytes as the claims of a token, and as the key that signs tokens. An error
+// is of a known kind.
 func FuzzRecords(f *testing.F) {
 	for _, v := range []any{
 		&Claims{WorkflowID: "a", RunID: "1-0123456789abcdef", EventID: 5, Attempt: 1}, &signingKey{Key: []byte("key")},

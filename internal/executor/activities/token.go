@@ -75,8 +75,9 @@ func Verify(ctx context.Context, s *session.Process, token string) (*Claims, err
 	return k, nil
 }
 
-// TokenWorkflow returns the workflow id that a token names, without a check of its signature, or the
-// empty string if the token cannot be read. Use it only to choose where a request is carried out.
+// TokenWorkflow returns the workflow id that a token names, without a check of its signature, or
+// the empty string if the token cannot be read. Use it only to choose where a request is carried
+// out.
 func TokenWorkflow(token string) string {
 	signed, err := tokenText.DecodeString(token)
 	if err != nil || len(signed) <= sha256.Size {

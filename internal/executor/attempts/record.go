@@ -36,8 +36,8 @@ type Record struct {
 	// heartbeat.
 	Deadline history.Timestamp `cbor:"5,keyasint,omitempty"`
 	Heard    history.Timestamp `cbor:"6,keyasint,omitempty"`
-	// Until is how long the attempt that has begun may go on without a heartbeat. It is 0 if none has begun, or if
-	// attempts are not counted.
+	// Until is how long the attempt that has begun may go on without a heartbeat. It is 0 if none
+	// has begun, or if attempts are not counted.
 	Until history.Timestamp `cbor:"7,keyasint,omitempty"`
 	// Look and Copy are those of the message that continues the attempt. Its Send is By.
 	Look int    `cbor:"8,keyasint,omitempty"`

@@ -45,7 +45,8 @@ func load(ctx context.Context, s *session.Process, m *engine.Message) (e *outbou
 		}
 		needed, closed := run.Needed(m), run.State.Status.Closed()
 		if !needed || closed {
-			// An earlier delivery may have closed the run, and died before it sent what follows from that.
+			// An earlier delivery may have closed the run, and died before it sent what follows
+			// from that.
 			if err := inbox.Repair(ctx, t, run, m); err != nil {
 				return err
 			}

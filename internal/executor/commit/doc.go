@@ -4,12 +4,12 @@
 //	                                              │
 //	Open ── the first task, or none if it waits ──┘
 //
-// The messages that triggered the task are arguments of each of these. Without any, a request triggered it, and
-// Transition sends before it puts.
+// The messages that triggered the task are arguments of each of these. Without any, a request
+// triggered it, and Transition sends before it puts.
 //
-// A task that writes more than a commit may hold fails, and its events are kept: other code can use them. A request
-// whose task writes that much is refused instead.
+// A task that writes more than a commit may hold fails, and its events are kept: other code can use
+// them. A request whose task writes that much is refused instead.
 //
-// One put opens a run and closes the run that it continues or replaces. It also puts what keeps others from opening a
-// run beside it: see beside.go.
+// One put opens a run and closes the run that it continues or replaces. It also puts what keeps
+// others from opening a run beside it: see beside.go.
 package commit

@@ -6,7 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// Sweep sends the messages of the store of timers that are due soon, and returns how many: see outbox.Outbox.Sweep.
+// Sweep sends the messages of the store of timers that are due soon, and returns how many: see
+// outbox.Outbox.Sweep.
 func (s *Deliveries) Sweep(ctx context.Context) (sent int, err error) {
 	ctx, ended := s.Metered(ctx)
 	defer ended()

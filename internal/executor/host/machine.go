@@ -16,10 +16,12 @@ import (
 const Forever = 24 * time.Hour
 
 const (
-	// ClockSkew is how far the clocks of two machines may differ. A run is treated as gone that long before its expiry.
+	// ClockSkew is how far the clocks of two machines may differ. A run is treated as gone that
+	// long before its expiry.
 	ClockSkew = 10 * time.Second
-	// ClocksApart is how far the clocks of two processes may differ for a child to be found that was started before: a
-	// run that began that long before the child was asked for is another, and so are the runs before it.
+	// ClocksApart is how far the clocks of two processes may differ for a child to be found that
+	// was started before: a run that began that long before the child was asked for is another, and
+	// so are the runs before it.
 	ClocksApart = time.Hour
 )
 
@@ -33,31 +35,34 @@ func Expired(h Host, expires history.Timestamp) bool {
 type Host interface {
 	// Now returns the time.
 	Now() time.Time
-	// Wait returns nil when wake is closed or d has passed, and the error of ctx when ctx has ended. A nil
-	// wake is never closed.
+	// Wait returns nil when wake is closed or d has passed, and the error of ctx when ctx has
+	// ended. A nil wake is never closed.
 	Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error
 	// WithTimeout is context.WithTimeout on this clock.
 	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 	// ID returns random bytes.
 	ID() [16]byte
-	// Guard runs user code: it calls fn on another goroutine and waits for it, for limit at most. It returns
-	// false if fn has not ended by then. fn still runs in that case, and nobody waits for it any more.
+	// Guard runs user code: it calls fn on another goroutine and waits for it, for limit at most.
+	// It returns false if fn has not ended by then. fn still runs in that case, and nobody waits
+	// for it any more.
 	Guard(limit time.Duration, fn func()) bool
-	// Within is Guard for the executor's own code, which a simulation schedules like any other goroutine.
+	// Within is Guard for the executor's own code, which a simulation schedules like any other
+	// goroutine.
 	Within(limit time.Duration, fn func()) bool
-	// Together calls all functions, concurrently if the host can, and returns when all have returned.
+	// Together calls all functions, concurrently if the host can, and returns when all have
+	// returned.
 	Together(fns ...func())
 }
 
-// Machine is the Host of a server: the machine's clock and its random numbers. The zero value works. It
-// makes a new timer and a new goroutine for each guard.
+// Machine is the Host of a server: the machine's clock and its random numbers. The zero value
+// works. It makes a new timer and a new goroutine for each guard.
 type Machine struct {
 	timers *sync.Pool
 	guards chan *guard
 }
 
-// NewMachine returns a Machine that reuses its timers and goroutines. Close ends the goroutines. Within
-// testing/synctest, a Machine belongs to the bubble that it was created in.
+// NewMachine returns a Machine that reuses its timers and goroutines. Close ends the goroutines.
+// Within testing/synctest, a Machine belongs to the bubble that it was created in.
 func NewMachine() Machine { return Machine{&sync.Pool{}, make(chan *guard, idleGuards)} }
 
 // Close ends the idle goroutines. The Machine stays usable, and starts new ones when it needs them.
@@ -94,8 +99,8 @@ func (m Machine) release(t *time.Timer) {
 // Now returns the machine's time.
 func (Machine) Now() time.Time { return time.Now() }
 
-// Wait waits on the machine's clock. It starts no timer for a wait that is already over, because such a
-// timer crashes the race detector in a synctest bubble (docs/decisions/0032).
+// Wait waits on the machine's clock. It starts no timer for a wait that is already over, because
+// such a timer crashes the race detector in a synctest bubble (docs/decisions/0032).
 func (m Machine) Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -123,8 +128,8 @@ func (Machine) ID() (id [16]byte) {
 	return id
 }
 
-// idleGuards is the largest number of idle guard goroutines. Each keeps a stack that has grown to the size
-// that workflow code needs.
+// idleGuards is the largest number of idle guard goroutines. Each keeps a stack that has grown to
+// the size that workflow code needs.
 const idleGuards = 64
 
 // guard is a goroutine that calls functions for callers with a time limit.
@@ -167,7 +172,8 @@ func (m Machine) guard() *guard {
 	}
 }
 
-// Within implements Host. It panics with a Panic if fn panics. A call of runtime.Goexit counts as an end.
+// Within implements Host. It panics with a Panic if fn panics. A call of runtime.Goexit counts as
+// an end.
 func (m Machine) Within(limit time.Duration, fn func()) bool {
 	g := m.guard()
 	g.work <- fn
@@ -201,8 +207,8 @@ func (m Machine) keep(g *guard, value any) {
 // Guard implements Host.
 func (m Machine) Guard(limit time.Duration, fn func()) bool { return m.Within(limit, fn) }
 
-// Together implements Host. It calls each function on a goroutine of its own, and panics with a Panic if one
-// of them panics.
+// Together implements Host. It calls each function on a goroutine of its own, and panics with a
+// Panic if one of them panics.
 func (Machine) Together(fns ...func()) {
 	if len(fns) == 1 {
 		fns[0]()
@@ -228,21 +234,21 @@ func (Machine) Together(fns ...func()) {
 	}
 }
 
-// Panic is a panic on a goroutine of Guard or Together, which panics with it in its caller. It is a defect of
-// Weft: panics of user code end in the engine's coroutine.
+// Panic is a panic on a goroutine of Guard or Together, which panics with it in its caller. It is a
+// defect of Weft: panics of user code end in the engine's coroutine.
 type Panic struct {
 	Value any
 	Stack []byte
 }
 
-// LogValue returns what may be logged. It leaves the value out unless it is an error of the Go runtime, because
-// it may hold a payload.
+// LogValue returns what may be logged. It leaves the value out unless it is an error of the Go
+// runtime, because it may hold a payload.
 func (p Panic) LogValue() slog.Value {
 	return slog.StringValue(observe.Panic(p.Value) + "\n" + string(p.Stack))
 }
 
-// Backoff returns the wait before the next try: 2 ms, doubled for each try up to half a second, minus a random
-// part of up to a half.
+// Backoff returns the wait before the next try: 2 ms, doubled for each try up to half a second,
+// minus a random part of up to a half.
 func Backoff(h Host, try int) time.Duration {
 	return Jitter(h, min(2*time.Millisecond<<min(try, 10), 500*time.Millisecond))
 }

@@ -1,4 +1,5 @@
-// Package inbox answers two questions about a message: which commit does it name, and what does it owe?
+// Package inbox answers two questions about a message: which commit does it name, and what does it
+// owe?
 //
 // Locate finds the commit that schedules a message:
 //
@@ -11,7 +12,7 @@
 //	holds its commit           left to another         reads again; sends a copy for when no put can be in flight;
 //	                                                   deletes it (outcome.ErrDropped)
 //
-// Repair sends what earlier deliveries of the message may have left unsent: the messages of all commits with its
-// causation id that are still needed. A message may have made commits in the log of another workflow. RepairForeign
-// does the same there.
+// Repair sends what earlier deliveries of the message may have left unsent: the messages of all
+// commits with its causation id that are still needed. A message may have made commits in the log
+// of another workflow. RepairForeign does the same there.
 package inbox

@@ -8,8 +8,8 @@
 //	                    ├─ Answer:   the waiter's Acquire returns Answered
 //	                    └─ GiveBack: the waiter is first in the queue again, and works alone
 //
-// The lock spares the process races against itself. Correctness does not depend on it: other processes have
-// locks of their own, and the condition of each put decides.
+// The lock spares the process races against itself. Correctness does not depend on it: other
+// processes have locks of their own, and the condition of each put decides.
 //
 // Watchers notifies those who wait for a workflow's next commit when this process has made it.
 package lock

@@ -24,8 +24,8 @@ const (
 	Answered
 )
 
-// Table has the locks of a process, by workflow id. Call is what a waiter offers to the holder before it, an
-// update for example; the zero Call is none.
+// Table has the locks of a process, by workflow id. Call is what a waiter offers to the holder
+// before it, an update for example; the zero Call is none.
 type Table[Call comparable] struct {
 	host host.Host
 	mu   sync.Mutex
@@ -64,8 +64,8 @@ func (t *Table[Call]) AcquireWithin(ctx context.Context, wait time.Duration, wor
 	return t.await(limited, workflowID, w)
 }
 
-// Acquire waits for the lock of a workflow. If ctx ends first it returns an error: ErrTaken if a holder carries
-// out the call, and the error of ctx if nothing will happen.
+// Acquire waits for the lock of a workflow. If ctx ends first it returns an error: ErrTaken if a
+// holder carries out the call, and the error of ctx if nothing will happen.
 func (t *Table[Call]) Acquire(ctx context.Context, workflowID string, call Call) (Result, error) {
 	w := t.enqueue(workflowID, call)
 	if w == nil {
@@ -119,8 +119,8 @@ func (t *Table[Call]) state(w *Waiter[Call]) (acquired, answered bool) {
 	return w.acquired, w.answered
 }
 
-// abandon removes a waiter from the queue. It returns false if the waiter is no longer there, because it has
-// acquired the lock or its call was taken.
+// abandon removes a waiter from the queue. It returns false if the waiter is no longer there,
+// because it has acquired the lock or its call was taken.
 func (t *Table[Call]) abandon(workflowID string, w *Waiter[Call]) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,8 +152,8 @@ func (t *Table[Call]) Release(workflowID string) {
 	close(w.wake)
 }
 
-// next returns the index of the next holder: the first waiter, but no waiter with a call that was given back
-// directly after another of those. So whoever waits behind many of them waits for one.
+// next returns the index of the next holder: the first waiter, but no waiter with a call that was
+// given back directly after another of those. So whoever waits behind many of them waits for one.
 func (l held[Call]) next() int {
 	if !l.alone {
 		return 0
@@ -161,8 +161,9 @@ func (l held[Call]) next() int {
 	return max(slices.IndexFunc(l.waiting, func(w *Waiter[Call]) bool { return !w.alone }), 0)
 }
 
-// Take takes up to limit calls from those who wait behind the holder, in order of arrival. They sleep until
-// Answer or GiveBack. Take leaves calls that were given back, and takes none if the holder's own was given back.
+// Take takes up to limit calls from those who wait behind the holder, in order of arrival. They
+// sleep until Answer or GiveBack. Take leaves calls that were given back, and takes none if the
+// holder's own was given back.
 func (t *Table[Call]) Take(workflowID string, limit int) []*Waiter[Call] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -184,8 +185,8 @@ func (t *Table[Call]) Take(workflowID string, limit int) []*Waiter[Call] {
 	return taken
 }
 
-// GiveBack puts waiters, whose calls were taken, back at the head of the queue. Each will carry out its call
-// alone. The call of a waiter whose time is over is dropped.
+// GiveBack puts waiters, whose calls were taken, back at the head of the queue. Each will carry out
+// its call alone. The call of a waiter whose time is over is dropped.
 func (t *Table[Call]) GiveBack(workflowID string, back []*Waiter[Call]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,7 +2,8 @@ package lock
 
 import "sync"
 
-// Watchers wakes those who wait for the next commit that this process makes to a workflow. The zero value works.
+// Watchers wakes those who wait for the next commit that this process makes to a workflow. The zero
+// value works.
 type Watchers struct {
 	mu      sync.Mutex
 	watched map[string]*watched
@@ -50,8 +51,8 @@ func (w *Watchers) Watch(workflowID string) Watch {
 	}}
 }
 
-// Detach returns the channel of those who watch a workflow, for the caller to close, or nil if nobody does. A
-// later Watch waits for the commit after that.
+// Detach returns the channel of those who watch a workflow, for the caller to close, or nil if
+// nobody does. A later Watch waits for the commit after that.
 func (w *Watchers) Detach(workflowID string) chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -297,7 +297,8 @@ func examine(ctx context.Context, s *session.Process, r *round, part []store.Ite
 	return err
 }
 
-// over reports whether the retention of a closed run is over. It reads the run's first commit if the page does not have it.
+// over reports whether the retention of a closed run is over. It reads the run's first commit if
+// the page does not have it.
 func over(ctx context.Context, s *session.Process, r *round, part []store.Item, last *history.Commit) (bool, error) {
 	age := r.Began.Sub(last.Time)
 	if age <= 2*runlog.MaxAge {

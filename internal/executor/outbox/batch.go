@@ -10,9 +10,10 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// results sends the results of activities of one workflow in batches. Results that handlers of this process bring while
-// a batch is being sent go with the next one, so a process makes one call at a time for a workflow: SQS allows 300 calls
-// a second for one message group, each with up to ten messages. A result that comes alone is sent at once.
+// results sends the results of activities of one workflow in batches. Results that handlers of this
+// process bring while a batch is being sent go with the next one, so a process makes one call at a
+// time for a workflow: SQS allows 300 calls a second for one message group, each with up to ten
+// messages. A result that comes alone is sent at once.
 type results struct {
 	mu      sync.Mutex
 	waiting map[string][]*parcel // behind the sender, by workflow id; a workflow has an entry while somebody sends
@@ -27,8 +28,9 @@ type parcel struct {
 	err     error
 }
 
-// SendResult sends the result of an activity to its workflow's queue, together with the results of other handlers of this
-// process. After an error the result may be on its way or not: its batch was refused or sent in part, or ctx has ended.
+// SendResult sends the result of an activity to its workflow's queue, together with the results of
+// other handlers of this process. After an error the result may be on its way or not: its batch was
+// refused or sent in part, or ctx has ended.
 func (o *Outbox) SendResult(ctx context.Context, m engine.Message) error {
 	p := o.results.join(m)
 	for {
@@ -76,7 +78,8 @@ func (r *results) state(p *parcel) (sends, sent bool, err error) {
 	return p.sends, p.sent, p.err
 }
 
-// leave removes a result whose handler waits no longer. It returns false if that handler has to send, or the result was sent.
+// leave removes a result whose handler waits no longer. It returns false if that handler has to
+// send, or the result was sent.
 func (r *results) leave(p *parcel) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

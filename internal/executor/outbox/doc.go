@@ -1,5 +1,5 @@
-// Package outbox sends the executor's messages: soon ones to their queues, later ones to the store of timers,
-// from which Sweep sends them in time.
+// Package outbox sends the executor's messages: soon ones to their queues, later ones to the store
+// of timers, from which Sweep sends them in time.
 //
 //	          due within LongTimer
 //	Send ───────────────────────────────▶ queue ──▶ deliveries
@@ -12,6 +12,6 @@
 // started, with all that they send and commit. A redelivered message repairs what its causation id
 // owes, and nothing else.
 //
-// Nothing here decides whether a message is still needed; its receiver does. So each function may send a message
-// twice after a crash or an unclear answer.
+// Nothing here decides whether a message is still needed; its receiver does. So each function may
+// send a message twice after a crash or an unclear answer.
 package outbox

@@ -10,7 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 )
 
-// FuzzDecode decodes any bytes. A message that it accepts can be encoded again, and decoded to the same message.
+// FuzzDecode decodes any bytes. A message that it accepts can be encoded again, and decoded to the
+// same message.
 func FuzzDecode(f *testing.F) {
 	result := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 5, Result: history.Payload(`"x"`), Attempt: 1})
 	for _, m := range []*engine.Message{

@@ -44,10 +44,12 @@ func New(q queue.Sender, timers store.Timers, h host.Host, o Options) *Outbox {
 
 func (o *Outbox) now() history.Timestamp { return history.At(o.host.Now()) }
 
-// Send sends messages. It returns nil only if all of them are durable in a queue or in the store of timers. A
-// message that is sent again begins a new causation id. A copy keeps the send id of the message that it replaces.
+// Send sends messages. It returns nil only if all of them are durable in a queue or in the store of
+// timers. A message that is sent again begins a new causation id. A copy keeps the send id of the
+// message that it replaces.
 //
-// A result always goes to its queue, whose delay suffices for it: a large result in the store would need the bucket.
+// A result always goes to its queue, whose delay suffices for it: a large result in the store would
+// need the bucket.
 func (o *Outbox) Send(ctx context.Context, messages []engine.Message) error {
 	for i := range messages {
 		m := &messages[i]
@@ -78,7 +80,8 @@ func (o *Outbox) Copy(m *engine.Message) engine.Message {
 	return later
 }
 
-// MaxLook is the highest Look of a message. Copies beyond it are not distinguished from the one before.
+// MaxLook is the highest Look of a message. Copies beyond it are not distinguished from the one
+// before.
 const MaxLook = 1<<17 - 1
 
 // NewSendID returns an id that distinguishes one send of a message from others.
@@ -87,27 +90,29 @@ func (o *Outbox) NewSendID() uint64 {
 	return binary.BigEndian.Uint64(id[:])
 }
 
-// Resume sends messages, all of them to their queues, in place of messages that were sent before and have waited
-// in the store, or are handed back. What was done about those was done about these.
+// Resume sends messages, all of them to their queues, in place of messages that were sent before
+// and have waited in the store, or are handed back. What was done about those was done about these.
 func (o *Outbox) Resume(ctx context.Context, messages []engine.Message) error {
 	return o.sendWithin(ctx, messages, host.Forever)
 }
 
 // SendBack sends a message that was delivered before it was due.
 //
-// It stays the same sending: only the message that has ended an attempt sends the next attempt when it is redelivered.
-// It goes to its queue however early it is. The sweep that has sent it may be about to delete its timer, and would
-// delete one that is kept under the same name. A message is so early only if this process's clock is behind that of
-// the sweep. A crash before the send leaves the message to be redelivered.
+// It stays the same sending: only the message that has ended an attempt sends the next attempt when
+// it is redelivered. It goes to its queue however early it is. The sweep that has sent it may be
+// about to delete its timer, and would delete one that is kept under the same name. A message is so
+// early only if this process's clock is behind that of the sweep. A crash before the send leaves
+// the message to be redelivered.
 func (o *Outbox) SendBack(ctx context.Context, m *engine.Message) error {
 	return o.Resume(ctx, []engine.Message{*m})
 }
 
-// postponed is the delay of a message that has not reached its run's build, although the build is there.
+// postponed is the delay of a message that has not reached its run's build, although the build is
+// there.
 const postponed = 5 * time.Second
 
-// Postpone sends a message again, with a short delay, that only another build may handle and that has not reached
-// that build. When it returns nil the message may be deleted.
+// Postpone sends a message again, with a short delay, that only another build may handle and that
+// has not reached that build. When it returns nil the message may be deleted.
 func (o *Outbox) Postpone(ctx context.Context, m *engine.Message) error {
 	later := *m
 	later.Due = max(m.Due, o.now().Add(postponed))
@@ -117,13 +122,16 @@ func (o *Outbox) Postpone(ctx context.Context, m *engine.Message) error {
 // ParkedFor is the interval at which a parked message looks for its build or its task queue.
 const ParkedFor = 5 * time.Minute
 
-// Park keeps a message for some minutes whose build is not deployed. When it returns nil the message may be deleted.
-// However long the build is away, the message does not become a dead letter, and no attempt is counted.
+// Park keeps a message for some minutes whose build is not deployed. When it returns nil the
+// message may be deleted. However long the build is away, the message does not become a dead
+// letter, and no attempt is counted.
 //
-// The message is kept in the store of timers. Its name follows from the message and the time, so that its deliveries
-// of the same minutes become one. In a queue they would multiply for as long as the build is away.
+// The message is kept in the store of timers. Its name follows from the message and the time, so
+// that its deliveries of the same minutes become one. In a queue they would multiply for as long as
+// the build is away.
 //
-// A crash before the put leaves the message in its queue. A crash after it leaves both, and the next Park makes them one.
+// A crash before the put leaves the message in its queue. A crash after it leaves both, and the
+// next Park makes them one.
 func (o *Outbox) Park(ctx context.Context, m *engine.Message) error {
 	later := *m
 	later.Due = o.parkedUntil(m)
@@ -134,9 +142,9 @@ func (o *Outbox) Park(ctx context.Context, m *engine.Message) error {
 	return o.keep(ctx, []store.Timer{{ID: parkedID(&later), Due: later.Due.Time(), Body: body}})
 }
 
-// ParkUntil keeps a message until the time of an attempt is over that another delivery has begun. When it returns nil the
-// message may be deleted. The deliveries of one sending become one message, copies too: any of them may send what
-// follows.
+// ParkUntil keeps a message until the time of an attempt is over that another delivery has begun.
+// When it returns nil the message may be deleted. The deliveries of one sending become one message,
+// copies too: any of them may send what follows.
 func (o *Outbox) ParkUntil(ctx context.Context, m *engine.Message, at history.Timestamp) error {
 	later := *m
 	later.Due = at
@@ -149,14 +157,15 @@ func (o *Outbox) ParkUntil(ctx context.Context, m *engine.Message, at history.Ti
 	return o.keep(ctx, []store.Timer{{ID: parkedID(&sending), Due: at.Time(), Body: body}})
 }
 
-// parkedUntil returns the moment until which a message is parked. It is later than the message's own moment, also
-// if the clock of the sweep is ahead and has delivered the message early: the sweep that has sent the message then
-// deletes the timer of that moment, and would delete this one.
+// parkedUntil returns the moment until which a message is parked. It is later than the message's
+// own moment, also if the clock of the sweep is ahead and has delivered the message early: the
+// sweep that has sent the message then deletes the timer of that moment, and would delete this one.
 func (o *Outbox) parkedUntil(m *engine.Message) history.Timestamp {
 	return history.At(max(m.Due, o.now()).Time().Truncate(ParkedFor).Add(ParkedFor))
 }
 
-// sendWithin sends messages that are due within longest to their queues, and the others to the store of timers.
+// sendWithin sends messages that are due within longest to their queues, and the others to the
+// store of timers.
 func (o *Outbox) sendWithin(ctx context.Context, messages []engine.Message, longest time.Duration) error {
 	var soon batches
 	var later []store.Timer
@@ -188,8 +197,9 @@ func (o *Outbox) sendWithin(ctx context.Context, messages []engine.Message, long
 	return o.sendBatches(ctx, soon)
 }
 
-// delayHomeless makes a message due later if it is for a task queue that the deployment no longer has, and returns
-// true then. The message is kept in the store, and looks for its queue again when it is due.
+// delayHomeless makes a message due later if it is for a task queue that the deployment no longer
+// has, and returns true then. The message is kept in the store, and looks for its queue again when
+// it is due.
 func (o *Outbox) delayHomeless(ctx context.Context, m *engine.Message) bool {
 	if m.Kind != engine.RunActivity || o.options.HasTaskQueue(m.TaskQueue) {
 		return false
@@ -230,8 +240,8 @@ func (b *batches) add(name string, m queue.Message) {
 	*b = append(*b, batch{name, []queue.Message{m}})
 }
 
-// sendBatches sends SendsAtOnce batches at once. The batches of the workflow queue go one after the other, because it
-// keeps their order.
+// sendBatches sends SendsAtOnce batches at once. The batches of the workflow queue go one after the
+// other, because it keeps their order.
 func (o *Outbox) sendBatches(ctx context.Context, all batches) error {
 	lanes := make([]batches, min(len(all), o.options.SendsAtOnce))
 	next := 0

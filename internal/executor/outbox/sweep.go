@@ -17,38 +17,42 @@ import (
 const (
 	// SweepEvery is the interval at which Sweep has to be called.
 	SweepEvery = time.Minute
-	// sweepAhead is how far ahead a sweep looks. A timer is in its queue before its moment even if one sweep is missed.
+	// sweepAhead is how far ahead a sweep looks. A timer is in its queue before its moment even if
+	// one sweep is missed.
 	sweepAhead = 2 * SweepEvery
 	sweepPage  = 100
-	// largeTimer is the size, in bytes, from which a timer is sent after the others: it may need the bucket.
+	// largeTimer is the size, in bytes, from which a timer is sent after the others: it may need
+	// the bucket.
 	largeTimer = 64 << 10
-	// sweepSends bounds the time in which timers of a page are sent that cannot be sent together. The large timers
-	// have as much time again.
+	// sweepSends bounds the time in which timers of a page are sent that cannot be sent together.
+	// The large timers have as much time again.
 	sweepSends = 15 * time.Second
 	// setAsideFor is how long a timer waits that cannot be read or sent. Each try costs two writes.
 	setAsideFor = 10 * time.Minute
 )
 
 var (
-	// ErrUnreadable is wrapped by the error of a Sweep that could not read some timers. If it is the only error, all
-	// other timers are on their way.
+	// ErrUnreadable is wrapped by the error of a Sweep that could not read some timers. If it is
+	// the only error, all other timers are on their way.
 	ErrUnreadable = errors.New("weft: timers cannot be read, and wait: deploy the version of Weft that wrote them, or give back the key")
-	// ErrUnsent is wrapped by the error of a Sweep that could not send some timers. If it is the only error, all other
-	// timers are on their way.
+	// ErrUnsent is wrapped by the error of a Sweep that could not send some timers. If it is the
+	// only error, all other timers are on their way.
 	ErrUnsent = errors.New("weft: timers cannot be sent, and wait: give the timer function its rights, and see whether the bucket and the queues answer")
 	// errNotTried is the error of messages that were not sent for lack of time.
 	errNotTried = fmt.Errorf("%w: there was no time to send it", outcome.ErrBusy)
 )
 
-// Sweep sends the messages of the store that are due soon, each with its remaining delay, and returns how many it sent.
-// After an outage it sends the overdue ones first.
+// Sweep sends the messages of the store that are due soon, each with its remaining delay, and
+// returns how many it sent. After an outage it sends the overdue ones first.
 //
-// It deletes each timer after the send. A crash between the two sends the timer twice, and its receiver finds that
-// it was handled.
+// It deletes each timer after the send. A crash between the two sends the timer twice, and its
+// receiver finds that it was handled.
 //
-// Sweep sets a timer aside, and tries it again after setAsideFor, if the timer is the reason that it cannot be sent:
+// Sweep sets a timer aside, and tries it again after setAsideFor, if the timer is the reason that
+// it cannot be sent:
 //
-//   - it cannot be read, because a newer version of Weft wrote it or its key is missing: ErrUnreadable;
+//   - it cannot be read, because a newer version of Weft wrote it or its key is missing:
+//     ErrUnreadable;
 //   - it is large and the bucket does not answer, or its queue does not exist: ErrUnsent.
 //
 // A timer that its queue refuses for another reason stays for the next sweep. Such timers are set
@@ -77,8 +81,9 @@ type sweep struct {
 	unreadable, unsent aside
 }
 
-// page sends the timers of a page, or sets them aside. If it returns neither error, no timer of the page is due any more.
-// unclear says why timers stay due whose queue does not take them. more says that timers may wait behind the page.
+// page sends the timers of a page, or sets them aside. If it returns neither error, no timer of the
+// page is due any more. unclear says why timers stay due whose queue does not take them. more says
+// that timers may wait behind the page.
 func (s *sweep) page(ctx context.Context, due []store.Timer, more bool) (sent int, unclear, err error) {
 	var messages []engine.Message
 	var readable, later []store.Timer
@@ -122,14 +127,16 @@ func (s *sweep) page(ctx context.Context, due []store.Timer, more bool) (sent in
 	return len(gone), unclear, s.setAside(ctx, later)
 }
 
-// isOwnFault reports whether a message could not be sent because of what it is, or of where it goes.
+// isOwnFault reports whether a message could not be sent because of what it is, or of where it
+// goes.
 func isOwnFault(err error) bool {
 	return errors.Is(err, queue.ErrRefused) || errors.Is(err, queue.ErrTooLarge) || errors.Is(err, queue.ErrInvalid)
 }
 
-// sendDue sends the messages of timers, and returns the error of each. It sends the large ones last, because they may
-// need the bucket. Each group has its own time, so that enough is left to delete what was sent. If one large timer was
-// refused, the large ones without a try get the same error.
+// sendDue sends the messages of timers, and returns the error of each. It sends the large ones
+// last, because they may need the bucket. Each group has its own time, so that enough is left to
+// delete what was sent. If one large timer was refused, the large ones without a try get the same
+// error.
 func (s *sweep) sendDue(ctx context.Context, timers []store.Timer, messages []engine.Message) []error {
 	errs := make([]error, len(messages))
 	var small, large []int
@@ -152,8 +159,8 @@ func (s *sweep) sendDue(ctx context.Context, timers []store.Timer, messages []en
 	return errs
 }
 
-// sendPart sends some of the messages together. If that fails it sends them one by one while there is time, because one
-// of them may be the reason. It may so send a message twice.
+// sendPart sends some of the messages together. If that fails it sends them one by one while there
+// is time, because one of them may be the reason. It may so send a message twice.
 func (s *sweep) sendPart(ctx context.Context, messages []engine.Message, part []int, errs []error) {
 	if len(part) == 0 {
 		return
@@ -180,16 +187,17 @@ func (s *sweep) sendPart(ctx context.Context, messages []engine.Message, part []
 	}
 }
 
-// setAside moves timers to a later moment: it puts them there, and then deletes them here. A crash between the two leaves
-// both. The moment follows from the clock in steps, so that the next sweep puts most of them to the same place.
+// setAside moves timers to a later moment: it puts them there, and then deletes them here. A crash
+// between the two leaves both. The moment follows from the clock in steps, so that the next sweep
+// puts most of them to the same place.
 func (s *sweep) setAside(ctx context.Context, timers []store.Timer) error {
 	if len(timers) == 0 {
 		return nil
 	}
 	later := slices.Clone(timers)
 	for i := range later {
-		// The moment lies between two moments of parked messages. A message that is sent from here and parked again, before
-		// the sweep deletes it here, would otherwise have the same id.
+		// The moment lies between two moments of parked messages. A message that is sent from here
+		// and parked again, before the sweep deletes it here, would otherwise have the same id.
 		later[i].Due = s.host.Now().Add(sweepAhead).Truncate(setAsideFor).Add(setAsideFor + ParkedFor/2)
 	}
 	if err := s.timers.PutTimers(ctx, later); err != nil {

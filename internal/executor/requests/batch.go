@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// batch is the updates of a workflow that are carried out together: a call that holds the workflow's lock, and those
-// that wait behind it.
+// batch is the updates of a workflow that are carried out together: a call that holds the
+// workflow's lock, and those that wait behind it.
 type batch struct {
 	// ctx is that of the first call. The batch is a call in progress, and continues if its caller
 	// leaves.
@@ -22,8 +22,9 @@ type batch struct {
 	ended bool
 }
 
-// run carries out the updates, and releases the lock. If the code of one fails, that one and the others of its name are
-// carried out alone, so that they do not take the rest down: those that waited are given back to their callers.
+// run carries out the updates, and releases the lock. If the code of one fails, that one and the
+// others of its name are carried out alone, so that they do not take the rest down: those that
+// waited are given back to their callers.
 func (b *batch) run() {
 	defer b.first.outlive()
 	p := b.first.Process
@@ -60,8 +61,8 @@ func (b *batch) calls() group {
 	return all
 }
 
-// separate gives the calls that have to be carried out alone back to their callers, and answers the others. It returns
-// the call that holds the lock if that has to be carried out alone.
+// separate gives the calls that have to be carried out alone back to their callers, and answers the
+// others. It returns the call that holds the lock if that has to be carried out alone.
 func (b *batch) separate(alone group) (next group) {
 	if len(alone) == 0 {
 		return nil
@@ -98,8 +99,8 @@ func (b *batch) end() {
 // group is calls that are carried out in one task.
 type group []*updateCall
 
-// conclude answers the calls after they were tried, unless they cannot be carried out together. It returns those that
-// have to be carried out alone, and the rest.
+// conclude answers the calls after they were tried, unless they cannot be carried out together. It
+// returns those that have to be carried out alone, and the rest.
 func (calls group) conclude(t *session.Session, err error) (alone, rest group) {
 	if err == nil {
 		return nil, nil
@@ -129,7 +130,8 @@ type togetherError struct {
 // Error implements error.
 func (*togetherError) Error() string { return "executor: the updates cannot be carried out together" }
 
-// split returns the calls that have to be carried out alone, because code of the same name has failed, and the rest.
+// split returns the calls that have to be carried out alone, because code of the same name has
+// failed, and the rest.
 func (e *togetherError) split(calls group) (alone, rest group) {
 	i := slices.IndexFunc(calls, func(c *updateCall) bool { return c.request.ID == e.blamed })
 	if i < 0 {

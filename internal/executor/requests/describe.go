@@ -159,7 +159,8 @@ const (
 // failureRoom is how many more bytes of failures fit into a description.
 type failureRoom int
 
-// take returns the failure if there is room for it, and otherwise its kind, its type and the beginning of its message.
+// take returns the failure if there is room for it, and otherwise its kind, its type and the
+// beginning of its message.
 func (r *failureRoom) take(f *failure.Failure) *failure.Failure {
 	if f == nil {
 		return nil

@@ -1,7 +1,8 @@
 // Package requests carries out what callers ask for, one file for each kind of request.
 //
-// A request acquires its workflow's lock, decides, and commits or answers (session.Process.Request). It returns an
-// error that says what the caller may do next, and whether anything was written.
+// A request acquires its workflow's lock, decides, and commits or answers
+// (session.Process.Request). It returns an error that says what the caller may do next, and whether
+// anything was written.
 //
 // # Updates
 //
@@ -11,9 +12,9 @@
 //	                            │                                                           └▶ rejected: read, answer
 //	                            └▶ answered by the holder before it
 //
-// If the code of one fails, the others are carried out together without those of its name. Those are given back to
-// their callers, who carry them out alone.
+// If the code of one fails, the others are carried out together without those of its name. Those
+// are given back to their callers, who carry them out alone.
 //
-// A caller's time may be over while the code runs. The work then goes on by itself, and the answer is "unknown": a
-// retry with the same id learns the outcome.
+// A caller's time may be over while the code runs. The work then goes on by itself, and the answer
+// is "unknown": a retry with the same id learns the outcome.
 package requests

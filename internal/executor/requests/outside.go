@@ -22,9 +22,10 @@ import (
 
 // EndActivity ends the attempt that a token names, from outside.
 //
-//   - It has succeeded: the result is in the log when EndActivity returns nil, and the code has seen it unless it fails. The same again
-//     finds that, and says so.
-//   - It has failed: the retry policy says what follows, as for any other attempt. That is durable when EndActivity returns nil.
+//   - It has succeeded: the result is in the log when EndActivity returns nil, and the code has
+//     seen it unless it fails. The same again finds that, and says so.
+//   - It has failed: the retry policy says what follows, as for any other attempt. That is durable
+//     when EndActivity returns nil.
 func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*api.ActivityResponse, error) {
 	result, f := c.Result(), c.Failure()
 	answer := &api.ActivityResponse{}
@@ -229,7 +230,8 @@ func endedSo(ctx context.Context, t *session.Session, run *engine.Run, k *activi
 	return false, nil
 }
 
-// activityEnd returns the event of a commit by which an activity has ended. It returns false if there is none.
+// activityEnd returns the event of a commit by which an activity has ended. It returns false if
+// there is none.
 func activityEnd(c *history.Commit, activity int64) (history.Event, bool) {
 	for part := range c.Parts() {
 		for _, e := range part.InputEvents {

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// PollUpdate returns the stage of an update that was accepted, when it has completed or after wait. It never runs code.
+// PollUpdate returns the stage of an update that was accepted, when it has completed or after wait.
+// It never runs code.
 func (s *Requests) PollUpdate(ctx context.Context, p command.Poll, wait time.Duration) (*api.UpdateResponse, error) {
 	return pollUpdate(ctx, s.Process, p.Workflow(), p.Run(), p.Update(), wait, nil)
 }

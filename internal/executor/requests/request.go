@@ -8,7 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// refused returns the refusal of a request that needs code of a run which is not run now, or nil if the code may run.
+// refused returns the refusal of a request that needs code of a run which is not run now, or nil if
+// the code may run.
 func refused(t *session.Session, run *engine.Run, kind runner.CodeKind) error {
 	f := t.Runner.Barred(kind, t.WorkflowID, run.State.RunID)
 	if f == nil {

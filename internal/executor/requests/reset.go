@@ -15,12 +15,12 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Reset opens a run that goes on from an earlier task of the latest one, which it terminates if it is open. Both are in the
-// log when Reset returns nil, in one put. The new run's first task follows at once; where that does not succeed, a message
-// brings it.
+// Reset opens a run that goes on from an earlier task of the latest one, which it terminates if it
+// is open. Both are in the log when Reset returns nil, in one put. The new run's first task follows
+// at once; where that does not succeed, a message brings it.
 //
-// It sends, and puts then. A crash between the two leaves messages that name a slot of a run that never was; their
-// receivers make it void.
+// It sends, and puts then. A crash between the two leaves messages that name a slot of a run that
+// never was; their receivers make it void.
 func (s *Requests) Reset(ctx context.Context, r *command.Reset) (*api.ResetResponse, error) {
 	how := &engine.Reset{
 		LeaveUpdates: r.WithoutUpdates(), LeaveSignals: r.WithoutSignals(),

@@ -67,7 +67,8 @@ func signaled(ctx context.Context, t *session.Session, pinned history.RunID, req
 	return run.State.Signaled(requestID), nil
 }
 
-// Cancel asks a run to end: its code's context is canceled. A run that has been asked is not asked again.
+// Cancel asks a run to end: its code's context is canceled. A run that has been asked is not asked
+// again.
 func (s *Requests) Cancel(ctx context.Context, end command.End) error {
 	cancel := history.Of(&history.WorkflowExecutionCancelRequested{Reason: end.Reason()})
 	return s.Request(ctx, end.Workflow(), func(ctx context.Context, t *session.Session) error {

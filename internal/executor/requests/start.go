@@ -19,7 +19,8 @@ func (s *Requests) Start(ctx context.Context, c *command.Start) (*api.StartRespo
 	return startWatching(ctx, s.Process, c, nil)
 }
 
-// startWatching is Start. It watches the run from its start on, if it starts one that does not close at once and watched is not nil.
+// startWatching is Start. It watches the run from its start on, if it starts one that does not
+// close at once and watched is not nil.
 func startWatching(ctx context.Context, s *session.Process, c *command.Start, watched *lock.Watch) (*api.StartResponse, error) {
 	started := starts.Event(ctx, s, c)
 	answer := &api.StartResponse{WorkflowID: c.Workflow()}
@@ -33,8 +34,9 @@ func startWatching(ctx context.Context, s *session.Process, c *command.Start, wa
 	return answer, err
 }
 
-// start opens the next run of the workflow. A start takes the highest number that is physically there, plus one: it has
-// to read first. Only an id that was made for this request can have no runs.
+// start opens the next run of the workflow. A start takes the highest number that is physically
+// there, plus one: it has to read first. Only an id that was made for this request can have no
+// runs.
 func start(ctx context.Context, t *session.Session, c *command.Start, started *history.WorkflowExecutionStarted, answer *api.StartResponse) error {
 	if !c.Made() && !t.View.Fresh {
 		if err := t.View.Refresh(ctx); err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// Update sends an update. An answer of stage accepted or completed is in the log; one of stage rejected left no trace.
+// Update sends an update. An answer of stage accepted or completed is in the log; one of stage
+// rejected left no trace.
 func (s *Requests) Update(ctx context.Context, u command.Update) (*api.UpdateResponse, error) {
 	call := &updateCall{Process: s.Process, workflowID: u.Workflow(), runID: u.Run(), request: u.Request(), wait: u.Wait(), began: s.World.Now()}
 	work, err := call.acquire(ctx, u.Start())

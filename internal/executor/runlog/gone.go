@@ -9,19 +9,21 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// The store deletes an item with an expiry at any time after it, item by item, in any order, or never. So a run has no
-// expiry: maintenance deletes it as a whole after its retention. Two kinds of items have one:
+// The store deletes an item with an expiry at any time after it, item by item, in any order, or
+// never. So a run has no expiry: maintenance deletes it as a whole after its retention. Two kinds
+// of items have one:
 //
 //   - a void run, which is one item;
-//   - commits of runs with a deadline that an earlier version of Weft wrote. Each has the deadline and the retention of its
-//     writer.
+//   - commits of runs with a deadline that an earlier version of Weft wrote. Each has the deadline
+//     and the retention of its writer.
 //
 // Nothing depends on whether the store has deleted something.
 
 // leastRetention is the least retention that a deployment could have when commits had expiries.
 const leastRetention = 24 * time.Hour
 
-// IsGone reports whether the store may have deleted an item, or may at any time: its expiry has passed.
+// IsGone reports whether the store may have deleted an item, or may at any time: its expiry has
+// passed.
 func (r *Reader) IsGone(item store.Item) bool { return host.Expired(r.host, history.At(item.Expires)) }
 
 // IsVoid reports whether an item is the fence that made its run void. It reads only the status.
@@ -32,15 +34,17 @@ func IsVoid(item store.Item) bool {
 	return history.DecodeBody(item.Body, &c) == nil && c.Status == history.Void
 }
 
-// hasDecayed reports whether a run with expiries has to be taken for gone. commits follow what is known of the run.
+// hasDecayed reports whether a run with expiries has to be taken for gone. commits follow what is
+// known of the run.
 //
 //	the first expiry has passed         commits may have been deleted, or may be at any time
 //	a slot is empty                     commits have been deleted
 //	it looks open, and should have      its end may have been deleted: it had a shorter retention than the commits that
 //	timed out a day ago                 are left
 //
-// The last is a guess. A run that was open while no process ran for a day after its deadline looks the same, and does not
-// time out. Without the guess a run that has completed would be open again, and repeat its activities.
+// The last is a guess. A run that was open while no process ran for a day after its deadline looks
+// the same, and does not time out. Without the guess a run that has completed would be open again,
+// and repeat its activities.
 func (r *Reader) hasDecayed(run *engine.Run, items []store.Item, commits []*history.Commit) bool {
 	first := firstExpiry(run, items, commits)
 	if first == 0 {
@@ -78,20 +82,21 @@ func firstExpiry(run *engine.Run, items []store.Item, commits []*history.Commit)
 	return first
 }
 
-// hasExpiry reports whether an item is of a run with expiries. What becomes of such a run depends on all its commits
-// together: see hasDecayed.
+// hasExpiry reports whether an item is of a run with expiries. What becomes of such a run depends
+// on all its commits together: see hasDecayed.
 func hasExpiry(item store.Item) bool {
 	c, err := history.Decode(item.Slot, item.Body)
 	return err == nil && (c.Expires != 0 || !item.Expires.IsZero())
 }
 
-// isDeleted reports whether items, which follow what is known of a run, are the rest of a run that is being deleted: it is
-// closed, and lacks some.
+// isDeleted reports whether items, which follow what is known of a run, are the rest of a run that
+// is being deleted: it is closed, and lacks some.
 func isDeleted(run *engine.Run, items []store.Item, commits []*history.Commit) bool {
 	return hasGap(run, items) && commits[len(commits)-1].Status.Closed()
 }
 
-// hasGap reports whether a slot is missing between what is known of a run and items, or among the items.
+// hasGap reports whether a slot is missing between what is known of a run and items, or among the
+// items.
 func hasGap(run *engine.Run, items []store.Item) bool {
 	next := run.State.NextSlot
 	for _, item := range items {
@@ -103,8 +108,8 @@ func hasGap(run *engine.Run, items []store.Item) bool {
 	return false
 }
 
-// firstID returns the id of the commit in the first slot of a run, of which items follow what is known. It is zero if the
-// slot is empty.
+// firstID returns the id of the commit in the first slot of a run, of which items follow what is
+// known. It is zero if the slot is empty.
 func firstID(run *engine.Run, items []store.Item) [16]byte {
 	switch {
 	case run.State.NextSlot > 0:

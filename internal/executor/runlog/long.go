@@ -11,11 +11,12 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Of a run with a long log, memory keeps the state, the code and the last commits (Options.LogBytes, engine.Run.Trim).
-// Any other commit is read here: the store has it for as long as the run is there.
+// Of a run with a long log, memory keeps the state, the code and the last commits
+// (Options.LogBytes, engine.Run.Trim). Any other commit is read here: the store has it for as long
+// as the run is there.
 
-// Commits returns the commits of a run from a slot on, in order. It reads those that the run lacks, page by page, while
-// the caller goes on.
+// Commits returns the commits of a run from a slot on, in order. It reads those that the run lacks,
+// page by page, while the caller goes on.
 func (v *View) Commits(ctx context.Context, run *engine.Run, from uint32) engine.Commits {
 	return func(yield func(*history.Commit, error) bool) {
 		for page, err := range v.Pages(ctx, run, from) {
@@ -46,8 +47,9 @@ func (v *View) Pages(ctx context.Context, run *engine.Run, from uint32) iter.Seq
 	}
 }
 
-// page reads up to limit commits that a run lacks, from a slot on. If limit is 0, the run has the commit in that slot, and
-// page returns those from there on that it keeps. It returns outcome.ErrStale if the store no longer has a commit.
+// page reads up to limit commits that a run lacks, from a slot on. If limit is 0, the run has the
+// commit in that slot, and page returns those from there on that it keeps. It returns
+// outcome.ErrStale if the store no longer has a commit.
 func (v *View) page(ctx context.Context, run *engine.Run, from uint32, limit int, decoder *history.Decoder) ([]*history.Commit, error) {
 	if limit == 0 {
 		if from == 0 && run.Lacks(1) > 0 {
@@ -74,8 +76,8 @@ func (v *View) page(ctx context.Context, run *engine.Run, from uint32, limit int
 	return commits, nil
 }
 
-// changed forgets all that is known, because a commit is missing that was there: the run has been deleted, or the store was
-// restored from a backup.
+// changed forgets all that is known, because a commit is missing that was there: the run has been
+// deleted, or the store was restored from a backup.
 func (v *View) changed(run *engine.Run, slot uint32) error {
 	v.options.Logger.Warn("a commit is missing that was there", "workflowId", v.WorkflowID, "runId", run.State.RunID, "slot", slot)
 	v.owner.Forget()

@@ -34,8 +34,8 @@ func NewReader(log store.Log, h host.Host, o Options) *Reader { return &Reader{l
 
 func (r *Reader) now() history.Timestamp { return history.At(r.host.Now()) }
 
-// LastCommit reads the last commit of a run before the latest, or nil if nothing of the run is there. While the put that
-// closes the run appears in parts, it may miss that commit.
+// LastCommit reads the last commit of a run before the latest, or nil if nothing of the run is
+// there. While the put that closes the run appears in parts, it may miss that commit.
 func (r *Reader) LastCommit(ctx context.Context, workflowID string, id history.RunID) (*history.Commit, error) {
 	page, err := r.log.Backward(ctx, workflowID, store.Key{Workflow: workflowID, Run: id.Number() + 1}, store.Key{Workflow: workflowID, Run: id.Number()}, 1)
 	if err != nil {
@@ -71,8 +71,8 @@ func (r *Reader) firstCommitOnce(ctx context.Context, workflowID string, number 
 	return history.Decode(0, page.Items[0].Body)
 }
 
-// RunBefore reads the first commit of the run before a number, or nil if there is none. It skips void runs, and numbers
-// without a run: a void run may have been deleted.
+// RunBefore reads the first commit of the run before a number, or nil if there is none. It skips
+// void runs, and numbers without a run: a void run may have been deleted.
 func (r *Reader) RunBefore(ctx context.Context, workflowID string, number uint32) (*history.Commit, error) {
 	for number > 1 {
 		first, err := r.FirstCommit(ctx, workflowID, number-1)

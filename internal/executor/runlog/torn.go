@@ -13,8 +13,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// errTorn says that a read saw a part of a transaction: the items of one put appear to readers one by one (store.Log).
-// These puts have several items, and a reader finds like this that one of them is missing:
+// errTorn says that a read saw a part of a transaction: the items of one put appear to readers one
+// by one (store.Log). These puts have several items, and a reader finds like this that one of them
+// is missing:
 //
 //	what the put does                      what is seen            what names the rest
 //	─────────────────────────────────────  ──────────────────────  ────────────────────────────────────────────────
@@ -25,19 +26,21 @@ import (
 //	opens a run, makes others void         a void run alone        it has the number of the run that was opened
 //	                                       the opening alone       nothing: it does without the void run
 //
-// The reader reads again. It concludes nothing from a part, and keeps nothing but the commits that it saw.
+// The reader reads again. It concludes nothing from a part, and keeps nothing but the commits that
+// it saw.
 var errTorn = errors.New("executor: the read saw a part of a transaction")
 
-// tornFor is how long after a commit was made another commit of its put may be missing from reads. Later, what is missing
-// was deleted, or was lost in a restored backup. Requests are signed with their time, and AWS refuses those that are older
-// than 15 minutes, so no put lands as late as this.
+// tornFor is how long after a commit was made another commit of its put may be missing from reads.
+// Later, what is missing was deleted, or was lost in a restored backup. Requests are signed with
+// their time, and AWS refuses those that are older than 15 minutes, so no put lands as late as
+// this.
 const tornFor = time.Hour
 
 // IsRecent reports whether reads may lack items that were put together with a commit of this time.
 func (r *Reader) IsRecent(t history.Timestamp) bool { return r.now().Sub(t) < tornFor }
 
-// whole calls read again while it sees a part of a transaction. After the soft limit it returns outcome.ErrBusy: nothing
-// was written, and nothing was found out.
+// whole calls read again while it sees a part of a transaction. After the soft limit it returns
+// outcome.ErrBusy: nothing was written, and nothing was found out.
 func (r *Reader) whole(ctx context.Context, read func() error) error {
 	end := r.host.Now().Add(r.options.SoftLimit)
 	for try := 0; ; try++ {
@@ -51,9 +54,9 @@ func (r *Reader) whole(ctx context.Context, read func() error) error {
 	}
 }
 
-// isTornRun reports whether items, which follow what is known of a run, lack some that were put together with them. A
-// later commit may be there already: its writer knew the transaction as its own. Nobody deletes commits of a run that is
-// open, or has closed within the last two hours.
+// isTornRun reports whether items, which follow what is known of a run, lack some that were put
+// together with them. A later commit may be there already: its writer knew the transaction as its
+// own. Nobody deletes commits of a run that is open, or has closed within the last two hours.
 func (r *Reader) isTornRun(run *engine.Run, items []store.Item) bool {
 	if !hasGap(run, items) {
 		return false
@@ -63,7 +66,8 @@ func (r *Reader) isTornRun(run *engine.Run, items []store.Item) bool {
 	return err == nil && r.IsRecent(c.Time)
 }
 
-// isTorn reports whether what is known of the workflow was put together with something that is missing.
+// isTorn reports whether what is known of the workflow was put together with something that is
+// missing.
 func (v *View) isTorn() bool {
 	if k := v.Known; k.beside > 0 && !k.saw(k.beside) && v.IsRecent(k.besideAt) {
 		return true
@@ -78,8 +82,8 @@ func (v *View) isTorn() bool {
 	return run.Last().PartOfReset()
 }
 
-// closesLate reports whether a run without an end has one that is missing from the read: a later run was opened a short
-// time ago.
+// closesLate reports whether a run without an end has one that is missing from the read: a later
+// run was opened a short time ago.
 func (v *View) closesLate(run *engine.Run) bool {
 	latest := v.Run
 	return latest != nil && run.Number < latest.Number && v.IsRecent(latest.State.StartTime)

@@ -12,15 +12,16 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// firstPage is how many items the first read of a workflow asks for, besides those that it is known to have: the commits of
-// most runs, and not many of the runs before.
+// firstPage is how many items the first read of a workflow asks for, besides those that it is known
+// to have: the commits of most runs, and not many of the runs before.
 const firstPage = 128
 
 // Owner is the session that a View belongs to.
 type Owner interface {
 	// BeforeRead is called before a read of the latest run.
 	BeforeRead()
-	// RunReplaced is called when the latest run is another one than before, or is gone. Its code is of no use.
+	// RunReplaced is called when the latest run is another one than before, or is gone. Its code is
+	// of no use.
 	RunReplaced()
 	// Forget makes the session forget all that it knows.
 	Forget()
@@ -30,13 +31,15 @@ type Owner interface {
 type View struct {
 	*Reader
 	*Known
-	// Fresh says that the latest run was read since the session began. An answer that writes nothing needs that.
+	// Fresh says that the latest run was read since the session began. An answer that writes
+	// nothing needs that.
 	Fresh bool
 	// Expect is how many commits the latest run has at least. The first read asks for that many.
 	Expect int
 
 	owner Owner
-	// began is when the session did. No other session of this process has written to the workflow since.
+	// began is when the session did. No other session of this process has written to the workflow
+	// since.
 	began time.Time
 	// moot has the numbers of the runs that the last read saw and that are void or gone.
 	moot map[uint32]bool
@@ -53,8 +56,9 @@ func (v *View) Reset(k *Known) { v.Known, v.Fresh = k, false }
 // IsMoot reports whether the last read has seen that a run is void or gone.
 func (v *View) IsMoot(number uint32) bool { return v.moot[number] }
 
-// EnsureLoaded reads the latest run unless it is known, outdated or not. Half of a transaction is not enough: a message of
-// a run that has closed would find nothing to repair in the run that the same put has opened.
+// EnsureLoaded reads the latest run unless it is known, outdated or not. Half of a transaction is
+// not enough: a message of a run that has closed would find nothing to repair in the run that the
+// same put has opened.
 func (v *View) EnsureLoaded(ctx context.Context) error {
 	if v.Run != nil && !v.isTorn() {
 		return nil
@@ -62,7 +66,8 @@ func (v *View) EnsureLoaded(ctx context.Context) error {
 	return v.Refresh(ctx)
 }
 
-// EnsureFresh reads the latest run unless this session has read it. An answer that writes nothing needs that.
+// EnsureFresh reads the latest run unless this session has read it. An answer that writes nothing
+// needs that.
 func (v *View) EnsureFresh(ctx context.Context) error {
 	if v.Fresh {
 		return nil
@@ -70,7 +75,8 @@ func (v *View) EnsureFresh(ctx context.Context) error {
 	return v.Refresh(ctx)
 }
 
-// Refresh reads what is new in the log. The read begins now. It is repeated while it sees a part of a transaction.
+// Refresh reads what is new in the log. The read begins now. It is repeated while it sees a part of
+// a transaction.
 func (v *View) Refresh(ctx context.Context) error {
 	v.owner.BeforeRead()
 	err := v.whole(ctx, func() error { return v.refreshOnce(ctx) })
@@ -81,8 +87,8 @@ func (v *View) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refreshOnce is one read of Refresh. It returns errTorn if the read saw a part of a transaction. What was seen is committed
-// and stays, so it becomes part of what is known in any case.
+// refreshOnce is one read of Refresh. It returns errTorn if the read saw a part of a transaction.
+// What was seen is committed and stays, so it becomes part of what is known in any case.
 func (v *View) refreshOnce(ctx context.Context) error {
 	v.moot = nil
 	until, limit := store.Key{}, firstPage+v.Expect
@@ -114,9 +120,9 @@ func (v *View) refreshOnce(ctx context.Context) error {
 	return nil
 }
 
-// readBack reads backwards from a key, to the first commit of the latest run that counts or to until, and returns the items
-// in the order of the log. more says that it did not read to until. If nothing is known of the workflow, it stops early at a
-// log that is longer than memory keeps.
+// readBack reads backwards from a key, to the first commit of the latest run that counts or to
+// until, and returns the items in the order of the log. more says that it did not read to until. If
+// nothing is known of the workflow, it stops early at a log that is longer than memory keeps.
 func (v *View) readBack(ctx context.Context, before, until store.Key, limit int) (items []store.Item, more bool, err error) {
 	for size := 0; ; {
 		page, err := v.log.Backward(ctx, v.WorkflowID, before, until, limit)
@@ -142,8 +148,9 @@ func (v *View) readBack(ctx context.Context, before, until store.Key, limit int)
 	}
 }
 
-// foldLong adds a run with a long log, of which items are the end. It reads the log from its beginning on, and keeps no more
-// of it than memory may. If it cannot read on, what it has added stays.
+// foldLong adds a run with a long log, of which items are the end. It reads the log from its
+// beginning on, and keeps no more of it than memory may. If it cannot read on, what it has added
+// stays.
 func (v *View) foldLong(ctx context.Context, items []store.Item) error {
 	number, known := items[0].Run, engine.NewRun(v.WorkflowID, items[0].Run)
 	for next := uint32(0); next < items[0].Slot; {
@@ -152,8 +159,8 @@ func (v *View) foldLong(ctx context.Context, items []store.Item) error {
 			return outcome.OfRead(err)
 		}
 		if len(page.Items) == 0 || hasGap(known, page.Items) {
-			// The end of the log shows what it means that something is missing. The page may have the first commit, and
-			// overlap the end.
+			// The end of the log shows what it means that something is missing. The page may have
+			// the first commit, and overlap the end.
 			from, _ := slices.BinarySearchFunc(page.Items, items[0].Slot, func(i store.Item, slot uint32) int { return cmp.Compare(i.Slot, slot) })
 			return v.fold(append(page.Items[:from:from], items...))
 		}
@@ -190,7 +197,8 @@ func (v *View) fold(items []store.Item) error {
 	return nil
 }
 
-// foldRun adds the items of one run. A void run is none. A run that lacks items is being deleted, and counts as gone.
+// foldRun adds the items of one run. A void run is none. A run that lacks items is being deleted,
+// and counts as gone.
 func (v *View) foldRun(number uint32, items []store.Item) error {
 	k := v.Known
 	k.Highest = max(k.Highest, number)
@@ -253,8 +261,8 @@ func decodeAll(items []store.Item) ([]*history.Commit, error) {
 	return commits, nil
 }
 
-// Before returns the run that a run continues, or nil if it continues none or that one is gone. It knows the ids of updates
-// and signals that may be sent again.
+// Before returns the run that a run continues, or nil if it continues none or that one is gone. It
+// knows the ids of updates and signals that may be sent again.
 func (v *View) Before(ctx context.Context, run *engine.Run) (*engine.Run, error) {
 	id := run.State.Started.ContinuedFrom
 	if id == "" || v.looked == id {
@@ -267,8 +275,8 @@ func (v *View) Before(ctx context.Context, run *engine.Run) (*engine.Run, error)
 	return before, err
 }
 
-// Previous reads the run before another of the same workflow, whether that continues it or not. It returns nil if there is
-// none, or if it is gone.
+// Previous reads the run before another of the same workflow, whether that continues it or not. It
+// returns nil if there is none, or if it is gone.
 func (v *View) Previous(ctx context.Context, run *engine.Run) (*engine.Run, error) {
 	first, err := v.RunBefore(ctx, v.WorkflowID, run.Number)
 	if first == nil || err != nil {
@@ -277,8 +285,8 @@ func (v *View) Previous(ctx context.Context, run *engine.Run) (*engine.Run, erro
 	return v.Other(ctx, first.RunID)
 }
 
-// Other reads a run that is not the latest, or nil if there is none with this id. It is not kept. The read is repeated while
-// it sees a part of a transaction.
+// Other reads a run that is not the latest, or nil if there is none with this id. It is not kept.
+// The read is repeated while it sees a part of a transaction.
 func (v *View) Other(ctx context.Context, id history.RunID) (run *engine.Run, err error) {
 	err = v.whole(ctx, func() (err error) {
 		run, err = v.otherOnce(ctx, id)

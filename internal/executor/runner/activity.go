@@ -39,8 +39,8 @@ func CallActivity(ctx context.Context, code engine.ActivityCode, input history.P
 	return a
 }
 
-// GuardAttempt calls an activity's code, and waits a little longer than limit for it. If the code has not ended by then, hung
-// reports whether it has since; otherwise hung is nil.
+// GuardAttempt calls an activity's code, and waits a little longer than limit for it. If the code
+// has not ended by then, hung reports whether it has since; otherwise hung is nil.
 func (r *Runner) GuardAttempt(limit time.Duration, call func() Attempted) (a Attempted, hung func() bool) {
 	returned := make(chan Attempted, 1) // not a variable: an attempt that does not return may still write to it
 	ended := r.host.Guard(limit+AttemptGrace, func() {

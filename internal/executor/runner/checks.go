@@ -85,8 +85,8 @@ func (l *checks) count(run *engine.Run, names []string) {
 	}
 }
 
-// check fails a task in which a validator or a query handler has changed state, if the options ask for the check. before is how many
-// had run on the instance before the task.
+// check fails a task in which a validator or a query handler has changed state, if the options ask
+// for the check. before is how many had run on the instance before the task.
 func (c *Code) check(ctx context.Context, in *engine.Instance, before int, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
 	if c.Instance != in || transition.Failure != nil {
 		return transition // code that did not return may still use the instance

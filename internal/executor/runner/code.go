@@ -15,7 +15,8 @@ import (
 type Kept struct {
 	// Instance is at the end of the latest run's log, or before it; or nil.
 	Instance *engine.Instance
-	// Grown is how many bytes the process has allocated while the instance's code ran: at least what the code keeps.
+	// Grown is how many bytes the process has allocated while the instance's code ran: at least
+	// what the code keeps.
 	Grown int64
 }
 
@@ -29,7 +30,8 @@ type Code struct {
 	*Kept
 	// Tainted says that code which did not return still holds the run that the session knows.
 	Tainted bool
-	// Unsettled says that a task has run on the instance, and that it is not known yet whether the instance stays.
+	// Unsettled says that a task has run on the instance, and that it is not known yet whether the
+	// instance stays.
 	Unsettled bool
 	// Active says that code has run in this session.
 	Active bool
@@ -62,7 +64,8 @@ func (c *Code) Drop() {
 	}
 }
 
-// IsAhead reports whether the instance has failed, is ahead of the log of the latest run, or is of another run.
+// IsAhead reports whether the instance has failed, is ahead of the log of the latest run, or is of
+// another run.
 func (c *Code) IsAhead(latest *engine.Run) bool {
 	return c.Unsettled || c.Instance != nil && c.Instance.RunID() != latest.State.RunID
 }
@@ -70,7 +73,8 @@ func (c *Code) IsAhead(latest *engine.Run) bool {
 // IsFull reports whether the instance has recorded as much for checks as it may.
 func (c *Code) IsFull() bool { return c.Instance != nil && c.Instance.LooksFull() }
 
-// ensure returns the instance of a run, at the end of its log or before it. It drops the instance of another run.
+// ensure returns the instance of a run, at the end of its log or before it. It drops the instance
+// of another run.
 func (c *Code) ensure(run *engine.Run, runID history.RunID, started *history.WorkflowExecutionStarted) *engine.Instance {
 	if in := c.Instance; in != nil && in.RunID() != runID {
 		c.Drop()
@@ -112,7 +116,8 @@ func (c *Code) FirstStep(ctx context.Context, run *engine.Run, w *engine.Writer,
 	return c.step(ctx, run, w, task)
 }
 
-// step runs a task. The instance is ahead of the log afterwards: it stays only if the transition's commit lands.
+// step runs a task. The instance is ahead of the log afterwards: it stays only if the transition's
+// commit lands.
 func (c *Code) step(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task) *engine.Transition {
 	started, runID := run.State.Started, run.State.RunID
 	if run.State.NextSlot == 0 {
@@ -146,9 +151,9 @@ func (c *Code) guardTask(in *engine.Instance, run *engine.Run, w *engine.Writer,
 	return failed
 }
 
-// guard runs code of an instance, which the code leaves at its end. It returns false for code that does not return within
-// limit. The session has lost the instance then, and the run that it holds; the run is blocked until the code returns, and
-// the instance is closed then.
+// guard runs code of an instance, which the code leaves at its end. It returns false for code that
+// does not return within limit. The session has lost the instance then, and the run that it holds;
+// the run is blocked until the code returns, and the instance is closed then.
 func (c *Code) guard(limit time.Duration, in *engine.Instance, fn func()) bool {
 	in.Enter()
 	c.Active = true
@@ -167,8 +172,8 @@ func (c *Code) guard(limit time.Duration, in *engine.Instance, fn func()) bool {
 	return false
 }
 
-// validate runs a validator. It returns false if that does not return in time. It holds only its instance then, which is
-// thrown away with the task, and closed when the validator returns.
+// validate runs a validator. It returns false if that does not return in time. It holds only its
+// instance then, which is thrown away with the task, and closed when the validator returns.
 func (c *Code) validate(in *engine.Instance, fn func()) bool {
 	if c.host.Guard(c.options.ValidateFor, fn) {
 		return true

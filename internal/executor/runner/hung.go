@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// maxBlocked is the largest number of runs that are remembered as hung. If more hang, the one that has hung for the longest time is
-// forgotten: its code may run once more.
+// maxBlocked is the largest number of runs that are remembered as hung. If more hang, the one that
+// has hung for the longest time is forgotten: its code may run once more.
 const maxBlocked = 1000
 
 // runKey names a run.
@@ -25,8 +25,8 @@ type runKey struct {
 type block struct {
 	what  string // that hangs
 	since time.Time
-	// ended report whether the code has ended, one for each goroutine that hangs. Several hang at once only if they ran at the same
-	// time, as local activities do.
+	// ended report whether the code has ended, one for each goroutine that hangs. Several hang at
+	// once only if they ran at the same time, as local activities do.
 	ended []func() bool
 }
 
@@ -40,8 +40,8 @@ func (b *block) over() bool {
 	return true
 }
 
-// blocks has the runs whose code hangs, at most maxBlocked. A run has at most one hung task: its code does not run again until that
-// ends. Nothing reports the end; find asks.
+// blocks has the runs whose code hangs, at most maxBlocked. A run has at most one hung task: its
+// code does not run again until that ends. Nothing reports the end; find asks.
 type blocks struct {
 	n  atomic.Int32 // spares the lock while nothing hangs
 	mu sync.Mutex
@@ -115,8 +115,8 @@ func (b *blocks) workflows() (ids []string) {
 	return ids
 }
 
-// Blocked returns why the code of a run is not run while some of it hangs, as the failure of its task. It returns nil if the
-// code may run.
+// Blocked returns why the code of a run is not run while some of it hangs, as the failure of its
+// task. It returns nil if the code may run.
 func (r *Runner) Blocked(workflowID string, runID history.RunID) *failure.Failure {
 	what, since, blocked := r.blocks.find(runKey{workflowID, runID})
 	if !blocked {
@@ -129,7 +129,8 @@ func (r *Runner) Blocked(workflowID string, runID history.RunID) *failure.Failur
 	}
 }
 
-// Barred returns why code of a run is not run: it is parked, or hangs. It returns nil if the code may run.
+// Barred returns why code of a run is not run: it is parked, or hangs. It returns nil if the code
+// may run.
 func (r *Runner) Barred(kind CodeKind, workflowID string, runID history.RunID) *failure.Failure {
 	if reason := r.Parked(kind, workflowID, runID, 0); reason != "" {
 		return &failure.Failure{Kind: failure.KindMisuse, Message: reason}

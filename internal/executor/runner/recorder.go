@@ -39,8 +39,8 @@ type CodeRef struct {
 	Kind       CodeKind
 	WorkflowID string
 	RunID      history.RunID
-	// Part distinguishes the code of a run that has the same kind: the event id of an activity, and a hash of the name of an
-	// update, a query or a local activity.
+	// Part distinguishes the code of a run that has the same kind: the event id of an activity, and
+	// a hash of the name of an update, a query or a local activity.
 	Part uint64
 }
 
@@ -48,11 +48,13 @@ type CodeRef struct {
 // died. Its methods are safe for concurrent use, and do not fail: without a record the server
 // continues.
 type Recorder interface {
-	// Begin records that code is about to run. Code that may have ended an earlier process waits for its turn first. Give the note to End.
+	// Begin records that code is about to run. Code that may have ended an earlier process waits
+	// for its turn first. Give the note to End.
 	Begin(c CodeRef) (note int)
 	// End records that the code has returned.
 	End(note int)
-	// Parked returns why code must not run, because it has ended the process too often; empty if it may.
+	// Parked returns why code must not run, because it has ended the process too often; empty if it
+	// may.
 	Parked(c CodeRef) (reason string)
 	// Forget drops what is recorded of a run that has closed.
 	Forget(workflowID string, run uint32)
@@ -73,7 +75,8 @@ func (r *Runner) End(note int) {
 	}
 }
 
-// Parked returns why code is not run, because it has ended the process too often. It returns "" if the code may run.
+// Parked returns why code is not run, because it has ended the process too often. It returns "" if
+// the code may run.
 func (r *Runner) Parked(kind CodeKind, workflowID string, runID history.RunID, part uint64) string {
 	if r.options.Recorder == nil {
 		return ""

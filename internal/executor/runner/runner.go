@@ -14,13 +14,13 @@ import (
 
 // Options are the settings of a Runner.
 type Options struct {
-	// DeadlockAfter is how long workflow code may run in one go. ValidateFor and QueryFor are how long one validator and the
-	// handler of one query may.
+	// DeadlockAfter is how long workflow code may run in one go. ValidateFor and QueryFor are how
+	// long one validator and the handler of one query may.
 	DeadlockAfter, ValidateFor, QueryFor time.Duration
 	// LocalFor is how long the local activities of one session may take together.
 	LocalFor time.Duration
-	// Checks is how many tasks after each validator and query handler are checked for a change of state that it made; 0 checks
-	// none. See engine.Check.
+	// Checks is how many tasks after each validator and query handler are checked for a change of
+	// state that it made; 0 checks none. See engine.Check.
 	Checks int
 	// CheckAlways makes a check wait for another one in the process. Otherwise such a check is
 	// skipped and not counted.
@@ -63,8 +63,9 @@ func (r *Runner) Close(workflowID string, in *engine.Instance) {
 	}
 }
 
-// reportHung counts and reports code that did not return, and blocks its run until it does. The instance is closed, or is
-// about to be. A Lambda process with hung code ends after it has answered.
+// reportHung counts and reports code that did not return, and blocks its run until it does. The
+// instance is closed, or is about to be. A Lambda process with hung code ends after it has
+// answered.
 func (r *Runner) reportHung(workflowID string, in *engine.Instance) {
 	r.block(workflowID, in.RunID(), "workflow code", in.Gone)
 	r.options.Logger.Error("workflow code does not return; its instance is abandoned", "workflowId", workflowID, "stack", in.Stuck())
@@ -80,7 +81,8 @@ func (r *Runner) block(workflowID string, runID history.RunID, what string, ende
 // Hung returns the number of instances whose code did not return.
 func (r *Runner) Hung() int { return int(r.hung.Load()) }
 
-// HungWorkflows returns the ids of the workflows with code that has not returned, local activities included: 1,000 at most.
+// HungWorkflows returns the ids of the workflows with code that has not returned, local activities
+// included: 1,000 at most.
 func (r *Runner) HungWorkflows() []string { return r.blocks.workflows() }
 
 // SkipChecks ends the checks of validators and query handlers.

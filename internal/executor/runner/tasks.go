@@ -124,8 +124,8 @@ func trigger(task engine.Task) string {
 	return "activity"
 }
 
-// Ident names the run that an event of the observer is about. Before the run's first commit has landed, runID and started are
-// those of that commit.
+// Ident names the run that an event of the observer is about. Before the run's first commit has
+// landed, runID and started are those of that commit.
 func Ident(run *engine.Run, runID history.RunID, started *history.WorkflowExecutionStarted) observe.Run {
 	r := observe.Run{WorkflowID: run.WorkflowID, RunID: cmp.Or(run.State.RunID, runID)}
 	if run.State.Started != nil {

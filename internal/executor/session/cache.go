@@ -71,8 +71,8 @@ func (c *cache) put(e *entry) (evicted []*entry) {
 	return evicted
 }
 
-// KeptCommits returns how many commits of a workflow's latest run this process keeps in memory, and how many the run
-// has; 0 and 0 if it keeps nothing of the workflow.
+// KeptCommits returns how many commits of a workflow's latest run this process keeps in memory, and
+// how many the run has; 0 and 0 if it keeps nothing of the workflow.
 func (s *Process) KeptCommits(workflowID string) (kept, all int) {
 	e := s.cache.take(workflowID)
 	if e == nil {

@@ -50,8 +50,8 @@ func nextTime(expression string, after history.Timestamp) history.Timestamp {
 // the process died after the put. A crash before the put leaves messages that name a commit which
 // is not in the log. Their receivers wait for it, and finally fence its slot.
 //
-// Otherwise these messages triggered the changes, and Commit puts first. A crash after the put is repaired by a trigger:
-// it is redelivered, and its receiver sends what its causation id owes.
+// Otherwise these messages triggered the changes, and Commit puts first. A crash after the put is
+// repaired by a trigger: it is redelivered, and its receiver sends what its causation id owes.
 //
 // After an error the instance of the code is dropped, because it may be ahead of the log.
 func (t *Session) Commit(ctx context.Context, changes []*Change, triggers []*engine.Message) error {

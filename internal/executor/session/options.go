@@ -16,7 +16,8 @@ import (
 
 // Memory measures the memory of the process, so that the cache is bounded by what runs really keep.
 type Memory interface {
-	// InUse returns the bytes of the heap and of the stacks: what is live, and what has become garbage since the last collection.
+	// InUse returns the bytes of the heap and of the stacks: what is live, and what has become
+	// garbage since the last collection.
 	InUse() int64
 	// Allocated returns how many bytes of heap the process has allocated since it began.
 	Allocated() int64
@@ -49,7 +50,8 @@ type Ports struct {
 
 // Options are the settings of a service. Zero fields take the defaults of [Defaults].
 type Options struct {
-	// Build names the code that runs, so that a run that fails under one build is tried again under the next.
+	// Build names the code that runs, so that a run that fails under one build is tried again under
+	// the next.
 	Build string
 	// Engine are the limits of the engine. A negative limit is no limit.
 	Engine engine.Options
@@ -63,15 +65,18 @@ type Options struct {
 	DeadlockAfter time.Duration
 	// ValidateFor is how long a validator may run before its task fails.
 	ValidateFor time.Duration
-	// QueryFor is how long the handler of a query may run before the query fails. Replaying the run before has DeadlockAfter.
+	// QueryFor is how long the handler of a query may run before the query fails. Replaying the run
+	// before has DeadlockAfter.
 	QueryFor time.Duration
 	// Grace is how long a message waits for the commit that schedules it before its slot is fenced.
 	Grace time.Duration
 	// LongTimer is the delay from which a message is kept in the store until it is near.
 	LongTimer time.Duration
-	// Retention is how long a run is kept after it has closed: two hours at least. It is fixed when the run opens.
+	// Retention is how long a run is kept after it has closed: two hours at least. It is fixed when
+	// the run opens.
 	Retention time.Duration
-	// CheckEvery is how often Maintain goes through all runs, at most, and CheckAtOnce how many commits one call looks at.
+	// CheckEvery is how often Maintain goes through all runs, at most, and CheckAtOnce how many
+	// commits one call looks at.
 	CheckEvery  time.Duration
 	CheckAtOnce int
 	// MaxPayload is the largest input or result, and MaxCommit the largest commit, in bytes.

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// Event returns the event that a start opens its run with: what the request says, the caller's trace, and what the deployment fixes for the
-// life of the run.
+// Event returns the event that a start opens its run with: what the request says, the caller's
+// trace, and what the deployment fixes for the life of the run.
 func Event(ctx context.Context, s *session.Process, c *command.Start) *history.WorkflowExecutionStarted {
 	e := c.Event()
 	if c.Code().Pinned {

@@ -12,8 +12,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// CheckConflict says whether there is room for another run: replaced is the one that is open and to be terminated. The run that an earlier
-// sending of the same start opened, or one that is to be used in its place, is in the answer.
+// CheckConflict says whether there is room for another run: replaced is the one that is open and to
+// be terminated. The run that an earlier sending of the same start opened, or one that is to be
+// used in its place, is in the answer.
 func CheckConflict(ctx context.Context, t *session.Session, c *command.Start, answer *api.StartResponse) (replaced *engine.Run, err error) {
 	latest := t.Run()
 	if latest == nil {
@@ -44,7 +45,8 @@ func SameStart(ctx context.Context, t *session.Session, latest *engine.Run, c *c
 	return "", nil
 }
 
-// MayReuse returns why a start may not open a run after a closed one by its idReusePolicy, or nil if it may.
+// MayReuse returns why a start may not open a run after a closed one by its idReusePolicy, or nil
+// if it may.
 func MayReuse(latest *engine.Run, c *command.Start) error {
 	status, policy := latest.State.Status, c.Reuse()
 	if policy == command.RejectDuplicate || policy == command.AllowDuplicateFailedOnly && status == history.Completed {

@@ -1,8 +1,8 @@
-// Package emf writes metrics in CloudWatch's embedded metric format: lines of JSON in the log of a Lambda function, which
-// CloudWatch makes metrics of. Nothing is called, and nothing waits.
+// Package emf writes metrics in CloudWatch's embedded metric format: lines of JSON in the log of a
+// Lambda function, which CloudWatch makes metrics of. Nothing is called, and nothing waits.
 //
-// A line is written for an invocation, not for an event, and holds only what has happened: log lines are paid for by
-// their bytes. See docs/observability.md for what that comes to.
+// A line is written for an invocation, not for an event, and holds only what has happened: log
+// lines are paid for by their bytes. See docs/observability.md for what that comes to.
 //
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 package emf
@@ -19,8 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// Namespace is the CloudWatch namespace of the metrics, and Dimension the one dimension that they have: the Weft
-// namespace of the deployment.
+// Namespace is the CloudWatch namespace of the metrics, and Dimension the one dimension that they
+// have: the Weft namespace of the deployment.
 const (
 	Namespace = "Weft"
 	Dimension = "Namespace"
@@ -29,8 +29,8 @@ const (
 // mostValues is how many values a metric may have in a line.
 const mostValues = 100
 
-// Recorder is a sink that adds metrics up until Flush writes them, or until a metric has as many values as a line may have.
-// It is safe for concurrent use.
+// Recorder is a sink that adds metrics up until Flush writes them, or until a metric has as many
+// values as a line may have. It is safe for concurrent use.
 type Recorder struct {
 	out       io.Writer
 	namespace string
@@ -41,8 +41,8 @@ type Recorder struct {
 	times  map[*observe.Metric][]float64
 }
 
-// New returns a recorder of the metrics of a Weft namespace, which writes to out: the standard output, on Lambda. A nil now
-// is time.Now.
+// New returns a recorder of the metrics of a Weft namespace, which writes to out: the standard
+// output, on Lambda. A nil now is time.Now.
 func New(out io.Writer, namespace string, now func() time.Time) *Recorder {
 	if now == nil {
 		now = time.Now

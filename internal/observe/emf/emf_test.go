@@ -71,7 +71,8 @@ func TestAllMetrics(t *testing.T) {
 	}
 }
 
-// Values that a line has no room for are written in lines of their own, each value once, and keep no memory.
+// Values that a line has no room for are written in lines of their own, each value once, and keep
+// no memory.
 func TestManyValues(t *testing.T) {
 	t.Parallel()
 	r, out := recorder()

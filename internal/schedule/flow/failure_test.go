@@ -12,7 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// What has come when a schedule learns of the failure that pauses it still comes, under each policy; what comes later does not.
+// What has come when a schedule learns of the failure that pauses it still comes, under each
+// policy; what comes later does not.
 func TestPauseOnFailureAfterOutage(t *testing.T) {
 	t.Parallel()
 	fails := workflow.NewWorkflow[workflow.None, workflow.None]("fails")

@@ -1,6 +1,6 @@
-// Package flow is the workflow that a schedule is: it waits for the schedule's next moment, starts a run, and waits for its end.
-// All that makes workflows durable makes schedules durable. Pausing, triggering and the like are updates of it, and describing is
-// a query.
+// Package flow is the workflow that a schedule is: it waits for the schedule's next moment, starts
+// a run, and waits for its end. All that makes workflows durable makes schedules durable. Pausing,
+// triggering and the like are updates of it, and describing is a query.
 package flow
 
 import (
@@ -33,8 +33,8 @@ var (
 // Registration is what each registry has, besides what a program registers.
 func Registration() workflow.Registration { return bridge.PartOf(register) }
 
-// register adds the workflow to the registry. What a schedule is created with is checked, with the types that the registry has
-// then.
+// register adds the workflow to the registry. What a schedule is created with is checked, with the
+// types that the registry has then.
 func register(r *engine.Registry) error {
 	bound := workflow.Bind(Workflow, func(ctx workflow.Context, s State) (workflow.None, error) { return run(ctx, s, r) })
 	if err := bridge.Register(r, bound); err != nil {
@@ -115,7 +115,8 @@ func run(ctx workflow.Context, s State, types *engine.Registry) (workflow.None, 
 		f.woken, f.seen = false, workflow.Now(ctx)
 		f.look()
 		if f.long() && f.beginning > 0 {
-			// What has been decided is begun first: no coroutine runs after the return. It may take another task, in which more comes.
+			// What has been decided is begun first: no coroutine runs after the return. It may take
+			// another task, in which more comes.
 			if err := workflow.Await(workflow.Disconnected(ctx), func() bool { return f.beginning == 0 }); err != nil {
 				return workflow.None{}, err
 			}
@@ -150,8 +151,8 @@ func (f *flow) ticks() bool {
 	return !f.Schedule.Paused && !f.Machine.Waits(f.Schedule.Overlap)
 }
 
-// long reports whether it is time for another run: the history is long, and nothing is under way that another run could not go
-// on with. Runs that may overlap anyway are left to themselves.
+// long reports whether it is time for another run: the history is long, and nothing is under way
+// that another run could not go on with. Runs that may overlap anyway are left to themselves.
 func (f *flow) long() bool {
 	quiet := len(f.Running) == 0 || f.Schedule.Overlap == stored.OverlapAllowAll
 	return f.suggested() && quiet && workflow.AllHandlersFinished(f.ctx)
@@ -170,14 +171,15 @@ func (f *flow) look() {
 }
 
 const (
-	// momentsAtOnce is how many moments one task decides about. They are in one event, which no other task can take a part of.
+	// momentsAtOnce is how many moments one task decides about. They are in one event, which no
+	// other task can take a part of.
 	momentsAtOnce = 100
 	// partEvery is how long a schedule that has more moments to look at waits for the next task.
 	partEvery = time.Second
 )
 
-// catchUp looks at the moments up to now, and reports whether there are more than one task looks at. What they are is recorded:
-// another build may have other time zones.
+// catchUp looks at the moments up to now, and reports whether there are more than one task looks
+// at. What they are is recorded: another build may have other time zones.
 func (f *flow) catchUp() (more bool) {
 	now, last := workflow.Now(f.ctx), f.Last
 	for more = true; more; {
@@ -203,8 +205,8 @@ func (f *flow) catchUp() (more bool) {
 	return more
 }
 
-// part is what one task looks at of the moments after last. If each run takes the place of the one before it, that is the first run and,
-// in a further part of the same task, the last one.
+// part is what one task looks at of the moments after last. If each run takes the place of the one
+// before it, that is the first run and, in a further part of the same task, the last one.
 func (f *flow) part(last, now time.Time, passes func(schedule.Moment) bool) schedule.Part {
 	spec := f.compile(f.Schedule.Spec)
 	if !f.replaces() || f.Machine.Open > 0 {
@@ -220,8 +222,8 @@ func (f *flow) replaces() bool {
 	return f.Schedule.Overlap == stored.OverlapCancel || f.Schedule.Overlap == stored.OverlapTerminate
 }
 
-// passes says at which moments nothing is to do, as the schedule is now: they are missed, or left out, or the run of a later moment takes
-// the place of theirs before it begins.
+// passes says at which moments nothing is to do, as the schedule is now: they are missed, or left
+// out, or the run of a later moment takes the place of theirs before it begins.
 func (f *flow) passes(now time.Time) func(schedule.Moment) bool {
 	idle, open := f.Machine.Idle(f.Schedule.Overlap), f.Machine.Open > 0
 	if open && f.replaces() {
@@ -260,8 +262,8 @@ func (f *flow) window() time.Duration {
 	return schedule.DefaultCatchUp
 }
 
-// come is what happens at a moment. One that is late after an outage is missed; one that has come while a run was open is not
-// late.
+// come is what happens at a moment. One that is late after an outage is missed; one that has come
+// while a run was open is not late.
 func (f *flow) come(m schedule.Moment, now time.Time) {
 	if f.Machine.Open == 0 && now.Sub(m.Due) > f.window() {
 		f.Missed++

@@ -37,7 +37,8 @@ func describe(t *testing.T, s client.Schedule) *client.ScheduleDescription {
 	return d
 }
 
-// What makes no sense is refused before it is written, when a schedule is created and when it is changed.
+// What makes no sense is refused before it is written, when a schedule is created and when it is
+// changed.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +113,8 @@ func TestDeleted(t *testing.T) {
 	})
 }
 
-// A schedule whose history is long goes on in another run, between two runs of its own, and forgets nothing.
+// A schedule whose history is long goes on in another run, between two runs of its own, and forgets
+// nothing.
 func TestContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []client.Overlap{client.OverlapSkip, client.OverlapBufferAll, client.OverlapAllowAll, client.OverlapTerminate} {
@@ -168,7 +170,8 @@ func TestContinuesAsNewBetweenRuns(t *testing.T) {
 	}
 }
 
-// What comes while no process is there comes when one is there again, but for what is too late by then.
+// What comes while no process is there comes when one is there again, but for what is too late by
+// then.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,7 +195,8 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// A schedule that is paused while a run is open leaves out what comes from then on, and not what came before.
+// A schedule that is paused while a run is open leaves out what comes from then on, and not what
+// came before.
 func TestPauseWhileOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -252,7 +256,8 @@ func TestMomentsOfASecond(t *testing.T) {
 	})
 }
 
-// A run that fails is tried again by the schedule's retry policy; the schedule waits for the last attempt.
+// A run that fails is tried again by the schedule's retry policy; the schedule waits for the last
+// attempt.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -314,7 +319,8 @@ func TestVisibility(t *testing.T) {
 	})
 }
 
-// handle has a process handle those of the delayed messages that are due that are wanted, and reports how many that were.
+// handle has a process handle those of the delayed messages that are due that are wanted, and
+// reports how many that were.
 func handle(t *testing.T, d *testbed.Deployment, p *testbed.Process, wanted func(*engine.Message) bool) (handled int) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), queue.Timers, queue.MaxBatch)

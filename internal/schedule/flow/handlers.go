@@ -43,8 +43,9 @@ func (f *flow) handle() {
 	describeAt.Handle(ctx, func(q stored.Describe) (stored.Description, error) { return f.description(q.Now), nil })
 }
 
-// before is called before something about the moments changes: those that have come still come, as many as one task looks at, and the
-// others are missed. Those that follow are found again, from now on.
+// before is called before something about the moments changes: those that have come still come, as
+// many as one task looks at, and the others are missed. Those that follow are found again, from now
+// on.
 func (f *flow) before() {
 	if !f.Schedule.Paused {
 		if f.catchUp() {
@@ -64,7 +65,8 @@ func (f *flow) policy(o stored.Overlap) stored.Overlap {
 	return o
 }
 
-// trigger starts a run now. Its id has a number: another moment, or another trigger, may be of the same second.
+// trigger starts a run now. Its id has a number: another moment, or another trigger, may be of the
+// same second.
 func (f *flow) trigger(r stored.Trigger) {
 	now := workflow.Now(f.ctx)
 	id := fmt.Sprintf("%s-%d", f.workflowID(now.Truncate(time.Second)), f.Started+len(f.Machine.Buffer)+f.Machine.Skipped+1)

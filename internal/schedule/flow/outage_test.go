@@ -13,8 +13,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// After a long outage a schedule makes up for all moments, or passes over them, by its policy: in tasks each of which looks at a
-// bounded number and fits into a commit, whatever the input of its runs is.
+// After a long outage a schedule makes up for all moments, or passes over them, by its policy: in
+// tasks each of which looks at a bounded number and fits into a commit, whatever the input of its
+// runs is.
 func TestLongOutage(t *testing.T) {
 	t.Parallel()
 	const outage, open = 400 * time.Second, 7 * time.Minute
@@ -72,8 +73,8 @@ func TestLongOutage(t *testing.T) {
 	}
 }
 
-// What a task decides about an outage is small under each policy, whether a run is open or not. A run that others follow at once is ended
-// once, and not for each of them.
+// What a task decides about an outage is small under each policy, whether a run is open or not. A
+// run that others follow at once is ended once, and not for each of them.
 func TestOutageInSmallCommits(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []client.Overlap{

@@ -31,8 +31,8 @@ func (f *flow) do(d schedule.Decision) {
 	}
 }
 
-// spawn runs fn in a coroutine that no cancellation of the schedule reaches. fn calls begun when it has issued its first command: until
-// then the schedule's run does not end.
+// spawn runs fn in a coroutine that no cancellation of the schedule reaches. fn calls begun when it
+// has issued its first command: until then the schedule's run does not end.
 func (f *flow) spawn(fn func(ctx workflow.Context, begun func())) {
 	f.beginning++
 	waits := true
@@ -48,8 +48,9 @@ func (f *flow) spawn(fn func(ctx workflow.Context, begun func())) {
 	})
 }
 
-// end asks a run to end, or terminates it: again where it is not found, because it may not have begun yet. After that it takes ever
-// longer, because it may also have closed, and the news of that be late.
+// end asks a run to end, or terminates it: again where it is not found, because it may not have
+// begun yet. After that it takes ever longer, because it may also have closed, and the news of that
+// be late.
 func (f *flow) end(r stored.Run, terminate bool) {
 	const reason = "the schedule's next run takes its place"
 	run := workflow.External(r.WorkflowID)
@@ -118,7 +119,8 @@ func memo(m history.Memo) (fields []workflow.MemoField) {
 	return fields
 }
 
-// workflowID is the id of the run of a moment. Two moments may be of one second: an interval's offset may have a fraction.
+// workflowID is the id of the run of a moment. Two moments may be of one second: an interval's
+// offset may have a fraction.
 func (f *flow) workflowID(at time.Time) string {
 	id := f.Schedule.Action.WorkflowID
 	if id == "" {
@@ -140,8 +142,8 @@ func runChild(ctx workflow.Context, begun func(), a stored.Action, o workflow.Ch
 	return err
 }
 
-// closed takes the end of a run: the moments that came while it was open, and those that have come before it pauses the schedule, come
-// first.
+// closed takes the end of a run: the moments that came while it was open, and those that have come
+// before it pauses the schedule, come first.
 func (f *flow) closed(ctx workflow.Context, r stored.Run, err error) {
 	status, why := outcome(err)
 	pauses := f.Schedule.PauseOnFailure && (status == history.Failed || status == history.TimedOut)

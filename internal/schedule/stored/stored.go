@@ -1,6 +1,7 @@
-// Package stored has the forms in which schedules are stored: what the workflow of a schedule is started with, and what its updates
-// and its queries take and return. A history keeps them, so they outlive the version of Weft that wrote them, and the HTTP API may
-// change without them. Package httpapi converts between its own structs and these.
+// Package stored has the forms in which schedules are stored: what the workflow of a schedule is
+// started with, and what its updates and its queries take and return. A history keeps them, so they
+// outlive the version of Weft that wrote them, and the HTTP API may change without them. Package
+// httpapi converts between its own structs and these.
 package stored
 
 import (
@@ -12,7 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// A schedule is a workflow of a type of Weft's own. WorkflowType is its name. IDPrefix with a schedule's id is the workflow's id.
+// A schedule is a workflow of a type of Weft's own. WorkflowType is its name. IDPrefix with a
+// schedule's id is the workflow's id.
 const (
 	WorkflowType = "weft.schedule"
 	IDPrefix     = "weft.schedule:"
@@ -52,7 +54,8 @@ type Schedule struct {
 	CatchUpWindow Duration `json:"catchUpWindow,omitempty"`
 	// PauseOnFailure pauses the schedule when a run of it does not end well.
 	PauseOnFailure bool `json:"pauseOnFailure,omitempty"`
-	// Paused keeps the schedule from starting runs, but for those that are triggered or backfilled. Note says why.
+	// Paused keeps the schedule from starting runs, but for those that are triggered or backfilled.
+	// Note says why.
 	Paused bool   `json:"paused,omitempty"`
 	Note   string `json:"note,omitempty"`
 }
@@ -78,7 +81,8 @@ type Interval struct {
 	Offset Duration `json:"offset,omitempty"`
 }
 
-// Action is the workflow that a schedule starts. Each run has the workflow id and its moment as its own id.
+// Action is the workflow that a schedule starts. Each run has the workflow id and its moment as its
+// own id.
 type Action struct {
 	Type  string          `json:"type"`
 	Input json.RawMessage `json:"input,omitempty"`
@@ -129,7 +133,8 @@ type Note struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Change is the input of the update that gives a schedule other moments, another action or other policies.
+// Change is the input of the update that gives a schedule other moments, another action or other
+// policies.
 type Change struct {
 	Schedule *Schedule `json:"schedule"`
 }
@@ -151,8 +156,8 @@ type Backfill struct {
 
 // Describe is the input of the query QueryDescribeAt.
 type Describe struct {
-	// Now is when it is asked: the next moments are those after it. A query has no clock: QueryDescribe returns those after the time at
-	// which the schedule did something last.
+	// Now is when it is asked: the next moments are those after it. A query has no clock:
+	// QueryDescribe returns those after the time at which the schedule did something last.
 	Now time.Time `json:"now"`
 }
 
@@ -160,15 +165,17 @@ type Describe struct {
 type Description struct {
 	ScheduleID string   `json:"scheduleId"`
 	Schedule   Schedule `json:"schedule"`
-	// NextAt are the next moments, without their jitter; none if it is paused or has come to its end.
+	// NextAt are the next moments, without their jitter; none if it is paused or has come to its
+	// end.
 	NextAt []time.Time `json:"nextAt"`
-	// Running are the runs that are open, as far as the schedule waits for their end. Buffered are those that wait for that.
+	// Running are the runs that are open, as far as the schedule waits for their end. Buffered are
+	// those that wait for that.
 	Running  []Run `json:"running"`
 	Buffered []Run `json:"buffered"`
 	// Recent are the last ten runs that were started, the last one last.
 	Recent []Run `json:"recent"`
-	// Started counts the runs that were started, Skipped what the overlap policy has left out, and Missed what was too late for the
-	// catch-up window.
+	// Started counts the runs that were started, Skipped what the overlap policy has left out, and
+	// Missed what was too late for the catch-up window.
 	Started int `json:"started"`
 	Skipped int `json:"skipped"`
 	Missed  int `json:"missed"`
@@ -176,12 +183,14 @@ type Description struct {
 
 // Run is a run that a schedule has started, or will.
 type Run struct {
-	// At is the moment that it is of. StartedAt is when it was started; nil in one that is buffered.
+	// At is the moment that it is of. StartedAt is when it was started; nil in one that is
+	// buffered.
 	At        time.Time  `json:"at"`
 	StartedAt *time.Time `json:"startedAt,omitempty"`
 	// WorkflowID is its workflow's id.
 	WorkflowID string `json:"workflowId,omitempty"`
-	// Status is how it ended, or running. It is failed, too, if it could not be started, and empty if it is buffered.
+	// Status is how it ended, or running. It is failed, too, if it could not be started, and empty
+	// if it is buffered.
 	Status  string           `json:"status,omitempty"`
 	Failure *failure.Failure `json:"failure,omitempty"`
 	// Overlap is the policy that it came with.

@@ -1,5 +1,5 @@
-// Package labels is what localstack/deploy-check adds to the shop of examples/deploy: a workflow with activities on a task queue,
-// each of which says which function made it, and when.
+// Package labels is what localstack/deploy-check adds to the shop of examples/deploy: a workflow
+// with activities on a task queue, each of which says which function made it, and when.
 package labels
 
 import (

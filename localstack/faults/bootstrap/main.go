@@ -1,5 +1,5 @@
-// Command bootstrap is every Lambda function of the test of faults in one program, as functions/all is: WEFT_ROLE says
-// which of them it is.
+// Command bootstrap is every Lambda function of the test of faults in one program, as functions/all
+// is: WEFT_ROLE says which of them it is.
 package main
 
 import (

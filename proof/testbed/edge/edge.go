@@ -11,7 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 )
 
-// Service is an executor that takes requests as callers write them. It parses each, as the HTTP API does.
+// Service is an executor that takes requests as callers write them. It parses each, as the HTTP API
+// does.
 type Service struct{ *executor.Service }
 
 // Of returns the service for requests to an executor.

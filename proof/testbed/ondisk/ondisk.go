@@ -13,7 +13,8 @@ import (
 	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 )
 
-// New returns a deployment without processes, on the embedded store and queue of a directory of its own, and its database.
+// New returns a deployment without processes, on the embedded store and queue of a directory of its
+// own, and its database.
 func New(t testing.TB) (*testbed.Deployment, *disk.DB) {
 	t.Helper()
 	db, err := disk.Open(t.TempDir())

@@ -49,7 +49,8 @@ func (k *keeper) Died(id uint64, _ string, m Kept) error {
 	return nil
 }
 
-// Bodies beyond the budget are not in memory, and are delivered in order all the same. What is deleted makes room for others.
+// Bodies beyond the budget are not in memory, and are delivered in order all the same. What is
+// deleted makes room for others.
 func TestBodiesAreBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	const size, budget, messages = 1000, 10_500, 100
@@ -95,7 +96,8 @@ func TestBodiesAreBoundedByBytes(t *testing.T) {
 	}
 }
 
-// A message whose body the journal cannot read is not delivered, nor what follows it in its group; others are. It goes to the dead letters.
+// A message whose body the journal cannot read is not delivered, nor what follows it in its group;
+// others are. It goes to the dead letters.
 func TestBodiesThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &keeper{bodies: map[uint64][]byte{}}

@@ -49,8 +49,8 @@ func (q *Queue) inspect(l *line, messages []queue.Message) error {
 	return nil
 }
 
-// receipt is the receipt of a delivery. Its checksum lets find tell one that was issued from one that was made up, long
-// after the message has gone, with nothing kept of it.
+// receipt is the receipt of a delivery. Its checksum lets find tell one that was issued from one
+// that was made up, long after the message has gone, with nothing kept of it.
 func receipt(name string, delivery uint64) string {
 	number := strconv.FormatUint(delivery, 10)
 	return fmt.Sprintf("%s-%08x", number, crc32.ChecksumIEEE([]byte(number+"/"+name)))
@@ -77,7 +77,8 @@ func (q *Queue) examine(m *message) {
 	}
 }
 
-// Check reports what was changed by callers after they had handed it over. A test calls it at its end.
+// Check reports what was changed by callers after they had handed it over. A test calls it at its
+// end.
 func (q *Queue) Check() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// hidden are the messages of all queues that are delayed or in flight: a heap, the one that is visible next first. Of
-// those visible at the same moment it is the one that was hidden first, so that a group keeps its order on the way to
-// the dead letters.
+// hidden are the messages of all queues that are delayed or in flight: a heap, the one that is
+// visible next first. Of those visible at the same moment it is the one that was hidden first, so
+// that a group keeps its order on the way to the dead letters.
 type hidden []*message
 
 // Len implements heap.Interface.
@@ -56,7 +56,8 @@ func (q *Queue) hide(m *message) {
 	heap.Push(&q.hidden, m)
 }
 
-// show ends that, for whatever reason. The receipt of a message that was in flight is no longer good.
+// show ends that, for whatever reason. The receipt of a message that was in flight is no longer
+// good.
 func (q *Queue) show(m *message) {
 	heap.Remove(&q.hidden, m.index)
 	m.lane.hidden--
@@ -92,8 +93,9 @@ func (q *Queue) advance() time.Time {
 // worn reports whether a message has been received as often as it may.
 func (m *message) worn() bool { return m.line.dead != nil && m.received >= m.line.MaxReceives }
 
-// keepDeath has the journal keep that a message moves to the dead letters, as k. If it cannot, no message moves for a while: memory must
-// not know of deaths that the disk does not, and those of a group keep their order.
+// keepDeath has the journal keep that a message moves to the dead letters, as k. If it cannot, no
+// message moves for a while: memory must not know of deaths that the disk does not, and those of a
+// group keep their order.
 func (q *Queue) keepDeath(m *message, k Kept, now time.Time) bool {
 	if q.options.Journal == nil {
 		return true

@@ -69,8 +69,8 @@ func bodies(deliveries []queue.Delivery) (all []string) {
 	return all
 }
 
-// A delivery that the journal cannot keep has not happened: it does not count, however often it is tried, and the message keeps its place.
-// Between the tries is a pause, not a timeout of a handler.
+// A delivery that the journal cannot keep has not happened: it does not count, however often it is
+// tried, and the message keeps its place. Between the tries is a pause, not a timeout of a handler.
 func TestJournalThatCannotKeepReceives(t *testing.T) {
 	t.Parallel()
 	for _, fifo := range []bool{false, true} {
@@ -118,8 +118,8 @@ func TestJournalThatCannotKeepReceives(t *testing.T) {
 	}
 }
 
-// A message goes to the dead letters when the journal has kept that, and not before. Those of a group keep their order, also if the journal
-// works again in the middle of them.
+// A message goes to the dead letters when the journal has kept that, and not before. Those of a
+// group keep their order, also if the journal works again in the middle of them.
 func TestJournalThatCannotKeepDeaths(t *testing.T) {
 	t.Parallel()
 	for _, fifo := range []bool{false, true} {
@@ -161,7 +161,8 @@ func TestJournalThatCannotKeepDeaths(t *testing.T) {
 	}
 }
 
-// What an earlier process left goes to the dead letters only when the journal keeps that, too, and nobody receives it meanwhile.
+// What an earlier process left goes to the dead letters only when the journal keeps that, too, and
+// nobody receives it meanwhile.
 func TestJournalThatCannotKeepDeathsOfBefore(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -184,7 +185,8 @@ func TestJournalThatCannotKeepDeathsOfBefore(t *testing.T) {
 	}
 }
 
-// A clock that was ahead in the life of an earlier process hides nothing for longer than a sender may ask for.
+// A clock that was ahead in the life of an earlier process hides nothing for longer than a sender
+// may ask for.
 func TestRestoreWhenClockWentBack(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -8,7 +8,8 @@ import (
 
 // message is a message that was sent and not deleted.
 type message struct {
-	// body is the sender's own, who must not change it, or nil if the journal alone has it; digest is what it was.
+	// body is the sender's own, who must not change it, or nil if the journal alone has it; digest
+	// is what it was.
 	id       uint64
 	body     []byte
 	digest   uint64
@@ -27,8 +28,8 @@ type message struct {
 	delivery uint64
 }
 
-// lane is what is delivered in order: a group of a FIFO queue, or a single message of a standard one. It is ready when
-// it has messages and none of them is hidden.
+// lane is what is delivered in order: a group of a FIFO queue, or a single message of a standard
+// one. It is ready when it has messages and none of them is hidden.
 type lane struct {
 	group  string
 	first  *message

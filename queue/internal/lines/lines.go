@@ -1,10 +1,11 @@
-// Package lines is what the in-memory and the embedded queue share: the queues of a deployment in memory, with the port's
-// semantics. They keep the promises of the port and no others, and check their callers: a call that
-// breaks a rule of the port is reported, at the latest by [Queue.Check] at the end of a test. A
-// journal, if there is one, gets every change, so that the queues can be rebuilt after a crash.
+// Package lines is what the in-memory and the embedded queue share: the queues of a deployment in
+// memory, with the port's semantics. They keep the promises of the port and no others, and check
+// their callers: a call that breaks a rule of the port is reported, at the latest by [Queue.Check]
+// at the end of a test. A journal, if there is one, gets every change, so that the queues can be
+// rebuilt after a crash.
 //
-// Time is the clock's alone: whoever moves a clock calls [Queue.Tick], and whatever has become visible is delivered to
-// those who wait for it.
+// Time is the clock's alone: whoever moves a clock calls [Queue.Tick], and whatever has become
+// visible is delivered to those who wait for it.
 package lines
 
 import (
@@ -28,33 +29,37 @@ const MaxBody = 768 << 10
 type Options struct {
 	// Clock says what time it is; nil is the time of day, which needs no Tick.
 	Clock func() time.Time
-	// Violation is told what rule of the port a caller has broken; nil panics. It must not call the queue.
+	// Violation is told what rule of the port a caller has broken; nil panics. It must not call the
+	// queue.
 	Violation func(format string, args ...any)
 	// MaxBody is the largest body; 0 is about what SQS takes.
 	MaxBody int
 	// Journal is told of what changes; nil keeps nothing.
 	Journal Journal
-	// BodyBytes is how many bytes of bodies are in memory, beside those that are being delivered; 0 is no bound, and there is none without a
-	// Journal. A body beyond it is read from the journal when its message is delivered.
+	// BodyBytes is how many bytes of bodies are in memory, beside those that are being delivered; 0
+	// is no bound, and there is none without a Journal. A body beyond it is read from the journal
+	// when its message is delivered.
 	BodyBytes int64
 	// LastID is the highest number that the journal has given to a message.
 	LastID uint64
 }
 
-// Journal is told of what changes. Except for Received its methods are called in the order of the changes, and must not
-// call the queue.
+// Journal is told of what changes. Except for Received its methods are called in the order of the
+// changes, and must not call the queue.
 type Journal interface {
 	// Sent tells of messages that a queue has taken.
 	Sent(queue string, messages []Kept) error
-	// Received tells how often messages of a queue have been received. They are delivered when it returns nil. If wait is set, the counts
-	// are kept by then. After an error they are taken back, and delivered later.
+	// Received tells how often messages of a queue have been received. They are delivered when it
+	// returns nil. If wait is set, the counts are kept by then. After an error they are taken back,
+	// and delivered later.
 	Received(queue string, counts map[uint64]int, wait bool) error
 	// Deleted tells of messages that are gone.
 	Deleted(ids []uint64) error
-	// Bodies returns the bodies of messages that were sent. It reports those that it cannot read, and leaves them out.
+	// Bodies returns the bodies of messages that were sent. It reports those that it cannot read,
+	// and leaves them out.
 	Bodies(ids []uint64) (map[uint64][]byte, error)
-	// Died tells of a message that is about to move to the dead letters of its queue, as a new one; without a body, the journal alone has
-	// it. After an error the message stays, and moves later.
+	// Died tells of a message that is about to move to the dead letters of its queue, as a new one;
+	// without a body, the journal alone has it. After an error the message stays, and moves later.
 	Died(id uint64, to string, message Kept) error
 }
 
@@ -73,7 +78,8 @@ type Kept struct {
 type Queue struct {
 	options Options
 	seed    maphash.Seed
-	// alarm calls Tick when the next message is due, where the clock is the time of day; otherwise it is nil.
+	// alarm calls Tick when the next message is due, where the clock is the time of day; otherwise
+	// it is nil.
 	alarm *time.Timer
 
 	mu     sync.Mutex
@@ -85,7 +91,8 @@ type Queue struct {
 	hides      uint64
 	bodies     int64 // bytes of bodies in memory
 	lastID     uint64
-	// buryAfter is the moment before which no message is moved to the dead letters: the journal could not keep that it was.
+	// buryAfter is the moment before which no message is moved to the dead letters: the journal
+	// could not keep that it was.
 	buryAfter time.Time
 }
 
@@ -94,8 +101,8 @@ var _ interface {
 	queue.Receiver
 } = (*Queue)(nil)
 
-// New returns queues with these settings, all empty. It panics where a queue has a limit of receives and no queue of its
-// kind for the dead letters.
+// New returns queues with these settings, all empty. It panics where a queue has a limit of
+// receives and no queue of its kind for the dead letters.
 func New(settings map[string]queue.Settings, o Options) *Queue {
 	q := &Queue{options: o, seed: maphash.MakeSeed(), lines: map[string]*line{}, inFlight: map[uint64]*message{}, lastID: o.LastID}
 	if o.Clock == nil {
@@ -155,7 +162,8 @@ func (q *Queue) Send(ctx context.Context, name string, messages ...queue.Message
 	return nil
 }
 
-// enter puts a message at the end of its lane. One that has been received as often as it may is hidden, for advance to bury.
+// enter puts a message at the end of its lane. One that has been received as often as it may is
+// hidden, for advance to bury.
 func (q *Queue) enter(l *line, k Kept, now time.Time) *message {
 	m := &message{id: k.ID, digest: q.digest(k.Body), line: l, visible: k.Visible, received: k.Received}
 	if q.options.Journal == nil || q.options.BodyBytes == 0 || q.bodies+int64(len(k.Body)) <= q.options.BodyBytes {
@@ -171,9 +179,10 @@ func (q *Queue) enter(l *line, k Kept, now time.Time) *message {
 	return m
 }
 
-// Restore puts messages back that a journal has kept, in the order of their numbers, before the queue is used. What was in
-// flight is visible: whoever held it is gone. Messages that have been received as often as they may go to the dead letters: the
-// process that held them last may have died of them. They go when Restored is called.
+// Restore puts messages back that a journal has kept, in the order of their numbers, before the
+// queue is used. What was in flight is visible: whoever held it is gone. Messages that have been
+// received as often as they may go to the dead letters: the process that held them last may have
+// died of them. They go when Restored is called.
 func (q *Queue) Restore(name string, messages []Kept) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -199,7 +208,8 @@ func (q *Queue) Restore(name string, messages []Kept) error {
 // Restored ends what Restore began, for all queues.
 func (q *Queue) Restored() { q.Tick() }
 
-// Dump returns the messages of a queue in the order of their numbers, those in flight too, as a journal would have kept them.
+// Dump returns the messages of a queue in the order of their numbers, those in flight too, as a
+// journal would have kept them.
 func (q *Queue) Dump(name string) []Kept {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -257,8 +267,9 @@ func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.De
 	}
 }
 
-// fetchBodies reads the bodies of deliveries that are not in memory from the journal. It leaves out those that the journal cannot read, and
-// what follows them in their group: they stay in flight until their time-out, as if a handler had failed, and go to the dead letters.
+// fetchBodies reads the bodies of deliveries that are not in memory from the journal. It leaves out
+// those that the journal cannot read, and what follows them in their group: they stay in flight
+// until their time-out, as if a handler had failed, and go to the dead letters.
 func (q *Queue) fetchBodies(deliveries []queue.Delivery, taken []taken) ([]queue.Delivery, error) {
 	var ids []uint64
 	for i, d := range deliveries {
@@ -299,9 +310,10 @@ func (q *Queue) drop(m *message) {
 type received struct {
 	taken  []taken
 	counts map[uint64]int
-	// wait says that the journal has to keep the counts before the handlers begin. It need not if all messages are delivered for the
-	// first time, and were sent in the life of this process: a process that dies of one of them leaves it to the next, which does wait.
-	// So a message is received at most once more than its limit.
+	// wait says that the journal has to keep the counts before the handlers begin. It need not if
+	// all messages are delivered for the first time, and were sent in the life of this process: a
+	// process that dies of one of them leaves it to the next, which does wait. So a message is
+	// received at most once more than its limit.
 	wait bool
 }
 
@@ -347,8 +359,8 @@ func (q *Queue) receive(name string, limit int) ([]queue.Delivery, received, <-c
 // pause is how long after a failure of the journal what it concerned waits for the next try.
 const pause = time.Second
 
-// takeBack takes deliveries back that the journal could not keep: no handler has seen them. The messages keep their places, and are
-// visible again after a pause.
+// takeBack takes deliveries back that the journal could not keep: no handler has seen them. The
+// messages keep their places, and are visible again after a pause.
 func (q *Queue) takeBack(deliveries []taken) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

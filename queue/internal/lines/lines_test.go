@@ -170,7 +170,8 @@ func TestNextReadyLen(t *testing.T) {
 	}
 }
 
-// What is dumped makes the same queue elsewhere: visible, delayed and in flight, in the order of its groups, and with its counts.
+// What is dumped makes the same queue elsewhere: visible, delayed and in flight, in the order of
+// its groups, and with its counts.
 func TestDump(t *testing.T) {
 	t.Parallel()
 	w, other := newWatch(t), newWatch(t)

@@ -1,5 +1,5 @@
-// Package sqstest makes the queues of a deployment on a server that speaks SQS, with the settings that a deployment
-// gives them.
+// Package sqstest makes the queues of a deployment on a server that speaks SQS, with the settings
+// that a deployment gives them.
 package sqstest
 
 import (
@@ -22,8 +22,9 @@ import (
 // retention is how long SQS keeps a message: as long as it can.
 const retention = 14 * 24 * time.Hour
 
-// Create makes queues with these settings, whose names on the server begin with prefix, and returns their URLs by the
-// port's names. A queue with a limit of receives gives up to the queue of its dead letters, which has to be among them.
+// Create makes queues with these settings, whose names on the server begin with prefix, and returns
+// their URLs by the port's names. A queue with a limit of receives gives up to the queue of its
+// dead letters, which has to be among them.
 func Create(ctx context.Context, client *sqs.Client, prefix string, settings map[string]queue.Settings) (map[string]string, error) {
 	urls := map[string]string{}
 	// The dead letters first: the queues that give up to them name them.

@@ -1,4 +1,5 @@
-// Package shop is a user's module for tests: it imports Weft as the example hello does, and breaks each rule.
+// Package shop is a user's module for tests: it imports Weft as the example hello does, and breaks
+// each rule.
 package shop
 
 import (
@@ -13,8 +14,9 @@ import (
 //go:embed testdata
 var files embed.FS
 
-// New writes the module example.com/shop, and example.com/lib that it requires, to a folder for the test, and returns the folder. root
-// is where Weft's own module is: the go.mod is that of its example hello.
+// New writes the module example.com/shop, and example.com/lib that it requires, to a folder for the
+// test, and returns the folder. root is where Weft's own module is: the go.mod is that of its
+// example hello.
 func New(t *testing.T, root string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

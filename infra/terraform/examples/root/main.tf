@@ -1,4 +1,5 @@
-# A root that uses the module. Yours would say source = "github.com/seed-41655fb1/weft//infra/terraform?ref=<version>".
+# A root that uses the module. Yours would say source =
+# "github.com/seed-41655fb1/weft//infra/terraform?ref=<version>".
 module "weft" {
   source = "../.."
 

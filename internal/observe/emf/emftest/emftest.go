@@ -1,5 +1,5 @@
-// Package emftest holds lines of metrics to the schema of CloudWatch's embedded metric format, in tests: what breaks it is
-// dropped by CloudWatch without a word to whoever wrote it.
+// Package emftest holds lines of metrics to the schema of CloudWatch's embedded metric format, in
+// tests: what breaks it is dropped by CloudWatch without a word to whoever wrote it.
 //
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 package emftest

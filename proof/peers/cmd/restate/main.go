@@ -1,5 +1,5 @@
-// Command restate measures a running Restate server with its Go SDK: it serves the handlers, registers them, and calls them
-// over the ingress. run.sh starts the server.
+// Command restate measures a running Restate server with its Go SDK: it serves the handlers,
+// registers them, and calls them over the ingress. run.sh starts the server.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command weft-server is a user's program: Weft's whole local server, with the programs of package measured.
+// Command weft-server is a user's program: Weft's whole local server, with the programs of package
+// measured.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command weft measures a running Weft server (command weft-server) over HTTP, with Weft's Go client.
+// Command weft measures a running Weft server (command weft-server) over HTTP, with Weft's Go
+// client.
 package main
 
 import (
