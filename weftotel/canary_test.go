@@ -232,7 +232,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 		post("/b/signals/say", input("end"))
 		p.Stop()
 		all.lacks(t, []string{
-			"a message will come again", "a message cannot be read", "a dead letter that cannot be read was deleted",
+			"a message will be redelivered", "a message cannot be read", "a dead letter that cannot be read was deleted",
 			"an activity does not heed the end of its context", `"failure":"nonDeterminism"`,
 		}, canary)
 	})

@@ -45,7 +45,7 @@
 // function hands the event to the version of itself that has the build, and answers what that one
 // answers: a request as it came, and of a batch the messages of such runs. Nothing is handed on
 // twice. The version has as long as this invocation has left. Everything else costs what it costs
-// without. Where there is no such version the request is refused, and the messages wait.
+// without. If there is no such version, the request is refused, and the messages wait.
 //
 // # Processes
 //

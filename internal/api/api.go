@@ -301,7 +301,7 @@ type PendingActivity struct {
 	NextAttemptAt   *time.Time       `json:"nextAttemptAt,omitempty"`
 	CancelRequested bool             `json:"cancelRequested,omitempty"`
 	// PendingUntil is until when an attempt may take whose function has returned, and which goes on
-	// outside; absent where there is none.
+	// outside; absent if there is none.
 	PendingUntil *time.Time `json:"pendingUntil,omitempty"`
 	// Held says why its next attempt cannot begin under the current deployment; empty if nothing
 	// holds it.

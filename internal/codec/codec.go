@@ -52,9 +52,9 @@ type Options struct {
 	MaxUses int
 	// Blobs stores bodies that are too large for the store and the queues; nil offloads nothing.
 	Blobs blob.Blobs
-	// ApartFrom is the size in bytes from which commits and messages are offloaded; 0 is what the
+	// OffloadFrom is the size in bytes from which commits and messages are offloaded; 0 is what the
 	// store and the queues require.
-	ApartFrom int
+	OffloadFrom int
 	// Clock is the clock by which data keys age; nil is time.Now.
 	Clock func() time.Time
 	// Log gets the reasons why bodies cannot be opened; nil is slog.Default.
@@ -84,7 +84,7 @@ func New(o Options) *Codec {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	s := &Codec{namespace: o.Namespace, compress: o.Compress, keys: o.Keys, ring: newRing(o), clock: o.Clock, log: o.Log, offloadFrom: o.ApartFrom}
+	s := &Codec{namespace: o.Namespace, compress: o.Compress, keys: o.Keys, ring: newRing(o), clock: o.Clock, log: o.Log, offloadFrom: o.OffloadFrom}
 	if o.Blobs != nil {
 		s.blobs = meter.Blobs(o.Blobs)
 	}

@@ -20,7 +20,7 @@ var (
 )
 
 // Forward hands an event to the version of this function that has a build, and returns its answer.
-// An error that wraps none of the two above says nothing about what that version did. The context
+// An error that wraps neither of the two above says nothing about what that version did. The context
 // has the mark of [Mark].
 type Forward func(ctx context.Context, build string, event []byte) ([]byte, error)
 

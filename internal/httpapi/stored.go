@@ -56,32 +56,32 @@ func storedRetry(p *api.RetryPolicy) *stored.Retry {
 
 func describedSchedule(d *stored.Description) api.ScheduleDescription {
 	return api.ScheduleDescription{
-		ScheduleID: d.ScheduleID, Schedule: shownSchedule(&d.Schedule), NextAt: d.NextAt,
+		ScheduleID: d.ScheduleID, Schedule: scheduleOf(&d.Schedule), NextAt: d.NextAt,
 		Running: each(d.Running, visibleRun), Buffered: each(d.Buffered, visibleRun), Recent: each(d.Recent, visibleRun),
 		Started: d.Started, Skipped: d.Skipped, Missed: d.Missed,
 	}
 }
 
-func shownSchedule(s *stored.Schedule) api.Schedule {
+func scheduleOf(s *stored.Schedule) api.Schedule {
 	return api.Schedule{
 		Spec: api.ScheduleSpec{
-			Cron: s.Spec.Cron, Intervals: each(s.Spec.Intervals, shownInterval), TimeZone: s.Spec.TimeZone,
+			Cron: s.Spec.Cron, Intervals: each(s.Spec.Intervals, intervalOf), TimeZone: s.Spec.TimeZone,
 			StartAt: s.Spec.StartAt, EndAt: s.Spec.EndAt, Jitter: api.Duration(s.Spec.Jitter),
 		},
 		Action: api.ScheduleAction{
 			Type: s.Action.Type, Input: s.Action.Input, WorkflowID: s.Action.WorkflowID, RunTimeout: api.Duration(s.Action.RunTimeout),
-			Retry: shownRetry(s.Action.Retry), Memo: s.Action.Memo, SearchAttributes: s.Action.SearchAttributes,
+			Retry: retryOf(s.Action.Retry), Memo: s.Action.Memo, SearchAttributes: s.Action.SearchAttributes,
 		},
 		Overlap: api.Overlap(s.Overlap), CatchUpWindow: api.Duration(s.CatchUpWindow), PauseOnFailure: s.PauseOnFailure,
 		Paused: s.Paused, Note: s.Note,
 	}
 }
 
-func shownInterval(i stored.Interval) api.ScheduleInterval {
+func intervalOf(i stored.Interval) api.ScheduleInterval {
 	return api.ScheduleInterval{Every: api.Duration(i.Every), Offset: api.Duration(i.Offset)}
 }
 
-func shownRetry(r *stored.Retry) *api.RetryPolicy {
+func retryOf(r *stored.Retry) *api.RetryPolicy {
 	if r == nil {
 		return nil
 	}

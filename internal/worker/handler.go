@@ -188,7 +188,7 @@ func (h Handler) decode(ctx context.Context, d queue.Delivery) (*engine.Message,
 
 func (h Handler) succeeded(ctx context.Context, m *engine.Message, err error) bool {
 	if err != nil {
-		h.Log.WarnContext(ctx, "a message will come again", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID, "error", err)
+		h.Log.WarnContext(ctx, "a message will be redelivered", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID, "error", err)
 	}
 	return err == nil
 }

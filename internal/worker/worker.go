@@ -143,7 +143,7 @@ func reserve(ctx context.Context, busy chan struct{}) int {
 }
 
 // Deliver has messages of a queue handled and deletes those that are done with. A panic is a
-// defect: the messages come again, and end as dead letters if it repeats.
+// defect: SQS redelivers the messages, and they end as dead letters if it repeats.
 func (p *Worker) Deliver(ctx context.Context, name string, part []queue.Delivery) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -58,7 +58,7 @@ func (b blobs) Get(ctx context.Context, key string) ([]byte, error) {
 // codec returns the codec with which a process offloads large bodies. If t is not nil, it is the
 // ports of the process, and the blob store has faults; the audit's has none.
 func (s *simulation) codec(p *process, t *ports) *codec.Codec {
-	o := codec.Options{Clock: func() time.Time { return s.now }, Log: quiet, ApartFrom: s.plan.offloadFrom}
+	o := codec.Options{Clock: func() time.Time { return s.now }, Log: quiet, OffloadFrom: s.plan.offloadFrom}
 	if s.plan.offloadFrom > 0 {
 		o.Blobs = s.blobs
 	}

@@ -160,7 +160,7 @@ var coreMutants = []mutant{
 		old: "	if next.ExecutionDeadline != 0 && at >= next.ExecutionDeadline {", new: "	if false {", more: true,
 	},
 	{
-		name: "a body that could not be put apart counts as put", file: "internal/codec/offload.go",
+		name: "a body that could not be offloaded counts as put", file: "internal/codec/offload.go",
 		old: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), encoded); err != nil {", new: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), encoded); err != nil && false {", more: true,
 	},
 	{

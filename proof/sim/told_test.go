@@ -30,7 +30,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 		}
 	}
 	text := all.text.String()
-	for _, told := range []string{"*observe.Task", "*observe.LostRace", "Stuck:true", "workflow task failed", "a message will come again"} {
+	for _, told := range []string{"*observe.Task", "*observe.LostRace", "Stuck:true", "workflow task failed", "a message will be redelivered"} {
 		if !strings.Contains(text, told) {
 			t.Errorf("nothing has told %s", told)
 		}

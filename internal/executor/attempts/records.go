@@ -55,7 +55,7 @@ func (r *Records) All(ctx context.Context, run *engine.Run) (map[int64]*Record, 
 // does not show it, and counts as the run's own.
 func (r *Records) isOfEarlierRun(run *engine.Run, a store.Attempt, record *Record) bool {
 	written := max(record.Next, record.Heard)
-	return host.Expired(r.host, history.At(a.Expires)) || written != 0 && written.Add(host.ClocksApart) < run.State.StartTime
+	return host.Expired(r.host, history.At(a.Expires)) || written != 0 && written.Add(host.ClockGap) < run.State.StartTime
 }
 
 // Own reads the record of an event for the handler of a message that wrote it. It returns nil if

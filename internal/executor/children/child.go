@@ -100,7 +100,7 @@ func neverStarted(t *session.Session, c *engine.PendingChild) bool {
 	}
 	latest := t.Run()
 	return latest == nil && t.View.Highest == 0 ||
-		latest != nil && latest.Number == t.View.Highest && latest.State.StartTime.Add(host.ClocksApart) < c.Time
+		latest != nil && latest.Number == t.View.Highest && latest.State.StartTime.Add(host.ClockGap) < c.Time
 }
 
 // requestOf returns the request that starts a child, as a caller would send it.
@@ -176,7 +176,7 @@ func childRun(ctx context.Context, t *session.Session, c *engine.PendingChild) (
 		return latest, nil
 	}
 	id := c.RunID
-	for at, number := latest.State.StartTime, latest.Number; id == "" && at.Add(host.ClocksApart) >= c.Time; {
+	for at, number := latest.State.StartTime, latest.Number; id == "" && at.Add(host.ClockGap) >= c.Time; {
 		before, err := t.View.RunBefore(ctx, t.WorkflowID, number)
 		if err != nil {
 			return nil, err

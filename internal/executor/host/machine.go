@@ -19,10 +19,10 @@ const (
 	// ClockSkew is how far the clocks of two machines may differ. A run is treated as gone that
 	// long before its expiry.
 	ClockSkew = 10 * time.Second
-	// ClocksApart is how far the clocks of two processes may differ for a child to be found that
+	// ClockGap is how far the clocks of two processes may differ for a child to be found that
 	// was started before: a run that began that long before the child was asked for is another, and
 	// so are the runs before it.
-	ClocksApart = time.Hour
+	ClockGap = time.Hour
 )
 
 // Expired reports whether a moment has passed on the clock that is ahead the most. 0 never passes.

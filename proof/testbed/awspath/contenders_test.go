@@ -61,7 +61,7 @@ func race(t *testing.T, s *Testbed, callers int, request time.Duration) (tries [
 // Sixty-four processes that send an update to one run at once all succeed before the soft limit,
 // however long the store takes for a request. At most one update in a hundred takes more than ten
 // tries.
-func TestRivals(t *testing.T) {
+func TestContenders(t *testing.T) {
 	t.Parallel()
 	for _, request := range []time.Duration{300 * time.Microsecond, time.Millisecond, 5 * time.Millisecond, 25 * time.Millisecond} {
 		t.Run(request.String(), func(t *testing.T) {
