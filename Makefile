@@ -3,13 +3,14 @@
 ADDR ?= 127.0.0.1:8080
 DATA ?= .weft
 SEEDS ?= 5000
-# The first seed, and for how long to search at most: fresh seeds, and as long as it takes, unless they are given.
+# The first seed, and a limit of time for the search. By default seeds are fresh, and there is no
+# limit.
 SEED ?=
 FOR ?=
 FUZZTIME ?= 30s
 LOCALSTACK_PORT ?= 4566
 
-# The race detector needs cgo and a C compiler. Without one the tests run all the same, and say so.
+# The race detector needs cgo and a C compiler. Without them the tests run without it, and say so.
 CC_FOUND := $(shell command -v $$(go env CC) 2>/dev/null)
 ifeq ($(and $(CC_FOUND),$(filter-out 0,$(CGO_ENABLED) $(shell go env CGO_ENABLED))),)
 RACE :=
@@ -35,16 +36,17 @@ run: ## run the local server with the example workflows (ADDR=127.0.0.1:9090 DAT
 demo: ## play a cart through against a fresh server, and show what each step costs
 	@go run ./cmd/weft demo
 
-# No go vet, which would load every package of the tests once more: make lint vets all of them. No debugging information in what is
-# linked, which no test reads and which takes a third of a link.
+# Without go vet, which would load every package of the tests again: make lint vets all of them.
+# Without debugging information, which no test reads and which takes a third of the time to link.
 GOTEST = go test -vet=off -ldflags=-w -timeout 20m
 
 test: ## run all tests
 	$(GOTEST) ./...
-	@# Not from the cache: go test does not know that these read the examples.
+	@# Without the cache: go test does not know that these tests read the examples.
 	cd cmd/weftvet && $(GOTEST) -count=1 ./...
 
-# What starts no goroutines of its own: its code runs on those of packages that the race detector sees in their own tests.
+# Packages that start no goroutines. Their code runs on goroutines of packages that the race detector checks in
+# their own tests.
 WITHOUT_GOROUTINES = /examples/|/infra|/localstack|/proof/(archtest|cost|docs|measured|model|privilege|scale)
 
 race: ## run the tests of all packages that start goroutines with the race detector (needs a C compiler)
@@ -66,10 +68,10 @@ AWS_TESTS = $$($(AWS_FILES) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/
 
 test-aws: ## run the tests against DynamoDB, SQS and LocalStack (installs the servers; PYTHON=python3.13)
 	@localstack/install
-	@# One package after the other: under load visibility time-outs pass too early. Tests that wait for a server do not need a core.
+	@# One package after the other: under load visibility timeouts pass too early. Tests that wait for a server do not need a core.
 	localstack/servers run -- go test $(RACE) -tags aws -p 1 -parallel 40 -timeout 20m -run "^($(AWS_TESTS))\$$" $(AWS_PACKAGES)
 
-deploy-check: ## deploy examples/deploy with SAM and with Terraform to LocalStack, and ask it (needs terraform)
+deploy-check: ## deploy examples/deploy with SAM and with Terraform to LocalStack, and test it (needs terraform)
 	@localstack/deploy-check
 
 localstack: ## run the examples on LocalStack, deployed by the template that AWS gets (LOCALSTACK_PORT=4567)
@@ -80,26 +82,27 @@ localstack-down: ## stop what make localstack started
 
 lint: weftvet switches words ## vet, staticcheck, formatting, weftvet, switches over events and messages, and words
 	go vet -tags aws,deploycheck ./...
-	@# What is only built with the race detector, or only without.
+	@# Also the files that are built only with the race detector.
 	@if [ -n "$(RACE)" ]; then go vet $(RACE) -tags aws,deploycheck ./...; fi
 	$(TOOL) staticcheck -tags aws,deploycheck ./...
 	cd cmd/weftvet && go vet ./... && go tool -modfile=../../tools/go.mod staticcheck ./...
 	cd examples/postgres && go vet ./... && go tool -modfile=../../tools/go.mod staticcheck ./...
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
 
-# The linter of workflow code, on all workflows that there are here: the examples, and those of the tests.
+# The linter of workflow code, on all workflows of this repository: the examples, and those of the
+# tests.
 weftvet: ## look for what workflow code must not do, in the examples and in the workflows of the tests
 	@mkdir -p bin && go build -C cmd/weftvet -o '$(CURDIR)/bin/weftvet' .
 	go vet -vettool='$(CURDIR)/bin/weftvet' -tags aws,deploycheck ./...
 	@for e in hello deploy postgres; do go vet -C examples/$$e -vettool='$(CURDIR)/bin/weftvet' ./... || exit 1; done
 
-# Proofs look at the events that they are about, and at no others.
+# Proofs are left out: each looks only at the events of its subject.
 switches: ## look for switches over events or messages that leave some out (tools/switches)
 	@mkdir -p bin && go build -C tools -o '$(CURDIR)/bin/switches' ./switches
 	cd tools && go vet ./... && go test ./...
 	go vet -vettool='$(CURDIR)/bin/switches' -tags aws,deploycheck $$(go list -tags aws,deploycheck ./... | grep -v '/proof/')
 
-words: ## look for words that Weft does not use, and for long lines (tools/words); those that are left may only become fewer
+words: ## look for words that Weft does not use, and for long lines (tools/words); their number may only fall
 	@cd tools && go run ./words ..
 
 check: lint test ## the linters, and the tests that need no server
@@ -110,7 +113,7 @@ SEARCH = go test -count=1 -timeout 0 ./proof/sim -run 'TestSeeds$$|TestLineariza
 sim: ## search for a counterexample with fresh seeds, on all cores (SEEDS=100000, FOR=8h, SEED=1 for one that was printed)
 	$(SEARCH)
 
-model: ## explore the protocol's model: every shape with two faults, all states (ONLY=part of a name; one that there is not lists them)
+model: ## explore the protocol's model: every shape with two faults, all states (ONLY=part of a name; an unknown one lists them)
 	go test -count=1 -timeout 0 ./proof/model -run 'TestShapes|TestVariants' -v -all $(if $(ONLY),-only='$(ONLY)')
 
 sim-mutants: ## break the protocol in every way there is: each break must be found within the seeds that it states

@@ -26,7 +26,7 @@ const MaxKey = 1024
 const MaxBatch = 1000
 
 var (
-	// ErrMissing is wrapped by what Get returns for a key where there is no blob.
+	// ErrMissing is wrapped by the error of Get for a key without a blob.
 	ErrMissing = errors.New("blob: it is not there")
 	// ErrDenied is wrapped by what Get returns for a blob that may not be read, and asking again is no use. Where an adapter cannot tell,
 	// the blob may be missing.

@@ -27,7 +27,7 @@ import (
 //     process that sent it.
 //   - Delete and Extend of the queue do not wait for the disk: after a crash a message may be delivered again.
 //
-// If the disk fails so that only another process can find out what is on it, all writes return errors from then on, and reads go on.
+// If the disk fails so that only another process can find out what is on it, all writes return errors from then on, and reads still work.
 // Damage that it finds is logged to slog.Default. Use the three together: a queue that is combined with another store loses messages
 // in a crash.
 func Open(dir string, taskQueues ...string) (*backend.Backend, error) {

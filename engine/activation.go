@@ -9,39 +9,41 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// ErrCorrupt is wrapped by what replay returns for a log that no engine writes.
+// ErrCorrupt is wrapped by the error of a replay of a log that no engine writes.
 var ErrCorrupt = errors.New("engine: corrupt history")
 
 func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
 }
 
-// Activation is what one workflow task hands to the code.
+// Activation is what one workflow task delivers to the code.
 type Activation struct {
-	// FirstEventID is the id of the first event of the commit that is to be made.
+	// FirstEventID is the id of the first event of the next commit.
 	FirstEventID int64
 	// Time is the task's time.
 	Time history.Timestamp
-	// InputEvents are the durable events of the task. What earlier, failed tasks brought comes before them by itself.
+	// InputEvents are the durable events of the task. Activate delivers the input events of
+	// earlier, failed tasks before them.
 	InputEvents []history.Event
 	// Updates are the requests to deliver, in the order of their admission.
 	Updates []UpdateRequest
-	// Limits bounds what is accepted.
+	// Limits bounds the updates that the run accepts.
 	Limits Limits
-	// MaxBytes and MaxStarts bound what the task writes, in bytes and in what it starts: the rest is the next task's. 0 is no limit,
-	// and 5,000.
+	// MaxBytes and MaxStarts bound the bytes that the task writes and the number of things that it
+	// starts. The rest is left for the next task. A MaxBytes of 0 is no limit, and a MaxStarts of 0
+	// is 5,000.
 	MaxBytes, MaxStarts int
-	// MaxConditions is that of Options. It does not count where the task is done again.
+	// MaxConditions is that of Options. It is ignored on replay.
 	MaxConditions int
 	// HistoryBytes and SuggestContinueAsNew are what code can read.
 	HistoryBytes         int64
 	SuggestContinueAsNew bool
-	// Recorded are the commands of the task that history has, where it is done again: what the code finds out it finds there.
-	// Nil in a new task.
+	// Recorded are the commands that history has for the task, on replay. The code gets recorded
+	// values from them. Nil in a new task.
 	Recorded []history.Event
-	// Rules are those that the code runs by.
+	// Rules are the rules that the code runs by.
 	Rules history.Rules
-	// NextRunID is the id of the run that continues this one, should the code say so.
+	// NextRunID is the id of the run that continues this one, if the code continues as new.
 	NextRunID history.RunID
 }
 
@@ -51,22 +53,26 @@ type Result struct {
 	Commands []history.Event
 	// Updates are the verdicts on the requests, in the order of the requests.
 	Updates []UpdateResult
-	// Status is the run's state if this is committed.
+	// Status is the run's status if this is committed.
 	Status history.Status
 	// Unfinished names the update handlers that were running when the run closed, as "name (id)".
 	Unfinished []string
-	// Locals are the local activities that are to be run before the activation can go on: see Resume. Nothing else is set then.
+	// Locals are the local activities that have to run before the activation can continue: see
+	// Resume. If it is set, nothing else is.
 	Locals []*LocalActivity
-	// Unread are the signals that the code had not received when it continued as new, in the order of their arrival.
+	// Unread are the signals that the code had not received when it continued as new, in the order
+	// of arrival.
 	Unread []history.Event
 	// Left are the signals that the code has not received.
 	Left []history.Unread
 	// SetAside are the signals that the code has set aside.
 	SetAside []SetAside
-	// Unhandled are the names of signals that arrived in the task and that no code has asked for.
+	// Unhandled are the names of signals that arrived in the task and that the code does not
+	// receive.
 	Unhandled []string
 
-	// retract takes the instance back to where it was before the activation. It is nil if code ran that may change state.
+	// retract restores the instance to its state before the activation. It is nil if code ran that
+	// may change state.
 	retract func()
 }
 
@@ -80,18 +86,20 @@ func (r *Result) Accepted() bool {
 	return false
 }
 
-// activation is an activation under way.
+// activation is an activation in progress.
 type activation struct {
 	*Activation
 	delivered []*update
-	// retract takes the instance back to before the activation, and turns is how many turns its coroutines had had by then. A nil
-	// retract says that the activation delivered something that cannot be taken back.
+	// retract restores the instance to its state before the activation, and turns is how many turns
+	// its coroutines had had by then. A nil retract says that the activation delivered something
+	// that cannot be undone.
 	retract func()
 	turns   int
 }
 
-// Activate runs the code on new events and updates until it waits. An error is a failure of the task: the instance can
-// only be closed then. The instance is ahead of the log until the result is committed.
+// Activate runs the code on new events and updates until it waits. It returns an error if the task
+// fails: the instance can then only be closed. The instance is ahead of the log until the result is
+// committed.
 func (in *Instance) Activate(a *Activation) (*Result, error) {
 	var result *Result
 	err := recovered(func() error {
@@ -111,8 +119,9 @@ func (in *Instance) Activate(a *Activation) (*Result, error) {
 	return result, nil
 }
 
-// retraction returns what takes the instance back to before an activation that delivers updates alone and refuses all of them. It
-// returns nil if the activation delivers more than updates.
+// retraction returns a function that restores the instance to its state before an activation that
+// delivers only updates and refuses all of them. It returns nil if the activation delivers anything
+// else.
 func (in *Instance) retraction(a *Activation) func() {
 	if len(a.InputEvents) > 0 || len(a.Updates) == 0 || len(in.carry) > 0 || len(in.updates.admitted) > 0 || in.returned {
 		return nil
@@ -124,8 +133,8 @@ func (in *Instance) retraction(a *Activation) func() {
 	}
 }
 
-// onlyRefused reports whether an activation did nothing but refuse each of its updates: one turn for each, and no more. The code that
-// ran then may only look, so the instance is as it was.
+// onlyRefused reports whether an activation did nothing but refuse each of its updates, in one turn
+// for each. The code that ran then may only read, so the instance is unchanged.
 func (in *Instance) onlyRefused(a *activation) bool {
 	for _, u := range a.delivered {
 		if u.result.Verdict == Unanswered || u.result.Verdict == Accepted {
@@ -140,7 +149,8 @@ func (in *Instance) unchanged() bool {
 	return in.active != nil && in.active.retract != nil && in.onlyRefused(in.active)
 }
 
-// Resume goes on with an activation that waits for local activities. results are what became of those that are due.
+// Resume continues an activation that waits for local activities. results are the outcomes of those
+// that are due.
 func (in *Instance) Resume(results []LocalResult) (result *Result, err error) {
 	err = recovered(func() error {
 		in.locals.results = results
@@ -150,7 +160,8 @@ func (in *Instance) Resume(results []LocalResult) (result *Result, err error) {
 	return result, err
 }
 
-// proceed runs the code of an activation until it waits for local activities, or for what only another task can bring.
+// proceed runs the code of an activation until it waits for local activities, or for an event of a
+// later task.
 func (in *Instance) proceed() (*Result, error) {
 	due, err := in.run()
 	if err != nil {
@@ -181,8 +192,8 @@ func (in *Instance) proceed() (*Result, error) {
 	return result, nil
 }
 
-// Replay rebuilds what the code did in the task of a commit. An error says that the code no longer does it, or fails:
-// the instance can only be closed then.
+// Replay runs the code again for the task of a commit. It returns an error if the code does
+// something else than the commit records, or fails: the instance can then only be closed.
 func (in *Instance) Replay(c *history.Commit) error {
 	if c.Slot != in.slot {
 		return corrupt("slot %d follows slot %d", c.Slot, int64(in.slot)-1)
@@ -197,10 +208,12 @@ func (in *Instance) Replay(c *history.Commit) error {
 	return nil
 }
 
-// replay is Replay for a part of a commit: one that a reset has copied, or what the commit itself adds.
+// replay is Replay for a part of a commit: one that a reset has copied, or what the commit itself
+// adds.
 func (in *Instance) replay(c *history.Commit) error {
 	if c.Task == nil || c.Failed() {
-		// Nothing ran (a fence, a start delay, an end from outside, the point of a reset), or nothing that counts.
+		// No code ran (a fence, a start delay, an end from outside, the point of a reset), or none
+		// that counts.
 		in.carry = append(in.carry, numbered(c.FirstInputEventID(), c.InputEvents)...)
 		if c.Task != nil && c.Task.Reset != nil {
 			in.carry = append(in.carry, numbered(c.FirstCommandID(), c.Commands)...)
@@ -237,7 +250,7 @@ func numbered(first int64, events []history.Event) []history.Numbered {
 	return all
 }
 
-// unnumbered is events without their ids.
+// unnumbered returns events without their ids.
 func unnumbered(numbered []history.Numbered) []history.Event {
 	events := make([]history.Event, len(numbered))
 	for i, e := range numbered {
@@ -246,8 +259,8 @@ func unnumbered(numbered []history.Numbered) []history.Event {
 	return events
 }
 
-// acceptedIn are the requests that the task of a commit accepted: what was handed to the code before its task
-// completed stands after it, in the commands.
+// acceptedIn returns the requests that the task of a commit accepted. An update is recorded among
+// the commands, after the task, although the code got it before.
 func acceptedIn(c *history.Commit) []UpdateRequest {
 	var requests []UpdateRequest
 	for _, e := range c.Commands {
@@ -278,7 +291,7 @@ func (in *Instance) begin(a *Activation) ([]*update, error) {
 	if len(in.carry) > 0 {
 		inputEvents = slices.Concat(unnumbered(in.carry), a.InputEvents)
 	}
-	// First of all: whatever else arrives must not wake them.
+	// First of all: nothing else that arrives may wake them.
 	cancel, err := in.failUpdates(inputEvents)
 	if err != nil {
 		return nil, err
@@ -295,7 +308,7 @@ func (in *Instance) begin(a *Activation) ([]*update, error) {
 			return nil, err
 		}
 	}
-	// Only now: what was canceled, and has its result in the same task, has its result.
+	// Only now: a canceled wait whose result arrives in the same task gets the result.
 	cancel()
 	cancels := in.cancel != nil && in.root.Err() == nil
 	if cancels {
@@ -308,11 +321,12 @@ func (in *Instance) begin(a *Activation) ([]*update, error) {
 	return delivered, nil
 }
 
-// maxConditions is how many conditions a task may have asked: those of 14,000 coroutines that become true one at a time. It takes a few
-// seconds, less than a task may.
+// maxConditions is how many conditions a task may evaluate: those of 14,000 coroutines that become
+// true one at a time. It takes a few seconds, less than a task may.
 const maxConditions = 100_000_000
 
-// limitConditions bounds the conditions that are asked in a new task. One that is in history was within its time.
+// limitConditions bounds the conditions that are evaluated in a new task. A recorded task was
+// within its time.
 func (in *Instance) limitConditions(a *Activation) {
 	if in.replaying || a.Recorded != nil {
 		in.s.LimitConditions(0)
@@ -321,7 +335,8 @@ func (in *Instance) limitConditions(a *Activation) {
 	in.s.LimitConditions(cmp.Or(a.MaxConditions, maxConditions))
 }
 
-// run runs the code until it waits. It returns the local activities that are to be run before it can go on.
+// run runs the code until it waits. It returns the local activities that have to run before it can
+// continue.
 func (in *Instance) run() ([]*LocalActivity, error) {
 	for {
 		if err := in.s.Run(); err != nil {
@@ -343,7 +358,8 @@ func (in *Instance) run() ([]*LocalActivity, error) {
 		if len(in.updates.queue) == 0 {
 			return nil, nil
 		}
-		// The code waits, or has returned, and has not set their handlers: they run now and find none.
+		// The code waits, or has returned, and has not set their handlers: they run now, find none,
+		// and are refused.
 		in.releaseUpdates(func(*update) bool { return true })
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// waiter is an activity, local or not, a timer, a child or news of another workflow that code waits for under a scope.
+// waiter is an activity, local or not, a timer, a child or a request to another workflow that code
+// waits for under a scope.
 type waiter interface {
 	under() *coro.Scope
 	order() uint64
@@ -16,13 +17,13 @@ type waiter interface {
 	giveUp(in *Instance, err error)
 }
 
-// activity is one that code started and whose result has not come.
+// activity is an activity that code started and whose result has not arrived.
 type activity struct {
 	id       int64 // of its ActivityTaskScheduled event; 0 in the activation that started it
 	sequence uint64
 	scope    *coro.Scope
 	command  command
-	wait     bool // whoever cancels it waits for how it ends
+	wait     bool // after a cancellation, the code still waits for the end
 	asked    bool // it has been asked to end
 	future   coro.Future[history.Payload]
 }
@@ -30,14 +31,15 @@ type activity struct {
 // ActivityCall is an activity to start.
 type ActivityCall struct {
 	history.ActivityTaskScheduled
-	// WaitCancellation says that code whose scope is canceled waits for how the activity ends.
+	// WaitCancellation makes code whose scope is canceled wait until the activity has ended.
 	WaitCancellation bool
 }
 
-// StartActivity starts an activity and returns the future of its result. Under a canceled scope nothing is started and the
-// future says so.
+// StartActivity starts an activity and returns the future of its result. Under a canceled scope, it
+// starts nothing, and the future is canceled.
 //
-// encode makes the input; it is called at once. A replay calls it only for what may be written by the next task: see splits.
+// encode returns the input. StartActivity calls it at once. A replay calls it only for an event that
+// the next task may write: see splits.
 func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall, encode func() history.Payload) *coro.Future[history.Payload] {
 	in.s.MustRun("start an activity")
 	a, scheduled := &activity{scope: scope, wait: call.WaitCancellation}, new(call.ActivityTaskScheduled)
@@ -62,8 +64,9 @@ func (a *activity) numbered(in *Instance, id int64) {
 	in.activities[id] = a
 }
 
-// giveUp asks the activity to end and no longer waits for it, unless the author has said so: its result, if one comes, is
-// recorded and changes nothing. One that was started in this activation never was.
+// giveUp asks the activity to end. Unless the author chose WaitCancellation, the code no longer
+// waits for it: its result is recorded and changes nothing. An activity that was started in this
+// activation leaves no trace.
 func (a *activity) giveUp(in *Instance, err error) {
 	switch {
 	case a.future.Ready() || a.asked:
@@ -83,7 +86,7 @@ func (a *activity) giveUp(in *Instance, err error) {
 	}
 }
 
-// resolveActivity gives the result of an activity to the code that waits for it.
+// resolveActivity passes the result of an activity to the code that waits for it.
 func (in *Instance) resolveActivity(id int64, result history.Payload, f *failure.Failure) error {
 	a := in.activities[id]
 	if a == nil {
@@ -98,8 +101,7 @@ func (in *Instance) resolveActivity(id int64, result history.Payload, f *failure
 	return nil
 }
 
-// cancelWaiters stops waiting for what stands under scopes that have been canceled, in the order in which it was
-// started.
+// cancelWaiters cancels the waits under canceled scopes, in the order in which they began.
 func (in *Instance) cancelWaiters() {
 	var all []waiter
 	collect := func(w waiter) {

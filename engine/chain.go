@@ -9,8 +9,9 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// deadline is when a run that was opened at this time has been open for too long; 0 is never. whole says that it is the
-// execution timeout of its chain that is over then. The start delay of a run that a reset has made is over.
+// deadline returns when a run that was opened at this time times out; 0 is never. whole reports
+// whether that is the execution timeout of its chain. In a run that a reset has opened, the start
+// delay is over.
 func deadline(started *history.WorkflowExecutionStarted, opened history.Timestamp, reset bool) (end history.Timestamp, whole bool) {
 	if started.RunTimeout > 0 {
 		end = opened.Add(time.Duration(started.RunTimeout))
@@ -24,14 +25,14 @@ func deadline(started *history.WorkflowExecutionStarted, opened history.Timestam
 	return end, false
 }
 
-// Deadline returns when the run has been open for too long; 0 is never.
+// Deadline returns when the run times out; 0 is never.
 func (r *Run) Deadline() history.Timestamp {
 	end, _ := deadline(r.State.Started, r.State.StartTime, r.State.Reset != nil)
 	return end
 }
 
-// executionDeadline is when the time of a whole chain is over; 0 is never. It counts from the end of the start delay that
-// whoever started the chain gave.
+// executionDeadline returns when the time of a whole chain is over; 0 is never. It counts from the
+// end of the start delay of the chain's start.
 func executionDeadline(started *history.WorkflowExecutionStarted, opened history.Timestamp) history.Timestamp {
 	switch {
 	case started.ExecutionDeadline != 0 || started.ExecutionTimeout == 0:
@@ -42,8 +43,8 @@ func executionDeadline(started *history.WorkflowExecutionStarted, opened history
 	return opened.Add(time.Duration(started.ExecutionTimeout))
 }
 
-// Delayed returns the event that opens a run which somebody starts now, with the delay until the first moment of its cron
-// expression, if it has one.
+// Delayed returns the event that opens a run which is started now, with the delay until the first
+// moment of its cron expression, if it has one.
 func Delayed(started *history.WorkflowExecutionStarted, w *Writer) *history.WorkflowExecutionStarted {
 	if started.Cron == "" || started.ContinuedFrom != "" {
 		return started
@@ -53,21 +54,23 @@ func Delayed(started *history.WorkflowExecutionStarted, w *Writer) *history.Work
 	return &delayed
 }
 
-// delay is the start delay of a run that is opened now and begins at another moment. One that is not delayed at all would
-// begin within the put that closes the run before it.
+// delay returns the start delay of a run that is opened now and begins at another moment. It is
+// never zero, because a run without a delay would begin within the put that closes the run before
+// it.
 func delay(now, at history.Timestamp) history.Duration {
 	return history.Duration(max(at.Sub(now), time.Millisecond))
 }
 
-// Waits reports whether an open run waits for its next attempt, or for the next moment of a cron expression. A run that was slowed down
-// because its chain continues as new too fast does not: whatever comes to it runs its first task at once.
+// Waits reports whether an open run waits for its next attempt, or for the next moment of a cron
+// expression. A run that was slowed down because its chain continues as new too fast does not wait
+// in this sense: any event runs its first task at once.
 func (r *Run) Waits() bool {
 	started := r.State.Started
 	return r.State.Pending == history.PendingStart && started.StartDelay > 0 && started.Quick == 0 && (started.ContinuedFrom != "" || started.Cron != "")
 }
 
-// Keep returns the commit of an event that comes to a run which waits: no code is run. A signal waits with it, and with a
-// request to end it has ended.
+// Keep returns the commit of an event for a run that waits. No code runs. A signal waits with the
+// run, and a request to end ends it.
 func (r *Run) Keep(w *Writer, e history.Event) *history.Commit {
 	c := r.Hold(w, []history.Event{e})
 	if cancel, ok := e.Attributes.(*history.WorkflowExecutionCancelRequested); ok {
@@ -77,7 +80,8 @@ func (r *Run) Keep(w *Writer, e history.Event) *history.Commit {
 	return c
 }
 
-// TimeOut is what an open run comes to whose time is over: it closes, without running any code, and another run may follow.
+// TimeOut returns the transition of an open run whose time is over. The run closes without running
+// any code, and another run may follow.
 func (r *Run) TimeOut(w *Writer) *Transition {
 	started := r.State.Started
 	end := &history.WorkflowExecutionTimedOut{RunTimeout: started.RunTimeout}
@@ -92,8 +96,9 @@ func (r *Run) TimeOut(w *Writer) *Transition {
 	return t
 }
 
-// follow adds the run that follows one which the transition closes, if any does: its code said so, it failed and is to be
-// tried again, or a cron expression names another moment. Once a run was asked to end no other follows by itself.
+// follow adds the run that follows one which the transition closes, if any does. One follows if the
+// code continues as new, if the run failed and is retried, or if a cron expression names another
+// moment. Once a run was asked to end, only a continue-as-new is followed.
 func (r *Run) follow(w *Writer, t *Transition, unread []history.Event) {
 	c := t.Commit
 	started := r.started(c.InputEvents)
@@ -114,15 +119,17 @@ func (r *Run) follow(w *Writer, t *Transition, unread []history.Event) {
 }
 
 const (
-	// quickRun is how long a run lasts at least that continues as new and counts as slow.
+	// quickRun is the shortest duration of a run that continues as new and counts as slow.
 	quickRun = time.Second
-	// quickRuns is how many quick runs follow each other at once. Each run after them begins quickRun after the one before it began.
+	// quickRuns is how many quick runs may follow each other at once. Each run after them begins
+	// quickRun after the beginning of the one before it.
 	quickRuns = 10
 )
 
-// slowDown counts a quick run that continues as new, and delays the next one if quickRuns in a row were quick: a workflow that continues
-// as new without end and without waiting would fill the disk. Only times in the log decide, so the same log has the same delay. A run
-// that something woke in its start delay began when it was opened.
+// slowDown counts a quick run that continues as new, and delays the next one if quickRuns in a row
+// were quick. Without it, a workflow that continues as new without end and without waiting would
+// fill the disk. Only times in the log decide, so the same log has the same delay. A run that an
+// event woke in its start delay began when it was opened.
 func (r *Run) slowDown(c *history.Commit, started, next *history.WorkflowExecutionStarted) {
 	begun := cmp.Or(r.State.StartTime, c.Time)
 	if end := begun.Add(time.Duration(started.StartDelay)); r.State.Reset == nil && end <= c.Time {
@@ -137,8 +144,8 @@ func (r *Run) slowDown(c *history.Commit, started, next *history.WorkflowExecuti
 	}
 }
 
-// nextTime is when the run begins that follows one which a commit closes, and fills in what it is opened with. 0 is at once
-// where the code continues as new, and elsewhere that none follows.
+// nextTime returns when the run begins that follows one which a commit closes, and fills in its
+// start. 0 means at once if the code continues as new, and otherwise that no run follows.
 func (r *Run) nextTime(w *Writer, c *history.Commit, next *history.WorkflowExecutionStarted) history.Timestamp {
 	switch a := closing(c).(type) {
 	case *history.WorkflowExecutionContinuedAsNew:
@@ -168,13 +175,13 @@ func (r *Run) nextTime(w *Writer, c *history.Commit, next *history.WorkflowExecu
 			a.NewRunID = w.NextRunID
 		}
 		return at
-	case *history.WorkflowExecutionCanceled, *history.WorkflowExecutionTerminated: // somebody wanted that
+	case *history.WorkflowExecutionCanceled, *history.WorkflowExecutionTerminated: // a caller ended the chain
 	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record: // close no run
 	}
 	return 0
 }
 
-// closing is the event by which a commit closes its run.
+// closing returns the event by which a commit closes its run.
 func closing(c *history.Commit) history.Attributes {
 	if n := len(c.Commands); n > 0 {
 		return c.Commands[n-1].Attributes
@@ -182,7 +189,8 @@ func closing(c *history.Commit) history.Attributes {
 	return c.InputEvents[len(c.InputEvents)-1].Attributes
 }
 
-// nextAttempt is when the run begins that follows one which failed: by the retry policy, or else by the cron expression.
+// nextAttempt returns when the run begins that follows a failed one: by the retry policy, or else
+// by the cron expression.
 func (r *Run) nextAttempt(w *Writer, c *history.Commit, next *history.WorkflowExecutionStarted, f *failure.Failure) history.Timestamp {
 	next.LastFailure = brief(f)
 	attempt, p := max(next.Attempt, 1), next.Retry
@@ -195,7 +203,7 @@ func (r *Run) nextAttempt(w *Writer, c *history.Commit, next *history.WorkflowEx
 	return r.nextCron(w, c, next)
 }
 
-// nextCron is the next moment that a cron expression names, if the chain goes on until then.
+// nextCron returns the next moment that a cron expression names, if the chain has time until then.
 func (r *Run) nextCron(w *Writer, c *history.Commit, next *history.WorkflowExecutionStarted) history.Timestamp {
 	if next.Cron == "" || r.ending(c) {
 		return 0
@@ -208,7 +216,7 @@ func (r *Run) nextCron(w *Writer, c *history.Commit, next *history.WorkflowExecu
 	return at
 }
 
-// ending reports whether the run was asked to end, also by what a commit brings.
+// ending reports whether the run was asked to end, also by the input events of a commit.
 func (r *Run) ending(c *history.Commit) bool {
 	for _, e := range c.InputEvents {
 		if e.Type() == history.TypeWorkflowExecutionCancelRequested {
@@ -218,11 +226,12 @@ func (r *Run) ending(c *history.Commit) bool {
 	return r.State.CancelRequested
 }
 
-// maxLastFailure is the largest failure, in bytes, that is handed to the run that follows: it stands beside that run's input.
+// maxLastFailure is the largest failure, in bytes, that is passed to the run that follows: it is
+// stored beside that run's input.
 const maxLastFailure = 32 << 10
 
-// brief is a failure as the run that follows has it. Of one that is large only the beginning is left; the whole stands in the
-// history of the run that failed.
+// brief returns a failure as the run that follows gets it. It cuts a large one after its beginning.
+// The history of the failed run has the whole.
 func brief(f *failure.Failure) *failure.Failure {
 	if body, err := history.EncodeBody(f); err == nil && len(body) <= maxLastFailure {
 		return f

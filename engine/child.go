@@ -9,15 +9,15 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Child is a child as the code that started it holds it.
+// Child is the handle of a child for the code that started it.
 type Child struct {
 	id       int64 // of its StartChildWorkflowExecutionInitiated event; 0 in the activation that started it
 	sequence uint64
 	scope    *coro.Scope
 	command  *command
 	call     *history.StartChildWorkflowExecutionInitiated
-	wait     bool      // whoever cancels it waits for how it ends
-	asked    *external // by which it has been asked to end
+	wait     bool      // after a cancellation, the code still waits for the end
+	asked    *external // the request that it end, if there is one
 	started  coro.Future[history.RunID]
 	result   coro.Future[history.Payload]
 }
@@ -25,14 +25,15 @@ type Child struct {
 // ChildCall is a child to start.
 type ChildCall struct {
 	history.StartChildWorkflowExecutionInitiated
-	// WaitCancellation says that code whose scope is canceled waits for how the child ends.
+	// WaitCancellation makes code whose scope is canceled wait until the child has ended.
 	WaitCancellation bool
-	// Encode makes the input, as in StartActivity.
+	// Encode returns the input, as in StartActivity.
 	Encode func() history.Payload
 }
 
-// StartChild starts a child. Under a canceled scope nothing is started and its futures say so. An empty workflow id is made:
-// it follows from the run and the order of the calls.
+// StartChild starts a child. Under a canceled scope it starts nothing, and the child's futures are
+// canceled. An empty workflow id is replaced by one that follows from the run and the order of the
+// calls.
 func (in *Instance) StartChild(scope *coro.Scope, call ChildCall) *Child {
 	in.s.MustRun("start a child workflow")
 	initiated := &call.StartChildWorkflowExecutionInitiated
@@ -61,15 +62,16 @@ func (c *Child) numbered(in *Instance, id int64) {
 	in.children[id] = c
 }
 
-// callID is a request id for what the code asks another workflow: the same on replay, also where a reset has copied the
-// history, and no other's.
+// callID returns a request id for a request to another workflow: the same on replay, also after a
+// reset has copied the history, and unique.
 func (in *Instance) callID() string {
 	in.calls++
 	return fmt.Sprintf("%s:%d", in.base, in.calls)
 }
 
-// renew has what waited for the next task while a reset came be a call of the run that goes on: the run that was reset may have made
-// it, too, and the other workflow would take one for the other.
+// renew changes the id of a call that waited for the next task when a reset came, to an id of the
+// new run. The old run may have made the same call, and the other workflow would take one for a
+// copy of the other.
 func (in *Instance) renew(a history.Attributes) {
 	if in.rules < history.SplitSideEffects {
 		return
@@ -94,11 +96,14 @@ func (in *Instance) renewID(id *string) {
 	}
 }
 
-// departs makes the ids of calls those of the run that goes on from a reset: the run that was reset, which is that only once,
-// has made some after that point, too. A reset to the first task comes before the event that opened the run is brought.
+// departs switches the ids of calls to those of a reset's new run, because the run that was reset
+// may have used the next ids after that point, too. The new ids derive from the id of that run,
+// which is reset only once. In a reset to the first task, departs is called before the event that
+// opened the run is delivered.
 func (in *Instance) departs(r *history.Reset) { in.base, in.departed = string(r.BaseRunID)+".r", true }
 
-// event is the id that names the child to others; -1 where it was taken back in the activation that started it.
+// event returns the id that names the child to others, or -1 if it was canceled in the activation
+// that started it.
 func (c *Child) event() int64 {
 	if c.id == 0 {
 		return -1
@@ -106,16 +111,16 @@ func (c *Child) event() int64 {
 	return c.id
 }
 
-// WorkflowID is the child's workflow id.
+// WorkflowID returns the child's workflow id.
 func (c *Child) WorkflowID() string { return c.call.WorkflowID }
 
-// Type is the child's workflow type.
+// Type returns the child's workflow type.
 func (c *Child) Type() string { return c.call.WorkflowType }
 
-// Started is ready when the child has started, or cannot be; Result when its outcome has come.
+// Started returns a future that is ready when the child has started, or cannot be.
 func (c *Child) Started() *coro.Future[history.RunID] { return &c.started }
 
-// Result is ready when the child's outcome has come.
+// Result returns a future that is ready when the child's outcome has arrived.
 func (c *Child) Result() *coro.Future[history.Payload] { return &c.result }
 
 func (c *Child) under() *coro.Scope { return c.scope }
@@ -128,14 +133,14 @@ func (c *Child) failed(cause error) error {
 	}
 }
 
-// end gives those who wait for the child its outcome.
+// end passes the child's outcome to the code that waits for it.
 func (c *Child) end(in *Instance, result history.Payload, err error) {
 	c.started.Set(&in.s, "", err)
 	c.result.Set(&in.s, result, err)
 }
 
-// giveUp asks the child to end, and no longer waits for it, unless the author has said so. One that was started in this
-// activation never was.
+// giveUp asks the child to end. Unless the author chose WaitCancellation, the code no longer waits
+// for it. A child that was started in this activation leaves no trace.
 func (c *Child) giveUp(in *Instance, err error) {
 	switch {
 	case c.result.Ready() || c.isAsked():
@@ -151,16 +156,16 @@ func (c *Child) giveUp(in *Instance, err error) {
 	}
 }
 
-// CancelChild asks a child to end; its future says how it did. The future that is returned is ready when the child has been
-// asked.
+// CancelChild asks a child to end. The child's result says how it ended. The returned future is
+// ready when the child has been asked.
 func (in *Instance) CancelChild(scope *coro.Scope, c *Child, reason string) *coro.Future[struct{}] {
 	in.s.MustRun("cancel a child workflow")
 	c.asked = in.tell(scope, c.cancelCommand(reason))
 	return &c.asked.future
 }
 
-// isAsked reports whether the child has been asked to end. A request under a scope that was canceled before the request was
-// recorded is none.
+// isAsked reports whether the child has been asked to end. A request does not count if its scope
+// was canceled before it was recorded.
 func (c *Child) isAsked() bool {
 	return c.asked != nil && (c.asked.id != 0 || c.asked.scope.Err() == nil)
 }
@@ -174,7 +179,7 @@ func (c *Child) cancelCommand(reason string) *command {
 	}
 }
 
-// childStarted tells the code that a child has started.
+// childStarted passes the start of a child to the code.
 func (in *Instance) childStarted(a *history.ChildWorkflowExecutionStarted) error {
 	c := in.children[a.InitiatedEventID]
 	if c == nil {
@@ -184,7 +189,7 @@ func (in *Instance) childStarted(a *history.ChildWorkflowExecutionStarted) error
 	return nil
 }
 
-// resolveChild gives the outcome of a child to the code that waits for it.
+// resolveChild passes the outcome of a child to the code that waits for it.
 func (in *Instance) resolveChild(r history.Resolution) error {
 	c := in.children[r.Child]
 	if c == nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Ship is the workflow type of the children of the scripts. Their own runs are not played: the script brings the news of them.
+// Ship is the workflow type of the children of the scripts. Their own runs are not played: the
+// script supplies their events.
 var Ship = workflow.NewWorkflow[string, string]("ship")
 
 // parents are the workflows of the script about children, by their names.
@@ -35,7 +36,7 @@ func parent(ctx workflow.Context, item string) (string, error) {
 // quiet waits for the result alone.
 func quiet(ctx workflow.Context, item string) (string, error) { return Ship.RunChild(ctx, item) }
 
-// leaver has a child of each policy, and returns when it is poked.
+// leaver has a child of each policy, and returns when it receives a poke.
 func leaver(ctx workflow.Context, _ string) (string, error) {
 	for _, policy := range []workflow.ParentClosePolicy{workflow.TerminateChild, workflow.RequestCancelChild, workflow.AbandonChild} {
 		Ship.StartChild(ctx, "", workflow.ChildOptions{WorkflowID: "ship-" + policy.String(), ParentClosePolicy: policy})
@@ -43,10 +44,11 @@ func leaver(ctx workflow.Context, _ string) (string, error) {
 	return Poke.Receive(ctx)
 }
 
-// stopper cancels the context of its child when it is poked, and does not wait for how that ends.
+// stopper cancels the context of its child when it receives a poke, and does not wait until the
+// child has ended.
 func stopper(ctx workflow.Context, item string) (string, error) { return stop(ctx, item, false) }
 
-// patient waits for how it ends.
+// patient waits until the child has ended.
 func patient(ctx workflow.Context, item string) (string, error) { return stop(ctx, item, true) }
 
 func stop(ctx workflow.Context, item string, waits bool) (string, error) {
@@ -77,7 +79,7 @@ func teller(ctx workflow.Context, text string) (string, error) {
 	return strings.Join(came, ", "), nil
 }
 
-// news is what a command brings of another workflow; nil where the command is another one.
+// news returns the event of another workflow in a command, or nil for another command.
 func (p *player) news(d *datadriven.TestData) history.Attributes {
 	id, _ := strconv.ParseInt(arg(d, "event"), 10, 64)
 	run := history.NewRunID(1, [8]byte{9})
@@ -103,7 +105,7 @@ func (p *player) news(d *datadriven.TestData) history.Attributes {
 	return nil
 }
 
-// bring brings news of another workflow, as far as somebody waits for it.
+// bring delivers an event of another workflow, if the run waits for it.
 func (p *player) bring(a history.Attributes) {
 	awaited := p.run.Awaited(history.Of(a))
 	if len(awaited) == 0 {

@@ -6,9 +6,10 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// closing adds what the commit that closes the run schedules: its parent is told; open children are dealt with by their close
-// policies; and what was to be sent to other workflows is, although nobody waits for the answer. Whatever earlier commits
-// scheduled of that, and what crashes kept from being sent, is among it.
+// closing adds the messages of the commit that closes the run: to its parent, to open children by
+// their close policies, and to other workflows that code has sent something to, although no code
+// waits for the answer. It repeats those that earlier commits scheduled, because a crash may have
+// kept them from being sent.
 func (r *Run) closing(o *outbox) {
 	c := o.commit
 	started := r.started(c.InputEvents)
@@ -27,9 +28,9 @@ func (r *Run) closing(o *outbox) {
 	}
 }
 
-// leaves lists the children and the externals that are pending after the commit that closes the run, in order. What was
-// started before the point of a reset is the new run's. A child that the closing commit itself starts is only if it is to
-// outlive its parent.
+// leaves returns the children and the externals that are pending after the commit that closes the
+// run, in order. Those that were started before the point of a reset belong to the new run. A child
+// that the closing commit itself starts is included only if it outlives its parent.
 func (r *Run) leaves(c *history.Commit) (children, externals []int64) {
 	from := resetPoint(c)
 	for id, p := range r.State.Children {
@@ -42,7 +43,7 @@ func (r *Run) leaves(c *history.Commit) (children, externals []int64) {
 			externals = append(externals, id)
 		}
 	}
-	for part := range c.Parts() { // where the run does not have the commit yet
+	for part := range c.Parts() { // if the run does not have the commit yet
 		id := part.FirstCommandID()
 		for _, e := range part.Commands {
 			switch a := e.Attributes.(type) {
@@ -71,7 +72,8 @@ func ordered(ids []int64) []int64 {
 	return slices.Compact(ids)
 }
 
-// resetPoint is the first event that the run which goes on after a reset does not have; 0 where no reset closed this one.
+// resetPoint returns the first event that the run which continues after a reset does not have, or 0
+// if no reset closed this run.
 func resetPoint(c *history.Commit) int64 {
 	if len(c.InputEvents) == 1 {
 		if a, ok := c.InputEvents[0].Attributes.(*history.WorkflowExecutionTerminated); ok {
@@ -81,7 +83,8 @@ func resetPoint(c *history.Commit) int64 {
 	return 0
 }
 
-// owns reports whether what an event scheduled is still this run's: what came before the point of a reset is the new run's.
+// owns reports whether what an event scheduled still belongs to this run, and not to the new run of
+// a reset.
 func (r *Run) owns(event int64) bool {
 	end, ok := r.State.Close.(*history.WorkflowExecutionTerminated)
 	return !ok || event >= end.ResetEventID

@@ -24,7 +24,8 @@ func bodyOf(t testing.TB, v any) []byte {
 	return body
 }
 
-// The codec of messages writes what the library writes, with each field set, and reads it without the library.
+// The codec of messages writes the same bytes as the library, with each field set, and decodes them
+// without the library.
 func TestMessagesAreEncodedAsByTheLibrary(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -46,7 +47,7 @@ func TestMessagesAreEncodedAsByTheLibrary(t *testing.T) {
 	}
 }
 
-// messageLikeLibrary fails the test if a message is decoded in another way than by the library.
+// messageLikeLibrary fails the test if the codec and the library decode a message differently.
 func messageLikeLibrary(t *testing.T, data []byte) {
 	t.Helper()
 	var want plain

@@ -7,26 +7,27 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// command is something that workflow code asked for in the current activation. At the end of the activation it becomes
-// an event (live) or is held against the event that it became before (replay). Ids are given only then, so that what
-// code started and took back within one activation leaves no trace.
+// command is a request of workflow code in the current activation. At the end of the activation it
+// becomes an event (live) or is compared with the event that it became before (replay). Ids are
+// assigned only then, so that what code started and canceled within one activation leaves no trace.
 type command struct {
 	typ history.Type
-	// name and ref are what must be the same on replay (history.Identity): the type of an activity, the id of an update, the id of
-	// the event that is being canceled. issue sets typ and name if there is an event.
+	// name and ref are what must be the same on replay (history.Identity): the type of an activity,
+	// the id of an update, the id of the event that is being canceled. issue sets typ and name if
+	// there is an event.
 	name string
 	ref  func() int64
-	// event is what it becomes; nil if attributes makes it.
+	// event is the event that the command becomes; nil if attributes returns it.
 	event history.Attributes
-	// attributes makes the event; it is called only live.
+	// attributes returns the event; it is called only live.
 	attributes func() history.Attributes
-	// starts is what the event starts; nil where it starts nothing.
+	// starts is what the event starts, or nil.
 	starts started
-	// dropped commands were taken back in the same activation.
+	// dropped commands were canceled in the same activation.
 	dropped bool
 }
 
-// started is what an event starts and its id names.
+// started is something that an event starts and that the event's id names.
 type started interface {
 	// numbered keeps the id of the event.
 	numbered(in *Instance, id int64)
@@ -38,13 +39,13 @@ func (in *Instance) issue(c *command) *command {
 		c.typ = c.event.Type()
 		c.name, _ = history.Identity(c.event)
 	}
-	if !in.s.Closed() { // code that is being unwound may say what it likes
+	if !in.s.Closed() { // code that is being unwound issues nothing
 		in.commands = append(in.commands, c)
 	}
 	return c
 }
 
-// number gives the commands of this activation their ids and returns those that were not dropped.
+// number assigns ids to the commands of this activation and returns those that were not dropped.
 func (in *Instance) number(first int64) []*command {
 	kept := in.commands[:0]
 	for _, c := range in.commands {
@@ -62,7 +63,7 @@ func (in *Instance) number(first int64) []*command {
 	return kept
 }
 
-// events turns the commands of this activation into events.
+// events returns the commands of this activation as events.
 func (in *Instance) events(first int64) []history.Event {
 	commands := in.number(first)
 	events := make([]history.Event, len(commands))
@@ -73,7 +74,7 @@ func (in *Instance) events(first int64) []history.Event {
 	return events
 }
 
-// made returns what the command's event says.
+// made returns the command's event.
 func (c *command) made() history.Attributes {
 	if c.event != nil {
 		return c.event
@@ -81,13 +82,13 @@ func (c *command) made() history.Attributes {
 	return c.attributes()
 }
 
-// release gives the memory of a list of commands to the next activation.
+// release passes the memory of a list of commands to the next activation.
 func (in *Instance) release(commands []*command) {
 	clear(commands)
 	in.commands = commands[:0]
 }
 
-// match holds the commands of this activation against the recorded ones, one by one and in order.
+// match compares the commands of this activation with the recorded ones, one by one and in order.
 func (in *Instance) match(first int64, recorded []history.Event) error {
 	in.commands = withForgotten(in.commands, recorded)
 	commands := in.number(first)
@@ -101,7 +102,7 @@ func (in *Instance) match(first int64, recorded []history.Event) error {
 		case !commands[i].matches(recorded[i]):
 			return nonDeterminism(id, describe(recorded[i]), "issues "+commands[i].describe())
 		}
-		if in.compares() && !isPatch(recorded[i]) { // the code may have forgotten a patch
+		if in.compares() && !isPatch(recorded[i]) { // the code may have dropped a patch
 			name := fmt.Sprintf("%s at event %d", describe(recorded[i]), id)
 			in.looks.compare(name, content(recorded[i].Attributes), content(commands[i].made()), false)
 		}

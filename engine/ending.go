@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// close issues the command that closes the run, after all others, and lists the handlers that still run where the
-// author probably did not mean that.
+// close issues the command that closes the run, after all others. It returns the handlers that
+// still run, unless their author allowed that.
 func (in *Instance) close(nextRunID history.RunID) (history.Status, []string) {
 	a := in.closing(nextRunID)
 	in.issue(&command{event: a})
@@ -25,9 +25,10 @@ func closes(e history.Event) bool {
 	return ok
 }
 
-// closesNext reports whether the run closes in the next task because its end does not fit into this one. None of the code runs after
-// that. A task must answer the updates that it brings: if the code has not come to all of them, the task closes the run, or fails.
-// A replay goes by the history: a recorded task that ends this way has no event that closes the run.
+// closesNext reports whether the run closes in the next task because its end does not fit into this
+// one. No code runs after that. A task must answer its updates: if the code has not reached all of
+// them, the task closes the run, or fails. A replay follows the history: a recorded task that ends
+// this way has no event that closes the run.
 func (in *Instance) closesNext() bool {
 	s := &in.splits
 	switch {
@@ -48,7 +49,8 @@ func (in *Instance) closesNext() bool {
 	return true
 }
 
-// NextTask is what brings the next task of a run whose last one was full. It need not be due. Nil is nothing.
+// NextTask returns the timer event that starts the next task of a run whose last one was full, or
+// nil. The timer need not be due.
 func (r *Run) NextTask() *history.TimerFired {
 	first := int64(0)
 	for id, t := range r.State.Timers {
@@ -62,7 +64,7 @@ func (r *Run) NextTask() *history.TimerFired {
 	return &history.TimerFired{StartedEventID: first}
 }
 
-// unanswered reports whether the code has not come to an update that the task brings.
+// unanswered reports whether the code has not reached an update of the task.
 func (in *Instance) unanswered() bool {
 	return in.active != nil && slices.ContainsFunc(in.active.delivered, func(u *update) bool { return u.result.Verdict == Unanswered })
 }
@@ -88,18 +90,18 @@ func (in *Instance) closing(nextRunID history.RunID) history.Closing {
 	return &history.WorkflowExecutionFailed{Failure: failure.FromError(in.err)}
 }
 
-// ContinueAsNew is the error that a workflow's code ends with to go on in another run.
+// ContinueAsNew is the error by which a workflow's code continues in another run.
 type ContinueAsNew struct {
 	WorkflowType string
 	Input        history.Payload
 }
 
-// Error says what to do with it, to those who do something else.
+// Error returns a text for code that does not return the error, and says what to do with it.
 func (e *ContinueAsNew) Error() string {
 	return "continue as new: only the workflow's own function can, by returning this error"
 }
 
-// unread are the signals that the code has not received: of each name those that came last.
+// unread returns the signals that the code has not received: of each name the last ones.
 func (in *Instance) unread() []history.Event {
 	left := map[string]int{}
 	for name, c := range in.signals {
@@ -117,8 +119,8 @@ func (in *Instance) unread() []history.Event {
 	return unread
 }
 
-// unfinished lists the update handlers that run when the run closes: a warning for the author, except where the run
-// failed or the handler was set with Abandon.
+// unfinished returns the update handlers that run when the run closes, for a warning to the author.
+// It leaves out all if the run failed, and those that were set with Abandon.
 func (in *Instance) unfinished(status history.Status) []string {
 	if status == history.Failed {
 		return nil

@@ -2,11 +2,12 @@ package engine
 
 import "github.com/seed-41655fb1/weft/engine/history"
 
-// What each event does is here: to the state of its run (State.after, bring and command), and to the code (Instance.deliver). What follows
-// from its type alone is in the table of package history.
+// This file has the effect of each event: on the state of its run (State.after, bring and command),
+// and on the code (Instance.deliver). The table of package history has what follows from its type
+// alone.
 
-// after folds in an event that stands after a task: a command of its code, or, where the task marks a reset, what the
-// reset brings.
+// after folds in an event that follows a task: a command of its code, or, if the task marks a
+// reset, an event of the reset.
 func (s *State) after(c, part *history.Commit, id int64, e history.Event) error {
 	if part.Task == nil || part.Task.Reset == nil {
 		return s.command(c, id, e)
@@ -22,7 +23,7 @@ func (s *State) after(c, part *history.Commit, id int64, e history.Event) error 
 	return nil
 }
 
-// bring folds in an event that a task brought.
+// bring folds in an input event of a task.
 func (s *State) bring(id int64, e history.Event) error {
 	switch a := e.Attributes.(type) {
 	case *history.WorkflowExecutionStarted:
@@ -123,7 +124,7 @@ func (s *State) initiate(c *history.Commit, id int64, command history.Initiation
 	}
 }
 
-// deliver applies an event that a task brings, without running any code.
+// deliver applies an input event of a task, without running any code.
 func (in *Instance) deliver(id int64, e history.Event) error {
 	switch a := e.Attributes.(type) {
 	case *history.WorkflowExecutionStarted:
@@ -137,7 +138,7 @@ func (in *Instance) deliver(id int64, e history.Event) error {
 	case *history.WorkflowExecutionCancelRequested:
 		in.cancel = a
 	case *history.WorkflowExecutionUpdateFailed: // see failUpdates
-	case *history.WorkflowExecutionOptionsUpdated: // says who runs the code, which cannot tell
+	case *history.WorkflowExecutionOptionsUpdated: // says which build runs the code, which cannot see that
 	case *history.ChildWorkflowExecutionStarted:
 		return in.childStarted(a)
 	case history.News:
@@ -148,7 +149,7 @@ func (in *Instance) deliver(id int64, e history.Event) error {
 	return nil
 }
 
-// resolve gives what came of something to the code that waits for it.
+// resolve passes the outcome of something to the code that waits for it.
 func (in *Instance) resolve(e history.Event) error {
 	switch r := history.ResolutionOf(e.Attributes); {
 	case r.Activity != 0:

@@ -6,7 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// external is a signal to another workflow, or a request that it end, whose arrival code may wait for.
+// external is a signal to another workflow, or a request that it end. Code may wait for its
+// delivery.
 type external struct {
 	id       int64 // of its Initiated event; 0 in the activation that sent it
 	sequence uint64
@@ -15,21 +16,21 @@ type external struct {
 	future   coro.Future[struct{}]
 }
 
-// SignalTarget is where a signal goes: to a child, or to whichever run of a workflow is open.
+// SignalTarget is the receiver of a signal: a child, or the open run of a workflow.
 type SignalTarget struct {
 	WorkflowID string
 	Child      *Child
 }
 
-// SignalExternal sends a signal to another workflow. The future is ready when it has arrived there, or found no open run;
-// encode is as in StartActivity.
+// SignalExternal sends a signal to another workflow. The future is ready when the signal has been
+// delivered, or found no open run. encode is as in StartActivity.
 func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name string, encode func() history.Payload) *coro.Future[struct{}] {
 	in.s.MustRun("signal another workflow")
 	a := &history.SignalExternalWorkflowExecutionInitiated{WorkflowID: to.WorkflowID, SignalName: name, RequestID: in.callID()}
 	if to.Child != nil {
 		a.WorkflowID = to.Child.WorkflowID()
 	}
-	_ = in.splitWith(scope, a, func() { a.Input, a.Oversize = in.inputOf(encode) }) // what it is canceled with its future says
+	_ = in.splitWith(scope, a, func() { a.Input, a.Oversize = in.inputOf(encode) }) // if it is canceled, its future is
 	return &in.tell(scope, &command{
 		typ: a.Type(), name: a.SignalName + " " + a.WorkflowID,
 		attributes: func() history.Attributes {
@@ -41,8 +42,8 @@ func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name stri
 	}).future
 }
 
-// EndExternal asks another workflow to end, or terminates it. The future is ready when it has been asked, or has ended, or has
-// no open run.
+// EndExternal asks another workflow to end, or terminates it. The future is ready when the workflow
+// has been asked, or has ended, or has no open run.
 func (in *Instance) EndExternal(scope *coro.Scope, workflowID, reason string, terminate bool) *coro.Future[struct{}] {
 	in.s.MustRun("end another workflow")
 	a := &history.RequestCancelExternalWorkflowExecutionInitiated{WorkflowID: workflowID, Reason: reason, Terminate: terminate}
@@ -50,7 +51,7 @@ func (in *Instance) EndExternal(scope *coro.Scope, workflowID, reason string, te
 	return &in.tell(scope, &command{event: a}).future
 }
 
-// tell issues a command that reaches out to another workflow.
+// tell issues a command that sends a request to another workflow.
 func (in *Instance) tell(scope *coro.Scope, c *command) *external {
 	in.sequence++
 	e := &external{scope: scope, sequence: in.sequence, command: c}
@@ -72,7 +73,8 @@ func (e *external) numbered(in *Instance, id int64) {
 	in.externals[id] = e
 }
 
-// giveUp no longer waits for the arrival. What was sent in this activation never was.
+// giveUp no longer waits for the delivery. A request that was sent in this activation leaves no
+// trace.
 func (e *external) giveUp(in *Instance, err error) {
 	if e.future.Ready() {
 		return
@@ -83,7 +85,7 @@ func (e *external) giveUp(in *Instance, err error) {
 	e.future.Set(&in.s, struct{}{}, err)
 }
 
-// resolveExternal tells the code what became of what it sent.
+// resolveExternal passes the outcome of a request to the code.
 func (in *Instance) resolveExternal(id int64, f *failure.Failure) error {
 	e := in.externals[id]
 	if e == nil {

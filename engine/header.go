@@ -9,7 +9,7 @@ import (
 // MaxHeader is the size of the largest header, names and values together, in bytes: it is stored with each activity.
 const MaxHeader = 4 << 10
 
-// CheckHeader reports what is wrong with a header.
+// CheckHeader returns what is wrong with a header, or nil.
 func CheckHeader(h history.Header) error {
 	for _, f := range h {
 		if err := CheckName("name of a header field", f.Name); err != nil {
@@ -22,10 +22,10 @@ func CheckHeader(h history.Header) error {
 	return nil
 }
 
-// Header is what travels with the run.
+// Header returns the header of the run.
 func (in *Instance) Header() history.Header { return in.header }
 
-// SetHeader changes what travels on from the run, to the activities and children that it starts from now on.
+// SetHeader replaces the header, for the activities and children that the run starts from now on.
 func (in *Instance) SetHeader(h history.Header) error {
 	in.s.MustRun("change the header")
 	if err := CheckHeader(h); err != nil {
@@ -35,18 +35,19 @@ func (in *Instance) SetHeader(h history.Header) error {
 	return nil
 }
 
-// AroundWorkflows adds something that stands around all workflows of the registry; what it is package workflow knows.
+// AroundWorkflows adds an interceptor of all workflows of the registry. Package workflow knows its
+// type.
 func (r *Registry) AroundWorkflows(interceptor any) {
 	r.aroundWorkflows = append(r.aroundWorkflows, interceptor)
 }
 
-// AroundActivities adds something that stands around all attempts at activities of the registry: it returns what is called in
-// the place of next. The first that is added is the outermost.
+// AroundActivities adds an interceptor of all attempts at activities of the registry: it returns
+// the code to call in place of next. The first that is added is the outermost.
 func (r *Registry) AroundActivities(around func(next ActivityCode) ActivityCode) {
 	r.aroundActivities = append(r.aroundActivities, around)
 }
 
-// Code is the code of an activity with all that stands around it.
+// Code returns the code of an activity within its interceptors.
 func (r *Registry) Code(a *Activity) ActivityCode {
 	code := a.Run
 	for i := len(r.aroundActivities) - 1; i >= 0; i-- {
@@ -55,7 +56,7 @@ func (r *Registry) Code(a *Activity) ActivityCode {
 	return code
 }
 
-// Interceptors is what stands around the workflow, the outermost first. Nothing of a program's stands around a schedule.
+// Interceptors returns the interceptors of the workflow, the outermost first. A schedule has none.
 func (in *Instance) Interceptors() []any {
 	if in.workflow == nil || in.workflow.registry == nil || ownType(in.workflow.Name) {
 		return nil

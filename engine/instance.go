@@ -12,11 +12,12 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Instance is the live side of a run: its code, stopped where it waits. It is rebuilt at any time by replaying the
-// run's commits, and thrown away after an activation that was not committed. One activation uses it at a time.
+// Instance is the live side of a run: its code, stopped where it waits. It can be rebuilt at any
+// time by replaying the run's commits, and is discarded after an activation that was not committed.
+// One activation uses it at a time.
 type Instance struct {
 	s coro.Scheduler
-	// users are its owner, until Close, and the goroutines that use it: see Enter.
+	// users counts its owner, until Close, and the goroutines that use it: see Enter.
 	users atomic.Int32
 	// gone is set when the last user has left and the code is unwound.
 	gone     atomic.Bool
@@ -25,17 +26,17 @@ type Instance struct {
 	id       string        // the workflow's id
 	runID    history.RunID // the run's id
 	random   *rand.Rand
-	largest  int // the largest payload, where it is more than usual
+	largest  int // the largest payload, if it is more than usual
 
 	slot uint32 // the slot of the next commit that it replays
-	// failed is why the replay of that commit has failed; nil if it has not.
+	// failed is why the replay of that commit has failed, or nil.
 	failed error
-	carry  []history.Numbered // what tasks that failed brought: the next task that completes brings it again
+	carry  []history.Numbered // input events of failed tasks: the next task that completes delivers them again
 	// cancel is the request to end, once it has been delivered.
-	cancel *history.WorkflowExecutionCancelRequested
-	info   Info
-	header history.Header // what travels on from the run
-	visibility  Visibility          // what the run shows
+	cancel     *history.WorkflowExecutionCancelRequested
+	info       Info
+	header     history.Header // of the run
+	visibility Visibility     // what the run shows
 
 	replaying bool
 	// lastBlamed is the update whose handler ended last without returning.
@@ -48,18 +49,19 @@ type Instance struct {
 	timers     map[int64]*timer
 	children   map[int64]*Child
 	externals  map[int64]*external
-	unnumbered []waiter // those of all these that this activation started
+	unnumbered []waiter // those of all these that this activation started and that have no id yet
 	base       string   // the ids of calls begin with it
-	// departed says that a reset has made base another: that of its own calls.
+	// departed says that a reset has changed base to that of its own calls.
 	departed bool
-	calls    int // counts what the code asked other workflows
+	calls    int // counts the requests of code to other workflows
 	canceled map[history.Timestamp]*timer
 	signals  map[string]*coro.Channel[history.Payload]
-	// signaled are the signals that the code has not received, in the order of their arrival, and some that it has.
+	// signaled are the signals that the code has not received, in the order of arrival, and some
+	// that it has.
 	signaled []history.Event
 	// signaledIDs are the ids of their events.
 	signaledIDs []int64
-	// unforgotten is how many signals there were when those were forgotten that the code had received.
+	// unforgotten is how many signals there were when the received ones were last dropped.
 	unforgotten int
 	receivers   map[string]receivers // by the name of the signal
 	setAside    map[string]int       // signals whose values did not decode, in this activation
@@ -68,14 +70,16 @@ type Instance struct {
 	markers     markers
 	locals      locals
 	splits      splits
-	// within runs a validator, and reports whether it has returned within validateFor; nil runs it for as long as it takes.
+	// within runs a validator, and reports whether it has returned within validateFor; nil runs it
+	// without a limit.
 	within      func(fn func()) bool
 	validateFor time.Duration
-	// active is the activation that waits for local activities; nil where none does.
+	// active is the activation that waits for local activities, or nil.
 	active *activation
 	// looks are the validators and query handlers that have run on the instance; nil if they are not recorded.
 	looks *looks
-	// rehearses says that no update goes further than its verdict, and that the code writes no log: see Check.
+	// rehearses is set in an instance of a check: no update proceeds beyond its verdict, and the
+	// code logs nothing. See Check.
 	rehearses bool
 
 	returned bool // the workflow's function has returned, and the run closes in this task, in the next one, or when no code waits for that
@@ -85,8 +89,8 @@ type Instance struct {
 	err      error
 }
 
-// Info is what workflow code can read of its own run. It comes from the header of the commit that is being made or
-// replayed, so that both read the same.
+// Info is what workflow code can read about its own run. It is taken from the header of the commit
+// that is being made or replayed, so that both are the same.
 type Info struct {
 	WorkflowID   string
 	RunID        history.RunID
@@ -97,16 +101,17 @@ type Info struct {
 	HistoryLength int64
 	// HistoryBytes is the stored size of the run before the current task.
 	HistoryBytes int64
-	// SuggestContinueAsNew says that the history has become long.
+	// SuggestContinueAsNew is set if the history has become long.
 	SuggestContinueAsNew bool
 	// Parent is the run that waits for this one, or nil.
 	Parent *history.Parent
-	// Started is the event that opened the run: what it says of the chain of runs is the same on replay.
+	// Started is the event that opened the run. What it says about the chain of runs is the same on
+	// replay.
 	Started *history.WorkflowExecutionStarted
 }
 
-// NewInstance returns the instance of a run that has not run yet. A nil workflow is a type that this build does not
-// know: every activation fails.
+// NewInstance returns the instance of a run that has not run yet. A nil workflow is a type that
+// this build does not have: every activation fails.
 func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *Instance {
 	in := &Instance{
 		workflow: workflow, id: workflowID, runID: runID,
@@ -128,7 +133,7 @@ func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *In
 	return in
 }
 
-// seed makes the random numbers, and the ids of calls, those of a run.
+// seed sets the random numbers and the ids of calls to those of a run.
 func (in *Instance) seed(runID history.RunID) {
 	if !in.departed {
 		in.base = string(runID)
@@ -137,32 +142,33 @@ func (in *Instance) seed(runID history.RunID) {
 	in.random = rand.New(&source{in, rand.NewChaCha8(seed)})
 }
 
-// RunID is the id of the run that the instance was made for.
+// RunID returns the id of the instance's run.
 func (in *Instance) RunID() history.RunID { return in.runID }
 
-// Slot is the slot of the commit that the instance makes or replays next.
+// Slot returns the slot of the commit that the instance makes or replays next.
 func (in *Instance) Slot() uint32 { return in.slot }
 
-// Scheduler runs the instance's coroutines.
+// Scheduler returns the scheduler of the instance's coroutines.
 func (in *Instance) Scheduler() *coro.Scheduler { return &in.s }
 
 // Replaying reports whether the code runs to rebuild or to check what it did before.
 func (in *Instance) Replaying() bool { return in.replaying || in.rehearses }
 
-// Info is what workflow code can read of its own run.
+// Info returns what workflow code can read about its own run.
 func (in *Instance) Info() Info { return in.info }
 
-// Now is the time of the current workflow task. Code that may only look (a validator, a query handler) may not ask.
+// Now returns the time of the current workflow task. Code that may only read (a validator, a query
+// handler) must not call it.
 func (in *Instance) Now() history.Timestamp {
 	in.s.Guard("read the clock")
 	return in.info.Now
 }
 
-// Random is a source of random numbers that gives the same ones on replay.
+// Random returns a source of random numbers that repeats the same numbers on replay.
 func (in *Instance) Random() *rand.Rand { return in.random }
 
-// source gives numbers only to code that may act: one drawn by a validator, which does not run on replay, would change all
-// that follow.
+// source gives numbers only to code that may act: a validator, which does not run on replay, would
+// change all numbers that follow.
 type source struct {
 	in    *Instance
 	inner *rand.ChaCha8
@@ -177,10 +183,12 @@ func (r *source) Uint64() uint64 {
 	return r.inner.Uint64()
 }
 
-// Enter says that a goroutine uses the instance that its owner may give up waiting for. It calls Leave when it no longer does.
+// Enter registers a goroutine that uses the instance and that the owner may stop waiting for. The
+// goroutine calls Leave when it is done.
 func (in *Instance) Enter() { in.users.Add(1) }
 
-// Leave is the end of Enter. If the owner has closed the instance meanwhile, the last goroutine to leave unwinds the code.
+// Leave ends Enter. If the owner has closed the instance meanwhile, the last goroutine to leave
+// unwinds the code.
 func (in *Instance) Leave() {
 	if in.users.Add(-1) == 0 {
 		defer in.gone.Store(true)
@@ -188,24 +196,27 @@ func (in *Instance) Leave() {
 	}
 }
 
-// Gone reports whether the instance is closed, all goroutines that used it have left, and its code is unwound: none of it runs any more.
+// Gone reports whether the instance is closed, all goroutines that used it have left, and its code
+// is unwound: none of it runs any more.
 func (in *Instance) Gone() bool { return in.gone.Load() }
 
-// Close unwinds the code: its deferred functions run, and nothing they do has any effect. While another goroutine still uses the
-// instance, Close leaves that to it. If code refuses to end, the goroutine that unwinds it ends with it. The owner calls Close once.
+// Close unwinds the code: its deferred functions run, and nothing they do has any effect. If
+// another goroutine still uses the instance, Close leaves that to it. If code refuses to end, the
+// goroutine that unwinds it ends with it. The owner calls Close once.
 func (in *Instance) Close() { in.Leave() }
 
-// Stuck is the stack of the code that runs now, for a caller that has waited for it too long on another goroutine.
+// Stuck returns the stack of the code that runs now, for a caller that has waited for it too long
+// on another goroutine.
 func (in *Instance) Stuck() string { return in.s.Stuck() }
 
-// RunningUpdate is the update whose code, or code that it has started, runs now; empty if it is other code that runs. It is for a
-// caller that has waited too long on another goroutine.
+// RunningUpdate returns the update whose code, or code that it has started, runs now; it is empty
+// if other code runs. It is for a caller that has waited too long on another goroutine.
 func (in *Instance) RunningUpdate() string { return in.s.RunningOwner() }
 
-// Err is why an activation ended without returning, when the code called runtime.Goexit.
+// Err returns why an activation ended without returning, after the code called runtime.Goexit.
 func (in *Instance) Err() error { return in.s.Err() }
 
-// start makes the coroutine of the workflow's function.
+// start starts the coroutine of the workflow's function.
 func (in *Instance) start(e *history.WorkflowExecutionStarted) {
 	in.info.WorkflowType, in.info.Parent, in.info.Started = e.WorkflowType, e.Parent, e
 	in.largest = e.MaxPayload
@@ -227,7 +238,8 @@ func (in *Instance) start(e *history.WorkflowExecutionStarted) {
 		in.ending = in.closesNext()
 		in.finished = !in.ending
 		if in.rules >= history.StopAtReturn {
-			// What another coroutine did from here on would be lost with the run: a signal that it takes, an outcome that it waits for.
+			// The effects of other coroutines from here on would be lost with the run: a signal
+			// that one takes, an outcome that one waits for.
 			in.s.Stop()
 		}
 	})

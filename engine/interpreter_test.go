@@ -17,8 +17,8 @@ type op struct {
 	Body []op   `json:"body,omitempty"`
 }
 
-// program is what its main coroutine does, and before that, what the handlers of its updates do. Stay has it wait for a
-// signal and its handlers before it returns.
+// program is what its main coroutine does after the handlers of its updates are set. If Stay is
+// set, it waits for a signal and its handlers before it returns.
 type program struct {
 	Handlers [][]op `json:"handlers"`
 	Main     []op   `json:"main"`
@@ -40,8 +40,9 @@ var (
 	end     = workflow.NewSignal[workflow.None]("end")
 )
 
-// machine is the state that the coroutines of a program share. All that they see goes into its log, and the log goes into
-// what they send out: what differs in one place differs in the history.
+// machine is the state that the coroutines of a program share. Everything that they see is in its
+// log, and the log is part of what they send: a difference in one place is a difference in the
+// history.
 type machine struct {
 	log      []string
 	counter  int
@@ -50,13 +51,13 @@ type machine struct {
 	channels [2]workflow.Channel[string]
 	futures  []workflow.Future[string]
 	handled  [2]bool
-	mended   *bool // until it is, "crash" panics
+	fixed    *bool // until it is true, "crash" panics
 }
 
 // interpret returns the workflow that runs programs.
-func interpret(mended *bool) func(workflow.Context, program) ([]string, error) {
+func interpret(fixed *bool) func(workflow.Context, program) ([]string, error) {
 	return func(ctx workflow.Context, p program) ([]string, error) {
-		m := &machine{units: workflow.NewSemaphore(2), mended: mended}
+		m := &machine{units: workflow.NewSemaphore(2), fixed: fixed}
 		m.channels[0], m.channels[1] = workflow.NewChannel[string](0), workflow.NewChannel[string](1)
 		peek.Handle(ctx, func(workflow.None) ([]string, error) { return m.log, nil })
 		for n, body := range p.Handlers {
@@ -81,7 +82,7 @@ func (m *machine) run(ctx workflow.Context, who string, ops []op) {
 	}
 }
 
-// step does one op. An error is noted, and the program goes on.
+// step does one op. An error is noted, and the program continues.
 func (m *machine) step(ctx workflow.Context, who string, o op) {
 	if do := alone[o.Do]; do != nil {
 		m.note(who, o.Do, do(m, ctx, o.N)...)
@@ -153,7 +154,7 @@ var alone = map[string]func(m *machine, ctx workflow.Context, n int) seen{
 	},
 	"handled": func(_ *machine, ctx workflow.Context, _ int) seen { return seen{workflow.AwaitHandlers(ctx)} },
 	"crash": func(m *machine, _ workflow.Context, n int) seen {
-		if !*m.mended {
+		if !*m.fixed {
 			panic(fmt.Sprint("crash ", n))
 		}
 		return nil
@@ -177,14 +178,14 @@ func choose(m *machine, ctx workflow.Context, n int) (s seen) {
 	return append(s, workflow.Select(ctx, cases...))
 }
 
-// around are the ops with a body. It is filled by init, because bodies have such ops in turn.
+// around are the ops with a body. init fills it, because bodies contain such ops in turn.
 var around map[string]func(m *machine, ctx workflow.Context, who string, o op)
 
 func init() {
 	around = map[string]func(m *machine, ctx workflow.Context, who string, o op){
 		"go": (*machine).spawn, "group": (*machine).group, "lock": (*machine).lock, "acquire": (*machine).acquire,
 		"branch": (*machine).branch, "handle": (*machine).handle,
-		"apart": func(m *machine, ctx workflow.Context, who string, o op) {
+		"detached": func(m *machine, ctx workflow.Context, who string, o op) {
 			m.run(workflow.Disconnected(ctx), who, o.Body)
 		},
 	}

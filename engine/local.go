@@ -13,36 +13,37 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// LocalCall is a local activity as workflow code asks for it. Only the type, the input, the header, the times and the retry
-// policy of its event count: the event itself is not recorded.
+// LocalCall is workflow code's call of a local activity. Only the type, the input, the header, the
+// times and the retry policy of its event count: the event itself is not recorded.
 type LocalCall struct {
 	history.ActivityTaskScheduled
-	// WaitInTask is the longest wait before a further attempt that is waited for in the task; a longer one becomes a timer.
+	// WaitInTask is the longest wait for a further attempt that is spent within the task. A longer
+	// wait is a timer.
 	WaitInTask time.Duration
 	// Speculative lets it run before the update that asks for it has been recorded as accepted.
 	Speculative bool
 }
 
-// LocalActivity is a local activity that is to be run before the task goes on.
+// LocalActivity is a local activity that has to run before the task continues.
 type LocalActivity struct {
 	*LocalCall
-	// Number tells it from the others of its run: 1 is the first.
+	// Number identifies it among those of its run: 1 is the first.
 	Number int
-	// Attempt is the attempt that is to be made next.
+	// Attempt is the number of the next attempt.
 	Attempt int
 	// Time is that of the task that asked for it.
 	Time history.Timestamp
 }
 
-// LocalResult is what became of a local activity in a task.
+// LocalResult is the outcome of a local activity in a task.
 type LocalResult struct {
 	Number int
-	// Attempt is the last attempt that was made; 0 where none was.
+	// Attempt is the last attempt that was made, or 0.
 	Attempt int
 	Result  history.Payload
-	// Failure is why it failed; nil where it did not.
+	// Failure is why it failed, or nil.
 	Failure *failure.Failure
-	// RetryAt says that it is not over: the next attempt is for a task that begins then.
+	// RetryAt is set if the activity is not over: the next attempt is for a task that begins then.
 	RetryAt history.Timestamp
 }
 
@@ -50,20 +51,20 @@ type LocalResult struct {
 type locals struct {
 	count   int // in the life of the run
 	all     map[int]*local
-	results []LocalResult // that are to be handed over, in this order
+	results []LocalResult // to be delivered, in this order
 }
 
-// local is a local activity that code waits for: it is to be run now, or its timer has to fire first.
+// local is a local activity that code waits for. It is due now, or its timer has to fire first.
 type local struct {
 	LocalActivity
 	sequence uint64
 	scope    *coro.Scope
-	timer    *Timer // nil where it is to be run now
+	timer    *Timer // nil if it is due now
 	future   coro.Future[history.Payload]
 }
 
-// StartLocalActivity starts a local activity and returns the future of its result. Under a canceled scope nothing is started
-// and the future says so.
+// StartLocalActivity starts a local activity and returns the future of its result. Under a canceled
+// scope, it starts nothing, and the future is canceled.
 func (in *Instance) StartLocalActivity(scope *coro.Scope, call LocalCall) *coro.Future[history.Payload] {
 	in.s.MustRun("start a local activity")
 	l := &local{scope: scope}
@@ -86,7 +87,7 @@ func (in *Instance) StartLocalActivity(scope *coro.Scope, call LocalCall) *coro.
 func (l *local) under() *coro.Scope { return l.scope }
 func (l *local) order() uint64      { return l.sequence }
 
-// giveUp no longer waits for it. What was to be run is not run, and leaves no trace.
+// giveUp no longer waits for it. If it was due, it does not run, and leaves no trace.
 func (l *local) giveUp(in *Instance, err error) {
 	delete(in.locals.all, l.Number)
 	if l.timer != nil {
@@ -95,8 +96,8 @@ func (l *local) giveUp(in *Instance, err error) {
 	l.future.Set(&in.s, nil, err)
 }
 
-// due are the local activities that are to be run before the task goes on, the oldest first. When the workflow's function has
-// returned there are none any more.
+// due returns the local activities that have to run before the task continues, the oldest first. It
+// returns none when the workflow's function has returned.
 func (in *Instance) due() (due []*LocalActivity) {
 	if in.finished {
 		return nil
@@ -112,9 +113,9 @@ func (in *Instance) due() (due []*LocalActivity) {
 	return due
 }
 
-// takeResult hands the next result of a local activity to the code. It reports false where there is none: in a new task the
-// activities that are due have to be run first. Results are handed over one by one, in the order of history, and the code runs as far as
-// it goes after each.
+// takeResult delivers the next result of a local activity to the code. It returns false if there is
+// none: in a new task, the activities that are due have to run first. Results are delivered one by
+// one, in the order of history, and the code runs until it waits after each.
 func (in *Instance) takeResult(due []*LocalActivity) (bool, error) {
 	if in.markers.recorded {
 		return true, in.recall(due)
@@ -130,7 +131,7 @@ func (in *Instance) takeResult(due []*LocalActivity) (bool, error) {
 	return false, nil
 }
 
-// recall hands over the next result that history has for a local activity.
+// recall delivers the next result that history has for a local activity.
 func (in *Instance) recall(due []*LocalActivity) error {
 	code := "runs " + due[0].describe()
 	if len(in.markers.locals) == 0 {
@@ -147,8 +148,9 @@ func (in *Instance) recall(due []*LocalActivity) error {
 	return nil
 }
 
-// bounded is a result that the task's commit has a place for. One that does not fit beside what the task has written is left out,
-// and the activity runs again in the next task; one that is larger than any payload may be fails.
+// bounded returns a result that fits in the task's commit. If it does not fit beside what the task
+// has written, the activity runs again in the next task. If it is larger than any payload may be,
+// the activity fails.
 func (in *Instance) bounded(l *local, r LocalResult) LocalResult {
 	if f := in.tooLarge("the result of local activity "+l.ActivityType, len(r.Result)); f != nil {
 		r.Result, r.Failure = nil, f
@@ -158,7 +160,8 @@ func (in *Instance) bounded(l *local, r LocalResult) LocalResult {
 	return r
 }
 
-// resolveLocal records what became of a local activity, and tells the code that waits for it, if it is over.
+// resolveLocal records the outcome of a local activity, and passes it to the code if the activity
+// is over.
 func (in *Instance) resolveLocal(l *local, r LocalResult) {
 	in.issueEvent(&history.MarkerRecorded{
 		MarkerName: history.MarkerLocalActivity, ID: strconv.Itoa(l.Number), ActivityType: l.ActivityType,
@@ -182,8 +185,8 @@ func (a *LocalActivity) describe() string {
 	return label(history.TypeMarkerRecorded, history.MarkerLocalActivity+" "+strconv.Itoa(a.Number)+" "+a.ActivityType, 0)
 }
 
-// Left is how much time an attempt that begins now has by the options of its local activity, and which limit that is. It is
-// not more than 0 where the time is over.
+// Left returns how much time an attempt that begins now has by the options of its local activity,
+// and which limit that is. It is 0 or less if the time is over.
 func (a *LocalActivity) Left(now history.Timestamp) (time.Duration, string) {
 	left := time.Duration(a.StartToClose)
 	if a.ScheduleToClose > 0 {
@@ -194,7 +197,8 @@ func (a *LocalActivity) Left(now history.Timestamp) (time.Duration, string) {
 	return left, failure.StartToClose
 }
 
-// After says what follows from an attempt that failed now: when the next one is to be made, or that there is none.
+// After returns what follows an attempt that failed now: the time of the next attempt, or that
+// there is none.
 func (a *LocalActivity) After(now history.Timestamp, attempt int, f *failure.Failure) (at history.Timestamp, again bool) {
 	return NextAttempt(&a.ActivityTaskScheduled, a.Time, now, attempt, f)
 }
@@ -208,7 +212,8 @@ const (
 	MaxLocalStartToClose = 10 * time.Second
 )
 
-// CompleteLocal returns a local activity with its defaults filled in, or what is wrong with it.
+// CompleteLocal returns a local activity with its defaults filled in, or an error that says what is
+// wrong with it.
 func CompleteLocal(c LocalCall) (LocalCall, error) {
 	switch {
 	case c.StartToClose < 0, c.ScheduleToClose < 0, c.WaitInTask < 0:

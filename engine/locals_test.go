@@ -15,10 +15,12 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Price is the local activity of the scripts. Its code is not run: the script says what becomes of it.
+// Price is the local activity of the scripts. Its code does not run: the script supplies its
+// outcome.
 var Price = activity.NewLocal("Price", func(context.Context, string) (string, error) { return "", nil })
 
-// pricer looks up the prices of the words of its input, all at once, and sets the handler of an update that looks up another.
+// pricer looks up the prices of the words of its input, all at once, and sets the handler of an
+// update that looks up another.
 func pricer(ctx workflow.Context, words string) (string, error) {
 	Slow.Handle(ctx, func(ctx workflow.Context, item string) (string, error) { return Price.Run(ctx, item) })
 	var prices []workflow.Future[string]
@@ -37,13 +39,13 @@ func pricer(ctx workflow.Context, words string) (string, error) {
 	return fmt.Sprint(seen), err
 }
 
-// outcomes sets what becomes of the next local activities, one in a line: ok with a result, fail, or again after some time. Those that
-// are not named succeed, with their input as their result.
+// outcomes sets the outcomes of the next local activities, one in a line: ok with a result, fail,
+// or again after some time. Those that are not named succeed, with their input as their result.
 func (p *player) outcomes(d *datadriven.TestData) {
 	p.locals = strings.Split(strings.TrimSpace(d.Input), "\n")
 }
 
-// runLocals has the local activities run that a task waits for.
+// runLocals runs the local activities that a task waits for.
 func (p *player) runLocals(in *engine.Instance, t *engine.Transition) *engine.Transition {
 	for len(t.Locals) > 0 {
 		var results []engine.LocalResult

@@ -10,16 +10,17 @@ import (
 // maxLooks is how many looks an instance records before it is replaced: see Instance.LooksFull.
 const maxLooks = 256
 
-// look is one call of code that may only look: of the validator of an update, or of the handler of a query.
+// look is one call of code that may only read: of the validator of an update, or of the handler of
+// a query.
 type look struct {
-	slot  uint32 // of the commit that the instance made or replayed next
+	slot  uint32 // of the next commit that the instance made or replayed
 	id    string // of the update; empty for a query
 	name  string
 	input history.Payload
 	by    string // what who returns
 }
 
-// who names the code for messages.
+// who returns the name of the code for messages.
 func (l *look) who() string {
 	if l.id == "" {
 		return fmt.Sprintf("the handler of query %q", l.name)
@@ -30,31 +31,33 @@ func (l *look) who() string {
 // looks are the looks on an instance, and what else a check of them compares: see Check.
 type looks struct {
 	calls  []look
-	wanted func(who string) bool // nil is all
+	wanted func(who string) bool // nil records all
 	// inputs are those of the local activities that the code has started in the current activation, by number. History does not have
 	// them.
 	inputs map[int]history.Payload
 	// drawn counts the random numbers that the code has drawn.
 	drawn uint64
-	// again are the looks that a replay makes where another instance made them.
+	// again are the looks that a replay repeats where another instance made them.
 	again []look
-	// compare takes what a replay compares: a name for it, what history has, what the code says now, and whether that is free to be
-	// another each time. Nil is a replay that compares nothing.
+	// compare receives what a replay compares: a name for it, what history has, what the code says
+	// now, and whether the value may differ each time (free). Nil is a replay that compares
+	// nothing.
 	compare func(name, recorded, now string, free bool)
 	effects int // the side effects that were compared
 }
 
-// RecordLooks has the instance record from now on what a check of its validators and query handlers needs, of those that wanted reports
-// true for. A nil wanted is all. It must be called before the instance has run.
+// RecordLooks makes the instance record what a check of its validators and query handlers needs,
+// for those that wanted reports true for. A nil wanted records all. Call it before the instance has
+// run.
 func (in *Instance) RecordLooks(wanted func(who string) bool) { in.looks = &looks{wanted: wanted} }
 
-// DropLooks forgets the looks that are recorded. Later ones are recorded.
+// DropLooks discards the recorded looks. Later ones are recorded.
 func (in *Instance) DropLooks() { in.looks.calls = nil }
 
 // ForgetLooks ends RecordLooks.
 func (in *Instance) ForgetLooks() { in.looks = nil }
 
-// Looked returns how many validators and query handlers have run on the instance, as far as they are recorded.
+// Looked returns how many recorded calls of validators and query handlers have run on the instance.
 func (in *Instance) Looked() int {
 	if in.looks == nil {
 		return 0
@@ -62,10 +65,12 @@ func (in *Instance) Looked() int {
 	return len(in.looks.calls)
 }
 
-// LooksFull reports whether the instance has recorded so many looks that it is to be replaced by one that is rebuilt.
+// LooksFull reports whether the instance has recorded so many looks that it should be replaced by a
+// rebuilt one.
 func (in *Instance) LooksFull() bool { return in.Looked() > maxLooks }
 
-// compares reports whether a replay compares what its commands say, and not only which they are.
+// compares reports whether a replay compares the contents of its commands, and not only their
+// identities.
 func (in *Instance) compares() bool { return in.looks != nil && in.looks.compare != nil }
 
 // compareEffect compares the value of a side effect.
@@ -76,7 +81,8 @@ func (in *Instance) compareEffect(recorded history.Payload, run func() history.P
 	}
 }
 
-// LookedBy names the validators and query handlers that have run on the instance, each once, in the order of their first call.
+// LookedBy returns the names of the validators and query handlers that have run on the instance,
+// each once, in the order of their first call.
 func (in *Instance) LookedBy() []string {
 	if in.looks == nil {
 		return nil
@@ -93,7 +99,7 @@ func lookedBy(calls []look) (names []string) {
 	return names
 }
 
-// look records that a validator or a query handler runs, and returns what names it.
+// look records a call of a validator or a query handler, and returns the name of its code.
 func (in *Instance) look(l look) (who string) {
 	l.slot, l.by = in.slot, l.who()
 	if in.looks != nil && !in.replaying && (in.looks.wanted == nil || in.looks.wanted(l.by)) {
@@ -113,8 +119,9 @@ func (in *Instance) handed(number int, input history.Payload) {
 	in.looks.inputs[number] = input
 }
 
-// lookAgain makes the looks of another instance that came before a commit, or in its task. It leaves out those by which the commit has
-// accepted an update: the replay makes these in their place. A nil commit is none.
+// lookAgain repeats the looks of another instance that came before a commit, or in its task. It
+// leaves out those by which the commit has accepted an update: the replay repeats these itself. A
+// nil commit is none.
 func (in *Instance) lookAgain(c *history.Commit) {
 	if in.looks == nil {
 		return
@@ -137,12 +144,13 @@ func acceptedBy(c *history.Commit, id string) bool {
 	})
 }
 
-// validatesAgain reports whether a replay runs the validator of an update that was accepted, because another instance did.
+// validatesAgain reports whether a replay runs the validator of an accepted update, because another
+// instance did.
 func (in *Instance) validatesAgain(id string) bool {
 	return in.looks != nil && slices.ContainsFunc(in.looks.again, func(l look) bool { return l.slot == in.slot && l.id == id })
 }
 
-// repeat makes one look again. What it comes to does not count.
+// repeat repeats one look. Its result does not count.
 func (in *Instance) repeat(l *look) {
 	_ = in.s.Forbid(l.who(), func() {
 		_ = recovered(func() error {

@@ -7,16 +7,16 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// markers is the part of an instance that has to do with what code finds out once.
+// markers is the part of an instance that records values which code determines once.
 type markers struct {
-	// recorded says that the answers are in history: the task is replayed.
+	// recorded is set on replay: the answers are in history.
 	recorded bool
 	// patches and values are the markers of that task, the values in their order.
 	patches map[string]bool
 	values  []history.Payload
-	// locals are those of its local activities, in their order.
+	// locals are the markers of its local activities, in their order.
 	locals []*history.MarkerRecorded
-	// answers are those to Patched, in the life of the run.
+	// answers are the results of Patched, in the life of the run.
 	answers map[string]bool
 }
 
@@ -41,9 +41,11 @@ func (m *markers) begin(recorded bool, commands []history.Event) {
 	}
 }
 
-// SideEffect runs a function and records its value: on replay the value comes from history, and the function is not called, so it may
-// not do anything that a replay would miss. A value for which the task's commit has no place waits for the next task; where that task
-// runs in another process, it calls the function again, as nobody has seen the value. One that is too large fails the task.
+// SideEffect runs a function and records its value. On replay the value is taken from history and
+// the function is not called, so it must have no effects that a replay would miss. If the task's
+// commit has no room for the value, it waits for the next task. If that task runs in another
+// process, the function is called again, as nobody has seen the value. A value that is too large
+// fails the task.
 func (in *Instance) SideEffect(run func() history.Payload) history.Payload {
 	in.s.MustRun("run a side effect")
 	marker := &history.MarkerRecorded{MarkerName: history.MarkerSideEffect}
@@ -82,8 +84,8 @@ func (in *Instance) sideEffect(run func() history.Payload) (value history.Payloa
 	return value
 }
 
-// Patched reports whether the run is to do what a patch of its code does: it is, unless it came by here before the patch was
-// there. The first answer holds for the life of the run.
+// Patched reports whether the run takes the new way of a patch: it does, unless it passed this
+// place before the patch was there. The first answer holds for the life of the run.
 func (in *Instance) Patched(id string) bool {
 	in.s.MustRun("ask for a patch")
 	if answer, ok := in.markers.answers[id]; ok {
@@ -100,7 +102,7 @@ func (in *Instance) Patched(id string) bool {
 	return answer
 }
 
-// issueEvent issues the command whose event is this one, whatever id it gets.
+// issueEvent issues the command for this event, whatever id it gets.
 func (in *Instance) issueEvent(a history.Attributes) {
 	in.wrote(a)
 	in.issueWritten(a)
@@ -117,8 +119,8 @@ func isPatch(e history.Event) bool {
 	return ok && a.MarkerName == history.MarkerPatch
 }
 
-// withForgotten adds to commands the markers of patches that the code no longer asks for: once no run needs the way without
-// a patch, the code may drop the question.
+// withForgotten adds to commands the markers of patches that the code no longer asks for. Once no
+// run needs the way without a patch, the code may drop the call.
 func withForgotten(commands []*command, recorded []history.Event) []*command {
 	if !slices.ContainsFunc(recorded, isPatch) {
 		return commands

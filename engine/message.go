@@ -14,27 +14,29 @@ type MessageKind uint8
 const (
 	// RunActivity asks for an attempt at an activity.
 	RunActivity MessageKind = 1
-	// FireTimer says that a timer's moment has come.
+	// FireTimer says that a timer is due.
 	FireTimer MessageKind = 2
 	// RetryTask asks for the next attempt at a workflow task that failed.
 	RetryTask MessageKind = 3
 	// EndRun says that a run's timeout has passed, or the execution timeout of its chain.
 	EndRun MessageKind = 4
-	// TakeResult brings the result of an activity, or news of a child or of another workflow, to the workflow queue.
+	// TakeResult carries the result of an activity, or an event of a child or of another workflow,
+	// to the workflow queue.
 	TakeResult MessageKind = 5
-	// StartTask asks for a task whose events are in the log and that nobody has run: the first of a run with a start delay, the first
-	// after a reset, or one that was deferred.
+	// StartTask asks for a task whose events are in the log and that nobody has run: the first of a
+	// run with a start delay, the first after a reset, or a deferred one.
 	StartTask MessageKind = 6
-	// CloseActivity says that the time of an activity is over, all its attempts together.
+	// CloseActivity says that the time of an activity, all its attempts together, is over.
 	CloseActivity MessageKind = 7
-	// StartOrCloseChild asks to start a child, or, where its parent has closed, to do with it what its close policy says.
+	// StartOrCloseChild asks to start a child, or, if its parent has closed, to apply its close
+	// policy.
 	StartOrCloseChild MessageKind = 8
-	// NotifyParent says that a child has closed: its parent is to be told.
+	// NotifyParent says that a child has closed, and asks to notify its parent.
 	NotifyParent MessageKind = 9
-	// DeliverExternal asks to bring a signal to another workflow, or a request that it end.
+	// DeliverExternal asks to deliver a signal to another workflow, or a request that it end.
 	DeliverExternal MessageKind = 10
-	// CloseAttempt looks after an attempt at an activity that goes on outside of any process: whether it has taken too long,
-	// or has been silent for too long.
+	// CloseAttempt checks an attempt at an activity that continues outside of any process: whether
+	// it has taken too long, or has been silent for too long.
 	CloseAttempt MessageKind = 11
 )
 
@@ -43,7 +45,7 @@ var messageKindNames = [...]string{
 	"child", "child result", "external workflow", "attempt timeout",
 }
 
-// String is the kind in words.
+// String returns the kind in words.
 func (k MessageKind) String() string {
 	if int(k) < len(messageKindNames) {
 		return messageKindNames[k]
@@ -51,8 +53,8 @@ func (k MessageKind) String() string {
 	return "unknown"
 }
 
-// Message is what a commit causes to be sent. It names the commit that schedules it, and nobody acts on it unless that
-// commit is in the log.
+// Message is a message that a commit causes to be sent. It names the commit that schedules it, and
+// its receiver acts on it only if that commit is in the log.
 type Message struct {
 	Kind       MessageKind   `cbor:"1,keyasint"`
 	WorkflowID string        `cbor:"2,keyasint"`
@@ -60,53 +62,54 @@ type Message struct {
 	// Slot and Commit name the commit that schedules it.
 	Slot   uint32           `cbor:"4,keyasint,omitempty"`
 	Commit history.CommitID `cbor:"5,keyasint"`
-	// EventID is the event that scheduled the activity or the timer; 0 where there is none.
+	// EventID is the event that scheduled the activity or the timer, or 0.
 	EventID int64 `cbor:"6,keyasint,omitempty"`
-	// CausationID is what the message's copies and attempts and its result inherit. 0 in what is to be sent again: each sending of it
-	// has one of its own.
+	// CausationID is the causation id that the message's copies and attempts and its result
+	// inherit. It is 0 in what is to be sent again: each sending gets its own.
 	CausationID history.CausationID `cbor:"7,keyasint"`
 	// Attempt counts attempts: of the activity, or of the workflow task.
 	Attempt int `cbor:"8,keyasint,omitempty"`
-	// Due is when it is to be acted on; 0 is at once.
+	// Due is when the receiver has to act on it; 0 is at once.
 	Due history.Timestamp `cbor:"9,keyasint,omitempty"`
 	// Sent is when it was first sent; copies keep it.
 	Sent history.Timestamp `cbor:"10,keyasint,omitempty"`
-	// Activity is what an attempt needs to know; nil where the receiver takes it from the log.
+	// Activity is what an attempt needs; nil if the receiver takes it from the log.
 	Activity *history.ActivityTaskScheduled `cbor:"11,keyasint,omitempty"`
 	// Scheduled is when the activity was scheduled.
 	Scheduled history.Timestamp `cbor:"12,keyasint,omitempty"`
-	// Result is the event that a TakeResult message brings.
+	// Result is the event in a TakeResult message.
 	Result *history.Event `cbor:"13,keyasint,omitempty"`
-	// Send tells each sending apart: two deliveries with the same are deliveries of one message, or of a copy that took its
-	// place.
+	// Send identifies each sending: two deliveries with the same value are deliveries of one
+	// message, or of a copy that replaced it.
 	Send uint64 `cbor:"14,keyasint,omitempty"`
-	// Seen is the first slot that was free when the message was sent again, and 0 in what was sent first: nothing that it sets off
-	// stands in a slot before that one.
+	// Seen is the first slot that was free when the message was sent again, and 0 in its first
+	// sending: no commit that it causes is in an earlier slot.
 	Seen uint32 `cbor:"15,keyasint,omitempty"`
-	// Details are what the last heartbeat of the attempts before left for this one.
+	// Details are the details of the last heartbeat of the attempts before this one.
 	Details history.Payload `cbor:"16,keyasint,omitempty"`
-	// 17 was Again, which said that it may have been delivered before. Every receiver assumes that now.
-	// TaskQueue is that of the activity, also where the activity itself is left out.
+	// 17 was Again, which said that it may have been delivered before. Every receiver assumes that
+	// now. TaskQueue is that of the activity, also if Activity is nil.
 	TaskQueue string `cbor:"18,keyasint,omitempty"`
 	// Reserved is when the attempt may begin at the rate of its task queue; 0 is not known yet.
 	Reserved history.Timestamp `cbor:"19,keyasint,omitempty"`
-	// Look counts the copies that took each other's place before the attempt began: it waits for its time, its slot or its
-	// commit. A next attempt starts at 0.
+	// Look counts the copies that replaced each other before the attempt began, while it waited for
+	// its time, its slot or its commit. A next attempt starts at 0.
 	Look int `cbor:"20,keyasint,omitempty"`
-	// Copy tells copies with the same Look apart; 0 in what is no copy.
+	// Copy distinguishes copies with the same Look. It is 0 in a message that is no copy.
 	Copy uint64 `cbor:"21,keyasint,omitempty"`
-	// Late marks a message that the slow check sends for a run that has closed. Nobody knows whether the first one arrived: the
-	// receiver acts on it only if the log shows that it did not.
+	// Late marks a message that the slow check sends for a closed run. Nobody knows whether the
+	// first one arrived: the receiver acts on it only if the log shows that it did not.
 	Late bool `cbor:"22,keyasint,omitempty"`
 }
 
-// TaskRetryDelay is how long a workflow task that failed waits for its next attempt: 1 s, doubled with each attempt, at
-// most 15 minutes, which is the longest delay of a queue.
+// TaskRetryDelay returns how long a failed workflow task waits for its next attempt: 1 s, doubled
+// with each attempt, at most 15 minutes, which is the longest delay of a queue.
 func TaskRetryDelay(attempt int) time.Duration {
 	return min(time.Second<<min(max(attempt-1, 0), 10), 15*time.Minute)
 }
 
-// resetPatience is how long after a reset a message runs the first task of the new run, if it is still to be run then.
+// resetPatience is how long after a reset a message runs the first task of the new run, if it has
+// not run by then.
 const resetPatience = 2 * time.Second
 
 // outbox collects the messages that a commit schedules.
@@ -119,7 +122,7 @@ type outbox struct {
 func (o *outbox) add(kind MessageKind, event int64) *Message {
 	c, slot := o.commit, o.commit.Slot
 	if c.FromReset() {
-		slot = 0 // where the first of its commits stands all stand, and where it is fenced off none can
+		slot = 0 // the first of its commits is in the slot with all others, and if it is fenced off, none is
 	}
 	about := event
 	if about == 0 {
@@ -132,9 +135,11 @@ func (o *outbox) add(kind MessageKind, event int64) *Message {
 	return &o.messages[len(o.messages)-1]
 }
 
-// Messages lists the messages that a commit of the run schedules, whether the run has it already or it is the next, in the
-// order of its events. They follow from the log alone: a writer sends them around its put, and whoever repairs after a crash
-// finds the same. Those of a commit that a reset has made may be of what a later part of it resolves: Needed tells.
+// Messages returns the messages that a commit of the run schedules, in the order of its events. The
+// run may have the commit already, or it may be the next. The messages follow from the log alone: a
+// writer sends them around its put, and a repair after a crash finds the same. Some messages of a
+// commit that a reset has made may no longer be needed, because a later part of the commit resolves
+// their event: see Needed.
 func (r *Run) Messages(c *history.Commit) []Message {
 	o := &outbox{workflowID: r.WorkflowID, commit: c}
 	if c.Status.Closed() {
@@ -196,8 +201,8 @@ func (o *outbox) scheduling() {
 	}
 }
 
-// Needed reports whether what a message asks for still has to be done: the run is open, and its activity or timer is
-// pending, or its task is still the last one. What a run does to others outlives it.
+// Needed reports whether a message still has to be acted on: the run is open, and its activity or
+// timer is pending, or its task is still the last one. Messages to other runs outlive their run.
 func (r *Run) Needed(m *Message) bool {
 	open := !r.State.Status.Closed()
 	switch m.Kind {
@@ -223,17 +228,21 @@ func (r *Run) Needed(m *Message) bool {
 	return false
 }
 
-// underWay reports whether a child that a message is about is known to have started: whoever started it has its message until
-// all that follows from that has been sent.
+// underWay reports whether the child of a message is known to have started. Whoever started it has
+// its message until everything that follows from that has been sent.
 func (r *Run) underWay(m *Message) bool {
 	return m.Kind == StartOrCloseChild && !r.State.Status.Closed() && r.State.Children[m.EventID].RunID != ""
 }
 
-// Owed lists what commits of these messages' causation ids schedule and what is still needed, except what the commit except schedules.
-// Whoever holds a message sends these before it deletes the message: the one who made those commits on its behalf may have died
-// before it sent them. They have no causation id yet, so that each sending gets its own: that one alone answers for what it sets off, and
-// the copies that there may be of it set off nothing more. A message that takes the place of an inline step keeps the causation id: whoever
-// took that step may go on, or have gone on, and commits with the causation id, and nobody else may be left who answers for it.
+// Owed returns the messages that commits of these messages' causation ids schedule and that are
+// still needed, except for those of the commit except. The holder of a message sends them before it
+// deletes the message, because the writer of those commits may have died before it sent them.
+//
+//   - They have no causation id yet, so that each sending gets its own: that sending alone answers
+//     for what it causes, and copies of it cause nothing more.
+//   - A message that replaces an inline step keeps the causation id. The process that took that
+//     step may continue, or have continued, and commits with the causation id, and no other message
+//     may be left that answers for it.
 //
 // caused are the commits in the slots that Caused returns.
 func (r *Run) Owed(triggers []*Message, caused []*history.Commit, except *history.Commit) []Message {
@@ -258,14 +267,15 @@ func (r *Run) Owed(triggers []*Message, caused []*history.Commit, except *histor
 	return owed
 }
 
-// mayBeInline reports whether the first message of a commit may not have been sent, because whoever made the commit went on with the
-// activity itself.
+// mayBeInline reports whether the first message of a commit may not have been sent, because the
+// writer of the commit ran the activity itself.
 func mayBeInline(all []Message) bool {
 	return len(all) > 0 && all[0].Kind == RunActivity && all[0].Activity.Inline && (len(all) == 1 || len(all) == 2 && all[1].Kind == CloseActivity)
 }
 
-// OwedFirst is Owed for a message of the run that this one continues: the put which that message brought about may have opened
-// this run. What came later here, messages of this run brought about, and they see to it.
+// OwedFirst is Owed for a message of the run that this one continues: the put that the message
+// caused may have opened this run. Later commits were triggered by this run's own messages, which
+// repair them.
 func (r *Run) OwedFirst(trigger *Message) []Message {
 	var owed []Message
 	if c := r.First(); slices.Contains(c.CausationIDs, trigger.CausationID) {
@@ -279,7 +289,7 @@ func (r *Run) OwedFirst(trigger *Message) []Message {
 	return owed
 }
 
-// CausationIDs are the causation ids of messages, each once.
+// CausationIDs returns the causation ids of messages, each once.
 func CausationIDs(triggers []*Message) (causationIDs []history.CausationID) {
 	for _, m := range triggers {
 		if !slices.Contains(causationIDs, m.CausationID) {
@@ -289,7 +299,8 @@ func CausationIDs(triggers []*Message) (causationIDs []history.CausationID) {
 	return causationIDs
 }
 
-// NextAttempt decides whether an activity that failed in this attempt is tried again, and when. now is when it failed.
+// NextAttempt decides whether an activity that failed in this attempt is retried, and when. now is
+// when it failed.
 func NextAttempt(a *history.ActivityTaskScheduled, scheduled, now history.Timestamp, attempt int, f *failure.Failure) (at history.Timestamp, again bool) {
 	p := a.Retry
 	if !f.Retryable(p.NonRetryableTypes) || p.MaximumAttempts > 0 && attempt >= p.MaximumAttempts {

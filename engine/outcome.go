@@ -6,11 +6,11 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// FirstRunID is the first run of the chain that a run belongs to.
+// FirstRunID returns the first run of the chain that a run belongs to.
 func (s *State) FirstRunID() history.RunID { return cmp.Or(s.Started.FirstRunID, s.RunID) }
 
-// Report is the event by which a run that has closed for good tells its parent how, where event has initiated it there. It
-// is nil for a run that is open, or that another one goes on from.
+// Report returns the event that reports the end of a run to its parent, which started it by event.
+// It returns nil if the run is open, or if another run continues it.
 func (s *State) Report(event int64) history.Attributes {
 	if !s.Status.Closed() || s.Next() != "" {
 		return nil
@@ -30,8 +30,9 @@ func (s *State) Report(event int64) history.Attributes {
 	return &history.ChildWorkflowExecutionFailed{InitiatedEventID: event, RunID: run, Failure: f}
 }
 
-// Awaited are those of these events that tell the run something new: each is the result of something that is pending, the
-// first one of it. An outcome that comes before the start of its child says that too.
+// Awaited returns those of these events that are new to the run: each resolves something that is
+// pending, and is the first to do so. An outcome that arrives before the start of its child counts
+// as the start, too.
 func (r *Run) Awaited(events ...history.Event) (awaited []history.Event) {
 	if r.State.Status.Closed() {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Commits are commits of a run, in order, as somebody reads them. An error is the last that comes.
+// Commits are commits of a run, in order, as they are read. An error is the last element.
 type Commits = iter.Seq2[*history.Commit, error]
 
-// Commits are the commits of a run of which Trim has dropped nothing.
+// Commits returns the commits of a run of which Trim has dropped nothing.
 func (r *Run) Commits() Commits {
 	return func(yield func(*history.Commit, error) bool) {
 		for _, c := range r.Log {
@@ -21,7 +21,7 @@ func (r *Run) Commits() Commits {
 	}
 }
 
-// outline is what is left of a commit that Trim has dropped.
+// outline is what remains of a commit that Trim has dropped.
 type outline struct {
 	id    history.CommitID
 	time  history.Timestamp
@@ -36,12 +36,14 @@ const (
 	// outlined is about how many bytes of memory a commit takes that Trim has dropped: its outline, its size, its place in Log, and its
 	// slot among those of its causation id.
 	outlined = 128
-	// heldEach is about how many bytes of memory the state takes for what is pending, or for an update, without its payloads.
+	// heldEach is about how many bytes of memory the state takes for each pending event, or for an
+	// update, without its payloads.
 	heldEach = 256
 )
 
-// Trim drops the commits of a run whose stored size is above most, but the first one, and as many of the last ones as take up to a
-// sixteenth of that. The state stays, and an outline of each commit that is dropped. Whoever needs such a commit has to read it again.
+// Trim drops commits of a run whose stored size is above most. It keeps the first commit, and as
+// many of the last ones as take up to a sixteenth of most. The state stays, and an outline of each
+// dropped commit. A caller that needs a dropped commit has to read it again.
 func (r *Run) Trim(most int64) {
 	if r.State.Bytes <= most {
 		return
@@ -52,15 +54,15 @@ func (r *Run) Trim(most int64) {
 		r.outlines = append(r.outlines, outline{c.ID, c.Time, c.FirstEventID, r.batches})
 		r.batches += uint32(c.Batches())
 		r.kept -= int64(r.sizes[slot])
-		r.indexWaves()
+		r.indexCausationIDs()
 		r.Log[slot] = nil
 	}
 }
 
-// lacking is how many commits Trim has dropped: those from the second on.
+// lacking returns how many commits Trim has dropped: those from the second on.
 func (r *Run) lacking() int { return len(r.outlines) }
 
-// Lacks returns how many commits from a slot on Trim has dropped, up to the first one that is kept.
+// Lacks returns how many commits Trim has dropped from a slot on, up to the first one that is kept.
 func (r *Run) Lacks(slot uint32) int {
 	if slot == 0 || int(slot) > r.lacking() {
 		return 0
@@ -68,7 +70,7 @@ func (r *Run) Lacks(slot uint32) int {
 	return r.lacking() + 1 - int(slot)
 }
 
-// Footprint is about how many bytes of memory the run takes.
+// Footprint returns about how many bytes of memory the run takes.
 func (r *Run) Footprint() int {
 	if r.lacking() == 0 {
 		return int(r.State.Bytes) * decoded
@@ -78,7 +80,7 @@ func (r *Run) Footprint() int {
 	return int(r.kept)*decoded + r.lacking()*outlined + s.payloads + held*heldEach
 }
 
-// First is the first commit, and Last the last one; nil in a run without commits.
+// First returns the first commit, or nil in a run without commits.
 func (r *Run) First() *history.Commit {
 	if len(r.Log) == 0 {
 		return nil
@@ -86,7 +88,7 @@ func (r *Run) First() *history.Commit {
 	return r.Log[0]
 }
 
-// Last is the last commit; nil in a run without commits.
+// Last returns the last commit, or nil in a run without commits.
 func (r *Run) Last() *history.Commit {
 	if len(r.Log) == 0 {
 		return nil
@@ -94,18 +96,18 @@ func (r *Run) Last() *history.Commit {
 	return r.Log[len(r.Log)-1]
 }
 
-// Has reports whether a commit stands in a slot of the run.
+// Has reports whether a commit is in a slot of the run.
 func (r *Run) Has(slot uint32, commit history.CommitID) bool {
 	return slot < r.State.NextSlot && r.outline(slot).id == commit
 }
 
-// TimeOf is the time of the commit in a slot, which the run must have.
+// TimeOf returns the time of the commit in a slot, which the run must have.
 func (r *Run) TimeOf(slot uint32) history.Timestamp { return r.outline(slot).time }
 
-// SizeOf is the stored size of the commit in a slot, which the run must have.
+// SizeOf returns the stored size of the commit in a slot, which the run must have.
 func (r *Run) SizeOf(slot uint32) int64 { return int64(r.sizes[slot]) }
 
-// outline is what is known of the commit in a slot, in any case. It does not count batches.
+// outline returns the outline of the commit in a slot, dropped or not. It does not count batches.
 func (r *Run) outline(slot uint32) outline {
 	if c := r.Log[slot]; c != nil {
 		return outline{id: c.ID, time: c.Time, first: c.FirstEventID}
@@ -129,7 +131,7 @@ func (r *Run) SlotOf(event int64) (uint32, bool) {
 	return low, true
 }
 
-// BatchesBefore is how many batches of events the commits before a slot have.
+// BatchesBefore returns how many batches of events the commits before a slot have.
 func (r *Run) BatchesBefore(slot uint32) int {
 	switch {
 	case slot == 0:
@@ -144,11 +146,13 @@ func (r *Run) BatchesBefore(slot uint32) int {
 	return n
 }
 
-// scanned is how many commits a run may have for Caused to look at all of them. Those of a longer run have an index.
+// scanned is how many commits a run may have for Caused to look at all of them. A longer run has an
+// index.
 const scanned = 512
 
-// Caused returns the slots of the commits that the causation ids of messages have caused, in order, without those before Message.Seen: what
-// these schedule may be owed. Of a closed run it is the last one or none, which schedules what the run still does to others.
+// Caused returns the slots of the commits that the causation ids of messages have caused, in order,
+// without those before Message.Seen: messages that these commits schedule may be owed. In a closed
+// run it returns the last slot or none, because only the last commit still schedules messages.
 func (r *Run) Caused(triggers []*Message) (slots []uint32) {
 	first := 0
 	if r.State.Status.Closed() {
@@ -162,7 +166,7 @@ func (r *Run) Caused(triggers []*Message) (slots []uint32) {
 		}
 		return slots
 	}
-	r.indexWaves()
+	r.indexCausationIDs()
 	for _, m := range triggers {
 		for _, slot := range r.causationIDs[m.CausationID] {
 			if int(slot) >= first && slot >= m.Seen {
@@ -179,18 +183,18 @@ func causedBy(c *history.Commit, triggers []*Message) int {
 	return slices.IndexFunc(triggers, func(m *Message) bool { return c.Slot >= m.Seen && slices.Contains(c.CausationIDs, m.CausationID) })
 }
 
-// indexWaves makes the index of the causation ids, if there is none yet.
-func (r *Run) indexWaves() {
+// indexCausationIDs builds the index of the causation ids, if there is none yet.
+func (r *Run) indexCausationIDs() {
 	if r.causationIDs != nil {
 		return
 	}
 	r.causationIDs = map[history.CausationID][]uint32{}
 	for _, c := range r.Log {
-		r.indexWavesOf(c)
+		r.indexCausationIDsOf(c)
 	}
 }
 
-func (r *Run) indexWavesOf(c *history.Commit) {
+func (r *Run) indexCausationIDsOf(c *history.Commit) {
 	for _, causation := range c.CausationIDs {
 		r.causationIDs[causation] = append(r.causationIDs[causation], c.Slot)
 	}

@@ -32,7 +32,7 @@ func longRun(t *testing.T, n int) *engine.Run {
 	return run
 }
 
-// What a run says of its commits it says of those that were dropped, too.
+// A run answers the same about its dropped commits.
 func TestTrimmedRunKnowsItsCommits(t *testing.T) {
 	t.Parallel()
 	const n = 700
@@ -64,7 +64,7 @@ func TestTrimmedRunKnowsItsCommits(t *testing.T) {
 	}
 }
 
-// What a causation id has caused is found in a short run and in a long one, trimmed or not.
+// Caused finds commits in a short run and in a long one, trimmed or not.
 func TestCaused(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{100, 700} {

@@ -5,12 +5,13 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// MaxPayload is the largest input or result of workflow code, in bytes, where the run does not say otherwise. What is larger
-// fails alone: the activity whose input it is, the update whose outcome, the run whose result. It is a constant because a
-// replay has to decide as the first run did.
+// MaxPayload is the largest input or result of workflow code, in bytes, unless the run says
+// otherwise. A larger one fails alone: the activity whose input it is, the update whose outcome it
+// is, the run whose result it is. It is a constant because a replay has to decide as the first run
+// did.
 const MaxPayload = 256 << 10
 
-// Advice is what the error of a payload above a limit says about it.
+// Advice returns what the error of a payload above a limit advises.
 func Advice(limit int) string {
 	const reference = "pass larger things by reference"
 	if limit > MaxPayload {
@@ -19,10 +20,10 @@ func Advice(limit int) string {
 	return reference + ", or have large payloads kept (WEFT_BUCKET, --large-payloads)"
 }
 
-// maxPayload is the largest payload of the instance's run.
+// maxPayload returns the size of the largest payload of the instance's run.
 func (in *Instance) maxPayload() int { return max(in.largest, MaxPayload) }
 
-// inputOf is the input that encode makes, or its size where it is too large to be recorded.
+// inputOf returns the input of encode, or its size if it is too large to be recorded.
 func (in *Instance) inputOf(encode func() history.Payload) (input history.Payload, oversize int) {
 	if input = encode(); len(input) > in.maxPayload() {
 		return nil, len(input)
@@ -30,7 +31,7 @@ func (in *Instance) inputOf(encode func() history.Payload) (input history.Payloa
 	return input, 0
 }
 
-// tooLarge is the failure of what has a payload of this size; nil where it is not too large.
+// tooLarge returns the failure for a payload of this size, or nil if it is not too large.
 func (in *Instance) tooLarge(what string, size int) *failure.Failure {
 	return tooLarge(what, size, in.maxPayload())
 }
@@ -42,8 +43,8 @@ func tooLarge(what string, size, limit int) *failure.Failure {
 	return failure.FromError(failure.Newf(failure.ErrTooLarge.Type, "%s has %d bytes: the limit is %d; %s", what, size, limit, Advice(limit)).Final())
 }
 
-// Oversize is the failure of an activity whose input was too large to be recorded; nil for others. limit is what the error
-// says that the limit is, unless it has been raised since.
+// Oversize returns the failure of an activity whose input was too large to be recorded, or nil.
+// limit is the limit that the error names, unless it has been raised since.
 func Oversize(a *history.ActivityTaskScheduled, limit int) *failure.Failure {
 	return oversize("the input of activity "+a.ActivityType, a.Oversize, limit)
 }
@@ -60,7 +61,7 @@ func OversizeSignal(a *history.SignalExternalWorkflowExecutionInitiated, limit i
 
 func oversize(what string, size, limit int) *failure.Failure {
 	if size <= limit {
-		limit = MaxPayload // what was recorded as too large stays it
+		limit = MaxPayload // what was recorded as too large stays too large
 	}
 	return tooLarge(what, size, limit)
 }

@@ -2,7 +2,7 @@ package engine
 
 import "github.com/seed-41655fb1/weft/engine/history"
 
-// PendingChild is a child whose outcome has not come.
+// PendingChild is a child whose outcome has not arrived.
 type PendingChild struct {
 	*history.StartChildWorkflowExecutionInitiated
 	EventID int64
@@ -17,8 +17,8 @@ type PendingChild struct {
 	CancelRequested bool
 }
 
-// PendingExternal is a signal to another workflow, or a request that it end, of which it is not known whether it arrived.
-// One of the two is nil.
+// PendingExternal is a signal to another workflow, or a request that it end, whose outcome is not
+// known. One of the two is nil.
 type PendingExternal struct {
 	Signal  *history.SignalExternalWorkflowExecutionInitiated
 	Cancel  *history.RequestCancelExternalWorkflowExecutionInitiated
@@ -27,7 +27,7 @@ type PendingExternal struct {
 	Commit  history.CommitID
 }
 
-// WorkflowID is the workflow that it is for, and ChildEventID the child that it is for, if it is for one.
+// WorkflowID returns the workflow that it is for.
 func (p *PendingExternal) WorkflowID() string {
 	if p.Signal != nil {
 		return p.Signal.WorkflowID
@@ -35,7 +35,8 @@ func (p *PendingExternal) WorkflowID() string {
 	return p.Cancel.WorkflowID
 }
 
-// ChildEventID is the event that names the child that it is for; 0 where it is for any workflow.
+// ChildEventID returns the event that names the child that it is for, or 0 if it is for any
+// workflow.
 func (p *PendingExternal) ChildEventID() int64 {
 	if p.Signal != nil {
 		return p.Signal.ChildEventID
@@ -43,7 +44,7 @@ func (p *PendingExternal) ChildEventID() int64 {
 	return p.Cancel.ChildEventID
 }
 
-// size is how many bytes its payload has.
+// size returns the size of its payload, in bytes.
 func (p *PendingExternal) size() int {
 	if p.Signal == nil {
 		return 0
@@ -61,7 +62,8 @@ func Command(c *history.Commit, event int64) history.Attributes {
 	return nil
 }
 
-// pending reports whether what an event resolves has not been resolved; also where it resolves nothing.
+// pending reports whether the subject of a resolution has not been resolved. It is also true if the
+// event resolves nothing.
 func (s *State) pending(r history.Resolution) bool {
 	switch {
 	case r.Activity != 0:
@@ -76,7 +78,7 @@ func (s *State) pending(r history.Resolution) bool {
 	return true
 }
 
-// resolve folds in what resolves something that is pending: each resolves exactly once.
+// resolve folds in the event that resolves something pending. Everything is resolved exactly once.
 func (s *State) resolve(id int64, e history.Event) error {
 	r := history.ResolutionOf(e.Attributes)
 	if r.ID() == 0 || !s.pending(r) {

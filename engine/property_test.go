@@ -18,14 +18,15 @@ import (
 )
 
 func init() {
-	// A failure prints its seed, and the program. Files of failures would stand among the golden scripts.
+	// A failure prints its seed, and the program. Files of failures would be among the golden
+	// scripts.
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		panic(err)
 	}
 }
 
-// happening is what happens to a run between two tasks, as numbers that say what becomes of whatever is pending then: the
-// same happenings are the same events wherever the runs are the same.
+// happening is what happens to a run between two tasks. Its numbers select the outcomes of whatever
+// is pending then: the same happenings are the same events if the runs are the same.
 type happening struct {
 	Pass    time.Duration
 	Events  []event
@@ -35,7 +36,7 @@ type happening struct {
 	Retry   bool
 }
 
-// event is one event that a task brings.
+// event is one input event of a task.
 type event struct {
 	Kind string
 	N    int
@@ -49,7 +50,7 @@ type sent struct {
 
 var (
 	leaves   = slices.Sorted(maps.Keys(alone))
-	branches = []string{"go", "group", "lock", "acquire", "branch", "apart", "handle", "handle"}
+	branches = []string{"go", "group", "lock", "acquire", "branch", "detached", "handle", "handle"}
 	kinds    = []string{
 		"complete", "complete", "complete", "complete", "complete", "complete", "complete", "fail", "fail", "timeout",
 		"fire", "fire", "fire", "fire", "fire", "signal", "signal", "signal", "signal", "cancel", "end",
@@ -101,17 +102,18 @@ var drawHappening = rapid.Custom(func(t *rapid.T) happening {
 type play struct {
 	program program
 	script  []happening
-	// cold has the code rebuilt before each task.
+	// cold rebuilds the code before each task.
 	cold bool
-	// before are updates that are sent in a task of their own before a happening, with those of the happening's own task.
+	// before are updates that are sent in a task of their own before a happening, with those of the
+	// happening's own task.
 	before, with map[int]sent
 }
 
 // on plays on a new harness and returns it.
 func (p *play) on(t *rapid.T) *enginetest.Harness {
-	mended := false
-	s := enginetest.Open(t, interpret(&mended))
-	t.Cleanup(func() { mended = true })
+	fixed := false
+	s := enginetest.Open(t, interpret(&fixed))
+	t.Cleanup(func() { fixed = true })
 	s.Cold, s.Plain, s.Limits = p.cold, true, engine.Limits{UpdatesInFlight: 3, UpdateBytesInFlight: 45}
 	s.Local = looked
 	s.Start(p.program)
@@ -122,19 +124,20 @@ func (p *play) on(t *rapid.T) *enginetest.Harness {
 		if refused, ok := p.before[i]; ok && s.Run.State.Pending == history.PendingNone {
 			wantNothing(t, s, s.Step(engine.Task{Updates: []engine.UpdateRequest{p.request(fmt.Sprint("before ", i), refused)}}))
 		}
-		if h.Deploy && !mended {
-			mended = true
+		if h.Deploy && !fixed {
+			fixed = true
 			s.Deploy()
 		}
 		if h.Query {
-			_, _ = s.Query("peek", nil) // a run that is stuck does not answer
+			_, _ = s.Query("peek", nil) // a stuck run does not answer
 		}
 		p.happen(s, i, h)
 	}
 	return s
 }
 
-// looked is what becomes of a local activity: it succeeds, fails, or is to be tried again in another task.
+// looked returns the outcome of a local activity: it succeeds, fails, or is retried in another
+// task.
 func looked(a *engine.LocalActivity) engine.LocalResult {
 	r := engine.LocalResult{Number: a.Number, Attempt: a.Attempt}
 	switch (a.Number + a.Attempt) % 4 {
@@ -165,7 +168,7 @@ func (p *play) happen(s *enginetest.Harness, i int, h happening) {
 	for j, u := range h.Updates {
 		task.Updates = append(task.Updates, p.request(fmt.Sprint(i, "-", j), u))
 	}
-	// Where a task is to be retried any request retries it, and may so leave a trace.
+	// If a task is to be retried, any request retries it, and may so leave a trace.
 	if u, ok := p.with[i]; ok && len(task.InputEvents)+len(task.Updates) > 0 && s.Run.State.Pending == history.PendingNone {
 		refused := []engine.UpdateRequest{p.request(fmt.Sprint("with ", i), u)}
 		task.Updates = slices.Insert(task.Updates, u.Request.N%(len(task.Updates)+1), refused...)
@@ -175,7 +178,8 @@ func (p *play) happen(s *enginetest.Harness, i int, h happening) {
 	}
 }
 
-// step runs a task. Updates that fail together are tried one by one, so that one that fails takes no other down.
+// step runs a task. Updates that fail together are retried one by one, so that a failing one does
+// not fail the others.
 func step(s *enginetest.Harness, task engine.Task) {
 	transition := s.Step(task)
 	if transition.Failure == nil || len(task.InputEvents) > 0 || len(task.Updates) < 2 {
@@ -188,7 +192,7 @@ func step(s *enginetest.Harness, task engine.Task) {
 	}
 }
 
-// bring makes events of what is pending; each activity and each timer is resolved once.
+// bring returns events that resolve what is pending. Each activity and each timer is resolved once.
 func bring(s *enginetest.Harness, wanted []event) (inputEvents []history.Event) {
 	activities, timers := s.Activities(), s.Timers()
 	for _, e := range wanted {
@@ -234,7 +238,7 @@ func drawPlay(t *rapid.T) play {
 	return play{program: drawProgram.Draw(t, "program"), script: rapid.SliceOfN(drawHappening, 8, 30).Draw(t, "script")}
 }
 
-// wantSame wants two logs that are the same, byte for byte.
+// wantSame checks that two logs are the same, byte for byte.
 func wantSame(t *rapid.T, what string, want, got *enginetest.Harness) {
 	t.Helper()
 	for i := range max(len(want.Bodies), len(got.Bodies)) {
@@ -245,8 +249,9 @@ func wantSame(t *rapid.T, what string, want, got *enginetest.Harness) {
 	}
 }
 
-// Whatever the program and whatever happens to it, every prefix of its log rebuilds the code so far that the next task
-// makes the same events, and their ids have no gaps. The harness itself replays the log when the test ends, in both ways.
+// Whatever the program and whatever happens to it, each prefix of its log rebuilds the code such
+// that the next task makes the same events, and their ids have no gaps. The harness itself replays
+// the log when the test ends, in both ways.
 func TestEveryPrefixRebuildsTheCode(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -290,7 +295,7 @@ func TestQueriesLeaveNoTrace(t *testing.T) {
 	})
 }
 
-// An update that is refused leaves no trace, wherever it comes: alone, or among other things.
+// A refused update leaves no trace, whether it arrives alone or with other events.
 func TestRefusedUpdatesLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	refused := rapid.Custom(func(t *rapid.T) sent {

@@ -13,9 +13,13 @@ import (
 
 // Check finds out whether a validator or a query handler has changed the state of a workflow.
 //
-// Replay runs neither. So if they only look, a replay without them comes to the same verdicts on later updates, and to the same commit.
-// If it does not, Check replays the run again and again, with them and without. They have changed state if the replays without them all
-// differ from the task in the same way, and those with them do not. Otherwise the code does not do the same each time by itself.
+// Replay runs neither. If they only read, a replay without them has the same verdicts on later
+// updates, and the same commit. If it does not, Check replays the run repeatedly, with them and
+// without.
+//
+//   - They have changed state if the replays without them all differ from the task in the same way,
+//     and those with them do not.
+//   - Otherwise the code by itself does not do the same each time.
 type Check struct {
 	run        *Run
 	looks      []look
@@ -25,26 +29,28 @@ type Check struct {
 	writer     *Writer
 	task       Task
 	transition *Transition
-	// try calls a function with a new instance of the run, which it closes. It returns false if that has not ended in time, or there is
-	// no time left: the check ends without a verdict then.
+	// try calls a function with a new instance of the run, which it closes. It returns false if
+	// that has not ended in time, or there is no time left: the check then ends without a verdict.
 	try func(fn func(in *Instance)) bool
 }
 
-// Finding is what a check comes to.
+// Finding is the result of a check.
 type Finding struct {
-	// Compared says that there was something to compare, and a replay to compare it with.
+	// Compared is set if there was something to compare, and a replay to compare it with.
 	Compared bool
-	// Impure says which validators or query handlers may have changed state, and how that shows; nil if none has.
+	// Impure says which validators or query handlers may have changed state, and how that shows, or
+	// is nil.
 	Impure *failure.Failure
-	// Visibility says the same without payloads: no text of the code's own errors is in it.
+	// Visibility is the text of Impure without payloads: it has no text of the code's own errors.
 	Visibility string
-	// Varies is what differs between replays although no validator or query handler is the reason; empty if there is nothing. It has no
-	// payloads.
+	// Varies is what differs between replays although no validator or query handler is the reason,
+	// or empty. It has no payloads.
 	Varies string
 }
 
-// NewCheck returns a check of a task that an instance has run, and that has come to a transition. before is how many looks the instance
-// had recorded before the task. The check has a copy of what may change: a trial that hangs may go on reading when the run has grown.
+// NewCheck returns a check of a task that an instance has run, and of its transition. before is how
+// many looks the instance had recorded before the task. The check copies what may change: a trial
+// that hangs may continue to read when the run has grown.
 func (r *Run) NewCheck(in *Instance, before int, w *Writer, task Task, t *Transition, try func(func(*Instance)) bool) *Check {
 	return &Check{
 		run: r.copied(), looks: slices.Clone(in.looks.calls), before: before, inputs: maps.Clone(in.looks.inputs), drawn: in.looks.drawn,
@@ -52,14 +58,15 @@ func (r *Run) NewCheck(in *Instance, before int, w *Writer, task Task, t *Transi
 	}
 }
 
-// trial runs the task again on a new instance, with the looks that were made or without them, and returns what differs.
+// trial runs the task again on a new instance, with the recorded looks or without them, and returns
+// what differs.
 type trial func(in *Instance, with bool) differences
 
 // differences are what differs between two runs of a task, by a name that has no payloads.
 type differences map[string]difference
 
-// difference is a value that is not the recorded one, and a text for the author. free says that it may be another each time, as the
-// value of a side effect.
+// difference is a value that is not the recorded one, and a text for the author. free is set if the
+// value may differ each time, like that of a side effect.
 type difference struct {
 	value, text string
 	free        bool
@@ -68,12 +75,12 @@ type difference struct {
 // failed is the name of the difference that a replay fails.
 const failed = "which commands the code issues"
 
-// failedBy are the differences of a replay that fails.
+// failedBy returns the differences of a replay that fails.
 func failedBy(err error) differences {
 	return differences{failed: {value: err.Error(), text: "it fails: " + err.Error()}}
 }
 
-// Find carries the check out.
+// Find runs the check.
 func (c *Check) Find() Finding {
 	t := c.transition
 	if len(c.looks) == 0 || t.Failure != nil || t.Refused != nil {
@@ -91,11 +98,11 @@ func (c *Check) Find() Finding {
 	return commit
 }
 
-// order says which replays have the looks, after a first one without them has differed. It has no period, so that nothing that changes
-// from one run of the code to the next fits it by chance.
+// order says which replays have the looks, after a first one without them has differed. It has no
+// period, so that nothing that changes from one run of the code to the next fits it by chance.
 var order = []bool{true, true, false, true, false, false, true, true, false, false, true, false, true, true, false}
 
-// compare makes trials until they tell whether it is the looks that make a difference.
+// compare runs trials until they show whether the looks make a difference.
 func (c *Check) compare(who []string, try trial) Finding {
 	first, ok := c.replay(try, false)
 	if !ok || len(first) == 0 {
@@ -117,14 +124,14 @@ func (c *Check) compare(who []string, try trial) Finding {
 	return Finding{Compared: true, Impure: impure(visibility + suspects[name].text), Visibility: visibility + name + " differs"}
 }
 
-// names lists the differences that there should not be.
+// names returns the names of the unexpected differences.
 func (d differences) names() string {
 	names := slices.DeleteFunc(sortedKeys(d), func(name string) bool { return d[name].free })
 	return strings.Join(names, ", ")
 }
 
-// fit reports whether the differences of a replay are what they have to be if looks make a difference: that is there without them, and
-// not with them.
+// fit reports whether the differences of a replay are as expected if looks make a difference: the
+// difference is there without them, and not with them.
 func (d differences) fit(name, value string, with bool) bool {
 	got, differs := d[name]
 	if with {
@@ -134,7 +141,7 @@ func (d differences) fit(name, value string, with bool) bool {
 	return differs && got.value == value
 }
 
-// replay makes one trial. It returns false if that has not ended.
+// replay runs one trial. It returns false if that has not ended.
 func (c *Check) replay(try trial, with bool) (differences, bool) {
 	var made struct { // read only if the trial has ended: it may still set it
 		differences differences
@@ -158,7 +165,7 @@ func (c *Check) catchUp(in *Instance, with bool, looks []look) error {
 	return c.run.CatchUp(in)
 }
 
-// verdicts asks the validators of the task again, up to the first that accepts. It is a trial.
+// verdicts runs the validators of the task again, up to the first that accepts. It is a trial.
 func (c *Check) verdicts(in *Instance, with bool) differences {
 	if err := c.catchUp(in, with, c.looks[:c.before]); err != nil {
 		return failedBy(err)
@@ -205,7 +212,7 @@ func (c *Check) commit(in *Instance, with bool) differences {
 	return found
 }
 
-// content returns what is compared of a command: what the code says in it.
+// content returns the part of a command that is compared: its attributes.
 func content(a history.Attributes) string {
 	said := history.Said(a)
 	if said == nil {
@@ -222,7 +229,7 @@ func impure(finding string) *failure.Failure {
 	}
 }
 
-// described is a verdict for messages.
+// described returns a verdict for messages.
 func (u UpdateResult) described() string {
 	if u.Failure == nil {
 		return "accepted"

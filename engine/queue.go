@@ -12,7 +12,8 @@ import (
 // maxTaskQueue is the length of the longest name of a task queue: AWS names a queue and a function after it.
 const maxTaskQueue = 28
 
-// CheckTaskQueue reports what is wrong with the name of a task queue. The empty one is that of the default queue.
+// CheckTaskQueue returns what is wrong with the name of a task queue, or nil. The empty name is
+// that of the default queue.
 func CheckTaskQueue(name string) error {
 	wrong := strings.ContainsFunc(name, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' })
 	if wrong || len(name) > maxTaskQueue {
@@ -29,15 +30,17 @@ func (o *Options) HasTaskQueue(name string) bool {
 	return name == "" || slices.Contains(o.TaskQueues, name)
 }
 
-// NoTaskQueue says of an activity that the deployment does not have its task queue, and what to do.
+// NoTaskQueue returns the message for an activity whose task queue the deployment does not have,
+// and what to do.
 func (o *Options) NoTaskQueue(name string) string {
 	return fmt.Sprintf("is to run on the task queue %q, and this deployment has only %s: add the queue to it (WEFT_TASK_QUEUES of its functions, --task-queues of a local server, activity.TaskQueues in a test)",
 		name, strings.Join(append([]string{"the default one"}, o.TaskQueues...), ", "))
 }
 
-// routed returns the failure of a task that starts an activity on a task queue which the deployment does not have: nobody
-// would ever make an attempt at it. The task fails, and not the activity, because its workflow may take that for an answer
-// and act on it; a task that failed is tried again, and goes on when the queue is there.
+// routed returns the failure of a task that starts an activity on a task queue which the deployment
+// does not have: no attempt would ever be made. It fails the task, and not the activity, because
+// the workflow may take an activity's failure for an answer and act on it. The failed task is
+// retried, and continues when the queue is there.
 func (o *Options) routed(commands []history.Event) error {
 	for _, e := range commands {
 		a, is := e.Attributes.(*history.ActivityTaskScheduled)

@@ -13,10 +13,10 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// ErrMissingInput is what a decoder returns for a payload that is missing and may not be.
+// ErrMissingInput is returned by a decoder for a missing payload that is required.
 var ErrMissingInput = errors.New("the input is missing")
 
-// ErrBadInput is wrapped by what a query handler returns for an input that does not decode.
+// ErrBadInput is wrapped by a query handler's error for an input that does not decode.
 var ErrBadInput = errors.New("the input does not decode")
 
 // Workflow is a workflow type: its name and its code.
@@ -24,9 +24,9 @@ type Workflow struct {
 	Name string
 	// Where is the place at which it was registered, for messages.
 	Where string
-	// Pinned says that a run stays with the build that started it.
+	// Pinned keeps a run on the build that started it.
 	Pinned bool
-	// CheckInput reports what is wrong with an input before a run is started with it.
+	// CheckInput returns what is wrong with an input before a run is started with it.
 	CheckInput func(history.Payload) error
 	// Run is the code. It runs in the run's first coroutine, under its outermost scope.
 	Run func(in *Instance, scope *coro.Scope, input history.Payload) (history.Payload, error)
@@ -39,11 +39,13 @@ type Activity struct {
 	Name string
 	// Where is the place at which it was registered, for messages.
 	Where string
-	// CheckResult reports what is wrong with a result that comes from outside, before it is recorded; nil takes any.
+	// CheckResult returns what is wrong with a result from outside, before it is recorded; nil
+	// accepts any.
 	CheckResult func(history.Payload) error
 	// Run is one attempt. The context ends when the attempt's time is over.
 	Run ActivityCode
-	// StartToClose is how long an attempt may take, and TaskQueue where it is made, unless a workflow says otherwise.
+	// StartToClose is how long an attempt may take, and TaskQueue is its task queue, unless a
+	// workflow says otherwise.
 	StartToClose time.Duration
 	TaskQueue    string
 }
@@ -62,7 +64,8 @@ type Registry struct {
 	aroundActivities []func(next ActivityCode) ActivityCode
 }
 
-// AddWorkflow adds a workflow type. A second one of the same name is an error that names both places.
+// AddWorkflow adds a workflow type. It returns an error that names both places if there is one of
+// the same name.
 func (r *Registry) AddWorkflow(w *Workflow) error {
 	if before, found := r.workflows[w.Name]; found {
 		return fmt.Errorf("workflow type %q is registered twice: at %s and at %s", w.Name, before.Where, w.Where)
@@ -79,7 +82,8 @@ func (r *Registry) AddWorkflow(w *Workflow) error {
 	return nil
 }
 
-// AddActivity adds an activity type. A second one of the same name is an error that names both places.
+// AddActivity adds an activity type. It returns an error that names both places if there is one of
+// the same name.
 func (r *Registry) AddActivity(a *Activity) error {
 	if before, found := r.activities[a.Name]; found {
 		return fmt.Errorf("activity type %q is registered twice: at %s and at %s", a.Name, before.Where, a.Where)
@@ -100,7 +104,7 @@ func (r *Registry) Workflow(name string) *Workflow { return r.workflows[name] }
 // Activity returns the activity type of this name, or nil.
 func (r *Registry) Activity(name string) *Activity { return r.activities[name] }
 
-// WorkflowNames lists the names of the workflow types, sorted, without those of Weft's own.
+// WorkflowNames returns the names of the workflow types, sorted, without Weft's own.
 func (r *Registry) WorkflowNames() []string {
 	return slices.DeleteFunc(sortedKeys(r.workflows), ownType)
 }
@@ -108,10 +112,10 @@ func (r *Registry) WorkflowNames() []string {
 // ownType reports whether a workflow type is one of Weft's own.
 func ownType(name string) bool { return strings.HasPrefix(name, "weft.") }
 
-// ActivityNames lists the names of the activity types, sorted.
+// ActivityNames returns the names of the activity types, sorted.
 func (r *Registry) ActivityNames() []string { return sortedKeys(r.activities) }
 
-// LongerThan lists the activity types whose attempts may take longer than this, sorted by name.
+// LongerThan returns the activity types whose attempts may take longer than this, sorted by name.
 func (r *Registry) LongerThan(limit time.Duration) (all []*Activity) {
 	for _, name := range r.ActivityNames() {
 		if a := r.activities[name]; a.StartToClose > limit {
@@ -121,7 +125,7 @@ func (r *Registry) LongerThan(limit time.Duration) (all []*Activity) {
 	return all
 }
 
-// AddTaskQueue adds a task queue, which may be there already, or be the default one, whose name is empty.
+// AddTaskQueue adds a task queue. It may exist already, or be the default one, whose name is empty.
 func (r *Registry) AddTaskQueue(name string) error {
 	if err := CheckTaskQueue(name); err != nil || name == "" {
 		return err
@@ -133,7 +137,7 @@ func (r *Registry) AddTaskQueue(name string) error {
 	return nil
 }
 
-// TaskQueues lists the task queues, sorted, without the default one.
+// TaskQueues returns the names of the task queues, sorted, without the default one.
 func (r *Registry) TaskQueues() []string { return sortedKeys(r.taskQueues) }
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -148,7 +152,8 @@ func sortedKeys[V any](m map[string]V) []string {
 // MaxIDLength is the length of the longest id and of the longest name.
 const MaxIDLength = 255
 
-// CheckID reports what is wrong with a workflow id, an update id or a request id that a caller chose.
+// CheckID returns what is wrong with a workflow id, an update id or a request id that a caller
+// chose, or nil.
 func CheckID(what, id string) error {
 	if id == "" {
 		return fmt.Errorf("the %s is empty: give 1 to %d characters of A-Z, a-z, 0-9 and ._:-", what, MaxIDLength)
@@ -171,7 +176,8 @@ func idByte(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '.' || b == '_' || b == ':' || b == '-'
 }
 
-// CheckName reports what is wrong with the name of a workflow, an activity, a signal, a query or an update.
+// CheckName returns what is wrong with the name of a workflow, an activity, a signal, a query or an
+// update, or nil.
 func CheckName(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("the %s is empty", what)

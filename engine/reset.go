@@ -10,28 +10,29 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// ErrResetTooLarge is what Run.Reset returns where one put cannot hold what the new run begins with.
+// ErrResetTooLarge is returned by Run.Reset if one put cannot hold the first commits of the new
+// run.
 var ErrResetTooLarge = errors.New("the history before that task, and what came after it, are larger than one write may be")
 
 // ErrNoTask is wrapped by what Run.Reset returns if the event is not one of a workflow task.
 var ErrNoTask = errors.New("give the id of a WorkflowTaskScheduled, WorkflowTaskStarted, WorkflowTaskCompleted or WorkflowTaskFailed event")
 
-// Reset is what a reset does: another run goes on from an earlier workflow task of this one.
+// Reset describes a reset: another run continues from an earlier workflow task of this one.
 type Reset struct {
-	// EventID is one of the three events of the task that is to be run anew.
+	// EventID is one of the three events of the task that is to run anew.
 	EventID int64
-	// LeaveUpdates and LeaveSignals leave out the updates, or the signals, that came after the task. Otherwise they are
-	// brought to the new run, in the order in which they came.
+	// LeaveUpdates and LeaveSignals leave out the updates, or the signals, that came after the
+	// task. Otherwise the new run gets them, in the order in which they came.
 	LeaveUpdates, LeaveSignals bool
-	// Reason is for those who read the history.
+	// Reason is for readers of the history.
 	Reason string
-	// RequestID recognises the reset when it is sent again.
+	// RequestID identifies the reset when it is sent again.
 	RequestID string
 	// MaxCommit is the largest commit, and MaxTotal the largest put, in bytes.
 	MaxCommit, MaxTotal int
 }
 
-// parts are what commits consist of, without those that have no events.
+// parts returns the parts of commits, without those that have no events.
 func parts(commits Commits) Commits {
 	return func(yield func(*history.Commit, error) bool) {
 		for c, err := range commits {
@@ -49,8 +50,8 @@ func parts(commits Commits) Commits {
 	}
 }
 
-// Tasks are the workflow tasks among commits of a run, in order, by what their commits have: Task, TaskScheduledID. The run can be
-// reset to each of them.
+// Tasks returns the workflow tasks among commits of a run, in order, as commits with Task and
+// TaskScheduledID. The run can be reset to each of them.
 func Tasks(commits Commits) Commits {
 	return func(yield func(*history.Commit, error) bool) {
 		for part, err := range parts(commits) {
@@ -61,16 +62,18 @@ func Tasks(commits Commits) Commits {
 	}
 }
 
-// Reset returns the first commits of the run that goes on from an earlier task of this one. They are put at once, with
-// what closes this run if it is open. Nothing rests on this run afterwards: its history up to the task is copied.
+// Reset returns the first commits of the run that continues from an earlier task of this one. They
+// are in one put, with what closes this run if it is open. The new run does not depend on this run
+// afterwards: its history up to the task is copied.
 //
 //	this run      ▪ 1 ▪ 2 ▪ 3 ▪ 4 ▪ 5
 //	                        ▲ EventID
-//	the new run   ▪ 1 ▪ 2 ▪ 3   what task 3 brought, its failure, which marks the reset, then the updates and signals
-//	                            of 3 to 5; a normal task follows
+//	the new run   ▪ 1 ▪ 2 ▪ 3   the input events of task 3, its failure, which marks the reset, then the updates and
+//	                            signals of 3 to 5; a normal task follows
 //
-// Activities and timers that were pending at the task are so again. An error that wraps ErrNoTask or ErrResetTooLarge says what is wrong
-// with the request. Any other error is one of log, which is the run's commits. Reset keeps no more of them than one put may have.
+// Activities and timers that were pending at the task are pending again. An error that wraps
+// ErrNoTask or ErrResetTooLarge says what is wrong with the request. Any other error is an error of
+// log, which has the run's commits. Reset keeps no more of them in memory than one put may have.
 func (r *Run) Reset(w *Writer, o *Reset, log Commits) ([]*history.Commit, error) {
 	to := &resetting{Reset: o, run: r, writer: w, now: max(w.Now, r.State.LastTime), admitted: map[int64]bool{}}
 	to.open(1)
@@ -104,26 +107,27 @@ func resetText(reason string) string {
 	return "the run was reset to this task: " + reason
 }
 
-// resetting is a reset that takes the parts of the run's log, one after the other.
+// resetting is a reset in progress. It takes the parts of the run's log, one after the other.
 type resetting struct {
 	*Reset
 	run    *Run
 	writer *Writer
 	now    history.Timestamp
-	// commits have copies of the parts before the task. size is about that of the last one, and total about that of all of them and of what
-	// is readmitted.
+	// commits have copies of the parts before the task. size is about the size of the last one, and
+	// total about that of all of them and of readmitted.
 	commits     []*history.Commit
 	size, total int
-	task        *history.Commit // nil before it has come
-	// readmitted are the events by which the reset brings what came to the run after what the task brought: its signals, and the updates
-	// that it accepted, whatever became of them. admitted has the events that are updates which an earlier reset has brought.
+	task        *history.Commit // nil before the log has reached it
+	// readmitted are the events that the reset delivers again: the signals that came to the run
+	// after the task's input events, and the updates that it accepted then, whatever their outcome.
+	// admitted has the ids of those that are updates of an earlier reset.
 	readmitted []history.Event
 	admitted   map[int64]bool
 }
 
 func (r *resetting) last() *history.Commit { return r.commits[len(r.commits)-1] }
 
-// open opens another commit for copies, the first event of which has this id.
+// open opens another commit for copies, whose first event has this id.
 func (r *resetting) open(first int64) {
 	r.commits = append(r.commits, &history.Commit{
 		ID: r.writer.Commit, RunID: r.writer.RunID, Slot: uint32(len(r.commits)), FirstEventID: first, Time: r.now,
@@ -163,7 +167,8 @@ func (r *resetting) copy(part *history.Commit) error {
 	return r.grow(len(body))
 }
 
-// grow counts bytes of what the reset puts. It is not exact, and refuses what is too large by far, so that not all of a long log is kept.
+// grow adds to the size of the put. It returns an error if that is far too large, so that not all
+// of a long log is kept. The size is not exact.
 func (r *resetting) grow(n int) error {
 	if r.total += n; r.total > 2*r.MaxTotal {
 		return ErrResetTooLarge
@@ -171,8 +176,8 @@ func (r *resetting) grow(n int) error {
 	return nil
 }
 
-// resetBuild is the build that the run which a reset opens is pinned to: if this one is pinned, the one that resets it,
-// which runs the code.
+// resetBuild returns the build that a reset's new run is pinned to: if this run is pinned, the
+// build that resets it, which runs the code.
 func (r *Run) resetBuild(w *Writer) string {
 	if r.State.Pinned == "" {
 		return ""
@@ -180,8 +185,8 @@ func (r *Run) resetBuild(w *Writer) string {
 	return w.Build
 }
 
-// renamed are events that were brought, with the one that opened the run as the new run has it. All its time is before it
-// again.
+// renamed returns input events with the opening event of the new run. The new run has its whole
+// time before it.
 func (r *Run) renamed(w *Writer, inputEvents []history.Event) []history.Event {
 	opens := (&history.Commit{InputEvents: inputEvents}).Opens()
 	if opens == nil {
@@ -190,7 +195,7 @@ func (r *Run) renamed(w *Writer, inputEvents []history.Event) []history.Event {
 	return append([]history.Event{history.Of(r.reopens(w, opens))}, inputEvents[1:]...)
 }
 
-// reopens is the event that opened the run, as the new run has it.
+// reopens returns the event that opened the run, as the new run has it.
 func (r *Run) reopens(w *Writer, opens *history.WorkflowExecutionStarted) *history.WorkflowExecutionStarted {
 	started := *opens
 	started.Build, started.Retention = r.resetBuild(w), history.Duration(w.Retention)
@@ -206,7 +211,7 @@ func (r *Run) reopens(w *Writer, opens *history.WorkflowExecutionStarted) *histo
 	return &started
 }
 
-// readmit brings what came to the run after what the task brought, among these events.
+// readmit delivers again those of these events that came to the run after the task's input events.
 func (r *resetting) readmit(came ...[]history.Event) error {
 	for _, e := range slices.Concat(came...) {
 		switch a := e.Attributes.(type) {
@@ -218,20 +223,20 @@ func (r *resetting) readmit(came ...[]history.Event) error {
 		case *history.WorkflowExecutionUpdateAdmitted:
 			r.admit(a)
 		case *history.WorkflowExecutionUpdateAccepted:
-			if !r.admitted[a.SequencingEventID] { // one that an earlier reset has brought is there as that
+			if !r.admitted[a.SequencingEventID] { // one that an earlier reset has delivered is there already
 				r.admit(&history.WorkflowExecutionUpdateAdmitted{UpdateID: a.UpdateID, UpdateName: a.UpdateName, Input: a.Input})
 			}
 		case *history.WorkflowExecutionStarted, *history.WorkflowExecutionCancelRequested, *history.WorkflowExecutionUpdateFailed,
 			*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut:
 			// are this run's alone
-		case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // come from what the new run does anew
+		case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // are caused anew by the new run
 		}
 	}
 	return r.grow(0)
 }
 
-// admit adds an update. It takes the place of one with its id that an earlier reset had brought, and that was refused then:
-// its id was free again.
+// admit adds an update. It replaces one with the same id that an earlier reset had delivered, and
+// that was refused then: its id was free again.
 func (r *resetting) admit(a *history.WorkflowExecutionUpdateAdmitted) {
 	if r.LeaveUpdates {
 		return
@@ -248,7 +253,7 @@ func (r *resetting) admit(a *history.WorkflowExecutionUpdateAdmitted) {
 	r.total += len(a.Input)
 }
 
-// fits says whether the commits of a reset may be put.
+// fits returns an error if the commits of a reset are too large for a put.
 func (o *Reset) fits(commits []*history.Commit) error {
 	total := 0
 	for _, c := range commits {

@@ -10,14 +10,15 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// The defaults of a retry policy. Its longest interval is so many times the first.
+// The defaults of a retry policy. Its longest interval is this multiple of the first.
 const (
 	DefaultInitialInterval    = time.Second
 	DefaultBackoffCoefficient = 2.0
 	maxIntervalFactor         = 100
 )
 
-// CompleteRetry returns a retry policy with its defaults filled in, or what is wrong with it.
+// CompleteRetry returns a retry policy with its defaults filled in, or an error that says what is
+// wrong with it.
 func CompleteRetry(p history.RetryPolicy) (history.RetryPolicy, error) {
 	switch {
 	case p.InitialInterval < 0, p.MaximumInterval < 0:
@@ -41,8 +42,8 @@ func CompleteRetry(p history.RetryPolicy) (history.RetryPolicy, error) {
 	return p, nil
 }
 
-// backoff is the wait after this many attempts: the first interval, grown by the coefficient with each further attempt,
-// up to the longest.
+// backoff returns the wait after this many attempts: the first interval, grown by the coefficient
+// with each further attempt, up to the longest.
 func backoff(p history.RetryPolicy, attempts int) time.Duration {
 	first, longest := float64(p.InitialInterval), float64(p.MaximumInterval)
 	grown := first * math.Pow(max(p.BackoffCoefficient, 1), float64(attempts-1))

@@ -12,8 +12,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// endedBy is a log of the collector: a signal makes its coroutine start an activity in the task in which its function continues
-// as new. Versions before StopAtReturn recorded that activity after the return.
+// endedBy returns a log of the collector: a signal makes its coroutine start an activity in the
+// task in which its function continues as new. Versions before StopAtReturn recorded that activity
+// after the return.
 func endedBy(rules history.Rules, after ...history.Event) []*history.Commit {
 	started := history.Of(&history.WorkflowExecutionStarted{WorkflowType: "collector", Input: history.Payload("[]")})
 	fireAt := history.At(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
@@ -34,7 +35,7 @@ func endedBy(rules history.Rules, after ...history.Event) []*history.Commit {
 	}
 }
 
-// A history replays by the rules that it was made by.
+// A history replays by the rules that it was written by.
 func TestReplayByTheRulesOfTheHistory(t *testing.T) {
 	t.Parallel()
 	work := history.Of(&history.ActivityTaskScheduled{ActivityType: "Process", Input: history.Payload(`"work"`)})
@@ -61,8 +62,8 @@ func TestReplayByTheRulesOfTheHistory(t *testing.T) {
 	}
 }
 
-// An update that the code has not come to when the workflow's function returns is not answered: it was not accepted, and the run
-// has closed.
+// An update that the code has not reached when the workflow's function returns is not answered: it
+// was not accepted, and the run has closed.
 func TestUpdateTheReturnForestalls(t *testing.T) {
 	t.Parallel()
 	first, second := workflow.NewUpdate[workflow.None, string]("first"), workflow.NewUpdate[workflow.None, string]("second")
@@ -75,7 +76,7 @@ func TestUpdateTheReturnForestalls(t *testing.T) {
 	})
 	transition := s.Step(engine.Task{
 		InputEvents: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: enginetest.Type, Input: history.Payload("null")})},
-		Updates: []engine.UpdateRequest{{ID: "u1", Name: "first", Input: history.Payload("null")}, {ID: "u2", Name: "second", Input: history.Payload("null")}, {ID: "u3", Name: "third"}},
+		Updates:     []engine.UpdateRequest{{ID: "u1", Name: "first", Input: history.Payload("null")}, {ID: "u2", Name: "second", Input: history.Payload("null")}, {ID: "u3", Name: "third"}},
 	})
 	if transition.Failure != nil || !transition.Commit.Status.Closed() {
 		t.Fatalf("%+v", transition)
@@ -91,7 +92,7 @@ func TestUpdateTheReturnForestalls(t *testing.T) {
 	}
 }
 
-// Deferred functions of code that is unwound take no signal from the run that follows, and issue nothing.
+// Deferred functions of unwound code take no signal from the run that follows, and issue nothing.
 func TestUnwoundCodeHasNoEffect(t *testing.T) {
 	t.Parallel()
 	s := enginetest.New(t, func(ctx workflow.Context, _ workflow.None) (string, error) {
@@ -120,7 +121,8 @@ func TestUnwoundCodeHasNoEffect(t *testing.T) {
 	}
 }
 
-// A run that was asked to end stays open until the updates that it accepted have their outcome, however many tasks that takes.
+// A run that was asked to end stays open until its accepted updates have their outcome, however
+// many tasks that takes.
 func TestUpdatesOfAFullTaskHaveAnOutcome(t *testing.T) {
 	t.Parallel()
 	slow := workflow.NewUpdate[workflow.None, string]("slow")
@@ -151,7 +153,7 @@ func TestUpdatesOfAFullTaskHaveAnOutcome(t *testing.T) {
 	}
 }
 
-// A run that continues as new does not wait: its code would take signals that the next run is to have.
+// A run that continues as new does not wait: its code would take signals of the next run.
 func TestContinuingAsNewDoesNotWaitForAFullTask(t *testing.T) {
 	t.Parallel()
 	s := enginetest.New(t, func(ctx workflow.Context, _ workflow.None) (string, error) {

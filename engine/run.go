@@ -7,25 +7,26 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Run is what is known of one run: its log so far and what the log says. It is a value of one reader: it is never
-// shared while it can change.
+// Run is what is known of one run: its log so far and its state. It belongs to one reader: it is
+// never shared while it can change.
 type Run struct {
 	WorkflowID string
 	// Number is its number among the runs of the workflow, 1 for the first.
 	Number uint32
-	// Log are its commits, by slot. Those that Trim has dropped are nil.
+	// Log are its commits, by slot. Commits that Trim has dropped are nil.
 	Log   []*history.Commit
 	State *State
 
 	sizes []int32 // of the commits, as they are stored
 	kept  int64   // the sizes of those that Trim has not dropped
-	// outlines are of the commits that Trim has dropped, from the second one on, and batches is how many batches of events they have,
-	// with the first one.
+	// outlines are those of the commits that Trim has dropped, from the second one on, and batches
+	// is how many batches of events they have, with the first one.
 	outlines []outline
 	batches  uint32
-	// tail is the last commit that is no fence; nil if there is none.
+	// tail is the last commit that is no fence, or nil.
 	tail *history.Commit
-	// causation ids has the slots of the commits that each causation id has caused; nil in a run that has few commits.
+	// causationIDs has the slots of the commits that each causation id has caused; nil in a run
+	// that has few commits.
 	causationIDs map[history.CausationID][]uint32
 }
 
@@ -34,17 +35,19 @@ func NewRun(workflowID string, number uint32) *Run {
 	return &Run{WorkflowID: workflowID, Number: number, State: NewState()}
 }
 
-// copied returns a copy of a run of which Trim has dropped nothing. The commits are the same ones: they never change.
+// copied returns a copy of a run of which Trim has dropped nothing. It shares the commits, which
+// never change.
 func (r *Run) copied() *Run {
 	c := NewRun(r.WorkflowID, r.Number)
 	for _, commit := range r.Log {
-		_ = c.Append(commit, 0) // the run itself has taken it
+		_ = c.Append(commit, 0) // the run itself has accepted it
 	}
 	c.State.Bytes = r.State.Bytes
 	return c
 }
 
-// Append adds the next commit of the log; size is its stored size.
+// Append adds the next commit of the log; size is its stored size. It returns an error if the
+// commit does not fit.
 func (r *Run) Append(c *history.Commit, size int) error {
 	if err := r.State.Apply(c, size); err != nil {
 		return err
@@ -56,13 +59,13 @@ func (r *Run) Append(c *history.Commit, size int) error {
 		r.tail = c
 	}
 	if r.causationIDs != nil {
-		r.indexWavesOf(c)
+		r.indexCausationIDsOf(c)
 	}
 	return nil
 }
 
-// Accepts reports what would keep the run from taking a commit as its next: it does not follow the last one, or brings
-// the result of something that is not pending.
+// Accepts returns an error if a commit cannot be the run's next: it does not follow the last one,
+// or resolves something that is not pending.
 func (r *Run) Accepts(c *history.Commit) error {
 	s := r.State
 	if c.Slot != s.NextSlot || c.FirstEventID != s.NextEventID || s.Status.Closed() {
@@ -77,24 +80,25 @@ func (r *Run) Accepts(c *history.Commit) error {
 	return nil
 }
 
-// Void reports whether the run never was: its start was fenced off.
+// Void reports whether the run was never started: its start was fenced off.
 func (r *Run) Void() bool { return r.State.Status == history.Void }
 
-// Writer is what a writer brings to the commit that it makes: nothing in the engine reads a clock or makes ids.
+// Writer is the writer's part of a commit: nothing in the engine reads a clock or creates ids.
 type Writer struct {
 	// Now is the writer's clock.
 	Now history.Timestamp
-	// Commit is the id for the commit, taken for this attempt alone.
+	// Commit is the id for the commit, used for this attempt alone.
 	Commit history.CommitID
 	// Build is the build of the code that runs.
 	Build string
-	// CausationIDs are the causation ids of the messages that triggered it; none for a request.
+	// CausationIDs are the causation ids of the messages that triggered it; empty for a request.
 	CausationIDs []history.CausationID
-	// RunID is the id of a run that is started, and NextRunID of the one that continues this one, should the code say so.
+	// RunID is the id of a run that is started, and NextRunID of the one that continues this one,
+	// if the code continues as new.
 	RunID, NextRunID history.RunID
 	// Retention is how long a run that is opened is kept after it has closed.
 	Retention time.Duration
-	// NextTime is the first moment after another one that a cron expression names; 0 where there is none.
+	// NextTime returns the first moment after another one that a cron expression names, or 0.
 	NextTime func(cron string, after history.Timestamp) history.Timestamp
 	// Options bounds and tunes what is accepted.
 	Options Options
@@ -104,24 +108,26 @@ type Writer struct {
 type Options struct {
 	// Limits bounds updates.
 	Limits Limits
-	// SuggestAfterEvents and SuggestAfterBytes are the length and the size of a history from which code is given the
-	// hint to continue as new.
+	// SuggestAfterEvents and SuggestAfterBytes are the length and the size of a history from which
+	// SuggestContinueAsNew is set.
 	SuggestAfterEvents int64
 	SuggestAfterBytes  int64
-	// MaxPayload is the largest payload of runs that are opened, in bytes; up to the constant of this name it is that.
+	// MaxPayload is the largest payload of runs that are opened, in bytes. The constant of this
+	// name is the minimum.
 	MaxPayload int
-	// MaxCommit is the largest commit, in bytes: a task that writes more goes on in another. 0 is no limit. MaxStarts is the same for
-	// what a task starts; 0 is 5,000.
+	// MaxCommit is the largest commit, in bytes: a task that writes more continues in another. 0 is
+	// no limit. MaxStarts is the same for the number of things that a task starts; 0 is 5,000.
 	MaxCommit, MaxStarts int
-	// MaxConditions is how many conditions a new task may have asked while its code waits: one that has more asked fails. 0 is 100
-	// million. A replay has no limit.
+	// MaxConditions is how many conditions a new task may evaluate while its code waits: a task
+	// that evaluates more fails. 0 is 100 million. A replay has no limit.
 	MaxConditions int
 	// TaskQueues are the task queues of the deployment, besides the default one. A task whose code starts an activity on
 	// another one fails.
 	TaskQueues []string
 }
 
-// Largest is what the event that opens a run says of its largest payload.
+// Largest returns the largest payload, as the event that opens a run records it: 0 for the constant
+// MaxPayload.
 func (o *Options) Largest() int {
 	if o.MaxPayload <= MaxPayload {
 		return 0
@@ -129,7 +135,7 @@ func (o *Options) Largest() int {
 	return o.MaxPayload
 }
 
-// draft is the commit that a writer makes next, without what its task adds.
+// draft returns the next commit of a writer, without what its task adds.
 func (r *Run) draft(w *Writer, inputEvents []history.Event) *history.Commit {
 	s := r.State
 	c := &history.Commit{
@@ -145,24 +151,25 @@ func (r *Run) draft(w *Writer, inputEvents []history.Event) *history.Commit {
 	return c
 }
 
-// Hold returns a commit of a run whose code is not run yet: it waits for its start delay, or for a message that runs it. What
-// it brought is handed to the first task.
+// Hold returns a commit of a run whose code is not run yet: it waits for its start delay, or for a
+// message that runs it. The first task gets its input events.
 func (r *Run) Hold(w *Writer, inputEvents []history.Event) *history.Commit {
 	c := r.draft(w, inputEvents)
 	c.Pending = history.PendingStart
 	return c
 }
 
-// Defer returns the commit that keeps what a task brings and leaves the task itself to a message, which it schedules: the two
-// together are too large for one commit.
+// Defer returns the commit that keeps the input events of a task and leaves the task itself to a
+// message, which it schedules: the two together are too large for one commit.
 func (r *Run) Defer(w *Writer, inputEvents []history.Event) *history.Commit {
 	c := r.draft(w, inputEvents)
 	c.Pending = history.PendingTask
 	return c
 }
 
-// earliest is the first moment at which an event can have happened: a timer never fires, by the clock that workflow
-// code reads, before the moment that the code gave, however far the clocks of two writers are apart.
+// earliest returns the first moment at which an event can have happened. A timer never fires, by
+// the clock that workflow code reads, before the time that the code gave, however much the clocks
+// of two writers differ.
 func (r *Run) earliest(e history.Event) history.Timestamp {
 	if t := r.State.Timers[history.ResolutionOf(e.Attributes).Timer]; t != nil {
 		return t.FireAt
@@ -188,8 +195,9 @@ func (r *Run) End(w *Writer, e history.Event) *history.Commit {
 	return c
 }
 
-// Fence returns the commit that only takes the next slot, so that no put of another commit can land there any more. It
-// repeats what the commit before it says; in the first slot it makes a void run.
+// Fence returns a commit that only occupies the next slot, so that no put of another commit can
+// land there. It repeats the pending work of the commit before it. In the first slot it makes a
+// void run.
 func (r *Run) Fence(w *Writer) *history.Commit {
 	c := r.draft(w, nil)
 	if r.State.NextSlot == 0 {
@@ -198,14 +206,15 @@ func (r *Run) Fence(w *Writer) *history.Commit {
 	return c
 }
 
-// Pinned is the build that the run is pinned to after a commit that is its next; empty where the newest runs it.
+// Pinned returns the build that the run is pinned to after next, or empty if the newest build runs
+// it.
 func (r *Run) Pinned(next *history.Commit) string {
 	build := r.State.Pinned
 	if started := next.Opens(); started != nil {
 		build = started.Build
 	}
 	if next.FromReset() {
-		return build // where it was pinned before is in the history, and does not hold any more
+		return build // the build that pinned it before is in the history, and no longer applies
 	}
 	for _, e := range next.InputEvents {
 		if moved, ok := e.Attributes.(*history.WorkflowExecutionOptionsUpdated); ok {
@@ -215,12 +224,12 @@ func (r *Run) Pinned(next *history.Commit) string {
 	return build
 }
 
-// Move returns the commit that says which build runs the run from now on, without running any code: for a run whose first
-// task still waits.
+// Move returns the commit that assigns the run to a build from now on, without running any code:
+// for a run whose first task still waits.
 func (r *Run) Move(w *Writer, e history.Event) *history.Commit { return r.draft(w, []history.Event{e}) }
 
-// failedBefore reports whether the last commit, fences skipped, is that of a speculative task that failed in the same
-// way: recording it again would tell nothing new.
+// failedBefore reports whether the last commit, fences skipped, is that of a speculative task that
+// failed in the same way: recording it again would add nothing.
 func (r *Run) failedBefore(f *failure.Failure) bool {
 	c := r.tail
 	return c != nil && c.Failed() && c.Task.Kind == history.Speculative && c.Task.Failure.Same(f)

@@ -15,8 +15,9 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// TestScripts runs the golden scripts in testdata: each plays one run, step by step, and shows what the engine commits
-// and what it would send. Rewrite them with `go test ./engine -run TestScripts -rewrite` and read the difference.
+// TestScripts runs the golden scripts in testdata: each plays one run, step by step, and shows the
+// engine's commits and the messages that it would send. Rewrite them with `go test ./engine -run
+// TestScripts -rewrite` and read the difference.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
@@ -40,7 +41,7 @@ type player struct {
 	commits  byte
 	build    string
 	options  engine.Options
-	locals   []string // what becomes of the next local activities
+	locals   []string // outcomes of the next local activities
 }
 
 func (p *player) printf(format string, args ...any) { fmt.Fprintf(&p.out, format+"\n", args...) }
@@ -137,7 +138,7 @@ func (p *player) event(d *datadriven.TestData) history.Event {
 	return history.Of(&history.TimerFired{StartedEventID: id})
 }
 
-// several brings the events and updates of its lines in one task.
+// several delivers the events and updates of its lines in one task.
 func (p *player) several(d *datadriven.TestData) {
 	var task engine.Task
 	for _, line := range strings.Split(strings.TrimSpace(d.Input), "\n") {
@@ -172,7 +173,7 @@ func (p *player) start(typ, input, build string) {
 	p.step(engine.Task{InputEvents: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: typ, Input: payload(input), Build: build})}})
 }
 
-// code is the instance, made anew where there is none.
+// code returns the instance. It creates one if there is none.
 func (p *player) code() *engine.Instance {
 	if p.instance == nil {
 		started := p.run.State.Started
@@ -264,7 +265,7 @@ func (p *player) commit(c *history.Commit) {
 	}
 }
 
-// attributes shows the attributes that tell something in a script.
+// attributes returns the attributes that a script shows.
 func attributes(a history.Attributes) string {
 	data, _ := json.Marshal(a)
 	var fields map[string]json.RawMessage

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Signals is the channel of the signals of one name, in the order in which they arrived, whether code has asked for
-// them before or not. It holds any number.
+// Signals returns the channel of the signals of one name, in the order of arrival, whether they
+// arrived before the call or after it. It has no limit.
 func (in *Instance) Signals(name string) *coro.Channel[history.Payload] {
 	channel := in.signals[name]
 	if channel == nil {
@@ -21,10 +21,12 @@ func (in *Instance) Signals(name string) *coro.Channel[history.Payload] {
 	return channel
 }
 
-// receivers are what code has received signals of one name as: the name of each type, and what reports that a value is none of it.
+// receivers are the types as which code has received signals of one name: the name of each type,
+// and a function that returns an error if a value is not of it.
 type receivers map[string]func(history.Payload) error
 
-// ReceivesSignal records that code receives the signals of a name as values of a type. check reports what is wrong with a value.
+// ReceivesSignal records that code receives the signals of a name as values of a type. check
+// returns what is wrong with a value.
 func (in *Instance) ReceivesSignal(name, typ string, check func(history.Payload) error) {
 	known := in.receivers[name]
 	if known == nil {
@@ -36,8 +38,8 @@ func (in *Instance) ReceivesSignal(name, typ string, check func(history.Payload)
 	}
 }
 
-// SetAside sets aside a signal that code has received and whose value does not decode, and counts it. It returns false where the
-// task runs by rules that give the code an error instead.
+// SetAside sets aside a signal that code has received and whose value does not decode, and counts
+// it. It returns false if the task runs by rules that give the code an error instead.
 func (in *Instance) SetAside(name string) bool {
 	if in.rules < history.SetSignalsAside {
 		return false
@@ -49,13 +51,14 @@ func (in *Instance) SetAside(name string) bool {
 	return true
 }
 
-// RefusedSignal is why a signal is not brought to a run: its value is none of the type that the run's code receives.
+// RefusedSignal is why a run refuses a signal: its value does not decode as the type that the run's
+// code receives.
 type RefusedSignal struct {
 	Name string
 	Err  error
 }
 
-// Error says what is wrong with the value.
+// Error returns what is wrong with the value.
 func (e *RefusedSignal) Error() string {
 	return fmt.Sprintf("the value of signal %q does not decode as what this run's code receives: %v", e.Name, e.Err)
 }
@@ -63,7 +66,8 @@ func (e *RefusedSignal) Error() string {
 // Unwrap returns what is wrong with the value.
 func (e *RefusedSignal) Unwrap() error { return e.Err }
 
-// refuse returns a RefusedSignal if the code is known to receive one of the signals among events, and its value does not decode.
+// refuse returns a RefusedSignal if the code is known to receive one of the signals among events,
+// and its value does not decode.
 func (in *Instance) refuse(events []history.Event) error {
 	for _, e := range events {
 		signal, ok := e.Attributes.(*history.WorkflowExecutionSignaled)
@@ -91,7 +95,8 @@ type SetAside struct {
 	Want  string
 }
 
-// leftSignals lists the signals that the code has not received, and those that it has set aside in this task, by name.
+// leftSignals returns the signals that the code has not received, and those that it has set aside
+// in this task, by name.
 func (in *Instance) leftSignals() (unread []history.Unread, setAside []SetAside) {
 	for _, name := range sortedKeys(in.signals) {
 		n := in.signals[name].Len()
@@ -108,7 +113,7 @@ func (in *Instance) leftSignals() (unread []history.Unread, setAside []SetAside)
 	return unread, setAside
 }
 
-// firstUnread is the event of the first of the last n signals of a name.
+// firstUnread returns the event of the first of the last n signals of a name.
 func (in *Instance) firstUnread(name string, n int) int64 {
 	for i := len(in.signaled) - 1; i >= 0; i-- {
 		if in.signaled[i].Attributes.(*history.WorkflowExecutionSignaled).SignalName != name {
@@ -121,10 +126,11 @@ func (in *Instance) firstUnread(name string, n int) int64 {
 	return 0
 }
 
-// leastForgotten is how many signals arrive at least before those are forgotten that the code has received.
+// leastForgotten is the number of signals that have to arrive before the received ones are dropped.
 const leastForgotten = 64
 
-// forgetSignals forgets the signals that the code has received, when they may have become as many as the others.
+// forgetSignals drops the signals that the code has received, once they may be as many as the
+// others.
 func (in *Instance) forgetSignals() {
 	if len(in.signaled) < 2*in.unforgotten+leastForgotten {
 		return
@@ -133,7 +139,7 @@ func (in *Instance) forgetSignals() {
 	for name, c := range in.signals {
 		left[name] = c.Len()
 	}
-	first := len(in.signaled) // those that stay are moved to the end
+	first := len(in.signaled) // the rest is moved to the end
 	for i := len(in.signaled) - 1; i >= 0; i-- {
 		name := in.signaled[i].Attributes.(*history.WorkflowExecutionSignaled).SignalName
 		if left[name] > 0 {
@@ -146,18 +152,20 @@ func (in *Instance) forgetSignals() {
 	in.unforgotten = len(in.signaled)
 }
 
-// Handles reports whether the code has asked for signals of a name.
+// Handles reports whether the code receives signals of a name.
 func (in *Instance) Handles(name string) bool { return len(in.receivers[name]) > 0 }
 
 // QueryHandler answers queries of one name.
 type QueryHandler struct {
 	// Where is the place at which it was set, for messages.
 	Where string
-	// Answer may look at the workflow's state and must not change it. An error that wraps ErrBadInput is the caller's.
+	// Answer may read the workflow's state and must not change it. An error that wraps ErrBadInput
+	// is the caller's fault.
 	Answer func(input history.Payload) (history.Payload, error)
 }
 
-// HandleQuery sets the handler of the queries of one name. A second one of the same name fails the task.
+// HandleQuery sets the handler of the queries of one name. A second one of the same name fails the
+// task.
 func (in *Instance) HandleQuery(name string, h *QueryHandler) {
 	in.s.MustRun("set a query handler")
 	if before := in.queries[name]; before != nil {
@@ -175,14 +183,14 @@ func twice(what, name, before, now string) error {
 
 // QueryError is a query that has no answer.
 type QueryError struct {
-	// Unknown says that there is no handler of that name; Known lists those that there are.
+	// Unknown is set if there is no handler of that name; Known has the names of the handlers.
 	Unknown bool
 	Known   []string
 	// Err is what the handler returned.
 	Err error
 }
 
-// Error says why there is no answer.
+// Error returns why there is no answer.
 func (e *QueryError) Error() string {
 	if e.Unknown {
 		return fmt.Sprintf("no such query; this run answers %q", e.Known)
@@ -190,11 +198,11 @@ func (e *QueryError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap is what the handler returned.
+// Unwrap returns the handler's error.
 func (e *QueryError) Unwrap() error { return e.Err }
 
-// Query answers a query from the state in which the code waits. It returns a QueryError where the run is well and the
-// query has no answer, and any other error where the code misbehaved.
+// Query answers a query from the state in which the code waits. It returns a QueryError if the
+// query has no answer although the code is well, and any other error if the code misbehaved.
 func (in *Instance) Query(name string, input history.Payload) (answer history.Payload, err error) {
 	h := in.queries[name]
 	if h == nil {
@@ -216,8 +224,8 @@ func (in *Instance) Query(name string, input history.Payload) (answer history.Pa
 	return answer, nil
 }
 
-// asked calls code that may only look, and returns its error or its panic. What the error says is asked for here, too: it is the
-// author's code, and where it panics that is the code's panic.
+// asked calls code that may only read, and returns its error or its panic. It also reads the
+// error's text: that is the author's code, and may panic.
 func asked(fn func() error) error {
 	return recovered(func() error {
 		err := fn()

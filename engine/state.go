@@ -5,16 +5,17 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// State is what a run's log says about it, without running any code. It is folded from the commits, in order, by Apply;
-// what was just committed and what was read from the store go through the same fold.
+// State is what a run's log says about it, without running any code. Apply folds it from the
+// commits, in order. New commits and commits that were read from the store go through the same
+// fold.
 type State struct {
 	RunID   history.RunID
 	Started *history.WorkflowExecutionStarted
-	// StartTime is when the run was opened: by a start, by the run that it continues, or by a reset. CloseTime is when it
-	// closed.
+	// StartTime is when the run was opened: by a start, by the run that it continues, or by a
+	// reset. CloseTime is when it closed.
 	StartTime, CloseTime history.Timestamp
 	Status               history.Status
-	// Close is the event that closed the run; nil while it is open.
+	// Close is the event that closed the run, or nil.
 	Close history.Attributes
 
 	// NextSlot, NextEventID and LastTime are what the next commit builds on.
@@ -23,13 +24,13 @@ type State struct {
 	LastTime    history.Timestamp
 	// Bytes is the stored size of the run so far.
 	Bytes int64
-	// Expires is when the store may begin to delete commits of the run, because an earlier version of Weft said so on them; 0 is
-	// never.
+	// Expires is when the store may begin to delete commits of the run, if an earlier version of
+	// Weft wrote it on them; 0 is never.
 	Expires history.Timestamp
 
 	// Pending says what the last commit left undone.
 	Pending history.Pending
-	// LastTask is the commit of the last task, fences skipped; nil before the first.
+	// LastTask is the commit of the last task, fences skipped, or nil.
 	LastTask *history.Commit
 
 	// Activities and Timers are those that have not been resolved, by the id of the event that scheduled them.
@@ -40,17 +41,19 @@ type State struct {
 	Externals map[int64]*PendingExternal
 	// Updates are those that were accepted, by id.
 	Updates map[string]*Update
-	// UpdatesInFlight is how many of them have not completed, and UpdateBytesInFlight what their inputs come to.
+	// UpdatesInFlight is how many of them have not completed, and UpdateBytesInFlight the total
+	// size of their inputs.
 	UpdatesInFlight, UpdateBytesInFlight int
-	// Admitted are the updates that a reset has brought and that no task has seen yet: the sizes of their inputs, by id.
+	// Admitted are the updates of a reset that no task has seen yet: the sizes of their inputs, by
+	// id.
 	Admitted map[string]int
-	// Reset is where the run comes from, if a reset made it; nil otherwise.
+	// Reset is the origin of the run if a reset opened it, or nil.
 	Reset *history.Reset
-	// Pinned is the build that alone may run the code of the run; empty where the newest does.
+	// Pinned is the only build that may run the code of the run, or empty if the newest build does.
 	Pinned string
-	// CancelRequested says that the run was asked to end.
+	// CancelRequested is set if the run was asked to end.
 	CancelRequested bool
-	// Visibility is what the run shows to those who list it.
+	// Visibility is what the run shows in lists.
 	Visibility Visibility
 	// Unread are the signals that the code has not received, by name. Tasks of the first rules do not record them.
 	Unread map[string]*history.Unread
@@ -58,9 +61,9 @@ type State struct {
 	SetAside map[string]int
 
 	signals  map[string]bool // request ids of the signals that arrived
-	asked    map[string]bool // request ids of the requests of other workflows' code that the run end
+	asked    map[string]bool // request ids of other workflows' requests that the run end
 	accepted map[int64]*Update
-	payloads int // about how many bytes the payloads have of what is pending, and the results of updates
+	payloads int // about the size of the payloads of pending events, and of the results of updates
 }
 
 // PendingActivity is an activity that has not been resolved.
@@ -72,7 +75,7 @@ type PendingActivity struct {
 	Commit history.CommitID
 	// Time is when it was scheduled.
 	Time history.Timestamp
-	// CancelRequested says that the code has asked it to end.
+	// CancelRequested is set if the code has asked it to end.
 	CancelRequested bool
 }
 
@@ -82,11 +85,12 @@ type PendingTimer struct {
 	Slot    uint32
 	Commit  history.CommitID
 	FireAt  history.Timestamp
-	// Point is set on the timer that brings the next task where one was full: see history.TimerStarted.
+	// Point is set on the timer that triggers the next task after a full one: see
+	// history.TimerStarted.
 	Point int
 }
 
-// Update is an update that was accepted.
+// Update is an accepted update.
 type Update struct {
 	ID, Name        string
 	AcceptedEventID int64
@@ -107,7 +111,8 @@ func NewState() *State {
 	}
 }
 
-// Apply folds the next commit in; size is its stored size. An error says that no engine wrote this log.
+// Apply folds in the next commit; size is its stored size. It returns an error if no engine writes
+// such a log.
 func (s *State) Apply(c *history.Commit, size int) error {
 	if c.Slot != s.NextSlot {
 		return corrupt("slot %d follows slot %d", c.Slot, int64(s.NextSlot)-1)
@@ -160,7 +165,7 @@ func (s *State) fold(c, part *history.Commit) error {
 		id++
 	}
 	if part.Task != nil && part.Task.Failure == nil {
-		clear(s.Admitted) // the task has seen them: what it did not accept it has rejected
+		clear(s.Admitted) // the task has seen them, and has rejected those that it did not accept
 		clear(s.Unread)
 		for _, u := range part.Task.Unread {
 			s.Unread[u.Name] = &u
@@ -175,10 +180,11 @@ func (s *State) fold(c, part *history.Commit) error {
 // Signaled reports whether a signal with this request id has arrived.
 func (s *State) Signaled(requestID string) bool { return s.signals[requestID] }
 
-// Asked reports whether a request of another workflow's code that the run end, with this id, has arrived.
+// Asked reports whether another workflow's request that the run end, with this request id, has
+// arrived.
 func (s *State) Asked(requestID string) bool { return s.asked[requestID] }
 
-// Stuck is the failure of a task that failed and is retried; nil where there is none.
+// Stuck returns the failure of a task that failed and is retried, or nil.
 func (s *State) Stuck() *failure.Failure {
 	if s.Pending != history.PendingRetry || s.LastTask == nil {
 		return nil
@@ -186,20 +192,22 @@ func (s *State) Stuck() *failure.Failure {
 	return s.LastTask.Task.Failure
 }
 
-// Outcome is how the run ended: its result, or its failure. Both are nil while it is open.
+// Outcome returns how the run ended: its result, or its failure. Both are nil while it is open.
 func (s *State) Outcome() (history.Payload, *failure.Failure) {
 	end := history.EndOf(s.Close)
 	return end.Result, end.Failure
 }
 
-// Next is the run that goes on where this one closed; empty where none does.
+// Next returns the run that continues this one, or empty.
 func (s *State) Next() history.RunID { return history.NextRun(s.Close) }
 
-// OpenedWith is the run that was opened in the put that closed this one, whether it continues this one or not; empty if there is none.
+// OpenedWith returns the run that was opened in the put that closed this one, whether it continues
+// this one or not, or empty.
 func (s *State) OpenedWith() history.RunID { return history.OpenedWith(s.Close) }
 
-// UpdateOutcome is the outcome of an accepted update as its caller sees it: nil, nil while it is in flight. An update
-// whose run closed first has a failure that nobody stored: it follows from the log, and is the same for ever.
+// UpdateOutcome returns the outcome of an accepted update as its caller gets it: nil, nil while it
+// is in flight. An update whose run closed first has a failure that is not stored: it follows from
+// the log, and never changes.
 func (s *State) UpdateOutcome(u *Update) (history.Payload, *failure.Failure, bool) {
 	switch {
 	case u.Completed != nil:

@@ -9,62 +9,71 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Task is what a workflow task brings to a run.
+// Task is the input of a workflow task.
 type Task struct {
 	// InputEvents are durable events.
 	InputEvents []history.Event
 	// Updates are requests to deliver.
 	Updates []UpdateRequest
-	// Attempt is the number of a transient attempt, for a task that brings nothing and retries one that failed.
+	// Attempt is the number of a transient attempt, for a task that has no input and retries a
+	// failed one.
 	Attempt int
-	// CheckSignals has signals among InputEvents refused whose values the code is known not to decode.
+	// CheckSignals refuses signals among InputEvents whose values the code is known not to decode.
 	CheckSignals bool
-	// First says that it is the first task of a run that was held: what it brings is in the log already.
+	// First is set for the first task of a run that was held: its input events are in the log
+	// already.
 	First bool
 }
 
-// Transition is what a step comes to. Nothing of it holds until its commit is in the log.
+// Transition is the result of a step. It takes effect only when its commit is in the log.
 type Transition struct {
-	// Commit is what to put next; nil where nothing is to be written.
+	// Commit is the next commit to put, or nil if nothing is to be written.
 	Commit *history.Commit
 	// Updates are the verdicts on the task's requests, in their order.
 	Updates []UpdateResult
-	// Failure says that the task failed, and why. The commit, if there is one, records it.
+	// Failure is why the task failed, or nil. The commit, if there is one, records it.
 	Failure *failure.Failure
-	// Task is the header of the task, also where nothing is to be written; nil where no code was run.
+	// Task is the header of the task, even if nothing is to be written; nil if no code ran.
 	Task *history.Task
 	// Unfinished names the update handlers that run while the commit closes the run.
 	Unfinished []string
-	// Locals are the local activities that are to be run before the task can go on, with Resume. Only Task is set besides: nothing
-	// is to be written yet.
+	// Locals are the local activities that have to run before the task can continue, with Resume.
+	// Only Task is set besides: nothing is to be written yet.
 	Locals []*LocalActivity
-	// Refused is why a signal of the task is refused: a RefusedSignal. Nothing else is set then but Task, and nothing is to be written.
+	// Refused is why a signal of the task is refused: a RefusedSignal. Only Task is set besides,
+	// and nothing is to be written.
 	Refused error
-	// Unhandled are the names of signals that the task brought, that no code has asked for, and of which none was unread before.
+	// Unhandled are the names of signals of the task that the code does not receive, and of which
+	// none was unread before.
 	Unhandled []string
 	// SetAside are the signals that the code has set aside in the task.
 	SetAside []SetAside
-	// Unchanged says that the code that ran may only look: the instance is at the end of the log, and good for the next task.
+	// Unchanged is set if only code ran that may only read: the instance is at the end of the log,
+	// and good for the next task.
 	Unchanged bool
-	// Blamed is the id of the update whose code has made the task fail, or that of code which it has started; empty if that is not known.
+	// Blamed is the id of the update whose code, or code that it has started, has made the task
+	// fail; empty if that is not known.
 	Blamed string
-	// Impure says which validators or query handlers a check has found to change state, and how that shows, without payloads; empty if it
-	// has found none.
+	// Impure says which validators or query handlers a check has found to change state, and how
+	// that shows, without payloads; empty if it has found none.
 	Impure string
-	// Next is what a run that continues this one is opened with: its start, and the signals that the code has not
-	// received. The put that lands the commit opens it, or neither is there. NextRunID is its id.
+	// Next are the opening events of a run that continues this one: its start, and the signals that
+	// the code has not received. The put that lands the commit opens it, or neither is there.
+	// NextRunID is its id.
 	Next      []history.Event
 	NextRunID history.RunID
 
-	begun *begun // where there are Locals
+	begun *begun // if there are Locals
 }
 
-// ClosedBefore reports whether the run closed before the code came to a request of the task, by its index.
+// ClosedBefore reports whether the run closed before the code reached a request of the task, by its
+// index.
 func (t *Transition) ClosedBefore(i int) bool {
 	return t.Failure == nil && t.Commit != nil && t.Commit.Status.Closed() && t.Updates[i].Verdict == Unanswered
 }
 
-// Left reports whether the code, which did not fail, came to none of the requests: the workflow's function had returned before.
+// Left reports whether the code, which did not fail, reached no request: the workflow's function
+// had returned before.
 func (t *Transition) Left() bool {
 	return t.Failure == nil && !slices.ContainsFunc(t.Updates, func(u UpdateResult) bool { return u.Verdict != Unanswered })
 }
@@ -76,8 +85,9 @@ type begun struct {
 	commit *history.Commit
 }
 
-// CatchUp replays what the instance has not seen of the run's log. An error is a failure of the task that wanted it. Whoever has
-// trimmed the run replays what it lacks before, and need not look at the errors of that: CatchUp returns them.
+// CatchUp replays the part of the run's log that the instance has not seen. It returns an error
+// that fails the next task. A caller that has trimmed the run replays the dropped commits before,
+// and may ignore the errors of that: CatchUp returns them.
 func (r *Run) CatchUp(in *Instance) error {
 	for in.slot < r.State.NextSlot {
 		switch {
@@ -93,14 +103,16 @@ func (r *Run) CatchUp(in *Instance) error {
 	return nil
 }
 
-// Step runs a workflow task: it brings the instance up to the log, runs the code, and says what to commit.
+// Step runs a workflow task: it brings the instance up to the log, runs the code, and returns what
+// to commit.
 //
-//	normal       brings events: always commits; where the code fails, what it brought and the failure, together
-//	transient    retries one that failed: commits when it succeeds
-//	speculative  brings only updates: commits where one was accepted or code issued a command; where the code fails,
-//	             once, what it failed of
+//	normal       has input events. It always commits: if the code fails, the input events and the failure together.
+//	transient    retries a failed task. It commits when it succeeds.
+//	speculative  has only updates. It commits if one was accepted or code issued a command. If the code fails, it
+//	             commits the failure once.
 //
-// Unless the transition's commit lands, the instance must be closed: it is ahead of the log. One that is Unchanged stays.
+// Unless the transition's commit lands, the instance must be closed: it is ahead of the log. An
+// instance that is Unchanged stays.
 func (r *Run) Step(in *Instance, w *Writer, task Task) *Transition {
 	b := &begun{w, task, r.begin(w, task)}
 	result, err := r.activate(in, w, b.commit, task)
@@ -108,7 +120,8 @@ func (r *Run) Step(in *Instance, w *Writer, task Task) *Transition {
 	return r.checked(in, b, blamed, r.became(b, result, err))
 }
 
-// blame returns the update whose code has made a task fail with an error, and records it if it is accepted already.
+// blame returns the update whose code has made a task fail with an error, and records it if it is
+// accepted already.
 func (r *Run) blame(in *Instance, c *history.Commit, err error) string {
 	if err == nil {
 		return ""
@@ -120,8 +133,8 @@ func (r *Run) blame(in *Instance, c *history.Commit, err error) string {
 	return id
 }
 
-// checked returns a transition with the update that is blamed for it, or another one that refuses a signal of its task. The code may
-// have come to receive the signal only in this task.
+// checked returns a transition with the update that is blamed for it, or another one that refuses a
+// signal of its task. The code may have begun to receive the signal only in this task.
 func (r *Run) checked(in *Instance, b *begun, blamed string, t *Transition) *Transition {
 	t.Blamed = blamed
 	if b.task.CheckSignals {
@@ -132,14 +145,15 @@ func (r *Run) checked(in *Instance, b *begun, blamed string, t *Transition) *Tra
 	return t
 }
 
-// Resume goes on with a task that waits for local activities. results are what became of those that the transition lists.
+// Resume continues a task that waits for local activities. results are the outcomes of those that
+// the transition lists.
 func (r *Run) Resume(in *Instance, t *Transition, results []LocalResult) *Transition {
 	result, err := in.Resume(results)
 	blamed := r.blame(in, t.begun.commit, err)
 	return r.checked(in, t.begun, blamed, r.became(t.begun, result, err))
 }
 
-// became is what a task has come to so far.
+// became returns the transition of a task so far.
 func (r *Run) became(b *begun, result *Result, err error) *Transition {
 	w, c, task := b.writer, b.commit, b.task
 	if err != nil {
@@ -174,13 +188,13 @@ func (r *Run) became(b *begun, result *Result, err error) *Transition {
 	return t
 }
 
-// Fail is what Step comes to where the code did not come back: it blocks on something that is not the engine's, or took
-// its goroutine with it.
+// Fail returns the transition of a task whose code did not return: it blocks on something that is
+// not the engine's, or called runtime.Goexit.
 func (r *Run) Fail(w *Writer, task Task, f *failure.Failure) *Transition {
 	return r.fail(r.begin(w, task), f, task)
 }
 
-// begin is the commit of a task before its code has run.
+// begin returns the commit of a task before its code has run.
 func (r *Run) begin(w *Writer, task Task) *history.Commit {
 	c := r.draft(w, task.InputEvents)
 	for _, e := range task.InputEvents {
@@ -225,8 +239,8 @@ func (r *Run) activate(in *Instance, w *Writer, c *history.Commit, task Task) (*
 	return result, err
 }
 
-// suggest reports whether code is given the hint to continue as new: the history has become long, or nine tenths of the
-// updates that it may accept have been accepted.
+// suggest reports whether SuggestContinueAsNew is set: the history has become long, or nine tenths
+// of the updates that it may accept have been accepted.
 func (r *Run) suggest(o *Options) bool {
 	most := o.Limits.UpdatesInTotal
 	return most > 0 && 10*len(r.State.Updates) >= 9*most ||
@@ -234,20 +248,21 @@ func (r *Run) suggest(o *Options) bool {
 		o.SuggestAfterBytes > 0 && r.State.Bytes > o.SuggestAfterBytes
 }
 
-// fail is what a task comes to whose code failed. The run is untouched: it goes on when mended code is deployed.
+// fail returns the transition of a task whose code failed. The run is untouched: it continues when
+// fixed code is deployed.
 func (r *Run) fail(c *history.Commit, f *failure.Failure, task Task) *Transition {
 	t := &Transition{Failure: f, Task: c.Task, Updates: make([]UpdateResult, len(task.Updates))}
 	c.Task.Failure = f
 	switch c.Task.Kind {
 	case history.Normal:
-		// What it brought and the failure are one commit, with a message that carries the retries. An activity never
-		// runs again because workflow code failed.
+		// The input events and the failure are one commit, with a message for the retries. An
+		// activity never runs again because workflow code failed.
 		c.Pending = history.PendingRetry
 		t.Commit = c
 	case history.Transient:
-		// The one failure stands in the log already.
+		// The same failure is in the log already.
 	case history.Speculative:
-		// Authors must see the failure. There is nothing to retry: the requests are only here.
+		// Authors must see the failure. There is nothing to retry: only this task has the requests.
 		c.Pending = r.State.Pending
 		if len(task.Updates) == 1 && !r.failedBefore(f) {
 			t.Commit = c
@@ -256,8 +271,9 @@ func (r *Run) fail(c *history.Commit, f *failure.Failure, task Task) *Transition
 	return t
 }
 
-// NotReady is why a run takes no new updates or queries: its task has failed under this build already, and would again.
-// It is nil where the run is well, or another build has not tried yet.
+// NotReady returns why a run takes no new updates or queries: its task has failed under this build
+// already, and would again. It returns nil if the run is well, or if another build has not tried
+// yet.
 func (r *Run) NotReady(build string) *failure.Failure {
 	if f := r.State.Stuck(); f != nil && r.State.LastTask.Task.Build == build {
 		return f
@@ -265,9 +281,10 @@ func (r *Run) NotReady(build string) *failure.Failure {
 	return nil
 }
 
-// Query asks the code of a run a query, from the state that it is in by the log. What a task that failed has brought, or
-// what waits for a start delay, is run first: the instance must be closed then. Otherwise it is at the end of the log, and stays good. An
-// error that is not a QueryError says that the code fails, and the instance must be closed.
+// Query sends a query to the code of a run, in the state at the end of the log. It runs the input
+// events of a failed task, or of a start delay, first: the instance must then be closed. Otherwise
+// the instance is at the end of the log, and stays good. An error that is not a QueryError says
+// that the code fails, and the instance must be closed.
 func (r *Run) Query(in *Instance, w *Writer, name string, input history.Payload) (history.Payload, error) {
 	if err := r.Ready(in, w); err != nil {
 		return nil, err
@@ -275,7 +292,8 @@ func (r *Run) Query(in *Instance, w *Writer, name string, input history.Payload)
 	return in.Query(name, input)
 }
 
-// Ready brings the code of a run to where it answers queries, as Query does before it asks. An error says that the code fails.
+// Ready brings the code of a run to where it answers queries. It returns an error if the code
+// fails.
 func (r *Run) Ready(in *Instance, w *Writer) error {
 	if r.State.Pending == history.PendingNone {
 		return r.CatchUp(in)

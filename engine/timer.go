@@ -5,10 +5,10 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Timer is a timer as the code that started it holds it.
+// Timer is the handle of a timer for the code that started it.
 type Timer struct {
 	in     *Instance
-	timer  *timer // nil where it had fired when it was started
+	timer  *timer // nil if it was due when it was started
 	scope  *coro.Scope
 	future coro.Future[struct{}]
 	fired  func() // called when it fires; nil is nothing
@@ -24,15 +24,17 @@ type timer struct {
 	holder   *Timer
 }
 
-// StartTimer starts a timer that fires at a moment. One whose moment is not after now has fired at once, and leaves no
-// trace. Under a canceled scope nothing is started, and its future says so.
+// StartTimer starts a timer that fires at a given time. If that time is not after now, the timer
+// has fired at once, and leaves no trace. Under a canceled scope, StartTimer starts nothing, and
+// the timer's future is canceled.
 //
-// Code that waits for the same moment again and again cancels a timer and starts an equal one in the same activation,
-// each time around its loop. The canceled timer is taken back then, so that the loop costs neither events nor messages.
+// Code that waits repeatedly for the same time cancels a timer and starts an equal one in the same
+// activation, in each iteration of its loop. The cancellation is then undone, so that the loop
+// costs neither events nor messages.
 func (in *Instance) StartTimer(scope *coro.Scope, fireAt history.Timestamp) *Timer {
 	in.s.MustRun("start a timer")
 	if in.canceled[fireAt] == nil && fireAt > in.info.Now {
-		_ = in.splitUnder(scope, &history.TimerStarted{FireAt: fireAt}) // what it is canceled with its future says
+		_ = in.splitUnder(scope, &history.TimerStarted{FireAt: fireAt}) // if it is canceled, its future is
 	}
 	return in.startTimer(scope, fireAt)
 }
@@ -57,7 +59,8 @@ func (in *Instance) startTimer(scope *coro.Scope, fireAt history.Timestamp) *Tim
 	return in.newTimer(holder, fireAt, 0)
 }
 
-// newTimer starts a timer for its holder. A point other than 0 is that before which the task ends.
+// newTimer starts a timer for its holder. A point other than 0 is the point before which the task
+// ends.
 func (in *Instance) newTimer(holder *Timer, fireAt history.Timestamp, point int) *Timer {
 	in.sequence++
 	t := &timer{sequence: in.sequence, fireAt: fireAt, holder: holder}
@@ -71,7 +74,7 @@ func (in *Instance) newTimer(holder *Timer, fireAt history.Timestamp, point int)
 	return holder
 }
 
-// Future is ready when the timer has fired or was canceled.
+// Future returns a future that is ready when the timer has fired or was canceled.
 func (h *Timer) Future() *coro.Future[struct{}] { return &h.future }
 
 // Cancel cancels a timer that has not fired.
@@ -109,7 +112,7 @@ func (t *timer) giveUp(in *Instance, err error) {
 	t.holder.future.Set(&in.s, struct{}{}, err)
 }
 
-// fireTimer tells the code that a timer's moment has come.
+// fireTimer passes the firing of a timer to the code.
 func (in *Instance) fireTimer(id int64) error {
 	t := in.timers[id]
 	if t == nil {

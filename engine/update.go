@@ -17,37 +17,40 @@ import (
 type UpdateHandler struct {
 	// Where is the place at which it was set, for messages.
 	Where string
-	// Decode reads the input. It returns ErrMissingInput for one that is missing and may not be.
+	// Decode decodes the input. It returns ErrMissingInput for a missing input that is required.
 	Decode func(history.Payload) (any, error)
-	// Validate may look at the workflow's state and must not change it; an error refuses the update. It runs only live,
-	// never on replay, and perhaps several times for one request. Nil accepts all.
+	// Validate may read the workflow's state and must not change it; an error refuses the update.
+	// It runs only live, never on replay, and perhaps several times for one request. Nil accepts
+	// all.
 	Validate func(input any) error
 	// Handle is the code of the update; it may wait.
 	Handle func(scope *coro.Scope, input any) (history.Payload, error)
-	// Abandon says that it is no mistake if the run closes while the handler runs.
+	// Abandon allows the run to close while the handler runs.
 	Abandon bool
 }
 
-// UpdateRequest is an update that somebody sent.
+// UpdateRequest is an update that a caller sent.
 type UpdateRequest struct {
 	ID    string
 	Name  string
 	Input history.Payload
 
-	// sequencing is the WorkflowExecutionUpdateAdmitted event of a request that a reset has brought; on replay, the event
-	// after which the update was handed over. 0 is the WorkflowTaskScheduled event of the task.
+	// sequencing is the WorkflowExecutionUpdateAdmitted event of a request that a reset delivers.
+	// On replay, it is the event after which the update was delivered. 0 is the
+	// WorkflowTaskScheduled event of the task.
 	sequencing int64
 }
 
-// Verdict is what became of an update request in an activation.
+// Verdict is the outcome of an update request in an activation.
 type Verdict uint8
 
 const (
-	// Unanswered is a request that the activation did not come to: the task failed, or the run closed before.
+	// Unanswered is a request that the activation did not reach: the task failed, or the run closed
+	// before.
 	Unanswered Verdict = iota
 	// Accepted is a request whose validator agreed. It counts once the activation's commit is in the log.
 	Accepted
-	// Rejected is a request that was refused by its validator, or that has no handler, or does not decode.
+	// Rejected is a request that was refused by its validator, has no handler, or does not decode.
 	Rejected
 	// Invalid is a request without the input that its handler needs.
 	Invalid
@@ -68,8 +71,9 @@ type UpdateResult struct {
 type Limits struct {
 	// UpdatesInFlight is how many updates may be accepted and not completed at any moment.
 	UpdatesInFlight int
-	// UpdateBytesInFlight is how many bytes the inputs of the updates in flight may have for another one to be accepted,
-	// however large that is: they come to less than this and one input more.
+	// UpdateBytesInFlight is how many bytes the inputs of the updates in flight may have for
+	// another one to be accepted, however large that is: their total is less than this and one
+	// input more.
 	UpdateBytesInFlight int
 	// UpdatesInTotal is how many updates a run accepts in its life.
 	UpdatesInTotal int
@@ -78,8 +82,8 @@ type Limits struct {
 // updates is the part of an instance that has to do with updates.
 type updates struct {
 	handlers map[string]*UpdateHandler
-	admitted []UpdateRequest // that a reset has brought, and no task has seen
-	queue    []*update       // handed over before any handler was set, in order
+	admitted []UpdateRequest // of a reset, and not seen by a task yet
+	queue    []*update       // delivered before any handler was set, in order
 	running  []*update       // being validated, or accepted and not completed
 	inFlight int             // accepted and not completed
 	bytes    int             // of the inputs of those
@@ -98,8 +102,9 @@ type update struct {
 
 func (u *updates) init() { u.handlers = map[string]*UpdateHandler{} }
 
-// HandleUpdate sets the handler of the updates of one name. Those of that name that came before any handler was set run
-// here and now. A second handler of the same name fails the task.
+// HandleUpdate sets the handler of the updates of one name. Updates of that name that were
+// delivered before any handler was set run here and now. A second handler of the same name fails
+// the task.
 func (in *Instance) HandleUpdate(name string, h *UpdateHandler) {
 	in.s.MustRun("set an update handler")
 	if before := in.updates.handlers[name]; before != nil {
@@ -110,11 +115,12 @@ func (in *Instance) HandleUpdate(name string, h *UpdateHandler) {
 	in.s.YieldToFront()
 }
 
-// RunningUpdates is the number of update handlers that run, the one that is being validated included.
+// RunningUpdates returns the number of update handlers that run, including the one that is being
+// validated.
 func (in *Instance) RunningUpdates() int { return len(in.updates.running) }
 
-// deliverUpdates hands requests over: those first that a reset has brought. A request with the id of one of these is that
-// one sent again. On replay only those that were accepted are there.
+// deliverUpdates delivers requests, those of a reset first. A request with the id of one of these
+// is the same one, sent again. On replay there are only those that were accepted.
 func (in *Instance) deliverUpdates(requests []UpdateRequest) (delivered []*update) {
 	admitted := map[int64]UpdateRequest{}
 	sent := map[string]*update{}
@@ -139,9 +145,10 @@ func (in *Instance) deliverUpdates(requests []UpdateRequest) (delivered []*updat
 	return delivered
 }
 
-// deliverUpdate hands a request over. Before the code has set any handler it is kept until the code sets the one of its
-// name, or waits without having done so. None runs after the workflow's function has returned, while the
-// run is still open; histories of earlier versions have such ones, so a replay delivers them.
+// deliverUpdate delivers a request. Before the code has set any handler, the request is kept until
+// the code sets the one of its name, or waits without having done so. None runs after the
+// workflow's function has returned, while the run is still open. Histories of earlier versions have
+// such updates, so a replay delivers them.
 func (in *Instance) deliverUpdate(request UpdateRequest) *update {
 	u := &update{request: request}
 	if in.returned && !in.replaying {
@@ -165,8 +172,8 @@ func (in *Instance) releaseUpdates(released func(*update) bool) {
 	})
 }
 
-// failUpdates ends the handlers of the updates that an operator has failed: they were rebuilt as far as they had come, and go no
-// further. cancel cancels what they had started.
+// failUpdates ends the handlers of the updates that an operator has failed: they were rebuilt up to
+// where they were, and run no further. cancel cancels what they had started.
 func (in *Instance) failUpdates(events []history.Event) (cancel func(), err error) {
 	var canceled []func()
 	for _, e := range events {
@@ -194,7 +201,7 @@ func (in *Instance) failUpdates(events []history.Event) (cancel func(), err erro
 	}, nil
 }
 
-// blamed is the accepted update whose handler has made the activation fail; empty where none has.
+// blamed returns the accepted update whose handler has made the activation fail, or empty.
 func (in *Instance) blamed() string {
 	for _, u := range in.updates.running {
 		if in.s.Blames(u.coroutine) {
@@ -204,14 +211,15 @@ func (in *Instance) blamed() string {
 	return in.lastBlamed
 }
 
-// hastenUpdates puts the handlers that are ready before all other code.
+// hastenUpdates runs the handlers that are ready before all other code.
 func (in *Instance) hastenUpdates() {
 	for _, u := range in.updates.running {
 		in.s.Hasten(u.coroutine)
 	}
 }
 
-// refuseQueued refuses the updates whose handler the code has not set before the workflow's function returned.
+// refuseQueued refuses the updates whose handler the code has not set when the workflow's function
+// returns.
 func (in *Instance) refuseQueued() {
 	for _, u := range in.updates.queue {
 		u.refuse(in, Rejected, in.unknownUpdate(u))
@@ -230,7 +238,7 @@ func (in *Instance) runUpdate(u *update) {
 	returned := false
 	defer func() {
 		if in.s.Abandoned() {
-			return // a validator that was given up may read what follows
+			return // a validator that timed out may read what follows
 		}
 		if !returned {
 			in.lastBlamed = u.request.ID // it has panicked, or is unwound
@@ -259,8 +267,8 @@ func (in *Instance) runUpdate(u *update) {
 	returned = true
 }
 
-// admit decides whether the update is accepted. On replay it was, and code that can no longer take it is not
-// deterministic.
+// admit decides whether the update is accepted. On replay it was, and code that can no longer
+// accept it is not deterministic.
 func (in *Instance) admit(u *update) (input any, ok bool) {
 	if u.handler == nil {
 		u.refuse(in, Rejected, in.unknownUpdate(u))
@@ -308,14 +316,16 @@ func (in *Instance) overLimit(u *update) bool {
 	return true
 }
 
-// BoundValidators has validators run by within, which reports false for one that did not return within limit: its task fails then.
-// The instance can only be closed afterwards. Its code is unwound when the validator returns.
+// BoundValidators runs validators by within, which returns false if one did not return within
+// limit: its task then fails, and the instance can only be closed. Its code is unwound when the
+// validator returns.
 func (in *Instance) BoundValidators(limit time.Duration, within func(fn func()) bool) {
 	in.within, in.validateFor = within, limit
 }
 
-// validate runs the validator. An ordinary panic in it refuses the update; one for doing what a validator may not do
-// fails the task, even if the validator recovered from it. So does a validator that does not return in time.
+// validate runs the validator. An ordinary panic in it refuses the update. A panic because the
+// validator broke a rule fails the task, even if the validator recovered from it. So does a
+// validator that does not return in time.
 func (in *Instance) validate(u *update, input any) (err error) {
 	who := in.look(look{id: u.request.ID, name: u.request.Name, input: u.request.Input})
 	misuse := in.s.Forbid(who, func() { err = in.judged(u, input) })
@@ -330,12 +340,12 @@ func (u *update) judge(input any) error {
 	return asked(func() error { return u.handler.Validate(input) })
 }
 
-// judged is what the validator says.
+// judged returns the validator's error.
 func (in *Instance) judged(u *update, input any) error {
 	if in.within == nil {
 		return u.judge(input)
 	}
-	verdict := make(chan error, 1) // and not a variable: the validator may come back later
+	verdict := make(chan error, 1) // and not a variable: the validator may return later
 	in.Enter()
 	if !in.within(func() { defer in.Leave(); verdict <- u.judge(input) }) {
 		in.s.Abandon()

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// The limits of what a run shows, names and values together, in bytes: they stand in the list of workflows beside each run,
-// and in each item that changes them.
+// The limits of a run's visibility, names and values together, in bytes: it is part of each run's
+// row in the list of workflows, and of each item that changes it.
 const (
 	MaxMemo             = 4 << 10
 	MaxSearchAttributes = 2 << 10
@@ -22,7 +22,7 @@ const (
 	MaxVisibility = 32
 )
 
-// Visibility is what a run shows of itself to those who list it.
+// Visibility is what a run shows of itself in lists and descriptions.
 type Visibility struct {
 	Memo             history.Memo
 	SearchAttributes history.SearchAttributes
@@ -34,7 +34,7 @@ func (s Visibility) Equal(other Visibility) bool {
 		slices.EqualFunc(s.SearchAttributes, other.SearchAttributes, func(a, b history.SearchAttribute) bool { return reflect.DeepEqual(a, b) })
 }
 
-// Check reports what is wrong with what a run is to show.
+// Check returns what is wrong with a visibility, or nil.
 func (s Visibility) Check() error {
 	if err := s.checkMemo(); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s Visibility) checkSearchAttributes() error {
 	return nil
 }
 
-// CheckSearchAttribute reports what is wrong with a search attribute that has a value.
+// CheckSearchAttribute returns what is wrong with a search attribute that has a value, or nil.
 func CheckSearchAttribute(a history.SearchAttribute) error {
 	if err := CheckAttributeName(a.Name); err != nil {
 		return err
@@ -83,13 +83,14 @@ func CheckSearchAttribute(a history.SearchAttribute) error {
 	return nil
 }
 
-// reserved are the names that filters have for what every run has, and their words.
+// reserved are the words of filters, and their names for what every run has.
 var reserved = []string{
 	"WorkflowId", "RunId", "WorkflowType", "ExecutionStatus", "StartTime", "CloseTime", "BuildId",
 	"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "STARTS_WITH", "TRUE", "FALSE", "ORDER", "BY",
 }
 
-// CheckAttributeName reports what is wrong with the name of a search attribute: a filter names it without quotes.
+// CheckAttributeName returns what is wrong with the name of a search attribute, or nil: a filter
+// names it without quotes.
 func CheckAttributeName(name string) error {
 	const longest = 64
 	letter := func(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
@@ -123,7 +124,7 @@ func checkAttribute(v history.AttributeValue) error {
 	return nil
 }
 
-// after is what is shown after an event.
+// after returns the visibility after an event.
 func (s Visibility) after(e history.Event) Visibility {
 	switch a := e.Attributes.(type) {
 	case *history.WorkflowExecutionStarted:
@@ -147,7 +148,7 @@ func (s Visibility) after(e history.Event) Visibility {
 	return s
 }
 
-// Visibility is what the run shows after commits that are its next.
+// Visibility returns what the run shows after next, its next commits.
 func (r *Run) Visibility(next ...*history.Commit) Visibility {
 	visibility := r.State.Visibility
 	for _, c := range next {
@@ -163,11 +164,11 @@ func (r *Run) Visibility(next ...*history.Commit) Visibility {
 	return visibility
 }
 
-// Visibility is what the run shows now.
+// Visibility returns what the run shows now.
 func (in *Instance) Visibility() Visibility { return in.visibility }
 
-// Show changes what the run shows, by an event: UpsertWorkflowSearchAttributes or WorkflowPropertiesModified. What cannot be
-// fails the task.
+// Show changes what the run shows, by an event: UpsertWorkflowSearchAttributes or
+// WorkflowPropertiesModified. An invalid change fails the task.
 func (in *Instance) Show(a history.Attributes) {
 	in.s.MustRun("change the memo or the search attributes")
 	visibility := in.visibility.after(history.Of(a))

@@ -27,7 +27,7 @@ func OrderWorkflow(ctx workflow.Context, item string) (string, error) {
 	return SendConfirmation.Run(ctx, processed)
 }
 
-// OrderWorkflow as a later deployment has it, which forgot that there are open runs.
+// OrderWorkflow in a later deployment, whose author forgot that there are open runs.
 func changedOrderWorkflow(ctx workflow.Context, item string) (string, error) {
 	if err := workflow.Sleep(ctx, time.Minute); err != nil {
 		return "", err
@@ -46,7 +46,7 @@ var (
 	Poke   = workflow.NewSignal[string]("poke")
 )
 
-// counter is a workflow that lives by its updates.
+// counter is a workflow that is driven by its updates.
 func counter(ctx workflow.Context, limit int) (int, error) {
 	sum, done := 0, false
 	Sum.Handle(ctx, func(workflow.None) (int, error) { return sum, nil })
@@ -74,8 +74,8 @@ func counter(ctx workflow.Context, limit int) (int, error) {
 	return sum, err
 }
 
-// fragile panics when it is poked, until build-2 mends it.
-func fragile(mended bool) func(workflow.Context, workflow.None) (string, error) {
+// fragile panics when it receives a poke, until build-2 fixes it.
+func fragile(fixed bool) func(workflow.Context, workflow.None) (string, error) {
 	return func(ctx workflow.Context, _ workflow.None) (string, error) {
 		n := 0
 		Sum.Handle(ctx, func(workflow.None) (int, error) { return n, nil })
@@ -88,7 +88,7 @@ func fragile(mended bool) func(workflow.Context, workflow.None) (string, error) 
 			if text == "stop" {
 				return fmt.Sprint(n), nil
 			}
-			if !mended {
+			if !fixed {
 				panic("cannot take " + text)
 			}
 			n++
@@ -122,7 +122,7 @@ func saga(ctx workflow.Context, item string) (string, error) {
 	return "charged", err
 }
 
-// careful cancels an activity when it is poked, and waits for how it ends.
+// careful cancels an activity when it receives a poke, and waits until the activity has ended.
 func careful(ctx workflow.Context, item string) (string, error) {
 	under, cancel := workflow.WithCancel(ctx)
 	future := Process.With(activity.Options{WaitCancellation: true}).Start(under, item)
@@ -134,7 +134,7 @@ func careful(ctx workflow.Context, item string) (string, error) {
 	return fmt.Sprintf("%s %v, canceled: %t", result, err, errors.Is(err, workflow.ErrCanceled)), nil
 }
 
-// fan starts several activities and adds up their results in the order in which they come.
+// fan starts several activities and adds up their results in the order of arrival.
 func fan(ctx workflow.Context, n int) (string, error) {
 	var group workflow.WaitGroup
 	order := ""
@@ -148,7 +148,8 @@ func fan(ctx workflow.Context, n int) (string, error) {
 	return order, err
 }
 
-// collector hears pokes in a coroutine, and continues as new after an hour. In the next run it ends when it has heard "end".
+// collector receives pokes in a coroutine, and continues as new after an hour. In the next run it
+// ends when it has received "end".
 func collector(ctx workflow.Context, heard []string) ([]string, error) {
 	first := len(heard) == 0
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -171,9 +172,9 @@ func collector(ctx workflow.Context, heard []string) ([]string, error) {
 	return heard, workflow.Await(ctx, func() bool { return heard[len(heard)-1] == "end" })
 }
 
-// scriptRegistry is what a build registers.
+// scriptRegistry returns the registry of a build.
 func scriptRegistry(build string) *engine.Registry {
-	mended := build != "build-1"
+	fixed := build != "build-1"
 	order := OrderWorkflow
 	if build == "changed" {
 		order = changedOrderWorkflow
@@ -182,7 +183,7 @@ func scriptRegistry(build string) *engine.Registry {
 	registrations := []workflow.Registration{
 		workflow.Bind(workflow.NewWorkflow[string, string]("order"), order),
 		workflow.Bind(workflow.NewWorkflow[int, int]("counter"), counter),
-		workflow.Bind(workflow.NewWorkflow[workflow.None, string]("fragile"), fragile(mended)),
+		workflow.Bind(workflow.NewWorkflow[workflow.None, string]("fragile"), fragile(fixed)),
 		workflow.Bind(workflow.NewWorkflow[workflow.None, string]("idler"), idler),
 		workflow.Bind(workflow.NewWorkflow[[]string, []string]("collector"), collector),
 		workflow.Bind(workflow.NewWorkflow[string, string]("saga"), saga), workflow.Bind(workflow.NewWorkflow[string, string]("careful"), careful),

@@ -26,11 +26,12 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// SQS moves an activity's message that was received too often to the dead letters. A function sends it again from there, for after
-// five minutes, and the run ends as if nothing had been. With the long timers of this deployment the message waits in the table
-// meanwhile, where the test brings its moment forward.
+// SQS moves an activity's message that was received too often to the dead letters. The dead
+// function sends it again, delayed by five minutes, and the run ends as usual. With the long timers
+// of this deployment the message waits in the table meanwhile, where the test makes it due at once.
 //
-// The test takes the place of the consumer that fails, and so does not run beside the others, whose activities it would take.
+// The test plays the consumer that fails. So it does not run beside other tests, whose activities
+// it would receive.
 func TestDeadLetter(t *testing.T) {
 	ctx, d := deployed(t)
 	functions := lambda.NewFromConfig(d.server.Config)
@@ -101,7 +102,7 @@ func TestDeadLetter(t *testing.T) {
 	if err := errors.Join(timers.PutTimers(ctx, []store.Timer{now}), timers.DeleteTimers(ctx, kept)); err != nil {
 		t.Fatal(err)
 	}
-	// What the rule does each minute.
+	// the rule does this each minute
 	out, err := functions.Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String(d.stack + "-timer"), Payload: []byte(`{"source":"aws.events"}`)})
 	if err != nil || out.FunctionError != nil {
 		t.Fatalf("%v, %s", err, out.Payload)
@@ -111,7 +112,7 @@ func TestDeadLetter(t *testing.T) {
 	}
 }
 
-// timers are those that the deployment keeps in its table, which it encrypts.
+// timers returns those that the deployment keeps in its table. It encrypts them.
 func (d *deployment) timers(ctx context.Context, t *testing.T) store.Timers {
 	t.Helper()
 	tables, err := dynamo.New(dynamodb.NewFromConfig(d.server.Config), dynamo.Options{Table: d.table(ctx, t)})
@@ -122,7 +123,7 @@ func (d *deployment) timers(ctx context.Context, t *testing.T) store.Timers {
 	return codec.New(codec.Options{Namespace: "default", Keys: awskms.New(kms.NewFromConfig(d.server.Config), []string{key})}).Timers(tables)
 }
 
-// count is how many messages a queue has, whether they can be received now or not.
+// count returns the number of messages in a queue, hidden ones included.
 func count(ctx context.Context, queues *sqs.Client, url *string) (all int, err error) {
 	names := []types.QueueAttributeName{
 		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
@@ -137,7 +138,7 @@ func count(ctx context.Context, queues *sqs.Client, url *string) (all int, err e
 	return all, err
 }
 
-// mapping is the id of the event source mapping of a queue.
+// mapping returns the id of the event source mapping of a queue.
 func (d *deployment) mapping(ctx context.Context, t *testing.T, functions *lambda.Client, queue string) *string {
 	t.Helper()
 	arn := fmt.Sprintf("arn:aws:sqs:%s:000000000000:%s-%s", d.server.Config.Region, d.stack, queue)

@@ -24,8 +24,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/awstest"
 )
 
-// What the tests shorten, so that they need not wait as long as a deployment may. On AWS a queue's visibility is at least
-// six times the time-out of its function; here a message that failed comes back as soon as it can.
+// Settings that the tests shorten, so that they wait less than a deployment may. On AWS a queue's
+// visibility is at least six times the timeout of its function. Here a message that failed is
+// redelivered as soon as possible.
 var shortened = []string{
 	"WorkflowTimeout=15", "WorkflowVisibility=15", "ActivityTimeout=40", "ActivityVisibility=40",
 	fmt.Sprintf("MaxReceives=%d", maxReceives), fmt.Sprintf("LongTimer=%v", longTimer),
@@ -36,7 +37,8 @@ const (
 	longTimer   = 5 * time.Second
 )
 
-// deployment is what all tests of this run share: the compiled functions behind API Gateway on LocalStack.
+// deployment has the compiled functions behind API Gateway on LocalStack. All tests of a run share
+// it.
 type deployment struct {
 	client  *client.Client
 	server  awstest.Server
@@ -44,8 +46,9 @@ type deployment struct {
 	stack   string // with which the names of its resources begin
 }
 
-// deploy deploys infra/sam, or takes what WEFT_DEPLOYED says: the name and the address of a deployment of functions/all, in
-// the form name=address, that has what is shortened here, and has made a key of payloads and a bucket.
+// deploy deploys infra/sam, or uses the deployment that WEFT_DEPLOYED names: the name and the
+// address of a deployment of functions/all, in the form name=address. That deployment needs the
+// shortened settings, a key of payloads and a bucket.
 var deploy = sync.OnceValues(func() (*deployment, error) {
 	if given := os.Getenv("WEFT_DEPLOYED"); given != "" {
 		name, text, _ := strings.Cut(given, "=")
@@ -55,7 +58,8 @@ var deploy = sync.OnceValues(func() (*deployment, error) {
 	return deployStack("PayloadKeys=create", "Bucket=create")
 })
 
-// deployStack deploys infra/sam as a stack of its own, with these parameters besides what is shortened.
+// deployStack deploys infra/sam as a stack of its own, with the shortened settings and these
+// parameters.
 func deployStack(parameters ...string) (*deployment, error) {
 	build, err := os.MkdirTemp("", "weft-build-")
 	if err != nil {
@@ -74,7 +78,7 @@ func deployStack(parameters ...string) (*deployment, error) {
 	return &deployment{address: address, stack: stack}, err
 }
 
-// deployed is the one deployment of all tests, and the context in which a test has to come to its end.
+// deployed returns the one deployment of all tests, and the context in which a test has to end.
 func deployed(t *testing.T) (context.Context, *deployment) {
 	t.Helper()
 	awstest.LocalStack(t)
@@ -85,7 +89,7 @@ func deployed(t *testing.T) (context.Context, *deployment) {
 	return d.within(t)
 }
 
-// within is a deployment as a test uses it, and the context in which the test has to come to its end.
+// within returns a deployment for one test, and the context in which the test has to end.
 func (d *deployment) within(t *testing.T) (context.Context, *deployment) {
 	t.Helper()
 	server := awstest.LocalStack(t)
@@ -100,7 +104,7 @@ func (d *deployment) within(t *testing.T) (context.Context, *deployment) {
 	return ctx, &deployment{client: c, server: server, address: d.address, stack: d.stack}
 }
 
-// queue is the URL of one of its queues.
+// queue returns the URL of one of its queues.
 func (d *deployment) queue(ctx context.Context, t *testing.T, name string) (*sqs.Client, *string) {
 	t.Helper()
 	queues := sqs.NewFromConfig(d.server.Config)
@@ -111,7 +115,7 @@ func (d *deployment) queue(ctx context.Context, t *testing.T, name string) (*sqs
 	return queues, out.QueueUrl
 }
 
-// until asks again and again until the answer is yes. It has no limit of its own: the context has.
+// until asks repeatedly until the answer is yes, or the context ends.
 func until(ctx context.Context, t *testing.T, what string, yes func() (bool, error)) {
 	t.Helper()
 	for tick := time.Tick(50 * time.Millisecond); ; {

@@ -52,7 +52,7 @@ func TestCart(t *testing.T) {
 	}
 }
 
-// Fifty activities at once, whose results come together through the workflow queue.
+// Fifty activities at once, whose results arrive together through the workflow queue.
 func TestFanOut(t *testing.T) {
 	t.Parallel()
 	ctx, d := deployed(t)
@@ -90,13 +90,15 @@ func TestTimer(t *testing.T) {
 	}
 }
 
-// A long timer waits in the table until the rule of the minute fires the sweep, which moves it to the queue.
+// A long timer waits in the table until the rule, which fires each minute, starts the sweep, which
+// moves the timer to the queue.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	ctx, d := deployed(t)
 	var run workflow.Run[conditions.Dinner]
 	attempt := 0
-	// Where the sweep comes between the start and the look, there is nothing to see: the next one has a minute.
+	// If the sweep runs between the start and the check, there is nothing to see. The next try has
+	// a minute.
 	until(ctx, t, "a timer waits in the table", func() (bool, error) {
 		attempt++
 		var err error

@@ -21,14 +21,14 @@ import (
 	"github.com/seed-41655fb1/weft/examples/documents"
 )
 
-// A document of 600 KiB goes through the functions, to the bucket and the key that the deployment made. It is in the bucket, and
-// neither there nor in the table can it be read.
+// A document of 600 KiB passes through the functions to the bucket, encrypted with the key that the
+// deployment made. It is in the bucket, and can be read neither there nor in the table.
 func TestPayloads(t *testing.T) {
 	t.Parallel()
 	ctx, d := deployed(t)
 	const name, secret = "Ada Lovelace", "has signed what nobody else may read"
 	var text strings.Builder
-	for text.Len() < 600<<10 { // what is random does not become small, should somebody compress it
+	for text.Len() < 600<<10 { // random text stays large even if it is compressed
 		fmt.Fprintf(&text, "%s %s: %s. ", name, secret, rand.Text())
 	}
 	run, err := documents.Workflow.Start(ctx, d.client, "contract-1", documents.Document{Text: text.String(), Names: []string{name}})
@@ -55,7 +55,7 @@ func TestPayloads(t *testing.T) {
 			large++
 		}
 	}
-	if large < 2 { // the commit with the document, and the one with what was made of it
+	if large < 2 { // the commit with the document, and the one with the activity's result
 		t.Errorf("the bucket has %d large objects of %d", large, len(objects))
 	}
 	for _, item := range d.items(ctx, t) {
@@ -72,7 +72,7 @@ func TestPayloads(t *testing.T) {
 // readable reports whether a body, or a part of it, is plain.
 func readable(body []byte, text string) bool { return bytes.Contains(body, []byte(text)) }
 
-// payloads are the bucket of large payloads and the key of all of them, as the functions know them.
+// payloads returns the bucket of large payloads and the payload key, as the functions know them.
 func (d *deployment) payloads(ctx context.Context, t *testing.T) (bucket, key string) {
 	t.Helper()
 	f, err := lambda.NewFromConfig(d.server.Config).GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: aws.String(d.stack + "-api")})
@@ -83,7 +83,7 @@ func (d *deployment) payloads(ctx context.Context, t *testing.T) (bucket, key st
 	return variables["WEFT_BUCKET"], variables["WEFT_PAYLOAD_KEY"]
 }
 
-// objects are those of a bucket, by their keys.
+// objects returns the objects of a bucket, by their keys.
 func (d *deployment) objects(ctx context.Context, t *testing.T, bucket string) map[string][]byte {
 	t.Helper()
 	client := s3.NewFromConfig(d.server.Config, func(o *s3.Options) { o.UsePathStyle = true })
@@ -110,7 +110,7 @@ func (d *deployment) objects(ctx context.Context, t *testing.T, bucket string) m
 	return all
 }
 
-// items are those of the table.
+// items returns the items of the table.
 func (d *deployment) items(ctx context.Context, t *testing.T) (all []map[string]types.AttributeValue) {
 	t.Helper()
 	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(d.server.Config), &dynamodb.ScanInput{TableName: aws.String(d.table(ctx, t))})

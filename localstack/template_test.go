@@ -25,7 +25,7 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// sam finds nothing to say against the template, with task queues and without.
+// sam finds no error in the template, with task queues and without.
 func TestTemplateIsValid(t *testing.T) {
 	t.Parallel()
 	for _, taskQueues := range [][]string{nil, {"reports", "slow-lane"}} {
@@ -71,7 +71,7 @@ func TestTableIsTheStores(t *testing.T) {
 	}
 }
 
-// The queues are those that queue/sqs asks for.
+// The queues have the settings that queue/sqs demands.
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	ctx, d := deployed(t)
@@ -98,7 +98,7 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// table is the name of the deployment's table: Terraform gives it the deployment's own.
+// table returns the name of the deployment's table. With Terraform it is the deployment's own name.
 func (d *deployment) table(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	out, err := dynamodb.NewFromConfig(d.server.Config).ListTables(ctx, nil)

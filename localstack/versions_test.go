@@ -16,8 +16,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// TestVersions deploys build one, and then build two over it. A run that one started ends with one, through the versions of all
-// three functions, and one that is moved ends with two.
+// TestVersions deploys build one, and then build two over it. A run that build one started ends
+// with build one, through the versions of all three functions. A run that is moved ends with build
+// two.
 //
 // Build two is published through Lambda's API, and not by deploying the template again: LocalStack's CloudFormation deletes a
 // version that another replaces, whatever its UpdateReplacePolicy says.
@@ -83,7 +84,7 @@ func (d *deployment) publish(t *testing.T, functions *lambda.Client, role, build
 	}
 }
 
-// builds are the builds that ran the tasks of the latest run of a workflow, in their order.
+// builds returns the builds that ran the tasks of the latest run of a workflow, in their order.
 func (d *deployment) builds(t *testing.T, id string) (all []string) {
 	t.Helper()
 	told, err := d.client.History(t.Context(), id, "")

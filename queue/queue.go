@@ -108,8 +108,9 @@ var (
 	ErrTooLarge = errors.New("queue: the message is larger than the queue takes")
 	// ErrRefused is wrapped by what Send returns where a message is the reason, and not the queue: messages of other sizes may be sent.
 	ErrRefused = errors.New("queue: the message cannot be sent")
-	// ErrInvalid is wrapped by what a call returns that breaks a rule of the port: a delay or a batch that is too large, a
-	// group where there are none, a queue that does not exist. Nothing was done.
+	// ErrInvalid is wrapped by the error of a call that breaks a rule of the port: a delay or a
+	// batch that is too large, a group in a queue without groups, a queue that does not exist.
+	// Nothing was done.
 	ErrInvalid = errors.New("queue: invalid")
 	// ErrPartial is wrapped by what Send returns when some of the messages were not sent.
 	ErrPartial = errors.New("queue: not all messages were sent")

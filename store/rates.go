@@ -6,29 +6,32 @@ import (
 	"time"
 )
 
-// Rates keeps one mark for each task queue that has a rate: how far its slots have been given out. A mark never goes back. It is
-// kept for ever, and small.
+// Rates stores one mark for each task queue with a rate: the last reserved moment. A mark never
+// goes back. It is kept forever, and small.
 type Rates interface {
-	// Reserve moves the mark of a task queue as [Slot.Next] says, and returns where it stands then. The read and the write are one
-	// atomic step: no two calls that return nil return the same moment. When it returns nil the mark is durable. An error that wraps
-	// ErrStale says that the mark stays, because it would come to stand after the slot's Latest. One that wraps ErrUnknown says that
-	// it may have been moved, and the same call again moves it once more: the slot in between is lost, which does no harm.
+	// Reserve moves the mark of a task queue as [Slot.Next] says, and returns its new place. The
+	// read and the write are one atomic step: no two calls that return nil return the same moment.
+	// The mark is durable when it returns nil. It returns an error that wraps ErrStale if the mark
+	// would move past the slot's Latest: the mark stays. It returns an error that wraps ErrUnknown
+	// if the mark may have moved. The same call then moves it once more, and the reservation in
+	// between is lost, which does no harm.
 	Reserve(ctx context.Context, s Slot) (time.Time, error)
 }
 
-// Slot is what Reserve is asked for.
+// Slot is the argument of Reserve.
 type Slot struct {
 	TaskQueue string
-	// Floor is from where the mark is moved that stands before it, or nowhere; another is moved from where it stands.
+	// Floor is the moment from which the mark moves if it is earlier, or does not exist. A later
+	// mark moves from its own place.
 	Floor time.Time
-	// By is how far it is moved: a microsecond at least.
+	// By is how far the mark moves: a microsecond at least.
 	By time.Duration
-	// Latest is where it may come to stand; zero is anywhere.
+	// Latest is the latest new place of the mark; zero is no limit.
 	Latest time.Time
 }
 
-// Next is where a mark comes to stand that stands at this many microseconds since 1970, 0 where there is none, or an error that
-// wraps ErrStale.
+// Next returns the new place of a mark, in microseconds since 1970. mark is its present place, or 0
+// if there is none. Next returns an error that wraps ErrStale if the new place is after Latest.
 func (s *Slot) Next(mark int64) (int64, error) {
 	next := max(mark, s.Floor.UnixMicro()) + s.By.Microseconds()
 	if !s.Latest.IsZero() && next > s.Latest.UnixMicro() {

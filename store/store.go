@@ -1,12 +1,13 @@
-// Package store is the port to where histories are kept. Its adapters are store/memory, store/embedded and store/dynamo, and
-// examples/postgres outside of this module. Package storetest is the suite that each of them passes, and the port's
-// specification in code.
+// Package store is the port of the store for histories. Its adapters are store/memory,
+// store/embedded and store/dynamo, and examples/postgres outside this module. Package storetest is
+// the suite that each of them passes, and the specification of the port in code.
 //
-// A store belongs to one namespace: whoever opens it (one data directory, one table prefix) has fixed that, and nothing
-// that a caller passes in can reach another.
+// A store belongs to one namespace, which is fixed when the store is opened (one data directory,
+// one table prefix). No argument of a call can reach another namespace.
 //
-// The port is a few small interfaces, by who needs them; [Store] is what a deployment demands. [Log] is all that correctness
-// rests on. Several processes may use a store at the same time, and all methods are safe for concurrent use.
+// The port is a few small interfaces, by user; [Store] is what a deployment requires. Correctness
+// depends only on [Log]. Several processes may use a store at the same time, and all methods are
+// safe for concurrent use.
 //
 //		                atomic                      read                       may be done twice
 //		Log             all items of an Append      strongly                   no: a repeat is a Conflict with itself
@@ -83,48 +84,56 @@ type Summary struct {
 	Started  time.Time
 	// Closed is zero while the run is open.
 	Closed time.Time
-	// Build is the build that the run is pinned to; empty where the newest runs it.
+	// Build is the build that the run is pinned to; empty if the newest runs it.
 	Build string
-	// Attributes are the search attributes, and Memo the memo, as the caller has encoded them: bytes that no adapter looks into.
+	// Attributes are the search attributes, and Memo the memo, as the caller encoded them: bytes
+	// that no adapter interprets.
 	Attributes, Memo string
 }
 
-// Conflict is what Append returns when an item stands at one of the keys already. Nothing was put.
+// Conflict is the error of Append if one of the keys already has an item. Nothing was put.
 type Conflict struct {
-	// Existing is the item that stands there.
+	// Existing is that item.
 	Existing Item
 }
 
-// Error names the place.
+// Error names the key.
 func (e *Conflict) Error() string { return "store: an item stands at " + e.Existing.Key.String() }
 
 var (
-	// ErrUnknown is wrapped by what Append returns when it cannot tell whether the items were put, or will be.
+	// ErrUnknown is wrapped by the error of Append if it is unknown whether the items were put, or
+	// will be.
 	ErrUnknown = errors.New("store: the outcome of the write is not known")
-	// ErrThrottled is wrapped by what a call returns that the store refused for now. Nothing was done.
+	// ErrThrottled is wrapped by the error of a call that the store refused for now. Nothing was
+	// done.
 	ErrThrottled = errors.New("store: throttled")
-	// ErrTooLarge is wrapped by what a write returns for an item above the store's limit. Nothing was done.
+	// ErrTooLarge is wrapped by the error of a write if an item exceeds the store's limit. Nothing
+	// was done.
 	ErrTooLarge = errors.New("store: the item is larger than the store takes")
-	// ErrCorrupt is wrapped by what a call returns that met an item which is not as it was written, or which a newer version of Weft
-	// wrote. The call interprets nothing of it. Lists, scans and DueTimers report such an item and go on past it.
+	// ErrCorrupt is wrapped by the error of a call that read an item which is damaged, or which a
+	// newer version of Weft wrote. The call interprets nothing of it. Lists, scans and DueTimers
+	// report such an item and continue past it.
 	ErrCorrupt = errors.New("store: stored data is damaged")
-	// ErrStale is wrapped by what a conditional write returns whose condition does not hold. Nothing was done.
+	// ErrStale is wrapped by the error of a conditional write whose condition does not hold.
+	// Nothing was done.
 	ErrStale = errors.New("store: another write came first")
 )
 
 // Page is what one read returns: at most as many items as were asked for, and at most as many as fit into about 1 MB.
 type Page struct {
 	Items []Item
-	// More says that there are further items in the direction of the read, beyond the last one here. A page that is as
-	// long as the limit may say so where there are none; a page without items never does.
+	// More says that there are further items in the direction of the read, beyond the last one
+	// here. It may be set although there are none if the page has as many items as the limit; never
+	// if the page has no items.
 	More bool
 }
 
 // MaxAppend is how many items one Append may put, as many as a transaction of DynamoDB has. Together they have at most 3.5 MB.
 const MaxAppend = 100
 
-// Log is the log of the runs of each workflow. All its reads are strong. Callers leave no gaps in it: an item goes where there is, or was before
-// it expired, an item in the slot before, and a run after the first only where there was an earlier one.
+// Log is the log of the runs of each workflow. All its reads are strong. Callers leave no gaps in
+// it. An item is put only if there is an item in the slot before, or was before it expired. A run
+// after the first is opened only if there was an earlier run.
 type Log interface {
 	// Append puts one item, or up to MaxAppend at different keys: all of them or none. Each is put on the condition that none stands at
 	// its key, or only the one whose id is in Over. The condition and the put are one atomic step: of several Appends to one key,
@@ -148,44 +157,50 @@ type Log interface {
 	Forward(ctx context.Context, from Key, limit int) (Page, error)
 }
 
-// Attempt is what is known of an activity between its attempts. A success never writes it.
+// Attempt is the record of an activity between its attempts. A success never writes it.
 type Attempt struct {
 	Workflow string
 	Run      uint32
-	// RunID tells the run from another one that had its number before; empty in records of earlier versions.
+	// RunID distinguishes the run from an earlier one with the same number; empty in records of
+	// earlier versions.
 	RunID string
 	// Event is the id of the activity's ActivityTaskScheduled event.
 	Event int64
-	// Number grows with what is recorded of the activity, from 1 on: a record takes the place of one with a lower number.
+	// Number grows with each record of the activity, from 1 on: a record replaces one with a lower
+	// number.
 	Number int
-	// Body is the last failure and what else the engine keeps.
+	// Body is the last failure and the other data that the engine keeps.
 	Body []byte
 	// Expires is when it may be deleted; zero is never.
 	Expires time.Time
 }
 
-// Attempts keeps the state of activities between their attempts: one record for each activity of a run, which is no part of the log.
+// Attempts stores the state of activities between their attempts: one record for each activity of a
+// run, outside the log.
 type Attempts interface {
-	// RecordAttempt writes the state after an attempt in the place of what there is of the activity, on the condition that this does not
-	// have the same RunID and the same or a higher number. Otherwise it returns an error that wraps ErrStale, and nothing was
-	// written. The condition and the write are one atomic step. When it returns nil the state is durable.
+	// RecordAttempt replaces the record of an activity by the state after an attempt, on the
+	// condition that the present record does not have the same RunID and the same or a higher
+	// number. Otherwise it returns an error that wraps ErrStale, and nothing was written. The
+	// condition and the write are one atomic step. The state is durable when it returns nil.
 	RecordAttempt(ctx context.Context, a Attempt) error
-	// ReadAttempts returns all records of the runs with this number, sorted by event id: a strong read, with no limit. What
-	// is left of a run that had the number before has another RunID.
+	// ReadAttempts returns all records of the runs with this number, sorted by event id: a strong
+	// read, with no limit. The remains of an earlier run with the number have another RunID.
 	ReadAttempts(ctx context.Context, workflow string, run uint32) ([]Attempt, error)
 }
 
 // Timer is a message that is due later than a queue can delay it.
 type Timer struct {
-	// ID tells timers apart that are due at the same moment; putting the same one (due and id) twice is putting it once.
+	// ID distinguishes timers that are due at the same moment. Putting the same timer (due and id)
+	// twice is the same as putting it once.
 	ID  string
 	Due time.Time
 	// Body is the message.
 	Body []byte
-	// Stored is for who wraps the port, and a store pays no heed to it: the body as the store has it, in what DueTimers returned. What is put
-	// with it is put so.
+	// Stored is for wrappers of the port, and a store ignores it: the body as the store has it, in
+	// a timer that DueTimers returned. A timer that is put with it is stored with that body.
 	Stored []byte
-	// More says, of the last one that DueTimers returned, that there may be others although it returned fewer than it was asked for.
+	// More says, in the last timer that DueTimers returned, that there may be others although it
+	// returned fewer than the limit.
 	More bool
 }
 
@@ -194,8 +209,9 @@ type Timers interface {
 	// PutTimers keeps timers. It returns nil only if all of them are durable; after an error some may be. Putting one that is there
 	// does nothing.
 	PutTimers(ctx context.Context, timers []Timer) error
-	// DueTimers returns at most limit timers that are due before a moment, not at it, the earliest first. It is a strong read and
-	// takes nothing away: several processes may get the same timers, so that their messages are sent twice.
+	// DueTimers returns at most limit timers that are due before a moment, not at it, the earliest
+	// first. It is a strong read and removes nothing: several processes may get the same timers,
+	// and then send their messages twice.
 	DueTimers(ctx context.Context, before time.Time, limit int) ([]Timer, error)
 	// DeleteTimers deletes timers that DueTimers returned; one that is not there is no error. After an error some may be deleted.
 	DeleteTimers(ctx context.Context, timers []Timer) error
@@ -229,44 +245,51 @@ type Lister interface {
 // ErrBadToken is wrapped by what ListRuns and Scan return for a token or a cursor that they did not make.
 var ErrBadToken = errors.New("store: this is not a page token")
 
-// Keys is where the key is kept that a deployment signs with. There is one, and it never changes.
+// Keys stores the key that a deployment signs with. There is one, and it never changes.
 type Keys interface {
-	// ReadKey returns the key, by a strong read; nothing if none has been made. One that is damaged is an error that wraps ErrCorrupt.
+	// ReadKey returns the key, by a strong read, or nothing if there is none. If the key is
+	// damaged, it returns an error that wraps ErrCorrupt.
 	ReadKey(ctx context.Context) ([]byte, error)
-	// MakeKey keeps a key if there is none: of several calls at once, one does. Otherwise it returns an error that wraps ErrStale,
-	// also if an earlier try of the same call has kept this key: read it then. An adapter whose only process is the caller also
-	// replaces a damaged key.
+	// MakeKey stores a key if there is none: of several concurrent calls, one does. Otherwise it
+	// returns an error that wraps ErrStale, even if an earlier try of the same call has stored this
+	// key: read it then. An adapter whose only process is the caller also replaces a damaged key.
 	MakeKey(ctx context.Context, key []byte) error
 }
 
 // Eraser deletes.
 type Eraser interface {
-	// Delete deletes these commits and attempts, in any order, each on the condition that it is still the one that was
-	// read: the commit with this id, the attempt with this number and run id. One that is not there is no error, so that a Delete may
-	// be repeated; another one in its place stays, and is an error that wraps ErrStale. After an error some are deleted.
-	// The last commit of a run goes in a call of its own, after the others: without it a closed run would look open.
+	// Delete deletes these commits and attempts, in any order. Each is deleted on the condition
+	// that it is still the one that was read: the commit with this id, the attempt with this number
+	// and run id. A missing one is no error, so that a Delete may be repeated. Another one in its
+	// place stays, and Delete returns an error that wraps ErrStale. After an error some are
+	// deleted. The last commit of a run is deleted by a separate call, after the others: without it
+	// a closed run would look open.
 	Delete(ctx context.Context, items []Item, attempts []Attempt) error
 }
 
-// Scanner is for the slow check over all runs: it finds what no message leads to. Nothing that is correct rests on it.
+// Scanner is for the slow check over all runs: it finds what no message leads to. Correctness does
+// not depend on it.
 type Scanner interface {
-	// Scan reads on over all commits of all workflows, from where cursor says; an empty cursor is the beginning. It returns
-	// at most limit items, perhaps none, and where to go on; next is empty at the end. The items of a workflow come one
-	// after the other, in order. A walk comes by every item that was there before it began and is there when it ends; what
-	// was put or deleted only just now, or meanwhile, it may show or not, and what stands behind a commit that was deleted
-	// meanwhile may be left to the next walk: what it finds is a hint, to be looked at in the Log.
-	// A cursor that Scan did not make is an error that wraps ErrBadToken.
+	// Scan continues to read all commits of all workflows from cursor; an empty cursor is the
+	// beginning. It returns at most limit items, perhaps none, and the next cursor, which is empty
+	// at the end. The items of a workflow follow one another, in order. A walk returns every item
+	// that exists from before its beginning until its end. It may or may not return items that were
+	// put or deleted just before or during the walk, and it may miss the items behind a commit that
+	// was deleted meanwhile. So its findings are hints, to be checked in the Log. It returns an
+	// error that wraps ErrBadToken for a cursor that Scan did not return.
 	Scan(ctx context.Context, cursor string, limit int) (items []Item, next string, err error)
 	Eraser
-	// ReadMark returns what WriteMark kept last; nothing at first. Of a damaged mark it returns nothing, and reports it; WriteMark then
-	// takes it for nothing.
+	// ReadMark returns the mark that WriteMark stored last, or nothing if there is none. If the
+	// mark is damaged, it reports that and returns nothing. WriteMark then treats the mark as
+	// missing.
 	ReadMark(ctx context.Context) ([]byte, error)
-	// WriteMark keeps a few bytes of the caller's, for instance a cursor, on the condition that old is what is kept.
-	// Otherwise it returns an error that wraps ErrStale.
+	// WriteMark stores a few bytes of the caller's, for instance a cursor, on the condition that
+	// old is stored now. Otherwise it returns an error that wraps ErrStale.
 	WriteMark(ctx context.Context, old, mark []byte) error
 }
 
-// Expirer deletes what has expired. An adapter whose service does that by itself leaves it out, as store/dynamo does.
+// Expirer deletes what has expired. An adapter whose service does that itself omits it, as
+// store/dynamo does.
 type Expirer interface {
 	// DeleteExpired deletes at most limit items that expired at now or before, and returns how many it deleted. A run's row in
 	// the list, and its attempts, go with its last item. The caller repeats the call until it returns fewer than limit. An
@@ -274,7 +297,8 @@ type Expirer interface {
 	DeleteExpired(ctx context.Context, now time.Time, limit int) (deleted int, err error)
 }
 
-// Store is what a deployment demands of a store. An adapter may also be a [Lister] and an [Expirer].
+// Store is what a deployment requires of a store. An adapter may also be a [Lister] and an
+// [Expirer].
 type Store interface {
 	Log
 	Attempts

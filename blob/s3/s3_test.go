@@ -27,8 +27,8 @@ func answering(t *testing.T, f http.HandlerFunc) *s3.Blobs {
 	}), "bucket")
 }
 
-// An object that is not there is answered with 403 to whoever may not list the bucket, as Weft's functions may not. That is for good, as
-// is a key that was turned off; what a wait may mend is not.
+// S3 answers 403 for a missing object if the caller may not list the bucket, as Weft's functions
+// may not. That is permanent, and so is a disabled key. What a wait may fix is temporary.
 func TestGetRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

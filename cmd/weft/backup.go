@@ -27,7 +27,7 @@ type backup struct {
 	remote `embed:""`
 }
 
-// AfterApply refuses a directory beside a server.
+// AfterApply refuses a directory together with a server.
 func (b backup) AfterApply(c *kong.Context) error {
 	if b.Data != "" && slices.ContainsFunc(c.Args, func(arg string) bool { return arg == "--url" || strings.HasPrefix(arg, "--url=") }) {
 		return errors.New("--data and --url are both given: choose one")
@@ -97,13 +97,14 @@ func (b backup) fetch(ctx context.Context, to io.Writer) (disk.Summary, error) {
 	defer func() { _ = response.Body.Close() }() // it was only read
 	if response.StatusCode != http.StatusOK {
 		const most = 1000
-		text, _ := io.ReadAll(io.LimitReader(response.Body, most)) // what there is of it
+		text, _ := io.ReadAll(io.LimitReader(response.Body, most)) // as much as arrived
 		return disk.Summary{}, refused(address, response, text)
 	}
 	return disk.ReadBackup(io.TeeReader(response.Body, to))
 }
 
-// refused returns the error of a server that sends no backup. A token that is missing or wrong is an error as that of the other commands.
+// refused returns the error of a server that sends no backup. If the token is missing or wrong, the
+// error is that of the other commands.
 func refused(address string, response *http.Response, text []byte) error {
 	var problem client.Problem
 	switch err := json.Unmarshal(text, &problem); {
@@ -115,7 +116,8 @@ func refused(address string, response *http.Response, text []byte) error {
 	return fmt.Errorf("%s answers %s: only a local server with a data directory sends a backup", address, response.Status)
 }
 
-// writeFile makes a file of what fn writes. The file has its name only when it is whole and on the disk.
+// writeFile makes a file of the bytes that fn writes. The file gets its name only when it is
+// complete and on the disk.
 func writeFile(name string, fn func(io.Writer) (disk.Summary, error)) (s disk.Summary, err error) {
 	if _, err := os.Lstat(name); !errors.Is(err, os.ErrNotExist) {
 		return s, errors.Join(fmt.Errorf("%s is there already: choose another name", name), err)

@@ -19,7 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 )
 
-// A backup that is made under load has every update that was acknowledged before it began. The restored runs go on.
+// A backup that is made under load has every update that was acknowledged before it began. The
+// restored runs continue.
 func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

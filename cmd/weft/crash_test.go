@@ -220,7 +220,7 @@ func TestNothingIsLost(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1<<32))
 	for death := range deaths {
 		for goal := int64(death+1)*30 + random.Int64N(30); acked.Load() < goal; {
-			// The shoppers make progress, or the test's own time-out says that they do not.
+			// The shoppers make progress, or the test's own timeout ends it.
 			if _, err := cart.Contents.Ask(ctx, c, "cart-0", workflow.None{}); err != nil && !errors.Is(err, client.ErrNotFound) {
 				t.Fatal(err)
 			}

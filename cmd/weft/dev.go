@@ -30,12 +30,12 @@ func (d *dev) Run(ctx context.Context) error {
 	return weft.Serve(ctx, registry(), d.Over(weft.Options{Greeting: greet, Log: log, Telemetry: weftotel.Open}))
 }
 
-// registry has all the examples.
+// registry returns a registry of all examples.
 func registry() *weft.Registry { return weft.Register(examples.All()...) }
 
 // greet prints lines to paste.
 func greet(out io.Writer, url string) {
-	_, _ = fmt.Fprintf(out, `Weft is at %[1]s with the example workflows. Stop it with Ctrl-C; what is open goes on when it is started again.
+	_, _ = fmt.Fprintf(out, `Weft is at %[1]s with the example workflows. Stop it with Ctrl-C. Open workflows continue when you start it again.
 
 Start a cart, and put something into it (the second update is refused: nothing is written):
   curl -i %[1]s/v1/workflows -d '{"workflowId":"cart-1","type":"cart","input":{"owner":"ada"}}'

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 )
 
-// remote is where a command asks.
+// remote is the server that a command calls.
 type remote struct {
 	URL   string `default:"http://127.0.0.1:8080" env:"WEFT_URL" help:"Address of the API."`
 	Token string `env:"WEFT_TOKEN" xor:"token" help:"Bearer token, if the API demands one."`
@@ -25,7 +25,7 @@ func (s remote) client() *client.Client {
 	return client.New(s.URL, client.Options{Token: s.bearer()})
 }
 
-// bearer returns the token, from wherever it was given; empty if none was.
+// bearer returns the token, or "" if none was given.
 func (s remote) bearer() string { return strings.TrimSpace(s.Token + string(s.TokenFile)) }
 
 // listCommand prints runs.

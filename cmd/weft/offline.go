@@ -30,7 +30,7 @@ func (f keyFile) keys() (codec.Keys, error) {
 	return codec.ReadKeyFile(f.KeyFile)
 }
 
-// check reads a whole data directory.
+// check verifies a whole data directory.
 type check struct {
 	directory
 	keyFile
@@ -61,7 +61,7 @@ func (c check) Run(ctx context.Context, k *kong.Kong) error {
 // say prints. It ignores an error of the terminal, because there is nowhere else to report it.
 func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 
-// compact makes a data directory small.
+// compact makes a data directory smaller.
 type compact struct{ directory }
 
 // Run prints the sizes before and after.
@@ -98,6 +98,6 @@ func (t terminate) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	say(k.Stdout, "The run of %s is terminated. What follows is done when a server starts on %s.\n", t.WorkflowID, t.Data)
+	say(k.Stdout, "The run of %s is terminated. Parents and children are informed when a server starts on %s.\n", t.WorkflowID, t.Data)
 	return nil
 }

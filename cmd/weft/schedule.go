@@ -11,15 +11,16 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 )
 
-// scheduleCommand looks at schedules, and tells them what to do. It creates none: that is for the program whose workflow they start.
+// scheduleCommand describes and controls schedules. It creates none: the program whose workflow
+// they start does that.
 type scheduleCommand struct {
 	List     scheduleList     `cmd:"" help:"List the schedules."`
-	Describe scheduleDescribe `cmd:"" help:"Print what is known of a schedule as JSON."`
+	Describe scheduleDescribe `cmd:"" help:"Print the description of a schedule as JSON."`
 	Pause    schedulePause    `cmd:"" help:"Keep a schedule from starting runs."`
-	Unpause  scheduleUnpause  `cmd:"" help:"Let a schedule go on."`
+	Unpause  scheduleUnpause  `cmd:"" help:"Let a schedule continue."`
 	Trigger  scheduleTrigger  `cmd:"" help:"Start a run of a schedule now."`
 	Backfill scheduleBackfill `cmd:"" help:"Start the runs of the moments of some time."`
-	Delete   scheduleDelete   `cmd:"" help:"Delete a schedule; the runs that it has started go on."`
+	Delete   scheduleDelete   `cmd:"" help:"Delete a schedule; the runs that it has started continue."`
 }
 
 // oneSchedule names a schedule.
@@ -83,7 +84,7 @@ type scheduleUnpause struct {
 	Note        string `help:"For those who look at the schedule."`
 }
 
-// Run lets the schedule go on.
+// Run lets the schedule continue.
 func (u scheduleUnpause) Run(ctx context.Context) error { return u.schedule().Unpause(ctx, u.Note) }
 
 type scheduleTrigger struct {

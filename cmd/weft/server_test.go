@@ -37,7 +37,8 @@ func TestTheServerSaysWhatIsInItsWay(t *testing.T) {
 	refuses(t, binary, "unknown flag", "dev", "--nonsense")
 }
 
-// Ctrl-C stops the server cleanly; started again on the same directory it goes on with every open workflow.
+// Ctrl-C stops the server cleanly. Started again on the same directory, it continues every open
+// workflow.
 func TestTheServerGoesOn(t *testing.T) {
 	t.Parallel()
 	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")

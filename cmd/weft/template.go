@@ -10,7 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/infra"
 )
 
-// template prints what deploys a program to AWS. It comes with the code that it deploys: both are of one version.
+// template prints the infrastructure of a program on AWS. It is of the same version as the code
+// that it deploys.
 type template struct {
 	SAM samTemplate `cmd:"" name:"sam" help:"Print the template for AWS SAM: weft template sam > template.yaml && sam build && sam deploy --guided."`
 }
@@ -24,7 +25,7 @@ type samTemplate struct {
 const samHead = `# Printed by "weft template sam", to be printed again when Weft is upgraded: what differs between deployments is a parameter.
 `
 
-// codeURI is where the template says what a function's code is.
+// codeURI matches the line with a function's code.
 var codeURI = regexp.MustCompile(`(?m)^( +CodeUri:) .*$`)
 
 // Run prints it.
@@ -37,7 +38,7 @@ func (s samTemplate) Run(k *kong.Kong) error {
 	return err
 }
 
-// render is a template whose functions all have one code.
+// render returns a template whose functions all have the same code.
 func (s samTemplate) render(text string) string {
 	code, _ := json.Marshal(s.Code) // which YAML reads as well; a string always encodes
 	return codeURI.ReplaceAllStringFunc(text, func(line string) string {

@@ -4,7 +4,7 @@ import "context"
 
 // updateCommand is for operators. Updates are sent by the programs whose workflows handle them.
 type updateCommand struct {
-	Fail updateFail `cmd:"" help:"Fail an accepted update, and stop its handler; the run goes on."`
+	Fail updateFail `cmd:"" help:"Fail an accepted update, and stop its handler; the run continues."`
 }
 
 type updateFail struct {

@@ -1,11 +1,11 @@
-// Command weftvet finds what a workflow must not do because its code runs again from its beginning: asking for the time, drawing
-// random numbers, starting goroutines, and so on.
+// Command weftvet reports what workflow code must not do, because it runs again from its beginning:
+// ask for the time, draw random numbers, start goroutines, and so on.
 //
 //	weftvet ./...
 //	go vet -vettool=$(which weftvet) ./...
 //
-// Its rules, and what each of them misses, are in the package determinism and in docs/weftvet.md. The exit status is not zero where
-// it found something.
+// Its rules, and what each of them misses, are in package determinism and in docs/weftvet.md. The
+// exit status is not zero if it found something.
 package main
 
 import (
@@ -26,9 +26,11 @@ func main() {
 	singlechecker.Main(determinism.Analyzer)
 }
 
-// named returns a configuration of go vet with which a package of the user's modules is reported on although go vet asked only for
-// its facts, because the user named packages that import it. Otherwise go vet (1.26) keeps the empty report, and shows it when the
-// user names the package: it would pass for clean. What cannot be read is left to be complained about.
+// named returns a configuration of go vet that reports findings of a package of the user's modules,
+// even if go vet asked only for its facts, because the user named packages that import it.
+// Otherwise go vet (1.26) caches the empty report, and shows it when the user names the package,
+// which would then seem clean. A configuration that cannot be read is returned unchanged, so that
+// the checker reports it.
 func named(config string) string {
 	text, err := os.ReadFile(config)
 	if err != nil {

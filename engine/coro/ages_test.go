@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Each update that is refused on a kept instance takes an age, and a replay takes none for it. The order of the coroutines is the same,
-// however many there were.
+// Each refused update on a kept instance takes an age, and a replay takes none for it. The order of
+// the coroutines is the same, however many there were.
 func TestOrderAfterManyAges(t *testing.T) {
 	t.Parallel()
 	want := orderAfter(t, 0)
@@ -18,7 +18,8 @@ func TestOrderAfterManyAges(t *testing.T) {
 	}
 }
 
-// orderAfter returns the order in which coroutines run of which the first is older by so many ages than the others.
+// orderAfter returns the order in which coroutines run if the first is older by so many ages than
+// the others.
 func orderAfter(t *testing.T, ages uint64) (order []string) {
 	t.Helper()
 	var s Scheduler
@@ -35,7 +36,7 @@ func orderAfter(t *testing.T, ages uint64) (order []string) {
 		order = append(order, "main")
 	})
 	run()
-	s.ages += ages // as so many updates that were refused have taken
+	s.ages += ages // as so many refused updates have taken
 	s.GoFirst("handler", func() {
 		s.Go("child", func() { order = append(order, "child") })
 		open = true

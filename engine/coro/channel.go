@@ -2,23 +2,25 @@ package coro
 
 import "errors"
 
-// ErrClosed is what a channel that was closed answers, to a receiver once it is empty, to a sender at once.
+// ErrClosed is returned by operations on a closed channel: by a receive once the channel is empty,
+// by a send at once.
 var ErrClosed = errors.New("the channel is closed")
 
-// Channel passes values between coroutines in the order in which they began to send them. A channel of capacity 0 hands
-// each value from sender to receiver; one of negative capacity never makes a sender wait.
+// Channel passes values between coroutines in the order in which they began to send them. A channel
+// of capacity 0 passes each value from sender to receiver; one of negative capacity never makes a
+// sender wait.
 //
-// No wake-up is lost: each value that comes wakes a receiver that waits, and a receiver that stops waiting without taking
-// what is there wakes the next (PassOn).
+// No wake-up is lost: each new value wakes a waiting receiver, and a receiver that stops waiting
+// without taking a value wakes the next (PassOn).
 type Channel[T any] struct {
 	capacity  int
 	values    []T             // sent and not received
-	offers    line[*offer[T]] // of senders that wait for room, in their order
+	offers    line[*offer[T]] // of senders that wait for room, in order
 	closed    bool
 	receivers List
 }
 
-// offer is a value whose sender waits until it is taken.
+// offer is a value whose sender waits until a receiver takes it.
 type offer[T any] struct {
 	value  T
 	taken  bool
@@ -28,17 +30,17 @@ type offer[T any] struct {
 // NewChannel returns a channel that holds capacity values.
 func NewChannel[T any](capacity int) *Channel[T] { return &Channel[T]{capacity: capacity} }
 
-// Len is the number of values that were sent and not received.
+// Len returns the number of values that were sent and not received.
 func (c *Channel[T]) Len() int { return len(c.values) }
 
 // Readable reports whether a receive would not wait.
 func (c *Channel[T]) Readable() bool { return len(c.values) > 0 || !c.offers.empty() || c.closed }
 
-// Receivers are those that wait for a value.
+// Receivers returns the list of the coroutines that wait for a value.
 func (c *Channel[T]) Receivers() *List { return &c.receivers }
 
-// room reports whether a value can be sent without waiting. On a channel of capacity 0 a receiver that waits, and was not
-// woken for another value, makes room for one.
+// room reports whether a value can be sent without waiting. On a channel of capacity 0, a receiver
+// that waits, and was not woken for another value, makes room for one.
 func (c *Channel[T]) room() bool {
 	switch {
 	case c.closed || !c.offers.empty():
@@ -49,7 +51,7 @@ func (c *Channel[T]) room() bool {
 	return c.capacity < 0 || len(c.values) < c.capacity
 }
 
-// TrySend sends without waiting, and reports whether it could.
+// TrySend sends the value if it need not wait, and reports whether it did.
 func (c *Channel[T]) TrySend(s *Scheduler, v T) bool {
 	if !c.room() {
 		return false
@@ -59,8 +61,8 @@ func (c *Channel[T]) TrySend(s *Scheduler, v T) bool {
 	return true
 }
 
-// Send waits until there is room (with capacity 0, until the value has been received), the channel is closed or the scope
-// is canceled. A value for which there is room is sent under a canceled scope, too.
+// Send waits until there is room (with capacity 0, until the value has been received), the channel
+// is closed or the scope is canceled. If there is room, it sends under a canceled scope, too.
 func (c *Channel[T]) Send(s *Scheduler, scope *Scope, v T) error {
 	if c.capacity != 0 && c.TrySend(s, v) {
 		return nil
@@ -87,7 +89,7 @@ func (c *Channel[T]) Send(s *Scheduler, scope *Scope, v T) error {
 	return scope.Err()
 }
 
-// TryReceive receives without waiting. ok is false where there was nothing to receive.
+// TryReceive receives a value if it need not wait, and reports whether it did.
 func (c *Channel[T]) TryReceive(s *Scheduler) (v T, ok bool) {
 	switch {
 	case len(c.values) > 0:
@@ -102,7 +104,7 @@ func (c *Channel[T]) TryReceive(s *Scheduler) (v T, ok bool) {
 	return v, false
 }
 
-// accept takes the oldest offer, and lets its sender go on.
+// accept takes the oldest offer, and wakes its sender.
 func (c *Channel[T]) accept(s *Scheduler) T {
 	oldest := c.offers.head
 	oldest.leave()
@@ -112,7 +114,7 @@ func (c *Channel[T]) accept(s *Scheduler) T {
 	return o.value
 }
 
-// first takes the first element off.
+// first returns the first element and the rest.
 func first[E any](all []E) (E, []E) {
 	var zero E
 	e := all[0]
@@ -120,8 +122,8 @@ func first[E any](all []E) (E, []E) {
 	return e, all[1:]
 }
 
-// Receive waits until there is a value, the channel is closed and empty, or the scope is canceled. A value that is there
-// is received under a canceled scope, too.
+// Receive waits until there is a value, the channel is closed and empty, or the scope is canceled.
+// If there is a value, it receives under a canceled scope, too.
 func (c *Channel[T]) Receive(s *Scheduler, scope *Scope) (T, error) {
 	if !c.Readable() {
 		leave := s.Enlist(&c.receivers)
@@ -140,16 +142,17 @@ func (c *Channel[T]) Receive(s *Scheduler, scope *Scope) (T, error) {
 	return v, scope.Err()
 }
 
-// PassOn wakes the next receiver if there is something to receive. Who was on the list of receivers, and may have left it
-// without receiving, calls it: what it was woken for may still be there.
+// PassOn wakes the next receiver if there is something to receive. A coroutine that was on the list
+// of receivers, and may have left it without receiving, calls it: the value that it was woken for
+// may still be there.
 func (c *Channel[T]) PassOn(s *Scheduler) {
 	if c.Readable() {
 		c.receivers.WakeOne(s)
 	}
 }
 
-// Close lets receivers take what was sent and then get ErrClosed. Senders that wait get it at once. Closing twice does
-// nothing.
+// Close closes the channel: receivers get the remaining values and then ErrClosed. Waiting senders
+// get it at once. Closing twice does nothing.
 func (c *Channel[T]) Close(s *Scheduler) {
 	c.closed = true
 	for e := c.offers.head; e != nil; e = e.next {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// play runs coroutines one after the other: each entry is the code of one, the first is the oldest.
+// play runs coroutines one after the other. Each entry is the code of one, the oldest first.
 func play(t *testing.T, s *Scheduler, code ...func()) {
 	t.Helper()
 	for i, fn := range code {
@@ -86,7 +86,7 @@ func receiveAny[T any](s *Scheduler, scope *Scope, channels ...*Channel[T]) (v T
 	}
 }
 
-// A sender on a channel of capacity 0 goes on when its value has been received, and not before.
+// A sender on a channel of capacity 0 continues when its value has been received, and not before.
 func TestUnbufferedSendWaitsForTheReceive(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -117,7 +117,8 @@ func TestUnbufferedSendWaitsForTheReceive(t *testing.T) {
 	s.Close()
 }
 
-// Who began to send first is received first, also where a later sender runs before the earlier one is back.
+// Values are received in the order in which their sends began, even if a later sender runs before
+// the earlier one has returned.
 func TestSendersAreNotOvertaken(t *testing.T) {
 	t.Parallel()
 	for _, capacity := range []int{0, 1} {
@@ -151,8 +152,8 @@ func TestSendersAreNotOvertaken(t *testing.T) {
 	}
 }
 
-// Receivers are served in the order in which they began to wait, also those that found nothing because another was
-// faster.
+// Receivers are served in the order in which they began to wait, including those that found nothing
+// because another was faster.
 func TestReceiversKeepTheirPlace(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -184,7 +185,7 @@ func TestReceiversKeepTheirPlace(t *testing.T) {
 	s.Close()
 }
 
-// What a receiver was woken for and does not take goes to the next one.
+// A value that a receiver was woken for and does not take goes to the next one.
 func TestAReceiverThatTakesAnotherWayWakesTheNext(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -238,7 +239,7 @@ func TestClosedChannel(t *testing.T) {
 	}
 }
 
-// Closing refuses what senders still offer.
+// Closing refuses the values that senders still offer.
 func TestCloseEndsSendersThatWait(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -257,7 +258,7 @@ func TestCloseEndsSendersThatWait(t *testing.T) {
 	s.Close()
 }
 
-// A sender that is canceled takes its value back, and holds up nobody behind it.
+// A canceled sender withdraws its value, and holds up nobody behind it.
 func TestCanceledSender(t *testing.T) {
 	t.Parallel()
 	var s Scheduler

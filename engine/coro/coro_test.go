@@ -62,7 +62,7 @@ func TestPanicKeepsTheStackOfTheCoroutine(t *testing.T) {
 	}
 }
 
-func TestGoexitIsToldApart(t *testing.T) {
+func TestGoexitIsRecognised(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
 	s.Go("main", func() { runtime.Goexit() })
@@ -106,7 +106,8 @@ func TestCloseRunsDeferredFunctionsAndLeaksNothing(t *testing.T) {
 	}
 }
 
-// Code that recovers everything and waits again must not hold up the one who closes it, nor keep others open.
+// Code that recovers everything and waits again must not hold up the caller of Close, nor keep
+// others open.
 func TestCloseEndsCodeThatRecovers(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -232,12 +233,12 @@ func TestCancelWakesWhatWaitsUnderTheScope(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
 	root := s.NewScope()
-	inner, apart := root.Child(), s.NewScope()
+	inner, separate := root.Child(), s.NewScope()
 	var got []error
 	hooks := 0
 	s.OnCancel(func() { hooks++ })
 	s.Go("inner", func() { got = append(got, s.Await(inner, func() bool { return false })) })
-	s.Go("apart", func() { got = append(got, s.Await(apart, func() bool { return false })) })
+	s.Go("separate", func() { got = append(got, s.Await(separate, func() bool { return false })) })
 	if err := s.Run(); err != nil {
 		t.Fatal(err)
 	}

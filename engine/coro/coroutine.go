@@ -8,25 +8,27 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// ErrGoexit is in the chain of a Coroutine's Err where its code called runtime.Goexit.
+// ErrGoexit is in the chain of a Coroutine's Err if its code called runtime.Goexit.
 var ErrGoexit = errors.New("workflow code called runtime.Goexit (testing's FailNow does)")
 
-// unwinding is what a coroutine panics with when it is closed while it waits.
+// unwinding is the value with which a waiting coroutine panics when it is closed.
 type unwinding struct{}
 
-// String is what code sees that recovers it.
+// String returns what code sees that recovers it.
 func (unwinding) String() string {
 	return "weft: this workflow instance is being closed; do not recover this"
 }
 
-// Coroutine is a function that can be left while it waits and entered again later. It is not safe for concurrent use;
-// the scheduler that owns it runs one at a time.
+// Coroutine is a function that can be left while it waits and entered again later. It is not safe
+// for concurrent use; the scheduler that owns it runs one at a time.
 type Coroutine struct {
 	name string
 	age  uint64
-	// parent is the coroutine that started it with Go; nil for the first ones and for those of GoFirst.
+	// parent is the coroutine that started it with Go, or nil for the first ones and for those of
+	// GoFirst.
 	parent *Coroutine
-	// Owner says whose it and those that it starts are; empty is nobody's. It is set before the coroutine first runs.
+	// Owner is the owner of the coroutine and of those that it starts, or empty. It is set before
+	// the coroutine first runs.
 	Owner string
 	// next resumes the function until it yields or ends, stop ends it; both come from Pull.
 	next func() (struct{}, bool)
@@ -34,15 +36,15 @@ type Coroutine struct {
 	// yield is set when the function starts.
 	yield func(struct{}) bool
 
-	round    uint32 // while it stands in the scheduler's heap: the round of its turn
+	round    uint32 // while it is in the scheduler's heap: the round of its turn
 	blocked  bool   // it waits in Yield
-	queued   bool   // it stands in the scheduler's queue
+	queued   bool   // it is in the scheduler's queue
 	finished bool
-	closing  bool  // stop was called: what it waits for will not come
-	unwound  bool  // it has been told so by a panic once
+	closing  bool  // stop was called: what it waits for will not happen
+	unwound  bool  // it has panicked once because of that
 	err      error // why it ended, nil for a plain return
 
-	heaped int         // while it stands in the scheduler's heap: its index there
+	heaped int         // while it is in the scheduler's heap: its index there
 	places []*place    // on the lists that it stays on until it leaves: see Enlist
 	scope  *Scope      // while it waits: the scope whose cancellation wakes it
 	at     int         // while it waits: its index among those that wait under the scope
@@ -50,7 +52,7 @@ type Coroutine struct {
 	listed bool        // on the scheduler's list of those that wait for a condition
 }
 
-// New returns a coroutine that will run fn when it is first executed.
+// New returns a coroutine that runs fn when it is first executed.
 func New(name string, fn func()) *Coroutine {
 	c := &Coroutine{name: name}
 	c.next, c.stop = Pull(func(yield func(struct{}) bool) {
@@ -60,7 +62,8 @@ func New(name string, fn func()) *Coroutine {
 	return c
 }
 
-// main runs the function and keeps how it ended. The stack is taken here, where the frames that panicked still stand.
+// main runs the function and records how it ended. It takes the stack here, while the frames that
+// panicked are still on it.
 func (c *Coroutine) main(fn func()) {
 	returned := false
 	defer func() {
@@ -91,8 +94,8 @@ func (c *Coroutine) call(fn func()) {
 	runtime.KeepAlive(c)
 }
 
-// panicError is what a panic becomes. A failure of the engine's own (misuse, non-determinism) stays what it is and gets
-// the stack; anything else is a panic.
+// panicError returns the error for a panic. A failure of the engine's own (misuse, non-determinism)
+// stays as it is and gets the stack; anything else is a panic.
 func panicError(value any, stack []byte) error {
 	if err, ok := value.(error); ok {
 		var own *failure.OtherError
@@ -123,7 +126,7 @@ func (c *Coroutine) Yield() {
 	}
 	c.blocked = false
 	if c.unwound {
-		runtime.Goexit() // somebody recovered the panic below and waits again
+		runtime.Goexit() // code recovered the panic below and waits again
 	}
 	c.unwound = true
 	panic(unwinding{})
@@ -132,15 +135,15 @@ func (c *Coroutine) Yield() {
 // Blocked reports whether the function waits in Yield.
 func (c *Coroutine) Blocked() bool { return c.blocked }
 
-// Finished reports whether the function has ended, in whatever way.
+// Finished reports whether the function has ended, for whatever reason.
 func (c *Coroutine) Finished() bool { return c.finished }
 
-// Err is why the function ended: nil for a plain return and for one that was closed, otherwise what it panicked with,
-// with its stack.
+// Err returns why the function ended: nil for a plain return and for one that was closed, otherwise
+// its panic with its stack.
 func (c *Coroutine) Err() error { return c.err }
 
-// Close ends a coroutine that waits or has not started: its deferred functions run. Where its code refuses to end, the
-// goroutine that calls Close ends with it.
+// Close ends a coroutine that waits or has not started: its deferred functions run. If its code
+// refuses to end, the goroutine that calls Close ends with it.
 func (c *Coroutine) Close() {
 	c.closing = true
 	c.stop()

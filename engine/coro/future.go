@@ -1,6 +1,6 @@
 package coro
 
-// Future is a value that will come. The zero value has not come yet.
+// Future is a value that arrives later. The zero value has not arrived yet.
 type Future[T any] struct {
 	value T
 	err   error
@@ -8,8 +8,8 @@ type Future[T any] struct {
 	list  List
 }
 
-// Set gives the future its value or error and wakes those that wait for it. The first call counts; later ones do
-// nothing and return false.
+// Set sets the future's value or error and wakes its waiters. Only the first call counts; later
+// ones do nothing and return false.
 func (f *Future[T]) Set(s *Scheduler, value T, err error) bool {
 	if f.ready {
 		return false
@@ -19,16 +19,17 @@ func (f *Future[T]) Set(s *Scheduler, value T, err error) bool {
 	return true
 }
 
-// Ready reports whether the value has come.
+// Ready reports whether the value has arrived.
 func (f *Future[T]) Ready() bool { return f.ready }
 
-// Peek returns the value and error without waiting; both are zero until they have come.
+// Peek returns the value and error without waiting; both are zero until they have arrived.
 func (f *Future[T]) Peek() (T, error) { return f.value, f.err }
 
-// Waiters are those that wait for the value.
+// Waiters returns the list of the coroutines that wait for the value.
 func (f *Future[T]) Waiters() *List { return &f.list }
 
-// Get waits until the value has come or the scope is canceled. A value that has come wins over a canceled scope.
+// Get waits until the value has arrived or the scope is canceled. If the value has arrived, Get
+// returns it under a canceled scope, too.
 func (f *Future[T]) Get(s *Scheduler, scope *Scope) (T, error) {
 	for !f.ready {
 		if err := scope.Err(); err != nil {

@@ -1,6 +1,7 @@
 package coro
 
-// line is a queue that its elements can leave from anywhere, in constant time. The zero value is empty.
+// line is a queue whose elements can leave from anywhere, in constant time. The zero value is
+// empty.
 type line[T any] struct {
 	head, tail *link[T]
 }
@@ -14,7 +15,7 @@ type link[T any] struct {
 
 func (l *line[T]) empty() bool { return l.head == nil }
 
-// add puts a value at the end.
+// add adds a value at the end.
 func (l *line[T]) add(value T) *link[T] {
 	e := &link[T]{value: value, prev: l.tail, in: l}
 	if l.tail == nil {

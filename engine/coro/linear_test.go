@@ -7,7 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/coro"
 )
 
-// awaitAll has n coroutines wait for one condition, which then becomes true, and returns how often it was asked.
+// awaitAll lets n coroutines wait for one condition, which then becomes true, and returns how often
+// it was evaluated.
 func awaitAll(tb testing.TB, n int) (asked int) {
 	tb.Helper()
 	var s coro.Scheduler
@@ -32,10 +33,12 @@ func awaitAll(tb testing.TB, n int) (asked int) {
 	return asked
 }
 
-// TestConditionsAreAskedOncePerRound checks that conditions are not asked after each step of a coroutine.
+// TestConditionsAreAskedOncePerRound checks that conditions are not evaluated after each step of a
+// coroutine.
 func TestConditionsAreAskedOncePerRound(t *testing.T) {
 	const n = 2000
-	// Before it waits, when nothing else is ready, when it has become true, and when its coroutine goes on.
+	// Before it waits, when nothing else is ready, when it has become true, and when its coroutine
+	// continues.
 	if asked := awaitAll(t, n); asked > 4*n {
 		t.Errorf("the condition of %d coroutines was asked %d times, want at most %d", n, asked, 4*n)
 	}

@@ -1,11 +1,12 @@
 package coro
 
-// List are the coroutines that wait for one thing, those that have waited longest first. The zero value is empty. A List must not be
-// copied. Each of its operations takes constant time, or time for those that it wakes.
+// List has the coroutines that wait for one thing, the longest wait first. The zero value is empty.
+// A List must not be copied. Each of its operations takes constant time, or time in proportion to
+// the coroutines that it wakes.
 type List struct {
 	head, tail *place
-	// idleFrom is the first place that may have a coroutine that is not ready: those of all places before it are, or have ended. It is
-	// nil if there is none.
+	// idleFrom is the first place whose coroutine may not be ready: those of all places before it
+	// are ready, or have ended. It is nil if there is none.
 	idleFrom *place
 	added    uint64 // places so far
 	own      place  // used when it is free: most lists never have a second place
@@ -13,16 +14,16 @@ type List struct {
 
 // place is a coroutine's place on a list.
 type place struct {
-	list       *List // nil: it is on none
+	list       *List // nil if it is on none
 	c          *Coroutine
 	number     uint64 // places of a list have ascending numbers
 	prev, next *place
 }
 
-// empty reports whether nobody is on the list.
+// empty reports whether the list is empty.
 func (l *List) empty() bool { return l.head == nil }
 
-// add puts a coroutine at the end. The same one may have several places.
+// add adds a coroutine at the end. A coroutine may have several places.
 func (l *List) add(c *Coroutine) *place {
 	p := &l.own
 	if p.list != nil {
@@ -64,14 +65,14 @@ func (p *place) leave() {
 	*p = place{}
 }
 
-// waitsAgain says that the coroutine of the place, which was ready, waits.
+// waitsAgain notes that the coroutine of the place, which was ready, waits.
 func (p *place) waitsAgain() {
 	if l := p.list; l != nil && (l.idleFrom == nil || p.number < l.idleFrom.number) {
 		l.idleFrom = p
 	}
 }
 
-// WakeAll makes all that wait ready.
+// WakeAll makes all waiting coroutines ready.
 func (l *List) WakeAll(s *Scheduler) {
 	for p := l.idleFrom; p != nil; p = p.next {
 		s.wake(p.c)
@@ -79,14 +80,14 @@ func (l *List) WakeAll(s *Scheduler) {
 	l.idleFrom = nil
 }
 
-// WakeOne makes ready the one that has waited longest and is not ready yet.
+// WakeOne makes the coroutine ready that has waited longest and is not ready yet.
 func (l *List) WakeOne(s *Scheduler) {
 	if c := l.idle(); c != nil {
 		s.wake(c)
 	}
 }
 
-// idle is the one that has waited longest and is not ready yet, or nil.
+// idle returns the coroutine that has waited longest and is not ready yet, or nil.
 func (l *List) idle() *Coroutine {
 	for l.idleFrom != nil && (l.idleFrom.c.queued || l.idleFrom.c.finished) {
 		l.idleFrom = l.idleFrom.next

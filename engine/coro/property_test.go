@@ -15,20 +15,21 @@ func init() {
 	}
 }
 
-// deed is what a coroutine does next.
+// deed is the next action of a coroutine.
 type deed struct {
 	Do string
 	On int // the channel, or the number of units
 }
 
-// exchange is coroutines that send to each other, and what must hold however they are mixed.
+// exchange has coroutines that send to each other, and checks what must hold however they are
+// mixed.
 type exchange struct {
 	s        Scheduler
 	scopes   []*Scope
 	channels []*Channel[string]
 	gate     Future[int] // opens for "wait"
 	units    *Semaphore
-	sent     []map[string]bool // by channel: those whose Send has returned nil
+	sent     []map[string]bool // by channel: the values whose Send has returned nil
 	began    [][]string        // by channel: in the order in which their senders began
 	got      [][]string        // by channel: in the order in which they were received
 	held     int
@@ -47,7 +48,7 @@ func newExchange(coroutines int) *exchange {
 	return x
 }
 
-// do is one deed of a coroutine. Values are named after who sent them, and when.
+// do runs one deed of a coroutine. A value is named after its sender, and the step.
 func (x *exchange) do(who, when int, d deed) {
 	on, scope, v := d.On%len(x.channels), x.scopes[who], fmt.Sprint(who, "/", when)
 	switch d.Do {
@@ -84,7 +85,7 @@ func (x *exchange) do(who, when int, d deed) {
 	}
 }
 
-// outcome is what became of a value that was to be sent. One that was not sent never began.
+// outcome records whether a value was sent. A value that was not sent never began.
 func (x *exchange) outcome(on int, v string, sent bool) {
 	if sent {
 		x.sent[on][v] = true
@@ -93,7 +94,7 @@ func (x *exchange) outcome(on int, v string, sent bool) {
 	x.began[on] = slices.DeleteFunc(x.began[on], func(other string) bool { return other == v })
 }
 
-// check is what must hold whenever nothing is ready.
+// check checks what must hold whenever nothing is ready.
 func (x *exchange) check(t *rapid.T) {
 	for i, c := range x.channels {
 		if !c.receivers.empty() && c.Readable() {
@@ -117,8 +118,8 @@ func (x *exchange) check(t *rapid.T) {
 	}
 }
 
-// However coroutines exchange values, and whichever are canceled, none waits for what is there, nothing is lost, and the
-// order of sending is the order of receiving.
+// However coroutines exchange values, and whichever are canceled, none waits for what is there,
+// nothing is lost, and values are received in the order of sending.
 func TestNothingIsLostAndNobodyIsForgotten(t *testing.T) {
 	t.Parallel()
 	one := rapid.Custom(func(t *rapid.T) deed {

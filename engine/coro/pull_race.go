@@ -7,9 +7,9 @@ import (
 	"runtime"
 )
 
-// Pull is what iter.Pull is, made of a goroutine and two channels. Up to Go 1.26 at least the race detector is not told when a
-// coroutine of iter.Pull ends: it keeps some 37 KB for each, and takes longer for all that follow. A test that makes a hundred
-// thousand of them needs gigabytes.
+// Pull does the same as iter.Pull, with a goroutine and two channels. Up to Go 1.26 at least, the
+// race detector does not learn when a coroutine of iter.Pull ends: it keeps some 37 KB for each,
+// and takes longer for all that follow. A test with a hundred thousand of them needs gigabytes.
 func Pull(seq iter.Seq[struct{}]) (next func() (struct{}, bool), stop func()) {
 	p := &pulled{enter: make(chan bool), left: make(chan struct{})}
 	next = func() (struct{}, bool) {
@@ -40,14 +40,15 @@ func Pull(seq iter.Seq[struct{}]) (next func() (struct{}, bool), stop func()) {
 	return next, stop
 }
 
-// pulled is a function that runs while whoever pulls waits, and waits while they run. So nothing in it needs a lock.
+// pulled is a function that runs while the puller waits, and waits while the puller runs. So
+// nothing in it needs a lock.
 type pulled struct {
-	enter chan bool     // false is that it is stopped
+	enter chan bool     // false stops it
 	left  chan struct{} // it waits, or has ended
 
 	started, stopped, ended bool
 
-	value  any  // what it panicked with
+	value  any  // of its panic
 	goexit bool // it ended by runtime.Goexit
 }
 
@@ -70,7 +71,7 @@ func (p *pulled) run(seq iter.Seq[struct{}]) {
 	returned = true
 }
 
-// leave waits until the function waits or ends, and ends as it did.
+// leave waits until the function waits or ends. It ends as the function did.
 func (p *pulled) leave() {
 	<-p.left
 	switch value, goexit := p.value, p.goexit; {

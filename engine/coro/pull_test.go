@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPull holds Pull to what iter.Pull does, whichever of its two makes this binary has.
+// TestPull checks that Pull does the same as iter.Pull, in either build.
 func TestPull(t *testing.T) {
 	t.Parallel()
 	var seen []string
@@ -50,7 +50,7 @@ func TestPull(t *testing.T) {
 	}
 }
 
-// TestPullEnds holds Pull to how the function ends, in whoever pulls.
+// TestPullEnds checks that the puller ends as the function does.
 func TestPullEnds(t *testing.T) {
 	t.Parallel()
 	for _, stopped := range []bool{false, true} {

@@ -22,25 +22,25 @@ type Scheduler struct {
 	running atomic.Pointer[Coroutine] // atomic only because Stuck reads it from another goroutine
 	round   uint32
 	turn    uint64 // the age of the coroutine whose turn it is in this round; 0 while those in front have theirs
-	ages    uint64 // each coroutine takes one, also that of an update which is refused: they must not begin anew
+	ages    uint64 // each coroutine takes one, also that of a refused update: they must not start again
 	ended   int    // coroutines in all that have ended
 	turns   int    // how often a coroutine has had its turn
 	stopped bool   // no coroutine runs any more
 	closed  bool
 	err     error
-	culprit *Coroutine // whose panic is err; nil where nobody's is
+	culprit *Coroutine // whose panic is err, or nil
 
 	asked   int // conditions asked since LimitConditions
 	mostAsk int // how many may be asked; 0 is no limit
 
-	forbidden string // who may only look now; empty for nobody
+	forbidden string // who may only read now; empty for nobody
 	misuse    *failure.OtherError
 	abandoned bool // code that Forbid called still runs: nothing that it may read changes any more
 	onCancel  func()
 	unchanged func() bool
 }
 
-// readyQueue is a heap of the coroutines that are ready, by round and age.
+// readyQueue is a heap of the ready coroutines, by round and age.
 type readyQueue []*Coroutine
 
 // Len implements heap.Interface.
@@ -76,7 +76,7 @@ func (q *readyQueue) Pop() any {
 	return last
 }
 
-// Go adds a coroutine that runs fn; it is ready at once, and younger than all others.
+// Go adds a coroutine that runs fn. It is ready at once, and younger than all others.
 func (s *Scheduler) Go(name string, fn func()) *Coroutine {
 	c := s.add(name, fn)
 	c.parent = s.running.Load()
@@ -84,7 +84,8 @@ func (s *Scheduler) Go(name string, fn func()) *Coroutine {
 	return c
 }
 
-// GoFirst adds a coroutine that runs before all others that are ready, but after those added by GoFirst before it.
+// GoFirst adds a coroutine that runs before all other ready ones, but after those that GoFirst
+// added earlier.
 func (s *Scheduler) GoFirst(name string, fn func()) *Coroutine {
 	c := s.add(name, fn)
 	c.queued = true
@@ -116,11 +117,12 @@ func (s *Scheduler) wake(c *Coroutine) {
 	heap.Push(&s.ready, c)
 }
 
-// Stop has no coroutine run any more after the one that runs now has waited or ended. Close still ends them.
+// Stop lets no coroutine run any more after the running one has waited or ended. Close still ends
+// them.
 func (s *Scheduler) Stop() { s.stopped = true }
 
-// Run executes coroutines until none is ready or Stop is called, and returns why it had to stop before: the panic of the one that
-// panicked, with its stack.
+// Run executes coroutines until none is ready or Stop is called. If a coroutine panics, Run stops
+// and returns the panic with its stack.
 func (s *Scheduler) Run() error {
 	for s.err == nil && !s.stopped {
 		c := s.next()
@@ -169,7 +171,7 @@ func (s *Scheduler) execute(c *Coroutine) {
 	c.Execute()
 }
 
-// sweep forgets the coroutines that have ended, when they have become many.
+// sweep drops ended coroutines, when they have become many.
 func (s *Scheduler) sweep() {
 	if s.ended*2 > len(s.all) {
 		s.all = slices.DeleteFunc(s.all, (*Coroutine).Finished)
@@ -180,11 +182,11 @@ func (s *Scheduler) sweep() {
 // Turns returns how often a coroutine has had its turn so far.
 func (s *Scheduler) Turns() int { return s.turns }
 
-// Err is why Run stopped early; nil where it did not.
+// Err returns why Run stopped early, or nil.
 func (s *Scheduler) Err() error { return s.err }
 
-// RunningOwner returns the owner of the coroutine that runs now, or of the one that has started it. It may be called from another
-// goroutine.
+// RunningOwner returns the owner of the running coroutine, or of the one that has started it. It
+// may be called from another goroutine.
 func (s *Scheduler) RunningOwner() string {
 	for c := s.running.Load(); c != nil; c = c.parent {
 		if c.Owner != "" {
@@ -194,12 +196,13 @@ func (s *Scheduler) RunningOwner() string {
 	return ""
 }
 
-// Running is the coroutine that runs now; nil between runs.
+// Running returns the coroutine that runs now, or nil between runs.
 func (s *Scheduler) Running() *Coroutine { return s.running.Load() }
 
-// Park makes the running coroutine wait until one of the lists wakes it, the condition is true, or the scope is
-// canceled. A nil condition is none. The scheduler asks a condition when nothing else is ready; it must only look. Park
-// may return for no reason: callers ask again for what they wait for.
+// Park makes the running coroutine wait until one of the lists wakes it, the condition is true, or
+// the scope is canceled. A nil condition is none. The scheduler evaluates a condition when nothing
+// else is ready; it must only read. Park may return for no reason: callers check again what they
+// wait for.
 func (s *Scheduler) Park(scope *Scope, condition func() bool, lists ...*List) {
 	c := s.MustRun("wait")
 	for _, p := range c.places {
@@ -234,8 +237,9 @@ func (c *Coroutine) stopWaiting() {
 	c.scope, c.await = nil, nil
 }
 
-// Enlist puts the running coroutine on lists until leave is called, however often it parks in between: so it keeps its
-// place on a list where it was woken and found nothing. It must do nothing but look and park until then.
+// Enlist puts the running coroutine on lists until leave is called, however often it parks in
+// between: so it keeps its place on a list if it was woken and found nothing. It must do nothing
+// but read and park until then.
 func (s *Scheduler) Enlist(lists ...*List) (leave func()) {
 	c := s.MustRun("wait")
 	before := len(c.places)
@@ -251,8 +255,8 @@ func (s *Scheduler) Enlist(lists ...*List) (leave func()) {
 	}
 }
 
-// Hasten puts coroutines that are ready before all others that are, in the order given, after those in front already. It must not be
-// called from a coroutine.
+// Hasten puts ready coroutines before all other ready ones, in the order given, after those in
+// front already. It must not be called from a coroutine.
 func (s *Scheduler) Hasten(coroutines ...*Coroutine) {
 	for _, c := range coroutines {
 		if i := c.heaped; i < len(s.ready) && s.ready[i] == c {
@@ -262,8 +266,8 @@ func (s *Scheduler) Hasten(coroutines ...*Coroutine) {
 	}
 }
 
-// YieldToFront makes the running coroutine wait until those in front of the queue have had their turn. Its own turn
-// goes on after them as if nothing had been between.
+// YieldToFront makes the running coroutine wait until those in front of the queue have had their
+// turn. Its own turn continues after them as if nothing had been between.
 func (s *Scheduler) YieldToFront() {
 	if len(s.front) == 0 || s.closed {
 		return
@@ -275,8 +279,8 @@ func (s *Scheduler) YieldToFront() {
 	s.turn = turn
 }
 
-// MustRun returns the running coroutine. It panics with a misuse failure that names what was tried where there is none,
-// or where Forbid is in force.
+// MustRun returns the running coroutine. It panics with a misuse failure that names the attempted
+// action if there is none, or if Forbid is in force.
 func (s *Scheduler) MustRun(what string) *Coroutine {
 	s.Guard(what)
 	c := s.running.Load()
@@ -289,7 +293,7 @@ func (s *Scheduler) MustRun(what string) *Coroutine {
 	return c
 }
 
-// Guard panics with a misuse failure that names what was tried where Forbid is in force.
+// Guard panics with a misuse failure that names the attempted action if Forbid is in force.
 func (s *Scheduler) Guard(what string) {
 	if s.forbidden != "" {
 		s.misuse = &failure.OtherError{Kind: failure.KindMisuse, Message: s.forbidden + " may not " + what}
@@ -297,8 +301,8 @@ func (s *Scheduler) Guard(what string) {
 	}
 }
 
-// Forbid calls fn, in which the code named by who may not wait or do anything else that Guard guards. It returns the
-// misuse where fn tried to, even if fn recovered from it.
+// Forbid calls fn, in which the code named by who may not wait or do anything else that Guard
+// guards. It returns the misuse if fn tried to, even if fn recovered from it.
 func (s *Scheduler) Forbid(who string, fn func()) error {
 	s.forbidden, s.misuse = who, nil
 	defer func() {
@@ -313,14 +317,16 @@ func (s *Scheduler) Forbid(who string, fn func()) error {
 	return s.misuse
 }
 
-// Abandon says that code which Forbid has called did not come back, and still runs on another goroutine. It stays forbidden until Close,
-// which must not be called before the code has ended. The coroutine that called Forbid must panic.
+// Abandon notes that code which Forbid has called did not return, and still runs on another
+// goroutine. It stays forbidden until Close, which must not be called before the code has ended.
+// The coroutine that called Forbid must panic.
 func (s *Scheduler) Abandon() { s.abandoned = true }
 
 // Abandoned reports whether Abandon was called.
 func (s *Scheduler) Abandoned() bool { return s.abandoned }
 
-// Look asks a condition, which may only look: it panics with the misuse where it does something else.
+// Look evaluates a condition, which may only read. It panics with the misuse if the condition does
+// something else.
 func (s *Scheduler) Look(condition func() bool) (yes bool) {
 	if misuse := s.Forbid("a condition", func() { yes = condition() }); misuse != nil {
 		panic(misuse)
@@ -328,8 +334,8 @@ func (s *Scheduler) Look(condition func() bool) (yes bool) {
 	return yes
 }
 
-// Await makes the running coroutine wait until the condition is true or the scope is canceled. A condition that is true
-// wins over a canceled scope.
+// Await makes the running coroutine wait until the condition is true or the scope is canceled. If
+// the condition is true, Await returns nil under a canceled scope, too.
 func (s *Scheduler) Await(scope *Scope, condition func() bool) error {
 	for !s.Look(condition) {
 		if err := scope.Err(); err != nil {
@@ -340,7 +346,8 @@ func (s *Scheduler) Await(scope *Scope, condition func() bool) error {
 	return nil
 }
 
-// askConditions wakes the coroutines whose condition has become true, and reports whether there was one.
+// askConditions wakes the coroutines whose condition has become true, and reports whether there was
+// one.
 func (s *Scheduler) askConditions() bool {
 	s.awaits = slices.DeleteFunc(s.awaits, func(c *Coroutine) bool {
 		c.listed = !c.finished && c.await != nil
@@ -362,7 +369,7 @@ func (s *Scheduler) askConditions() bool {
 	return woken && s.err == nil
 }
 
-// ask asks a condition. One that panics ends the run as if its coroutine had.
+// ask evaluates a condition. If it panics, the run ends as if its coroutine had panicked.
 func (s *Scheduler) ask(c *Coroutine) bool {
 	defer func() {
 		if value := recover(); value != nil && s.err == nil {
@@ -372,19 +379,21 @@ func (s *Scheduler) ask(c *Coroutine) bool {
 	return s.Look(c.await)
 }
 
-// OnCancel sets what is called whenever a scope has been canceled, before those that wait under it are woken.
+// OnCancel sets a function that is called whenever a scope has been canceled, before those that
+// wait under it are woken.
 func (s *Scheduler) OnCancel(fn func()) { s.onCancel = fn }
 
-// SkipConditions sets what reports whether all code that has run since conditions were asked last may only look: none of them can have
-// become true, so they are not asked.
+// SkipConditions sets a function that reports whether all code that has run since conditions were
+// last evaluated may only read. None of them can have become true then, so they are not evaluated.
 func (s *Scheduler) SkipConditions(unchanged func() bool) { s.unchanged = unchanged }
 
-// LimitConditions bounds how many conditions are asked from now on while nothing is ready; 0 is no limit. Each time that code has run,
-// the conditions of all that wait are asked: if they become true one at a time, that takes time quadratic in their number. Run returns
-// a misuse failure then.
+// LimitConditions bounds how many conditions are evaluated from now on while nothing is ready; 0 is
+// no limit. Each time that code has run, the conditions of all waiting coroutines are evaluated: if
+// they become true one at a time, that takes time quadratic in their number. Beyond the limit, Run
+// returns a misuse failure.
 func (s *Scheduler) LimitConditions(most int) { s.asked, s.mostAsk = 0, most }
 
-// wakeCanceled wakes those that wait under a scope that has been canceled.
+// wakeCanceled wakes those that wait under a canceled scope.
 func (s *Scheduler) wakeCanceled(scope *Scope) {
 	if s.onCancel != nil {
 		s.onCancel()
@@ -407,8 +416,8 @@ func (c *Coroutine) under(root *Coroutine) bool {
 	return false
 }
 
-// Kill ends a coroutine and all that it has started, the youngest first: their deferred functions run. What these panic with is
-// dropped. It must be called while nothing runs and nothing is ready.
+// Kill ends a coroutine and all that it has started, the youngest first: their deferred functions
+// run. Their panics are dropped. Kill must be called while nothing runs and nothing is ready.
 func (s *Scheduler) Kill(root *Coroutine) {
 	var doomed []*Coroutine
 	known := map[*Coroutine]bool{root: true, nil: false}
@@ -425,7 +434,8 @@ func (s *Scheduler) Kill(root *Coroutine) {
 	s.sweep()
 }
 
-// startedBy reports whether a coroutine, or one that has started it, is known as true. It adds to what is known.
+// startedBy reports whether known has true for a coroutine, or for one that has started it. It adds
+// to known.
 func (c *Coroutine) startedBy(known map[*Coroutine]bool) bool {
 	var path []*Coroutine
 	for ; ; c = c.parent {
@@ -452,8 +462,8 @@ func (s *Scheduler) kill(c *Coroutine) {
 // Closed reports whether Close was called: what code still does then, in deferred functions, has no effect.
 func (s *Scheduler) Closed() bool { return s.closed }
 
-// Close ends all coroutines: those that wait run their deferred functions, youngest first. Where code refuses to end,
-// the goroutine that called Close ends with it, after the others have been closed.
+// Close ends all coroutines: those that wait run their deferred functions, youngest first. If code
+// refuses to end, the goroutine that called Close ends with it, after the others have been closed.
 func (s *Scheduler) Close() {
 	s.closed, s.forbidden = true, ""
 	all := s.all
@@ -475,17 +485,18 @@ func closeAll(s *Scheduler, all []*Coroutine) {
 	}
 }
 
-// Stuck returns the stack of the coroutine that runs now, for a caller on another goroutine that has waited for Run for
-// too long. It returns "" where it finds none.
+// Stuck returns the stack of the running coroutine, for a caller on another goroutine that has
+// waited for Run for too long. It returns "" if it finds none.
 func (s *Scheduler) Stuck() string { return stacks(s.running.Load())[0] }
 
-// Stacks returns the stacks of the coroutines that wait, those of the oldest first: where each of them is in the code.
+// Stacks returns the stacks of the waiting coroutines, those of the oldest first: where each of
+// them is in the code.
 func (s *Scheduler) Stacks() []string {
 	waiting := slices.DeleteFunc(slices.Clone(s.all), func(c *Coroutine) bool { return !c.blocked })
 	return stacks(waiting...)
 }
 
-// stacks are the stacks of coroutines in a dump of all stacks; "" for one that has none.
+// stacks returns the stacks of coroutines in a dump of all stacks; "" for one that has none.
 func stacks(coroutines ...*Coroutine) []string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]

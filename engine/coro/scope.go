@@ -2,16 +2,17 @@ package coro
 
 import "github.com/seed-41655fb1/weft/engine/failure"
 
-// Scope is what can be canceled: everything that waits under it, and the scopes within it. It knows the scopes within it only while
-// somebody waits under them, so one that nobody uses any more is freed.
+// Scope can be canceled, and with it everything that waits under it, and the scopes within it. It
+// refers to a scope within it only while a coroutine waits under that one, so an unused one is
+// freed.
 type Scope struct {
 	s      *Scheduler
 	parent *Scope
-	err    error // set when it was canceled itself, before one that it is within
+	err    error // set if it was canceled itself, before one that it is within
 
 	waiting []*Coroutine // those that wait under it, in no order
-	within  []*Scope     // the scopes within it under which somebody waits, in no order
-	at      int          // its index in the parent's within, while somebody waits under it
+	within  []*Scope     // the scopes within it under which a coroutine waits, in no order
+	at      int          // its index in the parent's within, while a coroutine waits under it
 }
 
 // NewScope returns a scope that nothing but its own Cancel cancels.
@@ -20,7 +21,7 @@ func (s *Scheduler) NewScope() *Scope { return &Scope{s: s} }
 // Child returns a scope that is canceled with its parent.
 func (p *Scope) Child() *Scope { return &Scope{s: p.s, parent: p} }
 
-// Err is nil until the scope is canceled, and then says so.
+// Err returns nil until the scope is canceled, and then the cancellation.
 func (p *Scope) Err() error {
 	for ; p != nil; p = p.parent {
 		if p.err != nil {
@@ -30,7 +31,7 @@ func (p *Scope) Err() error {
 	return nil
 }
 
-// Cancel cancels the scope and those within it, and wakes what waits under them.
+// Cancel cancels the scope and those within it, and wakes the coroutines that wait under them.
 // Canceling twice does nothing.
 func (p *Scope) Cancel(reason string) {
 	if p.Err() != nil {
@@ -40,7 +41,7 @@ func (p *Scope) Cancel(reason string) {
 	p.s.wakeCanceled(p)
 }
 
-// used reports whether anybody waits under the scope, or under one within it.
+// used reports whether a coroutine waits under the scope, or under one within it.
 func (p *Scope) used() bool { return len(p.waiting)+len(p.within) > 0 }
 
 // enter notes that a coroutine waits under the scope.

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// A scope does not keep the scopes within it in memory. It cancels those that somebody holds.
+// A scope does not keep the scopes within it in memory. It cancels those that are still referenced.
 func TestScopeKeepsNoChild(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -33,7 +33,7 @@ func TestScopeKeepsNoChild(t *testing.T) {
 	}
 }
 
-// What a scope says of its cancellation never changes: the first one counts.
+// A scope's error never changes: the first cancellation counts.
 func TestFirstCancellationCounts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

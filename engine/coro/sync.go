@@ -6,8 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// Semaphore hands out units to those that ask, in the order in which they asked: a large request is not overtaken by
-// small ones behind it. A semaphore of size 1 is a mutex.
+// Semaphore hands out units in the order of the requests: small requests do not overtake a large
+// one before them. A semaphore of size 1 is a mutex.
 type Semaphore struct {
 	size  int
 	free  int
@@ -24,7 +24,8 @@ type ticket struct {
 // NewSemaphore returns a semaphore of this many units.
 func NewSemaphore(size int) *Semaphore { return &Semaphore{size: size, free: size} }
 
-// check panics with a misuse failure where n units can never be had: whoever waited for them would hold up all others.
+// check panics with a misuse failure if n units can never be had: a coroutine that waited for them
+// would hold up all others.
 func (m *Semaphore) check(n int) {
 	if n < 0 || n > m.size {
 		panic(misuse("%d units of a semaphore that has %d cannot be acquired", n, m.size))
@@ -35,7 +36,7 @@ func misuse(format string, args ...any) error {
 	return &failure.OtherError{Kind: failure.KindMisuse, Message: fmt.Sprintf(format, args...)}
 }
 
-// TryAcquire takes n units if they are free and nobody waits.
+// TryAcquire takes n units if they are free and no coroutine waits.
 func (m *Semaphore) TryAcquire(n int) bool {
 	m.check(n)
 	if !m.queue.empty() || m.free < n {
@@ -67,7 +68,7 @@ func (m *Semaphore) Acquire(s *Scheduler, scope *Scope, n int) error {
 	return nil
 }
 
-// Release gives n units back. It panics with a misuse failure where that is more than were taken.
+// Release gives n units back. It panics with a misuse failure if that is more than were taken.
 func (m *Semaphore) Release(s *Scheduler, n int) {
 	if n < 0 || m.free+n > m.size {
 		panic(misuse("%d units are given back where %d of %d are taken: a mutex is unlocked, or a semaphore released, twice", n, m.size-m.free, m.size))
@@ -76,7 +77,8 @@ func (m *Semaphore) Release(s *Scheduler, n int) {
 	m.grant(s)
 }
 
-// grant serves those who wait, in their order, but for those who were canceled and have not had their turn to leave.
+// grant serves the waiting coroutines in order, except for those that were canceled and have not
+// had their turn to leave.
 func (m *Semaphore) grant(s *Scheduler) {
 	for e := m.queue.head; e != nil; e = m.queue.head {
 		t := e.value
@@ -100,7 +102,8 @@ type WaitGroup struct {
 	list List
 }
 
-// Add adds delta, which may be negative. It panics with a misuse failure where the count falls below zero.
+// Add adds delta, which may be negative. It panics with a misuse failure if the count falls below
+// zero.
 func (g *WaitGroup) Add(s *Scheduler, delta int) {
 	g.n += delta
 	if g.n < 0 {

@@ -5,34 +5,35 @@ import (
 	"strings"
 )
 
-// A condition that Weft itself reports has one value, and errors.Is matches it wherever the condition is met: in a refusal of the HTTP
-// API, in workflow code, in an activity, and after it has travelled between them. Packages client, workflow and activity export these
-// values under the same names.
+// A condition that Weft itself reports has one value, and errors.Is matches it everywhere: in a
+// refusal of the HTTP API, in workflow code, in an activity, and after it was sent between them.
+// Packages client, workflow and activity export these values under the same names.
 //
-// An *Error among them is recognised by its type. Histories have NotFound, AlreadyStarted, Invalid and TooLarge; the types of conditions
-// that only requests meet begin with ownPrefix. NewForProgram refuses all of them.
+// An *Error among them is recognised by its type. Histories have NotFound, AlreadyStarted, Invalid
+// and TooLarge; the types of conditions that only requests have begin with ownPrefix. NewForProgram
+// refuses all of them.
 var (
 	// ErrCanceled matches every CanceledError.
 	ErrCanceled = &CanceledError{}
 	// ErrTimeout matches every TimeoutError.
 	ErrTimeout = &TimeoutError{Message: "a limit of time passed"}
-	// ErrTerminated matches the outcome of a run that was terminated.
+	// ErrTerminated matches the outcome of a terminated run.
 	ErrTerminated = &OtherError{Kind: KindTerminated, Message: "terminated"}
 	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler finished.
 	ErrRunClosed = &OtherError{Kind: KindRunClosed, Message: "the run closed before the update finished"}
-	// ErrNotFound matches a request for a workflow, run, update or query that does not exist or takes nothing any more, and what workflow
-	// code sends to a workflow that has no open run.
+	// ErrNotFound matches a request for a workflow, run, update or query that does not exist or has
+	// ended, and a request of workflow code to a workflow that has no open run.
 	ErrNotFound = condition("NotFound", "it does not exist, or is not open")
 	// ErrAlreadyStarted matches the start of a run, a child or a schedule whose id is taken: a run of the id is open, or the id reuse
 	// policy forbids another.
 	ErrAlreadyStarted = condition("AlreadyStarted", "the id is taken")
 	// ErrInvalid matches a request that is wrong in itself.
 	ErrInvalid = condition("Invalid", "the request is invalid")
-	// ErrTooLarge matches what is above a limit of size.
+	// ErrTooLarge matches a request or a payload above a limit of size.
 	ErrTooLarge = condition("TooLarge", "too large")
-	// ErrRejected matches an update that was refused: nothing was written.
+	// ErrRejected matches a refused update: nothing was written.
 	ErrRejected = condition(ownPrefix+"Rejected", "the update was rejected")
-	// ErrUnauthorized matches a request without a token that the local server takes.
+	// ErrUnauthorized matches a request without a token that the local server accepts.
 	ErrUnauthorized = condition(ownPrefix+"Unauthorized", "a token is needed")
 	// ErrForbidden matches a request that is not allowed.
 	ErrForbidden = condition(ownPrefix+"Forbidden", "not allowed")
@@ -40,9 +41,11 @@ var (
 	ErrClosedRecently = condition(ownPrefix+"ClosedRecently", "the run has closed too recently")
 	// ErrNotReady matches a request to a run whose workflow task fails.
 	ErrNotReady = condition(ownPrefix+"NotReady", "the run's code fails")
-	// ErrOtherBuild matches a request to a run that only another build may run, which cannot be reached.
+	// ErrOtherBuild matches a request to a run that only another build may run, if that build
+	// cannot be reached.
 	ErrOtherBuild = condition(ownPrefix+"OtherBuild", "another build has to do this")
-	// ErrActivityEnded matches what is reported of an attempt at an activity that nobody waits for any more.
+	// ErrActivityEnded matches a report about an attempt at an activity that the workflow no longer
+	// waits for.
 	ErrActivityEnded = condition(ownPrefix+"ActivityEnded", "the attempt at the activity has ended")
 	// ErrQueryFailed matches a query whose handler returned an error.
 	ErrQueryFailed = condition(ownPrefix+"QueryFailed", "the query's handler returned an error")
@@ -74,8 +77,8 @@ func isOwn(typ string) bool {
 	return strings.HasPrefix(typ, ownPrefix) || slices.ContainsFunc(conditions, func(c *Error) bool { return c.Type == typ })
 }
 
-// NewForProgram is New for the errors of programs. It panics for a type that is Weft's own: errors.Is could not tell the program's error from
-// Weft's.
+// NewForProgram is New for the errors of programs. It panics for a type of Weft's own: errors.Is
+// could not distinguish the program's error from Weft's.
 func NewForProgram(typ, message string) *Error {
 	if isOwn(typ) {
 		panic("weft: the error type " + typ + " is Weft's own: give yours another name, as in \"order." + strings.TrimPrefix(typ, ownPrefix) + "\"")
@@ -83,8 +86,9 @@ func NewForProgram(typ, message string) *Error {
 	return New(typ, message)
 }
 
-// typeOf returns the type under which errors.Is recognises err, which is no error of this package, on the other side: that of the
-// condition that it is by its method Is, or the name of its Go type.
+// typeOf returns the type under which errors.Is recognises err, which is no error of this package,
+// on the other side: that of the condition that err's method Is matches, or the name of its Go
+// type.
 func typeOf(err error) string {
 	if e, ok := err.(interface{ Is(target error) bool }); ok {
 		for _, c := range conditions {

@@ -9,25 +9,26 @@ import (
 	"strings"
 )
 
-// maxDepth bounds how many causes are kept: a chain that is longer, or that runs in a circle, is cut there.
+// maxDepth bounds how many causes are kept: a longer chain, or one with a cycle, is cut there.
 const maxDepth = 16
 
-// maxText is the largest text of a failure, in bytes. A failure is part of a commit, and is shown to people: one that is larger is
-// cut, so that an error which quotes a whole document does no harm.
+// maxText is the largest text of a failure, in bytes. A failure is part of a commit, and is shown
+// to people. A larger text is cut, so that an error which quotes a whole document does no harm.
 const maxText = 8 << 10
 
 // MaxDetails is the largest details of a failure, in bytes. Larger ones are left out.
 const MaxDetails = 64 << 10
 
-// FromError returns the failure that stands for err, its causes included. It returns nil for nil. A text of more than 8 KiB
-// is cut, and details of more than 64 KiB are left out.
+// FromError returns the failure for err, including its causes. It returns nil for nil. A text of
+// more than 8 KiB is cut, and details of more than 64 KiB are left out.
 func FromError(err error) *Failure {
 	w := walk{left: maxDepth}
 	return w.from(err)
 }
 
-// Flat is FromError for whoever can say a failure in one piece only: it has no cause, the text of err, and the type and the details of
-// the first *Error in the chain. It is nonretryable where anything in the chain is.
+// Flat is FromError for senders that can only send one failure without causes. It has the text of
+// err, and the type and the details of the first *Error in the chain. It is nonretryable if
+// anything in the chain is.
 func Flat(err error) *Failure {
 	w := walk{left: maxDepth}
 	f := w.from(err)
@@ -35,7 +36,7 @@ func Flat(err error) *Failure {
 		return nil
 	}
 	if w.ended {
-		f.Uncancel() // where the activity was asked to end, the log says so
+		f.Uncancel() // if the activity was asked to end, the log says so
 	}
 	flat := &Failure{Kind: KindApplication, Type: f.Type, Message: cut(err.Error()), NonRetryable: !f.Retryable(nil)}
 	if w.first != nil {
@@ -44,11 +45,11 @@ func Flat(err error) *Failure {
 	return flat
 }
 
-// walk is a walk along a chain of errors.
+// walk follows a chain of errors.
 type walk struct {
-	left  int      // how many failures there may still be
+	left  int      // how many more failures there may be
 	first *Failure // that of the first *Error
-	ended bool     // a context.Canceled was met
+	ended bool     // a context.Canceled was found
 }
 
 func (w *walk) from(err error) *Failure {
@@ -68,9 +69,10 @@ func (w *walk) from(err error) *Failure {
 	return chain[0]
 }
 
-// chain is the failures of an error and of all that it wraps. A stored failure is a chain: of several that an error wraps
-// (errors.Join, or more than one %w) one follows the other, in their order, so that errors.Is finds each. What ends with a failure
-// that has no cause comes last, and there is one of that.
+// chain returns the failures of an error and of all that it wraps. A stored failure is a chain: if
+// an error wraps several (errors.Join, or more than one %w), they follow each other in their order,
+// so that errors.Is finds each. An error whose failure cannot have a cause is last, and there is
+// only one.
 func (w *walk) chain(err error) (chain []*Failure) {
 	if err == nil || w.left == 0 {
 		return nil
@@ -91,7 +93,8 @@ func (w *walk) chain(err error) (chain []*Failure) {
 	return append(chain, last...)
 }
 
-// cut returns the beginning of a text that is too long, and says so. What it has cut it leaves as it is.
+// cut returns the beginning of a text that is too long, and says so. It leaves a text unchanged
+// that it has cut before.
 func cut(text string) string {
 	const note = 40 // what it adds is shorter
 	if len(text) <= maxText+note {
@@ -100,7 +103,7 @@ func cut(text string) string {
 	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(text[:maxText], ""), len(text))
 }
 
-// alone is the failure of an error without what it wraps.
+// alone returns the failure of an error without what it wraps.
 func (w *walk) alone(err error) *Failure {
 	switch e := err.(type) {
 	case *Error:
@@ -135,7 +138,8 @@ func wrappedBy(err error) []error {
 	return []error{errors.Unwrap(err)}
 }
 
-// typeName is the Go type of an error that has a type of its own, and empty for those that every package makes.
+// typeName returns the Go type of an error that has a type of its own, and "" for the common ones
+// such as those of errors.New.
 func typeName(err error) string {
 	t := reflect.TypeOf(err)
 	for t.Kind() == reflect.Pointer {
@@ -148,7 +152,7 @@ func typeName(err error) string {
 	return t.String()
 }
 
-// Err returns the Go error that stands for the failure, and nil for a nil failure.
+// Err returns the Go error for the failure, or nil for a nil failure.
 func (f *Failure) Err() error {
 	if f == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Error is an application error: what workflow or activity code returns when it wants its caller to be able to tell
-// the error apart, to forbid further attempts, or to attach data.
+// Error is an application error. Workflow or activity code returns it so that its caller can
+// compare its type, to forbid further attempts, or to attach data.
 type Error struct {
 	// Type is the name under which errors.Is recognises the error.
 	Type string
@@ -15,13 +15,13 @@ type Error struct {
 	Message string
 	// NonRetryable ends the retries of the activity that returned it.
 	NonRetryable bool
-	// Details is data of the error's own, encoded as JSON; nil where it has none.
+	// Details is data of the error's own, encoded as JSON, or nil.
 	Details []byte
-	// Cause is what it wraps; nil where it wraps nothing.
+	// Cause is the wrapped error, or nil.
 	Cause error
 }
 
-// New returns an application error that errors.Is recognises by its type wherever it travels.
+// New returns an application error that errors.Is recognises by its type, wherever it is sent.
 func New(typ, message string) *Error { return &Error{Type: typ, Message: message} }
 
 // Newf is New with a formatted message. An operand of the verb %w becomes the cause.
@@ -37,8 +37,9 @@ func (e *Error) Final() *Error {
 	return &final
 }
 
-// With returns a copy of the error that has details: a value that JSON can hold, of at most 64 KiB as JSON. Whoever meets the error
-// reads them with workflow.DetailsOf. A value that JSON cannot hold is left out, and the message says so.
+// With returns a copy of the error with details: a value that JSON can hold, of at most 64 KiB as
+// JSON. Its receiver reads them with workflow.DetailsOf. A value that JSON cannot hold is left out,
+// and the message says so.
 func (e *Error) With(details any) *Error {
 	with := *e
 	data, err := json.Marshal(details)
@@ -49,11 +50,11 @@ func (e *Error) With(details any) *Error {
 	return &with
 }
 
-// maxChain bounds how many application errors of a chain are looked at: one may run in a circle.
+// maxChain bounds how many application errors of a chain are read: it may have a cycle.
 const maxChain = 100
 
-// DecodeDetails reads the details of the first error in err's chain that is of this one's type into v, and reports whether there
-// are any that v can hold.
+// DecodeDetails decodes the details of the first error in err's chain that has e's type into v. It
+// returns false if there are none, or if v cannot hold them.
 func (e *Error) DecodeDetails(err error, v any) bool {
 	var found *Error
 	for n := 0; n < maxChain && errors.As(err, &found); n++ {
@@ -65,7 +66,7 @@ func (e *Error) DecodeDetails(err error, v any) bool {
 	return false
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *Error) Error() string {
 	if e.Message == "" {
 		return e.Type
@@ -86,13 +87,13 @@ func (e *Error) Is(target error) bool {
 type TimeoutError struct {
 	// Limit is the limit that passed: StartToClose, ScheduleToClose, RunTimeout, ExecutionTimeout or another.
 	Limit string
-	// Message says of what.
+	// Message says what took too long.
 	Message string
-	// Cause is the last failure before the limit passed; nil where there was none.
+	// Cause is the last failure before the limit passed, or nil.
 	Cause error
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *TimeoutError) Error() string { return e.Message }
 
 // Is reports whether target is a TimeoutError of the same limit, or ErrTimeout.
@@ -104,13 +105,14 @@ func (e *TimeoutError) Is(target error) bool {
 // Unwrap returns the last failure before the limit passed.
 func (e *TimeoutError) Unwrap() error { return e.Cause }
 
-// CanceledError is what a blocking call returns when its context was canceled, and how a canceled run ends.
+// CanceledError is returned by a blocking call whose context was canceled, and is how a canceled
+// run ends.
 type CanceledError struct {
-	// Reason is what the caller who asked for it gave.
+	// Reason is the reason that the canceling caller gave.
 	Reason string
 }
 
-// Error names the reason.
+// Error returns a message with the reason.
 func (e *CanceledError) Error() string {
 	if e.Reason == "" {
 		return "canceled"
@@ -124,18 +126,18 @@ func (e *CanceledError) Is(target error) bool {
 	return ok
 }
 
-// PanicError is code that panicked.
+// PanicError reports code that panicked.
 type PanicError struct {
-	// Message is the value that it panicked with, as text.
+	// Message is the value of the panic, as text.
 	Message string
 	// Stack is the stack of the code that panicked.
 	Stack string
 }
 
-// Error is the value that the code panicked with.
+// Error returns a message with the value of the panic.
 func (e *PanicError) Error() string { return "panic: " + e.Message }
 
-// ActivityError says which activity failed; errors.Is and errors.As look through it at why.
+// ActivityError says which activity failed. errors.Is and errors.As also match its cause.
 type ActivityError struct {
 	// ActivityType is the activity's type.
 	ActivityType string
@@ -145,7 +147,7 @@ type ActivityError struct {
 	Cause error
 }
 
-// Error names the activity and the cause.
+// Error returns a message with the activity and the cause.
 func (e *ActivityError) Error() string {
 	return fmt.Sprintf("activity %s failed: %v", e.ActivityType, e.Cause)
 }
@@ -153,20 +155,20 @@ func (e *ActivityError) Error() string {
 // Unwrap returns why it failed.
 func (e *ActivityError) Unwrap() error { return e.Cause }
 
-// ChildWorkflowError says which child workflow failed, or could not be started; errors.Is and errors.As look through it
-// at why.
+// ChildWorkflowError says which child workflow failed, or could not be started. errors.Is and
+// errors.As also match its cause.
 type ChildWorkflowError struct {
 	// WorkflowType and WorkflowID are those of the child.
 	WorkflowType, WorkflowID string
-	// RunID is the child's first run; empty where it was not started.
+	// RunID is the child's first run; empty if it was not started.
 	RunID string
-	// EventID is the id of its StartChildWorkflowExecutionInitiated event; 0 where there is none.
+	// EventID is the id of its StartChildWorkflowExecutionInitiated event, or 0.
 	EventID int64
 	// Cause is why it failed.
 	Cause error
 }
 
-// Error names the child and the cause.
+// Error returns a message with the child and the cause.
 func (e *ChildWorkflowError) Error() string {
 	return fmt.Sprintf("child workflow %s failed: %v", e.WorkflowType, e.Cause)
 }
@@ -174,22 +176,22 @@ func (e *ChildWorkflowError) Error() string {
 // Unwrap returns why it failed.
 func (e *ChildWorkflowError) Unwrap() error { return e.Cause }
 
-// OtherError is a failure of a kind that has no Go type of its own: a task that fails, a run that was terminated, an
-// update whose run closed.
+// OtherError is a failure of a kind that has no Go type of its own: a failed task, a terminated
+// run, an update whose run closed.
 type OtherError struct {
 	// Kind says which.
 	Kind Kind
 	// Message is the text.
 	Message string
-	// Stack is where, for those that have one.
+	// Stack is the stack of the code, for kinds that have one.
 	Stack string
-	// EventID is the event at which it happened, for those that have one.
+	// EventID is the event at which it happened, for kinds that have one.
 	EventID int64
-	// Cause is what it wraps.
+	// Cause is the wrapped error.
 	Cause error
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *OtherError) Error() string {
 	if e.Message == "" {
 		return e.Kind.String()
@@ -197,7 +199,7 @@ func (e *OtherError) Error() string {
 	return e.Message
 }
 
-// Unwrap returns what it wraps.
+// Unwrap returns the wrapped error.
 func (e *OtherError) Unwrap() error { return e.Cause }
 
 // Is reports whether target is an OtherError of the same kind.

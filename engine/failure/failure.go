@@ -1,10 +1,10 @@
-// Package failure is how an error survives: as a [Failure] in history and on the wire, and as a Go error again on the
-// other side, so that errors.Is and errors.As work in a workflow on what an activity returned, and in a client on what
-// a workflow returned.
+// Package failure converts errors: to a [Failure] in history and on the wire, and back to a Go
+// error on the other side. So errors.Is and errors.As work in a workflow on the error of an
+// activity, and in a client on the error of a workflow.
 //
 //	activity returns err ── FromError ──▶ Failure (history, HTTP) ── Err ──▶ *ActivityError wrapping the same chain
 //
-// A sentinel is compared by its type name, the only part of it that travels:
+// A sentinel is compared by its type name, the only part of it that is sent:
 //
 //	var ErrDeclined = failure.New("declined", "the card was declined")
 //	errors.Is(err, ErrDeclined) // true in the workflow and in the client, too
@@ -23,7 +23,7 @@ const (
 	KindTimeout Kind = 2
 	// KindCanceled is work that ended because its context was canceled.
 	KindCanceled Kind = 3
-	// KindTerminated is a run that was ended from outside without its code being asked.
+	// KindTerminated is a run that was ended from outside without running its code.
 	KindTerminated Kind = 4
 	// KindPanic is code that panicked; Failure.Stack says where.
 	KindPanic Kind = 5
@@ -31,13 +31,14 @@ const (
 	KindActivity Kind = 6
 	// KindNonDeterminism is workflow code that did something else on replay than history records.
 	KindNonDeterminism Kind = 7
-	// KindMisuse is workflow code that called what it may not call where it was, for example a command in a validator.
+	// KindMisuse is workflow code that made a call which is not allowed at that place, for example
+	// a command in a validator.
 	KindMisuse Kind = 8
 	// KindDeadlock is workflow code that blocked on something that is not the engine's.
 	KindDeadlock Kind = 9
 	// KindRunClosed is an accepted update whose run closed before its handler finished.
 	KindRunClosed Kind = 10
-	// KindUnregistered is a workflow or activity type that this build does not know.
+	// KindUnregistered is a workflow or activity type that this build does not have.
 	KindUnregistered Kind = 11
 	// KindReset is a workflow task to which a run was reset: it did not run.
 	KindReset Kind = 12
@@ -52,7 +53,7 @@ var kindNames = map[Kind]string{
 	KindReset: "reset", KindChild: "childWorkflow",
 }
 
-// String is the name that the HTTP API uses.
+// String returns the name that the HTTP API uses.
 func (k Kind) String() string {
 	if name, ok := kindNames[k]; ok {
 		return name
@@ -63,7 +64,7 @@ func (k Kind) String() string {
 // MarshalText writes the name that the HTTP API uses.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote; a name that it does not know becomes the zero Kind.
+// UnmarshalText reads what MarshalText wrote. An unknown name becomes the zero Kind.
 func (k *Kind) UnmarshalText(text []byte) error {
 	*k = 0
 	for kind, name := range kindNames {
@@ -81,7 +82,7 @@ const (
 	ScheduleToStart = "scheduleToStart"
 	Heartbeat       = "heartbeat"
 	RunTimeout      = "run"
-	// ExecutionTimeout is of a chain of runs.
+	// ExecutionTimeout limits a chain of runs.
 	ExecutionTimeout = "execution"
 )
 
@@ -90,31 +91,32 @@ type Failure struct {
 	Kind Kind `cbor:"1,keyasint" json:"kind"`
 	// Type is the name under which errors.Is recognises an application error; empty for errors without one.
 	Type string `cbor:"2,keyasint,omitempty" json:"type,omitempty"`
-	// Message is the text of the error, its causes included where the error's own text includes them.
+	// Message is the text of the error, including its causes if the error's own text includes them.
 	Message string `cbor:"3,keyasint,omitempty" json:"message,omitempty"`
 	// NonRetryable ends the retries of an activity that returned this.
 	NonRetryable bool `cbor:"4,keyasint,omitempty" json:"nonRetryable,omitempty"`
 	// Stack is the stack of the code that panicked or blocked.
 	Stack string `cbor:"5,keyasint,omitempty" json:"stack,omitempty"`
-	// Timeout names the limit that passed, where Kind is KindTimeout.
+	// Timeout names the limit that passed, if Kind is KindTimeout.
 	Timeout string `cbor:"6,keyasint,omitempty" json:"timeout,omitempty"`
-	// ActivityType is the type of the activity that failed, where Kind is KindActivity.
+	// ActivityType is the type of the activity that failed, if Kind is KindActivity.
 	ActivityType string `cbor:"7,keyasint,omitempty" json:"activityType,omitempty"`
 	// EventID is the event at which it happened: the ActivityTaskScheduled event of an activity that failed, the
 	// StartChildWorkflowExecutionInitiated event of a child, the first event that differs in a non-determinism failure.
 	EventID int64 `cbor:"8,keyasint,omitempty" json:"eventId,omitempty"`
-	// Details is an application error's own data, encoded; nil where it has none.
+	// Details is an application error's own data, encoded, or nil.
 	Details []byte `cbor:"9,keyasint,omitempty" json:"details,omitempty"`
 	// Cause is what this failure wraps.
 	Cause *Failure `cbor:"10,keyasint,omitempty" json:"cause,omitempty"`
-	// WorkflowType, WorkflowID and RunID are those of the child that failed, where Kind is KindChild. RunID is empty where
-	// the child was not started.
+	// WorkflowType, WorkflowID and RunID are those of the child that failed, if Kind is KindChild.
+	// RunID is empty if the child was not started.
 	WorkflowType string `cbor:"11,keyasint,omitempty" json:"workflowType,omitempty"`
 	WorkflowID   string `cbor:"12,keyasint,omitempty" json:"workflowId,omitempty"`
 	RunID        string `cbor:"13,keyasint,omitempty" json:"runId,omitempty"`
 }
 
-// Same reports whether two failures tell of the same thing. It ignores stacks, which differ from run to run.
+// Same reports whether two failures describe the same thing. It ignores stacks, which differ from
+// run to run.
 func (f *Failure) Same(g *Failure) bool {
 	if f == nil || g == nil {
 		return f == g
@@ -124,8 +126,9 @@ func (f *Failure) Same(g *Failure) bool {
 		f.RunID == g.RunID && f.EventID == g.EventID && f.Cause.Same(g.Cause)
 }
 
-// Uncancel makes the end of a context in the chain an error like any other. It is for an activity that nobody has asked to end: the
-// context is one of its own, as that of a call which it gave up.
+// Uncancel turns the end of a context in the chain into an error like any other. It is for an
+// activity that was not asked to end: the context is one of its own, such as that of a call which
+// it canceled.
 func (f *Failure) Uncancel() {
 	for ; f != nil; f = f.Cause {
 		if f.Kind == KindCanceled && f.Message == "" {
@@ -134,10 +137,10 @@ func (f *Failure) Uncancel() {
 	}
 }
 
-// Retryable reports whether an activity that failed like this may be tried again: nothing in the chain forbids it and
-// no type in the chain is among those that the retry policy names.
+// Retryable reports whether an activity that failed like this may be retried: nothing in the chain
+// forbids it, and no type in the chain is among those that the retry policy names.
 func (f *Failure) Retryable(nonRetryableTypes []string) bool {
-	timedOut := false // what returns because its time is over says that its context was canceled
+	timedOut := false // code that returns because its time is over says that its context was canceled
 	for ; f != nil; f = f.Cause {
 		timedOut = timedOut || f.Kind == KindTimeout
 		if f.NonRetryable || f.Kind == KindCanceled && !timedOut || f.Kind == KindTerminated {

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// A failure that is larger than anybody can read is cut, in the middle of no letter, and once: it travels on as it is.
+// A failure that is too large to read is cut between two letters, and only once: it stays the same
+// when it is sent on.
 func TestFailuresAreCut(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -47,7 +48,8 @@ func TestFailuresAreCut(t *testing.T) {
 	}
 }
 
-// An error that wraps several, in whichever way, is met with all of them on the other side, and is final where one of them is.
+// An error that wraps several, in whichever way, matches all of them on the other side, and is
+// final if one of them is.
 func TestSeveralCauses(t *testing.T) {
 	t.Parallel()
 	declined, other, third := failure.New("declined", "the card was declined"), failure.New("other", "something else"), failure.New("third", "")
@@ -91,7 +93,7 @@ func TestManyCauses(t *testing.T) {
 	}
 }
 
-// A failure in one piece is as large as one that is a chain may be, and tells what the chain does.
+// A flat failure may be as large as one that is a chain, and has the same information.
 func TestFlat(t *testing.T) {
 	t.Parallel()
 	declined, other := failure.New("declined", "the card was declined"), failure.New("other", "something else")
@@ -119,7 +121,7 @@ func TestFlat(t *testing.T) {
 	}
 }
 
-// Who looks for details in a chain that runs in a circle comes to an end.
+// A search for details in a chain with a cycle ends.
 func TestDetailsOfACircle(t *testing.T) {
 	t.Parallel()
 	ring, sought := failure.New("ring", "round"), failure.New("sought", "")

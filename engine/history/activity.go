@@ -2,11 +2,11 @@ package history
 
 import "github.com/seed-41655fb1/weft/engine/failure"
 
-// RetryPolicy says when an activity or a workflow that failed is tried again.
+// RetryPolicy says whether and when an activity or a workflow that failed is retried.
 type RetryPolicy struct {
 	// InitialInterval is the wait before the second attempt.
 	InitialInterval Duration `cbor:"1,keyasint,omitempty" json:"initialInterval,omitempty"`
-	// BackoffCoefficient is what the wait grows by with each attempt.
+	// BackoffCoefficient is the factor by which the wait grows with each attempt.
 	BackoffCoefficient float64 `cbor:"2,keyasint,omitempty" json:"backoffCoefficient,omitempty"`
 	// MaximumInterval is the longest wait.
 	MaximumInterval Duration `cbor:"3,keyasint,omitempty" json:"maximumInterval,omitempty"`
@@ -24,7 +24,7 @@ type ActivityTaskScheduled struct {
 	StartToClose Duration `cbor:"3,keyasint,omitempty" json:"startToCloseTimeout,omitempty"`
 	// ScheduleToClose is how long all attempts together may take; 0 is no limit.
 	ScheduleToClose Duration `cbor:"4,keyasint,omitempty" json:"scheduleToCloseTimeout,omitempty"`
-	// Retry says when it is tried again.
+	// Retry says whether and when it is retried.
 	Retry RetryPolicy `cbor:"5,keyasint,omitempty" json:"retryPolicy,omitzero"`
 	// Inline lets the invocation that schedules the activity run it as well.
 	Inline bool `cbor:"6,keyasint,omitempty" json:"inline,omitempty"`
@@ -32,17 +32,18 @@ type ActivityTaskScheduled struct {
 	ScheduleToStart Duration `cbor:"8,keyasint,omitempty" json:"scheduleToStartTimeout,omitempty"`
 	// Heartbeat is how long an attempt may be silent; 0 is for its whole time.
 	Heartbeat Duration `cbor:"9,keyasint,omitempty" json:"heartbeatTimeout,omitempty"`
-	// Pending is how long an attempt that goes on outside may take, from its beginning; 0 is as long as any other.
+	// Pending is how long an attempt that continues outside may take, from its beginning; 0 is as
+	// long as any other.
 	Pending Duration `cbor:"10,keyasint,omitempty" json:"pendingTimeout,omitempty"`
-	// TaskQueue names the task queue whose functions make its attempts; empty is the default one.
+	// TaskQueue names the task queue whose functions run its attempts; empty is the default queue.
 	TaskQueue string `cbor:"11,keyasint,omitempty" json:"taskQueue,omitempty"`
-	// Header is that of the run, and what was added for this activity.
+	// Header is that of the run, with the fields that were added for this activity.
 	Header Header `cbor:"20,keyasint,omitempty" json:"header,omitempty"`
 	// Oversize is the size in bytes of an input that was too large to be recorded: the activity fails without an attempt.
 	Oversize int `cbor:"7,keyasint,omitempty" json:"inputTooLargeBytes,omitempty"`
 }
 
-// Type is TypeActivityTaskScheduled.
+// Type returns TypeActivityTaskScheduled.
 func (*ActivityTaskScheduled) Type() Type    { return TypeActivityTaskScheduled }
 func (*ActivityTaskScheduled) isInitiation() {}
 
@@ -54,11 +55,11 @@ type ActivityTaskCompleted struct {
 	Attempt int `cbor:"3,keyasint,omitempty" json:"attempt,omitempty"`
 }
 
-// Type is TypeActivityTaskCompleted.
+// Type returns TypeActivityTaskCompleted.
 func (*ActivityTaskCompleted) Type() Type { return TypeActivityTaskCompleted }
 func (*ActivityTaskCompleted) isNews()    {}
 
-// ActivityTaskFailed is an activity that will not be tried again.
+// ActivityTaskFailed is an activity that failed and is not retried.
 type ActivityTaskFailed struct {
 	ScheduledEventID int64            `cbor:"1,keyasint" json:"scheduledEventId"`
 	Failure          *failure.Failure `cbor:"2,keyasint" json:"failure"`
@@ -66,11 +67,11 @@ type ActivityTaskFailed struct {
 	Attempt int `cbor:"3,keyasint,omitempty" json:"attempt,omitempty"`
 }
 
-// Type is TypeActivityTaskFailed.
+// Type returns TypeActivityTaskFailed.
 func (*ActivityTaskFailed) Type() Type { return TypeActivityTaskFailed }
 func (*ActivityTaskFailed) isNews()    {}
 
-// ActivityTaskTimedOut is an activity that ran out of time and will not be tried again.
+// ActivityTaskTimedOut is an activity that ran out of time and is not retried.
 type ActivityTaskTimedOut struct {
 	ScheduledEventID int64 `cbor:"1,keyasint" json:"scheduledEventId"`
 	// Failure is a timeout; its cause is the last failure before it.
@@ -78,17 +79,18 @@ type ActivityTaskTimedOut struct {
 	Attempt int              `cbor:"3,keyasint,omitempty" json:"attempt,omitempty"`
 }
 
-// Type is TypeActivityTaskTimedOut.
+// Type returns TypeActivityTaskTimedOut.
 func (*ActivityTaskTimedOut) Type() Type { return TypeActivityTaskTimedOut }
 func (*ActivityTaskTimedOut) isNews()    {}
 
-// ActivityTaskCancelRequested is workflow code that has asked an activity to end. No further attempt is made, as far as
-// whoever makes it knows; one that runs is told when it heartbeats.
+// ActivityTaskCancelRequested is a request of workflow code that an activity end. No further
+// attempt begins, as far as its worker knows of the request. A running attempt learns of it with
+// its next heartbeat.
 type ActivityTaskCancelRequested struct {
 	ScheduledEventID int64 `cbor:"1,keyasint" json:"scheduledEventId"`
 }
 
-// Type is TypeActivityTaskCancelRequested.
+// Type returns TypeActivityTaskCancelRequested.
 func (*ActivityTaskCancelRequested) Type() Type { return TypeActivityTaskCancelRequested }
 func (*ActivityTaskCancelRequested) isRecord()  {}
 
@@ -99,6 +101,6 @@ type ActivityTaskCanceled struct {
 	Attempt          int              `cbor:"3,keyasint,omitempty" json:"attempt,omitempty"`
 }
 
-// Type is TypeActivityTaskCanceled.
+// Type returns TypeActivityTaskCanceled.
 func (*ActivityTaskCanceled) Type() Type { return TypeActivityTaskCanceled }
 func (*ActivityTaskCanceled) isNews()    {}

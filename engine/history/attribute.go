@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// AttributeType is the types that a search attribute may have in Go: a keyword, a whole number, a number, a truth value, a
-// moment, and a list of keywords.
+// AttributeType lists the types that a search attribute may have in Go: a keyword, a whole number,
+// a number, a truth value, a moment, and a list of keywords.
 type AttributeType interface {
 	string | int64 | float64 | bool | time.Time | []string
 }
 
-// AttributeValue is the value of a search attribute: one of its members is set. In one that is removed none is.
+// AttributeValue is the value of a search attribute: one of its members is set. In a removed one,
+// none is.
 type AttributeValue struct {
 	Keyword     *string    `cbor:"1,keyasint,omitempty" json:"keyword,omitempty"`
 	Int         *int64     `cbor:"2,keyasint,omitempty" json:"int,omitempty"`
@@ -26,7 +27,7 @@ type AttributeValue struct {
 	KeywordList []string   `cbor:"6,keyasint,omitempty" json:"keywordList,omitempty"`
 }
 
-// NewAttributeValue is a value as a search attribute has it.
+// NewAttributeValue returns a value as a search attribute has it.
 func NewAttributeValue[T AttributeType](v T) AttributeValue {
 	switch v := any(v).(type) {
 	case string:
@@ -46,7 +47,7 @@ func NewAttributeValue[T AttributeType](v T) AttributeValue {
 	return AttributeValue{}
 }
 
-// AttributeOf is the value in Go. ok is false where it is of another type.
+// AttributeOf returns the value in Go. ok is false if it is of another type.
 func AttributeOf[T AttributeType](v AttributeValue) (t T, ok bool) {
 	switch to := any(&t).(type) {
 	case *string:
@@ -77,7 +78,7 @@ func set[T any](to, from *T) bool {
 	return true
 }
 
-// members are the names that JSON has for those of its members that are set.
+// members returns the JSON names of the members that are set.
 func (v AttributeValue) members() (names []string) {
 	all := reflect.ValueOf(v)
 	for i := range all.NumField() {
@@ -92,7 +93,7 @@ func (v AttributeValue) members() (names []string) {
 // Empty reports whether there is no value, or a list without keywords: the attribute is removed.
 func (v AttributeValue) Empty() bool { return len(v.members()) == 0 }
 
-// Size is how many bytes the value has.
+// Size returns how many bytes the value has.
 func (v AttributeValue) Size() (n int) {
 	const number = 8
 	switch {
@@ -124,14 +125,14 @@ func (v *AttributeValue) UnmarshalJSON(data []byte) error {
 // SearchAttribute is a named value by which a run is found.
 type SearchAttribute = Named[AttributeValue]
 
-// SearchAttributes are the values by which a run is found: each name once, sorted. They are never changed: With and Without
-// return others.
+// SearchAttributes are the values by which a run is found: each name once, sorted. They never
+// change: With and Without return others.
 type SearchAttributes []SearchAttribute
 
-// Get is the value of an attribute.
+// Get returns the value of an attribute.
 func (s SearchAttributes) Get(name string) (AttributeValue, bool) { return get(s, name) }
 
-// With returns the attributes with another one, in the place of the one of its name.
+// With returns the attributes with another one, which replaces the one of its name.
 func (s SearchAttributes) With(name string, value AttributeValue) SearchAttributes {
 	return with(s, name, value)
 }
@@ -139,7 +140,7 @@ func (s SearchAttributes) With(name string, value AttributeValue) SearchAttribut
 // Without returns the attributes without one.
 func (s SearchAttributes) Without(name string) SearchAttributes { return without(s, name) }
 
-// Size is how many bytes the names and values have.
+// Size returns how many bytes the names and values have.
 func (s SearchAttributes) Size() (n int) {
 	for _, a := range s {
 		n += len(a.Name) + a.Value.Size()
@@ -147,7 +148,7 @@ func (s SearchAttributes) Size() (n int) {
 	return n
 }
 
-// MarshalJSON shows the attributes as an object.
+// MarshalJSON returns the attributes as an object.
 func (s SearchAttributes) MarshalJSON() ([]byte, error) {
 	members := map[string]AttributeValue{}
 	for _, a := range s {
@@ -166,28 +167,28 @@ func (s *SearchAttributes) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Memo is what somebody wants to be told of a run by those who list it: values by name. Nobody looks inside. It has the form
-// of a header.
+// Memo holds the values by name that a run shows in lists and descriptions. Weft does not decode
+// them. It has the form of a header.
 type Memo = Header
 
-// UpsertWorkflowSearchAttributes changes the search attributes of a run: its code asked for it.
+// UpsertWorkflowSearchAttributes is a change of a run's search attributes by its code.
 type UpsertWorkflowSearchAttributes struct {
 	SearchAttributes SearchAttributes `cbor:"1,keyasint,omitempty" json:"searchAttributes,omitempty"`
-	// Removed are the names of those that it no longer has.
+	// Removed are the names of those that the run no longer has.
 	Removed []string `cbor:"2,keyasint,omitempty" json:"removed,omitempty"`
 }
 
-// Type is TypeUpsertWorkflowSearchAttributes.
+// Type returns TypeUpsertWorkflowSearchAttributes.
 func (*UpsertWorkflowSearchAttributes) Type() Type { return TypeUpsertWorkflowSearchAttributes }
 func (*UpsertWorkflowSearchAttributes) isRecord()  {}
 
-// WorkflowPropertiesModified changes the memo of a run: its code asked for it.
+// WorkflowPropertiesModified is a change of a run's memo by its code.
 type WorkflowPropertiesModified struct {
 	UpsertedMemo Memo `cbor:"1,keyasint,omitempty" json:"upsertedMemo,omitempty"`
-	// Removed are the names of the fields that it no longer has.
+	// Removed are the names of the fields that the run no longer has.
 	Removed []string `cbor:"2,keyasint,omitempty" json:"removed,omitempty"`
 }
 
-// Type is TypeWorkflowPropertiesModified.
+// Type returns TypeWorkflowPropertiesModified.
 func (*WorkflowPropertiesModified) Type() Type { return TypeWorkflowPropertiesModified }
 func (*WorkflowPropertiesModified) isRecord()  {}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// shown are the events that have search attributes and memos, with one of each type.
+// visibility returns the events that have search attributes and memos, with one of each type.
 func visibility() []history.Event {
 	var all history.SearchAttributes
 	for name, v := range map[string]history.AttributeValue{
@@ -31,8 +31,8 @@ func visibility() []history.Event {
 	)
 }
 
-// What was written once can be read for ever: the bytes in the file are never rewritten.
-func TestDecodeWhatIsShown(t *testing.T) {
+// Stored events stay readable for ever: the bytes in the file are never rewritten.
+func TestDecodeStoredVisibility(t *testing.T) {
 	t.Parallel()
 	want := &history.Commit{RunID: "1-x", FirstEventID: 1, InputEvents: visibility()}
 	text, err := os.ReadFile("testdata/shown-v1.hex")
@@ -54,8 +54,8 @@ func TestDecodeWhatIsShown(t *testing.T) {
 	}
 }
 
-// What JSON shows of these events is all that there is to them.
-func TestShownJSON(t *testing.T) {
+// JSON shows everything that these events have.
+func TestVisibilityJSON(t *testing.T) {
 	t.Parallel()
 	for _, e := range visibility() {
 		text, err := json.Marshal(e.Attributes)

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// ParentClosePolicy says what becomes of an open child when its parent closes. The numbers are stored and never change
-// their meaning.
+// ParentClosePolicy says what happens to an open child when its parent closes. The numbers are
+// stored and never change their meaning.
 type ParentClosePolicy uint8
 
 const (
@@ -17,13 +17,13 @@ const (
 	TerminateChild ParentClosePolicy = 0
 	// RequestCancelChild asks the child to end.
 	RequestCancelChild ParentClosePolicy = 1
-	// AbandonChild lets the child be; it is started even if its parent closes before that.
+	// AbandonChild leaves the child alone; it is started even if its parent closes before that.
 	AbandonChild ParentClosePolicy = 2
 )
 
 var closePolicyNames = [...]string{"terminate", "requestCancel", "abandon"}
 
-// String is the name that the HTTP API uses.
+// String returns the name that the HTTP API uses.
 func (p ParentClosePolicy) String() string {
 	if int(p) < len(closePolicyNames) {
 		return closePolicyNames[p]
@@ -57,7 +57,8 @@ type StartChildWorkflowExecutionInitiated struct {
 	WorkflowType string  `cbor:"1,keyasint" json:"workflowType"`
 	WorkflowID   string  `cbor:"2,keyasint" json:"workflowId"`
 	Input        Payload `cbor:"3,keyasint,omitempty" json:"input,omitempty"`
-	// RequestID is that of the child's start: it finds the run again that it has started, also after a reset of the parent.
+	// RequestID is that of the child's start: it identifies the run that it has started, also after
+	// a reset of the parent.
 	RequestID string            `cbor:"4,keyasint" json:"requestId"`
 	Policy    ParentClosePolicy `cbor:"5,keyasint,omitempty" json:"parentClosePolicy"`
 	// IDReusePolicy is as in a start: empty for the default.
@@ -65,9 +66,10 @@ type StartChildWorkflowExecutionInitiated struct {
 	// RunTimeout and StartDelay are as in a start.
 	RunTimeout Duration `cbor:"7,keyasint,omitempty" json:"runTimeout,omitempty"`
 	StartDelay Duration `cbor:"8,keyasint,omitempty" json:"startDelay,omitempty"`
-	// Quiet says that nobody waits for the start: ChildWorkflowExecutionStarted is recorded together with the outcome.
+	// Quiet says that no code waits for the start: ChildWorkflowExecutionStarted is recorded
+	// together with the outcome.
 	Quiet bool `cbor:"9,keyasint,omitempty" json:"quiet,omitempty"`
-	// Header is that of the parent, and what was added for this child.
+	// Header is that of the parent, with the fields that were added for this child.
 	Header Header `cbor:"20,keyasint,omitempty" json:"header,omitempty"`
 	// Memo and SearchAttributes are as in a start.
 	Memo             Memo             `cbor:"50,keyasint,omitempty" json:"memo,omitempty"`
@@ -80,7 +82,7 @@ type StartChildWorkflowExecutionInitiated struct {
 	ExecutionTimeout Duration     `cbor:"18,keyasint,omitempty" json:"executionTimeout,omitempty"`
 }
 
-// Type is TypeStartChildWorkflowExecutionInitiated.
+// Type returns TypeStartChildWorkflowExecutionInitiated.
 func (*StartChildWorkflowExecutionInitiated) Type() Type {
 	return TypeStartChildWorkflowExecutionInitiated
 }
@@ -92,7 +94,7 @@ type StartChildWorkflowExecutionFailed struct {
 	Failure          *failure.Failure `cbor:"2,keyasint" json:"failure"`
 }
 
-// Type is TypeStartChildWorkflowExecutionFailed.
+// Type returns TypeStartChildWorkflowExecutionFailed.
 func (*StartChildWorkflowExecutionFailed) Type() Type { return TypeStartChildWorkflowExecutionFailed }
 func (*StartChildWorkflowExecutionFailed) isNews()    {}
 
@@ -103,7 +105,7 @@ type ChildWorkflowExecutionStarted struct {
 	RunID RunID `cbor:"2,keyasint" json:"runId"`
 }
 
-// Type is TypeChildWorkflowExecutionStarted.
+// Type returns TypeChildWorkflowExecutionStarted.
 func (*ChildWorkflowExecutionStarted) Type() Type { return TypeChildWorkflowExecutionStarted }
 func (*ChildWorkflowExecutionStarted) isNews()    {}
 
@@ -114,7 +116,7 @@ type ChildWorkflowExecutionCompleted struct {
 	Result           Payload `cbor:"3,keyasint,omitempty" json:"result,omitempty"`
 }
 
-// Type is TypeChildWorkflowExecutionCompleted.
+// Type returns TypeChildWorkflowExecutionCompleted.
 func (*ChildWorkflowExecutionCompleted) Type() Type { return TypeChildWorkflowExecutionCompleted }
 func (*ChildWorkflowExecutionCompleted) isNews()    {}
 
@@ -125,7 +127,7 @@ type ChildWorkflowExecutionFailed struct {
 	Failure          *failure.Failure `cbor:"3,keyasint" json:"failure"`
 }
 
-// Type is TypeChildWorkflowExecutionFailed.
+// Type returns TypeChildWorkflowExecutionFailed.
 func (*ChildWorkflowExecutionFailed) Type() Type { return TypeChildWorkflowExecutionFailed }
 func (*ChildWorkflowExecutionFailed) isNews()    {}
 
@@ -136,7 +138,7 @@ type ChildWorkflowExecutionCanceled struct {
 	Failure          *failure.Failure `cbor:"3,keyasint,omitempty" json:"failure,omitempty"`
 }
 
-// Type is TypeChildWorkflowExecutionCanceled.
+// Type returns TypeChildWorkflowExecutionCanceled.
 func (*ChildWorkflowExecutionCanceled) Type() Type { return TypeChildWorkflowExecutionCanceled }
 func (*ChildWorkflowExecutionCanceled) isNews()    {}
 
@@ -147,7 +149,7 @@ type ChildWorkflowExecutionTimedOut struct {
 	Failure          *failure.Failure `cbor:"3,keyasint" json:"failure"`
 }
 
-// Type is TypeChildWorkflowExecutionTimedOut.
+// Type returns TypeChildWorkflowExecutionTimedOut.
 func (*ChildWorkflowExecutionTimedOut) Type() Type { return TypeChildWorkflowExecutionTimedOut }
 func (*ChildWorkflowExecutionTimedOut) isNews()    {}
 
@@ -159,6 +161,6 @@ type ChildWorkflowExecutionTerminated struct {
 	Failure          *failure.Failure `cbor:"3,keyasint" json:"failure"`
 }
 
-// Type is TypeChildWorkflowExecutionTerminated.
+// Type returns TypeChildWorkflowExecutionTerminated.
 func (*ChildWorkflowExecutionTerminated) Type() Type { return TypeChildWorkflowExecutionTerminated }
 func (*ChildWorkflowExecutionTerminated) isNews()    {}

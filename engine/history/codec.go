@@ -14,19 +14,19 @@ import (
 // version is the first byte of a stored commit.
 const version = 1
 
-// Encoded is the first byte of a body that something between the protocol and the store has compressed or encrypted. No version
-// ever has this number.
+// Encoded is the first byte of a body that a codec between the protocol and the store has
+// compressed or encrypted. No version ever has this number.
 const Encoded = 0xFE
 
-// ErrEncoded is wrapped by what Decode and DecodeBody return for a body that nobody has opened: the key is missing, or it was
-// changed.
+// ErrEncoded is wrapped by the error of Decode and DecodeBody for a body that was not decrypted:
+// the key is missing, or it was changed.
 var ErrEncoded = errors.New("history: encrypted, and it cannot be opened here: its key is missing or may not be used, or it was changed; the log says which")
 
-// ErrNewer is wrapped by what Decode and DecodeBody return for what a later version of Weft wrote.
+// ErrNewer is wrapped by the error of Decode and DecodeBody for a body of a later version of Weft.
 var ErrNewer = errors.New("history: written by a newer version of Weft; deploy that version or a later one")
 
-// ErrCorrupt is wrapped by what Decode returns for bytes that are not a commit, and DecodeBody for those that are not
-// what they should be.
+// ErrCorrupt is wrapped by the error of Decode for bytes that are not a commit, and of DecodeBody
+// for bytes that do not decode.
 var ErrCorrupt = errors.New("history: corrupt")
 
 // stored is a commit as it is encoded. Its numbers never change their meaning.
@@ -38,7 +38,7 @@ type stored struct {
 	Status       Status        `cbor:"5,keyasint,omitempty"`
 	Pending      Pending       `cbor:"6,keyasint,omitempty"`
 	Task         *Task         `cbor:"7,keyasint,omitempty"`
-	InputEvents      []Event       `cbor:"8,keyasint,omitempty"`
+	InputEvents  []Event       `cbor:"8,keyasint,omitempty"`
 	Commands     []Event       `cbor:"9,keyasint,omitempty"`
 	CausationIDs []CausationID `cbor:"10,keyasint,omitempty"`
 	Expires      Timestamp     `cbor:"11,keyasint,omitempty"`
@@ -46,12 +46,13 @@ type stored struct {
 	Beside       uint32        `cbor:"13,keyasint,omitempty"`
 }
 
-// copied is a commit that a reset has copied, inside another one: what that does not say. The numbers are those of stored.
+// copied is a commit that a reset has copied, inside another one, without what is the same there.
+// The numbers are those of stored.
 type copied struct {
-	Time     Timestamp `cbor:"4,keyasint"`
-	Task     *Task     `cbor:"7,keyasint,omitempty"`
-	InputEvents  []Event   `cbor:"8,keyasint,omitempty"`
-	Commands []Event   `cbor:"9,keyasint,omitempty"`
+	Time        Timestamp `cbor:"4,keyasint"`
+	Task        *Task     `cbor:"7,keyasint,omitempty"`
+	InputEvents []Event   `cbor:"8,keyasint,omitempty"`
+	Commands    []Event   `cbor:"9,keyasint,omitempty"`
 }
 
 // An event is stored as an array of its type and its attributes, which pairHeader opens.
@@ -62,7 +63,7 @@ const (
 
 var (
 	encMode = must(cbor.EncOptions{Sort: cbor.SortNone}.EncMode())
-	// Texts need not be UTF-8: an error's message is whatever somebody's code made of it. A log that was written can be
+	// Texts need not be UTF-8: the text of an error may be anything. A log that was written can be
 	// read.
 	decMode = must(cbor.DecOptions{
 		MaxArrayElements: 1 << 17, MaxMapPairs: 1 << 17, MaxNestedLevels: 64, UTF8: cbor.UTF8DecodeInvalid,
@@ -98,12 +99,13 @@ func Encode(c *Commit) ([]byte, error) {
 // of each. The zero Decoder is ready to use, by one goroutine at a time.
 type Decoder struct{ names wire.Names }
 
-// Decode reads the stored form of the commit that stands in slot.
+// Decode decodes the stored form of the commit in slot.
 func (d *Decoder) Decode(slot uint32, data []byte) (*Commit, error) {
 	return decode(slot, data, &d.names)
 }
 
-// Decode reads the stored form of the commit that stands in slot. Use a [Decoder] for several commits of a run.
+// Decode decodes the stored form of the commit in slot. Use a [Decoder] for several commits of a
+// run.
 func Decode(slot uint32, data []byte) (*Commit, error) { return decode(slot, data, nil) }
 
 func decode(slot uint32, data []byte, names *wire.Names) (*Commit, error) {
@@ -118,7 +120,7 @@ func decode(slot uint32, data []byte, names *wire.Names) (*Commit, error) {
 	return slow.commit(slot)
 }
 
-// commit is the commit in slot whose stored form it is.
+// commit returns the commit in slot with this stored form.
 func (s *stored) commit(slot uint32) (*Commit, error) {
 	c := &Commit{
 		ID: s.ID, RunID: s.RunID, Slot: slot, FirstEventID: s.FirstEventID, Time: s.Time, Status: s.Status,
@@ -135,7 +137,7 @@ func (s *stored) commit(slot uint32) (*Commit, error) {
 	return c, nil
 }
 
-// decodeFast reports whether it read a commit.
+// decodeFast decodes a commit without the library, and reports whether it could.
 func decodeFast(data []byte, names *wire.Names, s *stored) bool {
 	if len(data) == 0 || data[0] > version {
 		return false
@@ -182,7 +184,8 @@ func (e Event) MarshalCBOR() ([]byte, error) {
 	return nil, fmt.Errorf("history: an event of this type is not stored: %v", e.Attributes)
 }
 
-// decodeType reads the type of an event, which in all that Weft writes is a number of one or two bytes.
+// decodeType decodes the type of an event, which in all that Weft writes is a number of one or two
+// bytes.
 func decodeType(data []byte) (typ Type, rest []byte, err error) {
 	const small, oneByte = 24, 0x18 // how CBOR writes an unsigned number below 24, and one up to 255
 	switch {

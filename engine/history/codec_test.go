@@ -35,7 +35,7 @@ func fill(v any, seed uint64, sparse bool) {
 	wiretest.Fill(v, seed, sparse, func(n int) any { return kinds[types[n%len(types)]].make() })
 }
 
-// library is what the library writes, after the first bytes.
+// library returns the encoding of the library, after the first bytes.
 func library(t *testing.T, first []byte, v any) []byte {
 	t.Helper()
 	body, err := encMode.Marshal(v)
@@ -45,7 +45,8 @@ func library(t *testing.T, first []byte, v any) []byte {
 	return append(first, body...)
 }
 
-// A codec writes what the library writes, of each type of event and with each field set, and reads it without the library.
+// For each type of event, with each field set, a codec writes the same bytes as the library, and
+// reads them without the library.
 func TestAttributesAreEncodedAsByTheLibrary(t *testing.T) {
 	t.Parallel()
 	for _, typ := range storedTypes() {
@@ -120,7 +121,7 @@ func dropEmpty(events []Event) {
 	}
 }
 
-// Numbers that are none, and those without end, have a form of their own. Only the library reads it.
+// NaN and infinities have a form of their own. Only the library reads it.
 func TestFloatsAreEncodedAsByTheLibrary(t *testing.T) {
 	t.Parallel()
 	for _, f := range []float64{0, math.Copysign(0, -1), math.NaN(), math.Float64frombits(0x7ff0_0000_0000_0001), math.Inf(1), math.Inf(-1), 1e-310, 0.1} {
@@ -150,7 +151,7 @@ func TestWhatIsNotStored(t *testing.T) {
 	}
 }
 
-// variants are encodings of what a codec reads that no codec writes. The library decides on each.
+// variants are encodings that a codec may read and that none writes. The library decides on each.
 func variants() map[string][]byte {
 	completed := func(attributes ...byte) []byte { // {8: [[25, attributes]]}
 		return append([]byte{version, 0xa1, 0x08, 0x81, 0x82, 0x18, 25}, attributes...)
@@ -206,7 +207,7 @@ func variants() map[string][]byte {
 	}
 }
 
-// nested is a commit whose task failed of a failure with that many causes.
+// nested returns a commit whose task failed of a failure with that many causes.
 func nested(causes int) []byte {
 	b := []byte{version, 0xa1, 0x07, 0xa1, 0x03}
 	for range causes {
@@ -215,7 +216,7 @@ func nested(causes int) []byte {
 	return append(b, 0xa0)
 }
 
-// likeLibrary fails the test if a commit is decoded in another way than by the library.
+// likeLibrary fails the test if the codec and the library decode a commit differently.
 func likeLibrary(t *testing.T, data []byte) {
 	t.Helper()
 	var decoder Decoder
@@ -241,7 +242,7 @@ func TestVariantsAreDecodedAsByTheLibrary(t *testing.T) {
 	}
 }
 
-// What is decoded shares nothing with the bytes that it was decoded from.
+// A decoded commit shares no memory with the bytes that it was decoded from.
 func TestDecodedIsACopy(t *testing.T) {
 	t.Parallel()
 	var s, before, after stored
@@ -256,7 +257,7 @@ func TestDecodedIsACopy(t *testing.T) {
 	}
 }
 
-// What does not decode leaves nothing of what was read of it, whether bytes follow or are missing.
+// A failed decoding leaves nothing behind, whether bytes follow or are missing.
 func TestWhatDoesNotDecodeLeavesNothing(t *testing.T) {
 	t.Parallel()
 	whole := &failure.Failure{Kind: failure.KindApplication, Message: "x"}
@@ -274,7 +275,7 @@ func TestWhatDoesNotDecodeLeavesNothing(t *testing.T) {
 	}
 }
 
-// caused is a failure with that many causes.
+// caused returns a failure with that many causes.
 func caused(causes int) *failure.Failure {
 	f := &failure.Failure{Kind: failure.KindApplication}
 	for range causes {
@@ -283,7 +284,8 @@ func caused(causes int) *failure.Failure {
 	return f
 }
 
-// What is encoded can be decoded, however deep a failure is nested. What the library would not read is not encoded.
+// An encoded commit can be decoded, however deep a failure is nested. Encoding fails for a commit
+// that the library would not read.
 func TestDeepFailures(t *testing.T) {
 	t.Parallel()
 	const readable, unreadable = 50, 64 // causes; the limit depends on what is around the failure
@@ -328,7 +330,7 @@ func decodeAny(body []byte, v any) (any, error) {
 	return to, DecodeBody(body, to)
 }
 
-// Lists whose items have as few bytes as a codec writes are read without the library.
+// Lists whose items have the fewest bytes that a codec writes are read without the library.
 func TestListsOfTheSmallestItems(t *testing.T) {
 	t.Parallel()
 	const items = 1000
@@ -349,7 +351,8 @@ func TestListsOfTheSmallestItems(t *testing.T) {
 	}
 }
 
-// A corrupt body makes the decoder allocate little more than it is long, whatever numbers of items it announces.
+// For a corrupt body, the decoder allocates little more than the body's length, whatever numbers of
+// items it announces.
 func TestMemoryOfCorruptBodies(t *testing.T) { // not parallel: it counts what the process allocates
 	const size, most = 65_000, 32 // bytes of memory for each byte of the body
 	const room = size - 100

@@ -12,7 +12,7 @@ import (
 type kind struct {
 	typ  Type
 	name string
-	make func() Attributes // an empty one, to decode into
+	make func() Attributes // returns an empty one, to decode into
 	// folded says that the event is not stored by itself.
 	folded   bool
 	resolves func(Attributes) Resolution
@@ -22,8 +22,8 @@ type kind struct {
 	says     func(Attributes) Attributes
 }
 
-// Resolution is what an event says of what an earlier event of the run started. One of the first four is set, to the id of that event, or
-// none of them.
+// Resolution says which earlier event of the run an event resolves. One of the first four is set,
+// to the id of that event, or none of them.
 type Resolution struct {
 	Activity, Timer, Child, External int64
 	// Run is the first run of a child that has started.
@@ -32,7 +32,7 @@ type Resolution struct {
 	Failure *failure.Failure
 }
 
-// ID returns the id that is set; 0 is none.
+// ID returns the id that is set, or 0.
 func (r Resolution) ID() int64 { return r.Activity + r.Timer + r.Child + r.External }
 
 // ResolutionOf returns what an event resolves. It is zero if it resolves nothing.
@@ -45,7 +45,8 @@ func ResolutionOf(a Attributes) Resolution {
 	return Resolution{}
 }
 
-// End is what an event that closes a run says of it: the run's status, its result or its failure, and the run that goes on, if there is one.
+// End is how an event closes a run: the run's status, its result or its failure, and the run that
+// continues it, if there is one.
 type End struct {
 	Status  Status
 	Result  Payload
@@ -75,8 +76,8 @@ func Identity(a Attributes) (name string, ref int64) {
 	return name, ref
 }
 
-// Said returns what the code says in a command, without what the engine and interceptors add. It returns nil if all of it comes from
-// history when the code runs again.
+// Said returns the part of a command that code supplies, without what the engine and interceptors
+// add. It returns nil if all of it comes from history when the code runs again.
 func Said(a Attributes) Attributes {
 	if k := kinds[a.Type()]; k.says != nil {
 		return k.says(a)
@@ -89,27 +90,27 @@ func Said(a Attributes) Attributes {
 // column fills in a column of a row of events with attributes A.
 type column[A Attributes] func(k *kind)
 
-// resolves says what an event resolves.
+// resolves sets the column of what an event resolves.
 func resolves[A Attributes](f func(A) Resolution) column[A] {
 	return func(k *kind) { k.resolves = func(a Attributes) Resolution { return f(a.(A)) } }
 }
 
-// ends says how an event closes its run.
+// ends sets the column of how an event closes its run.
 func ends[A Attributes](f func(A) End) column[A] {
 	return func(k *kind) { k.ends = func(a Attributes) End { return f(a.(A)) } }
 }
 
-// named is the name in the identity of a command.
+// named sets the column of the name in the identity of a command.
 func named[A Attributes](f func(A) string) column[A] {
 	return func(k *kind) { k.named = func(a Attributes) string { return f(a.(A)) } }
 }
 
-// refers is the id of an event in the identity of a command.
+// refers sets the column of the event id in the identity of a command.
 func refers[A Attributes](f func(A) int64) column[A] {
 	return func(k *kind) { k.refers = func(a Attributes) int64 { return f(a.(A)) } }
 }
 
-// says is what the code says in a command; all of it in a row without this column.
+// says sets the column of what code supplies in a command. Without it, that is all of the command.
 func says[A Attributes](f func(A) Attributes) column[A] {
 	return func(k *kind) { k.says = func(a Attributes) Attributes { return f(a.(A)) } }
 }
@@ -166,7 +167,8 @@ func closing[T any, A interface {
 	return row[T](columns...)
 }
 
-// row is the row of the events whose attributes are a T. The name of the type is that of the struct.
+// row returns the row of the events whose attributes are a T. The name of the type is that of the
+// struct.
 func row[T any, A interface {
 	*T
 	Attributes
@@ -189,12 +191,12 @@ func table(rows ...kind) map[Type]kind {
 
 // ---- what columns share ----
 
-// ended is the outcome of a child that has started.
+// ended returns the outcome of a child that has started.
 func ended(child int64, run RunID, result Payload, f *failure.Failure) Resolution {
 	return Resolution{Child: child, Run: run, Result: result, Failure: f}
 }
 
-// canceled returns the failure of what was canceled, also if the event has none.
+// canceled returns the failure of a cancellation, also if the event has none.
 func canceled(f *failure.Failure) *failure.Failure {
 	if f == nil {
 		return &failure.Failure{Kind: failure.KindCanceled}
@@ -218,7 +220,8 @@ func timedOut(a *WorkflowExecutionTimedOut) *failure.Failure {
 	return f
 }
 
-// withoutHeader returns a copy without the header: interceptors may write what differs each time.
+// withoutHeader returns a copy without the header: the values that interceptors write may differ
+// each time.
 func (a *ActivityTaskScheduled) withoutHeader() *ActivityTaskScheduled {
 	plain := *a
 	plain.Header = nil
@@ -232,15 +235,15 @@ func (a *StartChildWorkflowExecutionInitiated) withoutHeader() *StartChildWorkfl
 	return &plain
 }
 
-// names lists the search attributes that the event changes.
+// names returns the names of the search attributes that the event changes.
 func (a *UpsertWorkflowSearchAttributes) names() string {
 	return namesOf(a.SearchAttributes, a.Removed)
 }
 
-// names lists the fields of the memo that the event changes.
+// names returns the names of the memo's fields that the event changes.
 func (a *WorkflowPropertiesModified) names() string { return namesOf(a.UpsertedMemo, a.Removed) }
 
-// namesOf lists the names of values, and others.
+// namesOf returns the names of values, and others.
 func namesOf[V any](all []Named[V], others []string) string {
 	names := slices.Clone(others)
 	for _, n := range all {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// constants are the names of the constants of type Type, as event.go declares them.
+// constants returns the names of the constants of type Type, as event.go declares them.
 func constants(t *testing.T) (names []string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), "event.go", nil, 0)
@@ -43,7 +43,7 @@ func TestEachTypeHasARow(t *testing.T) {
 	}
 }
 
-// What a type of event resolves, and what else depends on it, fits its role.
+// What a type of event resolves, and its other columns, fit its role.
 func TestColumnsFitTheRoles(t *testing.T) {
 	t.Parallel()
 	for typ, k := range kinds {

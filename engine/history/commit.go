@@ -6,21 +6,23 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// TaskKind says what a workflow task brought. The numbers are stored and never change their meaning.
+// TaskKind says what a workflow task has as its input. The numbers are stored and never change
+// their meaning.
 type TaskKind uint8
 
 const (
-	// Normal brings at least one durable event, and always commits.
+	// Normal has at least one durable event, and always commits.
 	Normal TaskKind = 0
-	// Transient is a further attempt at a task that failed. It adds nothing to history until one succeeds.
+	// Transient retries a failed task. It adds nothing to history until an attempt succeeds.
 	Transient TaskKind = 1
-	// Speculative brings only an update. It commits only if the update was accepted or code issued a command.
+	// Speculative has only updates. It commits only if an update was accepted or code issued a
+	// command.
 	Speculative TaskKind = 2
 )
 
 var taskKindNames = [...]string{"normal", "transient", "speculative"}
 
-// String is the name of the kind.
+// String returns the name of the kind.
 func (k TaskKind) String() string {
 	if int(k) < len(taskKindNames) {
 		return taskKindNames[k]
@@ -35,69 +37,77 @@ func (k TaskKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil
 type Pending uint8
 
 const (
-	// PendingNone is nothing: every event that needs processing was processed by a task that completed.
+	// PendingNone says that nothing is: every event that needs processing was processed by a
+	// completed task.
 	PendingNone Pending = 0
 	// PendingRetry is a task that failed; a message on the timer queue carries its next attempt.
 	PendingRetry Pending = 1
 	// PendingStart is a run that waits for its start delay; it took no task ids.
 	PendingStart Pending = 2
-	// PendingTask is a normal task that nobody has run yet: the first one after a reset, or one whose events alone fill a commit.
+	// PendingTask is a normal task that has not run yet: the first one after a reset, or one whose
+	// events alone fill a commit.
 	PendingTask Pending = 3
 )
 
-// Task is the header of the workflow task that made a commit: the three events WorkflowTaskScheduled,
-// WorkflowTaskStarted and WorkflowTaskCompleted or WorkflowTaskFailed, folded. What workflow code can read from it
-// (the time, the length of the history, the hint to continue as new) is stored, so that a replay reads the same.
+// Task is the header of the workflow task that made a commit: the three events
+// WorkflowTaskScheduled, WorkflowTaskStarted and WorkflowTaskCompleted or WorkflowTaskFailed,
+// folded. It stores what workflow code can read from it (the time, the length of the history,
+// SuggestContinueAsNew), so that a replay reads the same.
 type Task struct {
 	Kind TaskKind `cbor:"1,keyasint,omitempty"`
 	// Attempt is 1 for the first attempt; transient attempts count on.
 	Attempt int `cbor:"2,keyasint,omitempty"`
-	// Failure is why the task failed, and nil for one that completed.
+	// Failure is why the task failed; nil if it completed.
 	Failure *failure.Failure `cbor:"3,keyasint,omitempty"`
 	// Build is the build of the code that ran the task.
 	Build string `cbor:"4,keyasint,omitempty"`
 	// HistoryBytes is the stored size of the run before this commit.
 	HistoryBytes int64 `cbor:"5,keyasint,omitempty"`
-	// SuggestContinueAsNew is the hint that the history has become long.
+	// SuggestContinueAsNew is set if the history has become long.
 	SuggestContinueAsNew bool `cbor:"6,keyasint,omitempty"`
-	// Reset says that the task did not run: it is the one to which another run was reset. Its Failure says so, too.
+	// Reset is set if the task did not run: another run was reset to it. Its Failure says so, too.
 	Reset *Reset `cbor:"7,keyasint,omitempty"`
 	// Rules are the rules of the engine that the task's code ran by. A replay follows the same rules.
 	Rules Rules `cbor:"8,keyasint,omitempty"`
-	// Unread are the signals that the code has not received after the task: of MaxUnread names at most. Nil where it has received all.
+	// Unread are the signals that the code has not received after the task: of MaxUnread names at
+	// most. It is nil if it has received all.
 	Unread []Unread `cbor:"9,keyasint,omitempty"`
 	// SetAside are the signals whose values did not decode when the code received them in this task: of MaxUnread names at most.
 	SetAside []Unread `cbor:"10,keyasint,omitempty"`
-	// FailedUpdate is the accepted update whose handler made the task fail; empty where none did, or that is not known.
+	// FailedUpdate is the accepted update whose handler made the task fail, or empty if none did or
+	// that is not known.
 	FailedUpdate string `cbor:"11,keyasint,omitempty"`
 }
 
-// MaxUnread is of how many names a task records unread signals.
+// MaxUnread is for how many names a task records unread signals.
 const MaxUnread = 10
 
-// Rules number the changes to what the engine does with the same code and the same events. The numbers are stored and never
-// change their meaning.
+// Rules number the changes in how the engine treats the same code and the same events. The numbers
+// are stored and never change their meaning.
 type Rules uint8
 
 const (
-	// FirstRules are those of the versions that recorded none.
+	// FirstRules are those of versions that recorded none.
 	FirstRules Rules = 0
-	// StopAtReturn has nothing of the code run after the workflow's function has returned. The handlers of accepted updates run
-	// before all else in the task that cancels the run.
+	// StopAtReturn runs no code after the workflow's function has returned. The handlers
+	// of accepted updates run before all else in the task that cancels the run.
 	StopAtReturn Rules = 1
-	// SetSignalsAside has code that receives a signal whose value does not decode go on with the next one. Before, it got an error.
+	// SetSignalsAside lets code that receives a signal whose value does not decode continue with
+	// the next one. Before, it got an error.
 	SetSignalsAside Rules = 2
 
-	// CloseAfterSplits has a run that was asked to end close only when no code of it waits for the next task because this one is full.
-	// Before, what such code was about to record was lost: the outcomes of accepted updates among it.
+	// CloseAfterSplits closes a run that was asked to end only when none of its code waits for the
+	// next task because this one is full. Before, the commands that such code was about to record
+	// were lost, including the outcomes of accepted updates.
 	CloseAfterSplits Rules = 3
 
-	// CloseInNextTask has a task that is full end before it closes the run. Before, it failed.
+	// CloseInNextTask ends a full task before it closes the run. Before, such a task failed.
 	CloseInNextTask Rules = 4
 
-	// SplitSideEffects has a side effect whose value no longer fits into a task be recorded by the next one. Before, the task failed.
-	// A child that waited for the next task while the run was reset, and a signal to another workflow that did, get new ids.
-	// Before, they kept those that the run which was reset had given them, and were taken for its own.
+	// SplitSideEffects lets the next task record a side effect whose value no longer fits into a
+	// task. Before, the task failed. Also, a child or a signal to another workflow that waited for
+	// the next task while the run was reset gets a new id. Before, it kept the id that the old run
+	// had given it, and was taken for the old run's.
 	SplitSideEffects Rules = 5
 
 	// CurrentRules are those of new tasks.
@@ -107,18 +117,18 @@ const (
 // Unread are the signals of one name that the code has not received.
 type Unread struct {
 	Name string `cbor:"1,keyasint" json:"name"`
-	// Count is how many there are, and EventID the first of them; 0 where that is not known.
+	// Count is how many there are, and EventID the first of them, or 0 if that is not known.
 	Count   int   `cbor:"2,keyasint" json:"count"`
 	EventID int64 `cbor:"3,keyasint,omitempty" json:"eventId,omitempty"`
 }
 
-// Reset is where a run comes from that goes on from an earlier point of another.
+// Reset is the origin of a run that continues from an earlier point of another one.
 type Reset struct {
 	// BaseRunID is the run that was reset.
 	BaseRunID RunID `cbor:"1,keyasint"`
-	// RequestID recognises a reset that is sent again.
+	// RequestID identifies a reset that is sent again.
 	RequestID string `cbor:"2,keyasint,omitempty"`
-	// Build is the build that the new run is pinned to; empty where the newest runs it.
+	// Build is the build that the new run is pinned to, or empty if the newest build runs it.
 	Build string `cbor:"3,keyasint,omitempty"`
 }
 
@@ -128,30 +138,32 @@ type Commit struct {
 	ID CommitID
 	// RunID is the run's unique id.
 	RunID RunID
-	// Slot is its place in the run's log, 0 for the first. It stands in the item's key, not in its body.
+	// Slot is its place in the run's log, 0 for the first. It is part of the item's key, and not of
+	// its body.
 	Slot uint32
 	// FirstEventID is the id of its first event: the next event id of the commit before it.
 	FirstEventID int64
 	// Copied are the commits of another run that a reset has copied, in order. They come before the commit's own events,
 	// and have its ID, RunID, Slot and Status.
 	Copied []*Commit
-	// Time is when its task started, by the writer's clock, and never before the previous commit's. All its events
-	// happened then, as far as workflow code and the history can tell.
+	// Time is when its task started, by the writer's clock, and never before the previous commit's.
+	// All its events have this time.
 	Time Timestamp
 	// Status is the run's state after it.
 	Status Status
 	// Pending is what it leaves undone.
 	Pending Pending
-	// Task is its workflow task; nil where it has none.
+	// Task is its workflow task, or nil.
 	Task *Task
-	// InputEvents are the events that the task brought to the code.
+	// InputEvents are the events that the task delivered to the code.
 	InputEvents []Event
 	// Commands are the events that the code's commands became, in the order in which it issued them.
 	Commands []Event
-	// CausationIDs are the causation ids of the messages that triggered it; none where a request did.
+	// CausationIDs are the causation ids of the messages that triggered it; empty if a request did.
 	CausationIDs []CausationID
-	// Expires is when the store may delete a void run. In other runs an earlier version of Weft set it, on each commit of a run with
-	// a deadline; commits that are added to such a run repeat it, and are not deleted by the store themselves. 0 is never.
+	// Expires is when the store may delete a void run. In other runs an earlier version of Weft set
+	// it, on each commit of a run with a deadline. Further commits of such a run repeat it, and the
+	// store itself does not delete them. 0 is never.
 	Expires Timestamp
 	// Beside is the number of the run that the same put opened. Only a void run has it, and only if a start put it.
 	Beside uint32
@@ -160,7 +172,8 @@ type Commit struct {
 // taskEvents is how many ids a workflow task reserves: scheduled, started, and its end.
 const taskEvents = 3
 
-// FirstInputEventID is the id of the first event that its task brought: the first that is not copied.
+// FirstInputEventID returns the id of the task's first input event: the first event that is not
+// copied.
 func (c *Commit) FirstInputEventID() int64 {
 	if n := len(c.Copied); n > 0 {
 		return c.Copied[n-1].NextEventID()
@@ -176,7 +189,7 @@ func (c *Commit) Copy(part *Commit) {
 	})
 }
 
-// Parts are the commits that it consists of: those that were copied, and itself.
+// Parts returns the commits that it consists of: those that were copied, and itself.
 func (c *Commit) Parts() iter.Seq[*Commit] {
 	return func(yield func(*Commit) bool) {
 		for _, part := range c.Copied {
@@ -188,17 +201,19 @@ func (c *Commit) Parts() iter.Seq[*Commit] {
 	}
 }
 
-// FromReset reports whether a reset made the commit. All that one reset makes is put at once, and shares an ID.
+// FromReset reports whether a reset made the commit. All commits of one reset are in one put, and
+// share an ID.
 func (c *Commit) FromReset() bool {
 	return len(c.Copied) > 0 || c.Task != nil && c.Task.Reset != nil
 }
 
-// Deferred reports whether the commit keeps what a task brought, and leaves the task itself to a message.
+// Deferred reports whether the commit keeps the input events of a task, and leaves the task itself
+// to a message.
 func (c *Commit) Deferred() bool {
 	return c.Pending == PendingTask && c.Task == nil && len(c.InputEvents) > 0 && len(c.Copied) == 0
 }
 
-// Opens is the event that opens a run, if the commit has it; nil otherwise.
+// Opens returns the commit's event that opens a run, or nil.
 func (c *Commit) Opens() *WorkflowExecutionStarted {
 	inputEvents := c.InputEvents
 	if len(c.Copied) > 0 {
@@ -211,11 +226,11 @@ func (c *Commit) Opens() *WorkflowExecutionStarted {
 	return started
 }
 
-// NextRun is the run that the commit opens in the same put, as it closes its own; empty where it does not.
+// NextRun returns the run that continues this one and that the same put opens, or empty.
 func (c *Commit) NextRun() RunID { return NextRun(c.last()) }
 
-// OpenedWith is the run that was opened in the put in which the commit closed its own, whether that goes on in it or not; empty if
-// there is none.
+// OpenedWith returns the run that was opened in the put in which the commit closed its own, whether
+// it continues this run or not, or empty.
 func (c *Commit) OpenedWith() RunID { return OpenedWith(c.last()) }
 
 // last returns the commit's last event, or nil if it has none.
@@ -234,7 +249,8 @@ func (c *Commit) PartOfReset() bool {
 	return len(c.Copied) > 0 && (c.Task == nil || c.Task.Reset == nil)
 }
 
-// TaskScheduledID is the id of the folded WorkflowTaskScheduled event; 0 where the commit has no task.
+// TaskScheduledID returns the id of the folded WorkflowTaskScheduled event, or 0 if the commit has
+// no task.
 func (c *Commit) TaskScheduledID() int64 {
 	if c.Task == nil {
 		return 0
@@ -242,7 +258,7 @@ func (c *Commit) TaskScheduledID() int64 {
 	return c.FirstInputEventID() + int64(len(c.InputEvents))
 }
 
-// FirstCommandID is the id of the first command event.
+// FirstCommandID returns the id of the first command event.
 func (c *Commit) FirstCommandID() int64 {
 	id := c.FirstInputEventID() + int64(len(c.InputEvents))
 	if c.Task != nil {
@@ -251,7 +267,7 @@ func (c *Commit) FirstCommandID() int64 {
 	return id
 }
 
-// NextEventID is the id that the first event of the next commit takes.
+// NextEventID returns the id of the first event of the next commit.
 func (c *Commit) NextEventID() int64 { return c.FirstCommandID() + int64(len(c.Commands)) }
 
 // Fence reports whether the commit is a fence: it has no event and changes nothing.
@@ -259,12 +275,14 @@ func (c *Commit) Fence() bool {
 	return c.Task == nil && len(c.InputEvents) == 0 && len(c.Commands) == 0 && len(c.Copied) == 0
 }
 
-// Failed reports whether the commit's task failed, so that what it brought still waits to be processed.
+// Failed reports whether the commit's task failed, so that its input events still wait to be
+// processed.
 func (c *Commit) Failed() bool { return c.Task != nil && c.Task.Failure != nil }
 
-// Batches is how many batches of events the commit has: its own events are one, and those of each commit that it has copied.
+// Batches returns how many batches of events the commit has: its own events are one, and those of
+// each copied commit.
 func (c *Commit) Batches() int {
-	n, last := 0, c.NextEventID() // with which a part begins that has no events, as a fence is
+	n, last := 0, c.NextEventID() // a part without events, such as a fence, begins with it
 	for i := len(c.Copied); i >= 0; i-- {
 		first := c.FirstInputEventID()
 		if i < len(c.Copied) {
@@ -285,7 +303,7 @@ type Numbered struct {
 	Event
 }
 
-// Events lists the commit's events with their ids, the folded ones of its task included.
+// Events returns the commit's events with their ids, including the folded ones of its task.
 func (c *Commit) Events() []Numbered {
 	events := make([]Numbered, 0, c.NextEventID()-c.FirstEventID)
 	for part := range c.Parts() {

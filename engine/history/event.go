@@ -8,8 +8,9 @@ import (
 // Type is the type of an event. The numbers are stored and never change their meaning.
 type Type uint8
 
-// The types of event, in Temporal's names. Each has a row in the table below. The four of the workflow task are never stored as events: they stand
-// folded in the header of their commit (see Task).
+// The types of event, in Temporal's names. Each has a row in the table below. The four of the
+// workflow task are never stored as events: they are folded into the header of their commit (see
+// Task).
 const (
 	TypeWorkflowExecutionStarted         Type = 1
 	TypeWorkflowExecutionCompleted       Type = 2
@@ -64,26 +65,27 @@ const (
 	TypeExternalWorkflowExecutionCancelRequested        Type = 61
 )
 
-// Attributes is what an event of one type carries. Each type of event has one struct, named after it.
+// Attributes are the data of an event of one type. Each type of event has one struct, named after
+// it.
 type Attributes interface {
-	// Type is the type of the events that carry these attributes.
+	// Type returns the type of the events with these attributes.
 	Type() Type
 }
 
 // The roles of events. Each type of event has one. A switch over attributes names each type, or the role of those that it treats alike:
 // make lint fails otherwise, also if the switch has a default case.
 type (
-	// Arrival comes to a run from outside. A task brings it.
+	// Arrival is an event from outside the run. It is an input event of a task.
 	Arrival interface {
 		Attributes
 		isArrival()
 	}
-	// News is of what the run has started. A task brings it.
+	// News is an event of something that the run has started. It is an input event of a task.
 	News interface {
 		Attributes
 		isNews()
 	}
-	// TaskStep is a step of a workflow task. It stands folded in the header of its commit.
+	// TaskStep is a step of a workflow task. It is folded into the header of its commit.
 	TaskStep interface {
 		Attributes
 		isTaskStep()
@@ -194,10 +196,10 @@ type Event struct {
 	Attributes
 }
 
-// Of returns the event that carries these attributes.
+// Of returns the event with these attributes.
 func Of(a Attributes) Event { return Event{Attributes: a} }
 
-// String is the name of the type, the same as in Temporal's histories.
+// String returns the name of the type, the same as in Temporal's histories.
 func (t Type) String() string {
 	if k, ok := kinds[t]; ok {
 		return k.name

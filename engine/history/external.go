@@ -7,16 +7,16 @@ type SignalExternalWorkflowExecutionInitiated struct {
 	WorkflowID string  `cbor:"1,keyasint" json:"workflowId"`
 	SignalName string  `cbor:"2,keyasint" json:"signalName"`
 	Input      Payload `cbor:"3,keyasint,omitempty" json:"input,omitempty"`
-	// RequestID is that of the signal: its receiver knows it again.
+	// RequestID is that of the signal: its receiver recognises it.
 	RequestID string `cbor:"4,keyasint" json:"requestId"`
-	// ChildEventID is the StartChildWorkflowExecutionInitiated event of the child that it is meant for; 0 where it is for
-	// whichever run of the workflow is open.
+	// ChildEventID is the StartChildWorkflowExecutionInitiated event of the child that it is for,
+	// or 0 if it is for the open run of the workflow.
 	ChildEventID int64 `cbor:"5,keyasint,omitempty" json:"childInitiatedEventId,omitempty"`
 	// Oversize is the size in bytes of an input that was too large to be recorded: nothing is sent.
 	Oversize int `cbor:"6,keyasint,omitempty" json:"inputTooLargeBytes,omitempty"`
 }
 
-// Type is TypeSignalExternalWorkflowExecutionInitiated.
+// Type returns TypeSignalExternalWorkflowExecutionInitiated.
 func (*SignalExternalWorkflowExecutionInitiated) Type() Type {
 	return TypeSignalExternalWorkflowExecutionInitiated
 }
@@ -28,32 +28,33 @@ type SignalExternalWorkflowExecutionFailed struct {
 	Failure          *failure.Failure `cbor:"2,keyasint" json:"failure"`
 }
 
-// Type is TypeSignalExternalWorkflowExecutionFailed.
+// Type returns TypeSignalExternalWorkflowExecutionFailed.
 func (*SignalExternalWorkflowExecutionFailed) Type() Type {
 	return TypeSignalExternalWorkflowExecutionFailed
 }
 func (*SignalExternalWorkflowExecutionFailed) isNews() {}
 
-// ExternalWorkflowExecutionSignaled is a signal that is in the history of the workflow that it was sent to.
+// ExternalWorkflowExecutionSignaled is a signal that its receiver has recorded.
 type ExternalWorkflowExecutionSignaled struct {
 	InitiatedEventID int64 `cbor:"1,keyasint" json:"initiatedEventId"`
 }
 
-// Type is TypeExternalWorkflowExecutionSignaled.
+// Type returns TypeExternalWorkflowExecutionSignaled.
 func (*ExternalWorkflowExecutionSignaled) Type() Type { return TypeExternalWorkflowExecutionSignaled }
 func (*ExternalWorkflowExecutionSignaled) isNews()    {}
 
-// RequestCancelExternalWorkflowExecutionInitiated is workflow code that asks another workflow to end.
+// RequestCancelExternalWorkflowExecutionInitiated is a request of workflow code that another
+// workflow end.
 type RequestCancelExternalWorkflowExecutionInitiated struct {
 	WorkflowID string `cbor:"1,keyasint" json:"workflowId"`
 	Reason     string `cbor:"2,keyasint,omitempty" json:"reason,omitempty"`
 	// ChildEventID is as in a signal.
 	ChildEventID int64 `cbor:"3,keyasint,omitempty" json:"childInitiatedEventId,omitempty"`
-	// Terminate says that the workflow's code is not asked.
+	// Terminate is set if the workflow ends without running its code.
 	Terminate bool `cbor:"4,keyasint,omitempty" json:"terminate,omitempty"`
 }
 
-// Type is TypeRequestCancelExternalWorkflowExecutionInitiated.
+// Type returns TypeRequestCancelExternalWorkflowExecutionInitiated.
 func (*RequestCancelExternalWorkflowExecutionInitiated) Type() Type {
 	return TypeRequestCancelExternalWorkflowExecutionInitiated
 }
@@ -65,7 +66,7 @@ type RequestCancelExternalWorkflowExecutionFailed struct {
 	Failure          *failure.Failure `cbor:"2,keyasint" json:"failure"`
 }
 
-// Type is TypeRequestCancelExternalWorkflowExecutionFailed.
+// Type returns TypeRequestCancelExternalWorkflowExecutionFailed.
 func (*RequestCancelExternalWorkflowExecutionFailed) Type() Type {
 	return TypeRequestCancelExternalWorkflowExecutionFailed
 }
@@ -76,7 +77,7 @@ type ExternalWorkflowExecutionCancelRequested struct {
 	InitiatedEventID int64 `cbor:"1,keyasint" json:"initiatedEventId"`
 }
 
-// Type is TypeExternalWorkflowExecutionCancelRequested.
+// Type returns TypeExternalWorkflowExecutionCancelRequested.
 func (*ExternalWorkflowExecutionCancelRequested) Type() Type {
 	return TypeExternalWorkflowExecutionCancelRequested
 }

@@ -5,20 +5,20 @@ import "encoding/json"
 // HeaderField is a named value of a header.
 type HeaderField = Named[Payload]
 
-// Header is what travels with a workflow, to its activities, its children and the runs that follow it: fields by name, each
-// name once, sorted. It is never changed: With returns another one.
+// Header is passed on from a workflow to its activities, its children and the runs that follow it:
+// fields by name, each name once, sorted. It never changes: With returns another one.
 type Header []HeaderField
 
-// Get is the value of a field.
+// Get returns the value of a field.
 func (h Header) Get(name string) (Payload, bool) { return get(h, name) }
 
-// With returns the header with a field, in the place of the one of its name.
+// With returns the header with a field, which replaces the one of its name.
 func (h Header) With(name string, value Payload) Header { return with(h, name, value) }
 
 // Without returns the header without a field.
 func (h Header) Without(name string) Header { return without(h, name) }
 
-// Size is how many bytes its names and values have.
+// Size returns how many bytes its names and values have.
 func (h Header) Size() (n int) {
 	for _, f := range h {
 		n += len(f.Name) + len(f.Value)
@@ -26,7 +26,7 @@ func (h Header) Size() (n int) {
 	return n
 }
 
-// MarshalJSON shows a header as an object.
+// MarshalJSON returns a header as an object.
 func (h Header) MarshalJSON() ([]byte, error) {
 	members := map[string]Payload{}
 	for _, f := range h {

@@ -21,12 +21,12 @@ import (
 
 var moment = history.At(time.Date(2026, 11, 21, 17, 45, 0, 123456000, time.UTC))
 
-// typical is the commit of a typical step: one result, one new activity, small payloads.
+// typical returns the commit of a typical step: one result, one new activity, small payloads.
 func typical() *history.Commit {
 	id := history.CommitID{0xfe, 0xed, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}
 	return &history.Commit{
 		ID: id, RunID: history.NewRunID(1, [8]byte{1, 2, 3}), Slot: 3, FirstEventID: 15, Time: moment,
-		Task:    &history.Task{Attempt: 1, Build: "a1b2c3d4e5f6", HistoryBytes: 812},
+		Task:        &history.Task{Attempt: 1, Build: "a1b2c3d4e5f6", HistoryBytes: 812},
 		InputEvents: []history.Event{history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 14, Attempt: 1, Result: history.Payload(`{"total":42}`)})},
 		Commands: []history.Event{history.Of(&history.ActivityTaskScheduled{
 			ActivityType: "charge", Input: history.Payload(`{"amount":42,"card":"tok_123"}`), StartToClose: history.Duration(10 * time.Second),
@@ -36,7 +36,7 @@ func typical() *history.Commit {
 	}
 }
 
-// everything is a commit with an event of each type and every field set.
+// everything returns a commit with an event of each type and every field set.
 func everything() *history.Commit {
 	f := failure.FromError(&failure.ActivityError{ActivityType: "charge", EventID: 5, Cause: failure.New("declined", "no").Final()})
 	p := history.Payload(`{"a":1}`)
@@ -109,7 +109,7 @@ func TestEncodeDecode(t *testing.T) {
 	}
 }
 
-// What version 1 wrote must be readable for ever: these bytes are never rewritten.
+// Commits of version 1 must be readable for ever: these bytes are never rewritten.
 func TestDecodeVersion1(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/commit-v1.hex"

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/jsontext"
 )
 
-// newAttributes returns empty attributes of an event of a type; nil if there is no such type.
+// newAttributes returns empty attributes of an event of a type, or nil if there is no such type.
 func newAttributes(t Type) Attributes {
 	if k, ok := kinds[t]; ok {
 		return k.make()
@@ -19,8 +19,8 @@ func newAttributes(t Type) Attributes {
 	return nil
 }
 
-// AttributesFromJSON reads the attributes of an event of a type as JSON shows them. Payloads come back as the same JSON,
-// without white space around its parts; one that is null is there, and null.
+// AttributesFromJSON decodes the attributes of an event of a type from JSON. Payloads are the same
+// JSON, without white space around its parts; null is a payload, too.
 func AttributesFromJSON(t Type, data []byte) (Attributes, error) {
 	r := jsontext.NewReader(data)
 	if a := ReadAttributes(r, t); r.OK() && len(r.Rest()) == 0 {
@@ -29,7 +29,7 @@ func AttributesFromJSON(t Type, data []byte) (Attributes, error) {
 	return attributesSlowly(t, data)
 }
 
-// attributesSlowly is AttributesFromJSON with encoding/json, for all that a Reader gives up on.
+// attributesSlowly is AttributesFromJSON with encoding/json, for what a Reader does not read.
 func attributesSlowly(t Type, data []byte) (Attributes, error) {
 	a := newAttributes(t)
 	if a == nil {
@@ -46,13 +46,13 @@ func attributesSlowly(t Type, data []byte) (Attributes, error) {
 	return a, nil
 }
 
-// jsonName is the name that JSON has for a field.
+// jsonName returns the name that JSON has for a field.
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return cmp.Or(name, f.Name)
 }
 
-// restoreNulls sets the payloads that JSON shows as null, which encoding/json reads as none.
+// restoreNulls sets the payloads that are null in JSON, which encoding/json reads as missing.
 func restoreNulls(a reflect.Value, members map[string]json.RawMessage) {
 	for i := range a.NumField() {
 		p, ok := a.Field(i).Addr().Interface().(*Payload)

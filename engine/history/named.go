@@ -12,7 +12,7 @@ type Named[V any] struct {
 	Value V      `cbor:"2,keyasint"`
 }
 
-// sorted is values by their names as a list, sorted by these.
+// sorted returns values by their names as a list, sorted by name.
 func sorted[V any](members map[string]V) (all []Named[V]) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		all = append(all, Named[V]{name, members[name]})
@@ -20,7 +20,7 @@ func sorted[V any](members map[string]V) (all []Named[V]) {
 	return all
 }
 
-// get is the value of a name among values that are sorted by their names.
+// get returns the value of a name among values that are sorted by name.
 func get[V any](all []Named[V], name string) (v V, found bool) {
 	if i, ok := find(all, name); ok {
 		return all[i].Value, true
@@ -28,7 +28,8 @@ func get[V any](all []Named[V], name string) (v V, found bool) {
 	return v, false
 }
 
-// with is a copy of values that are sorted by their names, with another one in the place of the one of its name.
+// with returns a copy of values that are sorted by name, with another one, which replaces the one
+// of its name.
 func with[V any](all []Named[V], name string, value V) []Named[V] {
 	i, found := find(all, name)
 	if found {
@@ -39,7 +40,7 @@ func with[V any](all []Named[V], name string, value V) []Named[V] {
 	return slices.Insert(slices.Clone(all), i, Named[V]{name, value})
 }
 
-// without is a copy of values that are sorted by their names, without one.
+// without returns a copy of values that are sorted by name, without one.
 func without[V any](all []Named[V], name string) []Named[V] {
 	i, found := find(all, name)
 	if !found {

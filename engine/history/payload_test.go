@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// inBase64 is the form in which JSON shows a payload that is not JSON.
+// inBase64 returns the form in which JSON shows a payload that is not JSON.
 func inBase64(payload string) string {
 	return fmt.Sprintf(`{"weft.base64":%q}`, base64.StdEncoding.EncodeToString([]byte(payload)))
 }
@@ -23,7 +23,7 @@ var payloads = []string{
 	`{"a":{"weft.base64":"/w=="}}`, ` { "weft.base64" : "/w==" } `, `"weft.base64"`, `{"weft.base64":"/w=="`, `{"weft.base64":"/w=="} 1`,
 }
 
-// roundTrip fails the test if a payload is not read back from each place in which JSON shows it.
+// roundTrip fails the test if a payload does not survive each place in which JSON shows it.
 func roundTrip(t *testing.T, payload string) {
 	t.Helper()
 	want := []byte(payload)
@@ -66,7 +66,8 @@ func roundTrip(t *testing.T, payload string) {
 	}
 }
 
-// A payload is read back as it was, also one that looks like what JSON shows of a payload that is not JSON.
+// Each payload survives the round trip, even one that looks like the JSON form of a payload that is
+// not JSON.
 func TestPayloadsAreReadBack(t *testing.T) {
 	t.Parallel()
 	for _, payload := range payloads {
@@ -75,7 +76,7 @@ func TestPayloadsAreReadBack(t *testing.T) {
 }
 
 // JSON shows a payload as it is unless that would be read as another one.
-func TestWhatPayloadsAreShownAs(t *testing.T) {
+func TestJSONOfPayloads(t *testing.T) {
 	t.Parallel()
 	for payload, want := range map[string]string{
 		"\xff":                         `{"weft.base64":"/w=="}`,
@@ -92,7 +93,8 @@ func TestWhatPayloadsAreShownAs(t *testing.T) {
 	}
 }
 
-// What earlier versions exported stays readable: they showed a payload in base64 only if it was not JSON.
+// Exports of earlier versions stay readable: they showed a payload in base64 only if it was not
+// JSON.
 func TestPayloadsOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{"\xff", "", `{"a":1`, "1 2"} {

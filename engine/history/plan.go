@@ -8,19 +8,20 @@ import (
 	"github.com/seed-41655fb1/weft/internal/jsontext"
 )
 
-// plan says how a struct is read from JSON: its members by their names.
+// plan says how to read a struct from JSON: its members by their names.
 type plan map[string]member
 
-// member is how one field of a struct is read.
+// member says how to read one field of a struct.
 type member struct {
 	index int
 	read  func(*jsontext.Reader, reflect.Value)
 }
 
-// plans are those of the attributes of events, by type, as far as they have been needed.
+// plans are those of the attributes of events, by type, built when they are first needed.
 var plans [1 << 8]atomic.Pointer[plan]
 
-// ReadAttributes is AttributesFromJSON for the next value of a Reader, which gives up on what AttributesFromJSON might refuse.
+// ReadAttributes is AttributesFromJSON for the next value of a Reader. The Reader gives up on what
+// AttributesFromJSON might refuse.
 func ReadAttributes(r *jsontext.Reader, t Type) Attributes {
 	a := newAttributes(t)
 	if a == nil {
@@ -38,7 +39,7 @@ func ReadAttributes(r *jsontext.Reader, t Type) Attributes {
 	return a
 }
 
-// read reads a struct. It gives up on names that it does not have, and on those that come twice.
+// read reads a struct. It gives up on unknown names, and on those that occur twice.
 func (p plan) read(r *jsontext.Reader, v reflect.Value) {
 	seen := uint64(0)
 	r.Object(func(name []byte) {
@@ -62,7 +63,8 @@ func planOf(t reflect.Type) plan {
 	return p
 }
 
-// readerOf is how a value of a type is read: as encoding/json reads it, and by that if it is of no kind that is usual here.
+// readerOf returns a function that reads a value of a type as encoding/json does. It uses
+// encoding/json for unusual kinds.
 func readerOf(t reflect.Type) func(*jsontext.Reader, reflect.Value) {
 	switch reflect.New(t).Interface().(type) {
 	case *Payload:

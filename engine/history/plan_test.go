@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// readAlike fails the test if attributes are read in another way than by encoding/json.
+// readAlike fails the test if attributes are read differently from encoding/json.
 func readAlike(t *testing.T, typ Type, text []byte) {
 	t.Helper()
 	want, wantErr := attributesSlowly(typ, text)
@@ -21,7 +21,7 @@ func readAlike(t *testing.T, typ Type, text []byte) {
 	}
 }
 
-// What JSON shows of events of all types, with each field set, is read as encoding/json reads it.
+// The JSON of events of all types, with each field set, is read as encoding/json reads it.
 func TestAttributesAreReadAsByEncodingJSON(t *testing.T) {
 	t.Parallel()
 	for typ := range kinds {

@@ -2,8 +2,8 @@ package history
 
 import "github.com/seed-41655fb1/weft/engine/failure"
 
-// WorkflowTaskScheduled is the first of the three folded events of a workflow task; it is made from the commit's
-// header for those who read the history, and never stored.
+// WorkflowTaskScheduled is the first of the three folded events of a workflow task. It is derived
+// from the commit's header for readers of the history, and never stored.
 type WorkflowTaskScheduled struct {
 	Kind    TaskKind `json:"kind"`
 	Attempt int      `json:"attempt"`
@@ -35,22 +35,22 @@ type WorkflowTaskFailed struct {
 	StartedEventID   int64            `json:"startedEventId"`
 	Build            string           `json:"build,omitempty"`
 	Failure          *failure.Failure `json:"failure"`
-	// BaseRunID is the run that was reset, where the failure is that reset.
+	// BaseRunID is the run that was reset, if the failure is a reset.
 	BaseRunID RunID `json:"baseRunId,omitempty"`
 }
 
-// Type is TypeWorkflowTaskScheduled.
+// Type returns TypeWorkflowTaskScheduled.
 func (*WorkflowTaskScheduled) Type() Type  { return TypeWorkflowTaskScheduled }
 func (*WorkflowTaskScheduled) isTaskStep() {}
 
-// Type is TypeWorkflowTaskStarted.
+// Type returns TypeWorkflowTaskStarted.
 func (*WorkflowTaskStarted) Type() Type  { return TypeWorkflowTaskStarted }
 func (*WorkflowTaskStarted) isTaskStep() {}
 
-// Type is TypeWorkflowTaskCompleted.
+// Type returns TypeWorkflowTaskCompleted.
 func (*WorkflowTaskCompleted) Type() Type  { return TypeWorkflowTaskCompleted }
 func (*WorkflowTaskCompleted) isTaskStep() {}
 
-// Type is TypeWorkflowTaskFailed.
+// Type returns TypeWorkflowTaskFailed.
 func (*WorkflowTaskFailed) Type() Type  { return TypeWorkflowTaskFailed }
 func (*WorkflowTaskFailed) isTaskStep() {}

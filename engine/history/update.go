@@ -2,31 +2,32 @@ package history
 
 import "github.com/seed-41655fb1/weft/engine/failure"
 
-// WorkflowExecutionUpdateAdmitted is an update that a reset has brought to the run: the run that was reset had accepted
-// it after the point to which it was reset. It carries the whole request, which is validated anew.
+// WorkflowExecutionUpdateAdmitted is an update that a reset delivers to the new run: the old run
+// had accepted it after the point of the reset. It has the whole request, which is validated anew.
 type WorkflowExecutionUpdateAdmitted struct {
 	UpdateID   string  `cbor:"1,keyasint" json:"updateId"`
 	UpdateName string  `cbor:"2,keyasint" json:"updateName"`
 	Input      Payload `cbor:"3,keyasint,omitempty" json:"input,omitempty"`
 }
 
-// Type is TypeWorkflowExecutionUpdateAdmitted.
+// Type returns TypeWorkflowExecutionUpdateAdmitted.
 func (*WorkflowExecutionUpdateAdmitted) Type() Type { return TypeWorkflowExecutionUpdateAdmitted }
 func (*WorkflowExecutionUpdateAdmitted) isArrival() {}
 
-// WorkflowExecutionUpdateAccepted is an update whose validator agreed. It carries the whole request, because it is the
-// first place where the request is stored, and replay needs nothing but history. One that a reset has brought carries no
-// input: its WorkflowExecutionUpdateAdmitted event does.
+// WorkflowExecutionUpdateAccepted is an update whose validator agreed. It has the whole request,
+// because the request is not stored before, and replay needs nothing but history. For an update of
+// a reset it has no input: its WorkflowExecutionUpdateAdmitted event has.
 type WorkflowExecutionUpdateAccepted struct {
 	UpdateID   string  `cbor:"1,keyasint" json:"updateId"`
 	UpdateName string  `cbor:"2,keyasint" json:"updateName"`
 	Input      Payload `cbor:"3,keyasint,omitempty" json:"input,omitempty"`
-	// SequencingEventID is the event after which the update was handed to the code: the WorkflowTaskScheduled event of
-	// the task that delivered it, or the WorkflowExecutionUpdateAdmitted event of an update that a reset has brought.
+	// SequencingEventID is the event after which the update was delivered to the code: the
+	// WorkflowTaskScheduled event of the task that delivered it, or the
+	// WorkflowExecutionUpdateAdmitted event of an update of a reset.
 	SequencingEventID int64 `cbor:"4,keyasint" json:"sequencingEventId"`
 }
 
-// Type is TypeWorkflowExecutionUpdateAccepted.
+// Type returns TypeWorkflowExecutionUpdateAccepted.
 func (*WorkflowExecutionUpdateAccepted) Type() Type { return TypeWorkflowExecutionUpdateAccepted }
 func (*WorkflowExecutionUpdateAccepted) isRecord()  {}
 
@@ -38,17 +39,18 @@ type WorkflowExecutionUpdateCompleted struct {
 	Failure         *failure.Failure `cbor:"4,keyasint,omitempty" json:"failure,omitempty"`
 }
 
-// Type is TypeWorkflowExecutionUpdateCompleted.
+// Type returns TypeWorkflowExecutionUpdateCompleted.
 func (*WorkflowExecutionUpdateCompleted) Type() Type { return TypeWorkflowExecutionUpdateCompleted }
 func (*WorkflowExecutionUpdateCompleted) isRecord()  {}
 
-// WorkflowExecutionUpdateFailed is an accepted update that an operator has failed. Its handler does not run any more.
+// WorkflowExecutionUpdateFailed is an accepted update that an operator has failed. Its handler runs
+// no more.
 type WorkflowExecutionUpdateFailed struct {
 	UpdateID        string           `cbor:"1,keyasint" json:"updateId"`
 	AcceptedEventID int64            `cbor:"2,keyasint" json:"acceptedEventId"`
 	Failure         *failure.Failure `cbor:"3,keyasint" json:"failure"`
 }
 
-// Type is TypeWorkflowExecutionUpdateFailed.
+// Type returns TypeWorkflowExecutionUpdateFailed.
 func (*WorkflowExecutionUpdateFailed) Type() Type { return TypeWorkflowExecutionUpdateFailed }
 func (*WorkflowExecutionUpdateFailed) isArrival() {}

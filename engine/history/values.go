@@ -15,14 +15,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/jsontext"
 )
 
-// Payload is an encoded value of user code. The engine never looks inside.
+// Payload is an encoded value of user code. The engine never decodes it.
 type Payload []byte
 
 // codedName is the name of the only member of the object that shows a payload in base64.
 const codedName = "weft.base64"
 
-// MarshalJSON shows a payload as the JSON that it is. It shows one that is not JSON as an object whose only member, weft.base64,
-// holds the bytes in base64. A payload that looks like such an object is shown in base64, too, so that UnmarshalJSON returns it.
+// MarshalJSON returns a payload as the JSON that it is. If it is not JSON, it returns an object
+// whose only member, weft.base64, holds the bytes in base64. A payload that looks like such an
+// object is written in base64, too, so that UnmarshalJSON returns it.
 func (p Payload) MarshalJSON() ([]byte, error) {
 	if p == nil {
 		return []byte("null"), nil
@@ -42,7 +43,7 @@ func (p *Payload) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// payloadFromJSON is UnmarshalJSON for a payload that is there: null is one.
+// payloadFromJSON is UnmarshalJSON for a payload that exists: null is one.
 func payloadFromJSON(text []byte) Payload {
 	if p, coded := decodePayload(text); coded {
 		return p
@@ -50,8 +51,9 @@ func payloadFromJSON(text []byte) Payload {
 	return compact(text)
 }
 
-// decodePayload returns the payload that a text shows in base64. ok is false if the text is a payload itself: it is no object with
-// the one member codedName, or what that holds would not have been coded.
+// decodePayload returns the payload that a text holds in base64. ok is false if the text is a
+// payload itself: it is no object with the one member codedName, or its bytes would not have been
+// encoded.
 func decodePayload(text []byte) (p Payload, ok bool) {
 	if !bytes.Contains(text, []byte(codedName)) {
 		return nil, false
@@ -84,12 +86,12 @@ func compact(text []byte) []byte {
 	return b.Bytes()
 }
 
-// Timestamp is a moment, in microseconds since 1970 (UTC); zero is "none". All times that the engine handles have this
-// precision, so that a time that was stored equals the time that was not.
+// Timestamp is a time, in microseconds since 1970 (UTC); zero is "none". All times that the engine
+// handles have this precision, so that a stored time equals the original.
 type Timestamp int64
 
-// At rounds a time down to the precision of a Timestamp. The zero time becomes the zero Timestamp; one that a Timestamp cannot
-// hold becomes the last or the first that it can.
+// At rounds a time down to the precision of a Timestamp. The zero time becomes the zero Timestamp.
+// A time out of range becomes the first or the last Timestamp.
 func At(t time.Time) Timestamp {
 	const edge = math.MaxInt64/1_000_000 - 1 // seconds
 	switch {
@@ -103,7 +105,7 @@ func At(t time.Time) Timestamp {
 	return Timestamp(t.UnixMicro())
 }
 
-// Time is the moment as a time.Time in UTC; the zero Timestamp becomes the zero time.
+// Time returns the time as a time.Time in UTC; the zero Timestamp becomes the zero time.
 func (t Timestamp) Time() time.Time {
 	if t == 0 {
 		return time.Time{}
@@ -111,7 +113,7 @@ func (t Timestamp) Time() time.Time {
 	return time.UnixMicro(int64(t)).UTC()
 }
 
-// Add returns the moment d later. It stops at the last moment that a Timestamp can hold instead of running over.
+// Add returns the time d later. It stops at the last Timestamp instead of overflowing.
 func (t Timestamp) Add(d time.Duration) Timestamp {
 	sum := t + Timestamp(d.Microseconds())
 	if d > 0 && sum < t {
@@ -120,7 +122,7 @@ func (t Timestamp) Add(d time.Duration) Timestamp {
 	return sum
 }
 
-// Sub returns the time from u to t. Like time.Time's, it stops at the longest time that a Duration can hold: a moment
+// Sub returns the time from u to t. Like time.Time's, it stops at the longest Duration: a time
 // centuries away is a usual way to say never.
 func (t Timestamp) Sub(u Timestamp) time.Duration {
 	const longest = Timestamp(math.MaxInt64 / time.Microsecond)
@@ -134,13 +136,14 @@ func (t Timestamp) Sub(u Timestamp) time.Duration {
 	}
 }
 
-// The first and the last second that RFC 3339, and so JSON, can say.
+// The first and the last second that RFC 3339, and so JSON, can express.
 var (
 	FirstSecond = Timestamp(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro())
 	LastSecond  = Timestamp(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).UnixMicro())
 )
 
-// MarshalText writes RFC 3339. A moment that it cannot say is written as the first or the last that it can.
+// MarshalText writes RFC 3339. A time out of its range is written as the first or the last that it
+// can express.
 func (t Timestamp) MarshalText() ([]byte, error) {
 	return []byte(min(max(t, FirstSecond), LastSecond).Time().Format(time.RFC3339Nano)), nil
 }
@@ -163,13 +166,13 @@ const (
 	Terminated     Status = 4
 	TimedOut       Status = 5
 	ContinuedAsNew Status = 6
-	// Void is a run whose start was fenced off: it never was, and its number is used up.
+	// Void is a run whose start was fenced off: it never started, and its number is used up.
 	Void Status = 7
 )
 
 var statusNames = [...]string{"running", "completed", "failed", "canceled", "terminated", "timedOut", "continuedAsNew", "void"}
 
-// String is the name that the HTTP API uses.
+// String returns the name that the HTTP API uses.
 func (s Status) String() string {
 	if int(s) < len(statusNames) {
 		return statusNames[s]
@@ -194,15 +197,17 @@ func (s *Status) UnmarshalText(text []byte) error {
 // Closed reports whether a run in this state has ended.
 func (s Status) Closed() bool { return s != Running }
 
-// CommitID is the name that a writer gives to a commit before it puts it. Every run of workflow code takes a new one;
-// only repeats of the identical put share it, so that a writer whose answer was lost recognises its own commit.
+// CommitID is the name that a writer gives to a commit before it puts it. Every run of workflow
+// code takes a new one. Only repeats of the identical put share it, so that a writer whose response
+// was lost recognises its own commit.
 type CommitID [16]byte
 
-// String is the id in hexadecimal.
+// String returns the id in hexadecimal.
 func (id CommitID) String() string { return hex.EncodeToString(id[:]) }
 
-// CausationID names what one sending of a message sets off: its later attempts, its copies and the results it queued. A commit records
-// the causation ids of the messages that triggered it; what it schedules has causation ids of its own.
+// CausationID identifies everything that one sending of a message causes: its later attempts, its
+// copies and its results. A commit records the causation ids of the messages that triggered it. The
+// messages that the commit schedules have causation ids of their own.
 type CausationID uint64
 
 // NewCausationID returns the causation id of the message that a commit schedules by one of its events.
@@ -214,8 +219,8 @@ func NewCausationID(id CommitID, event int64) CausationID {
 	return CausationID(binary.BigEndian.Uint64(sum[:]))
 }
 
-// RunID is the unique id of a run: its number among the runs of its workflow, a dash, and random digits. The number in
-// it lets a run be found without an index.
+// RunID is the unique id of a run: its number among the runs of its workflow, a dash, and random
+// digits. The number lets a run be found without an index.
 type RunID string
 
 // NewRunID returns the id of the run with this number; random makes it unique.
@@ -223,7 +228,7 @@ func NewRunID(number uint32, random [8]byte) RunID {
 	return RunID(strconv.FormatUint(uint64(number), 10) + "-" + hex.EncodeToString(random[:]))
 }
 
-// Number is the run's number, 1 for the first. It returns 0 for a string that is not a run id.
+// Number returns the run's number, 1 for the first. It returns 0 for a string that is not a run id.
 func (id RunID) Number() uint32 {
 	digits, random, found := strings.Cut(string(id), "-")
 	n, err := strconv.ParseUint(digits, 10, 32)

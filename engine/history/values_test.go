@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Sub against the arithmetic of numbers that do not run over.
+// Sub against arithmetic that does not overflow.
 func TestTimestampSub(t *testing.T) {
 	t.Parallel()
 	naive := func(a, b int64) time.Duration {
@@ -43,7 +43,7 @@ func TestTimestampSub(t *testing.T) {
 	}
 }
 
-// A moment that a Timestamp cannot hold is the last or the first that it can: a timer for the end of time never fires.
+// A time out of range is the first or the last Timestamp: a timer for the end of time never fires.
 func TestAt(t *testing.T) {
 	t.Parallel()
 	for moment, want := range map[time.Time]history.Timestamp{
@@ -57,7 +57,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// What is written of a moment is RFC 3339, also of one that RFC 3339 cannot say.
+// A time is written as RFC 3339, even one that RFC 3339 cannot express.
 func TestTimestampText(t *testing.T) {
 	t.Parallel()
 	for stamp, want := range map[history.Timestamp]string{
@@ -70,7 +70,8 @@ func TestTimestampText(t *testing.T) {
 	}
 }
 
-// What a caller sends may have very many names: to read them takes no time and memory that grow with their square.
+// A request may have very many names: reading them takes no time and memory that grow with their
+// square.
 func TestManyNames(t *testing.T) { // not parallel: it counts what the process allocates
 	var text strings.Builder
 	const names = 5000

@@ -8,13 +8,14 @@ import (
 	"github.com/seed-41655fb1/weft/engine/internal/wire"
 )
 
-// typicalBody is the capacity with which the encoding of a body begins: a typical commit fits.
+// typicalBody is the initial capacity for the encoding of a body: a typical commit fits.
 const typicalBody = 256
 
 // newBody begins a body with the version.
 func newBody() *wire.Writer { return wire.NewWriter(append(make([]byte, 0, typicalBody), version)) }
 
-// EncodeBody returns the stored form of anything that is kept or sent beside the commits: a version byte and CBOR.
+// EncodeBody returns the stored form of anything that is stored or sent beside the commits: a
+// version byte and CBOR.
 func EncodeBody(v any) ([]byte, error) {
 	w := newBody()
 	switch v := v.(type) {
@@ -29,12 +30,12 @@ func EncodeBody(v any) ([]byte, error) {
 	return encodeSlowly(v)
 }
 
-// SizeOf is the length of what EncodeBody returns for attributes; 0 if they cannot be encoded.
+// SizeOf returns the length of EncodeBody for attributes, or 0 if they cannot be encoded.
 func SizeOf(a Attributes) int {
 	w := newBody()
 	before, _ := w.Done()
 	empty := len(before)
-	w.Uint(uint64(a.Type())) // which writeAttributes writes, too
+	w.Uint(uint64(a.Type())) // writeAttributes writes it, too
 	pair, _ := w.Done()
 	typeSize := len(pair) - empty
 	writeAttributes(w, a)
@@ -46,8 +47,9 @@ func SizeOf(a Attributes) int {
 	return len(pair) - 2*typeSize
 }
 
-// encodeSlowly is EncodeBody with the library, for what has no codec of its own. What has one it encodes to the same bytes, or says
-// why it cannot. It fails on what the library would not read, as a failure with too many causes.
+// encodeSlowly is EncodeBody with the library, for types without a codec. A type with a codec is
+// encoded to the same bytes, or with an error that says why it cannot be. It fails on what the
+// library would not read, such as a failure with too many causes.
 func encodeSlowly(v any) ([]byte, error) {
 	body, err := encMode.Marshal(v)
 	if err == nil {
@@ -59,8 +61,8 @@ func encodeSlowly(v any) ([]byte, error) {
 	return append([]byte{version}, body...), nil
 }
 
-// DecodeBody reads what EncodeBody wrote. The stored fields of v are zero. They stay zero if the library refuses the bytes before
-// it reads them, because bytes follow or are missing.
+// DecodeBody decodes the bytes of EncodeBody. The stored fields of v are zero. They stay zero if
+// the library refuses the bytes before it reads them, because bytes follow or are missing.
 func DecodeBody(data []byte, v any) error {
 	if to, ok := v.(interface{ DecodeFrom(r *wire.Reader) }); ok && len(data) > 0 && data[0] <= version {
 		r := wire.NewReader(data[1:], nil)
@@ -72,7 +74,8 @@ func DecodeBody(data []byte, v any) error {
 	return decodeSlowly(data, v)
 }
 
-// decodeSlowly is DecodeBody with the library. It reads all that a version may have written, and says what is wrong with the rest.
+// decodeSlowly is DecodeBody with the library. It reads all that any version may have written, and
+// returns what is wrong with the rest.
 func decodeSlowly(data []byte, v any) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%w: nothing there", ErrCorrupt)

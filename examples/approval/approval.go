@@ -1,6 +1,7 @@
-// Package approval shows a call that takes days: an expense is handed in by an update, which a validator looks at and
-// which is durable as soon as it is accepted; its outcome comes when the manager has answered, or has not. Look at the
-// handler, which mails and waits like any function, and in the test at how callers come back for the outcome.
+// Package approval shows a call that takes days. An update submits an expense: a validator checks
+// it, and it is durable as soon as it is accepted. Its outcome arrives when the manager has
+// answered, or has not answered in time. Look at the handler, which mails and waits like any
+// function, and in the test at how callers ask later for the outcome.
 package approval
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is a manager's desk, and what can be put on it.
+// Workflow is a manager's desk, with its update and its signals.
 var (
 	Workflow = workflow.NewWorkflow[workflow.None, int]("approval")
 	HandIn   = workflow.NewUpdate[Expense, Decision]("approval.handIn")
@@ -20,13 +21,13 @@ var (
 	Mail     = activity.New("approval.mail", mail)
 )
 
-// Expense is what somebody wants back.
+// Expense is a request for a refund.
 type Expense struct {
 	Who   string `json:"who"`
 	Cents int    `json:"cents"`
 }
 
-// Decision is what became of it.
+// Decision is the manager's answer.
 type Decision struct {
 	Approved bool   `json:"approved"`
 	Why      string `json:"why"`
@@ -35,7 +36,7 @@ type Decision struct {
 // patience is how long an expense waits for its answer.
 const patience = 48 * time.Hour
 
-// What is refused at once, and what becomes of an expense that nobody answers.
+// A refusal, and the outcome of an expense that nobody answers.
 var (
 	ErrNothing  = workflow.NewError("nothing", "there is nothing to pay back")
 	ErrNoAnswer = workflow.NewError("noAnswer", "nobody answered within two days")

@@ -51,7 +51,7 @@ func TestTheOutcomeComesFromTheHandle(t *testing.T) {
 		if approved, err := run.Result(ctx); err != nil || approved != 1 {
 			t.Errorf("%d were approved, %v", approved, err)
 		}
-		// The outcome is there for whoever asks later, by the update's id, also when the workflow has ended.
+		// The outcome can be read later, by the update's id, also when the workflow has ended.
 		later := workflow.UpdateHandle[approval.Decision]{Update: p.Handle("desk-1", run.RunID, handle.ID)}
 		if decision, err := later.Get(ctx); err != nil || decision != yes {
 			t.Errorf("asked again: %+v, %v; want %+v", decision, err, yes)
@@ -103,7 +103,7 @@ func TestNoAnswer(t *testing.T) {
 	})
 }
 
-// What the validator refuses never was: it is not in the history, and costs no write.
+// A refused update leaves no trace: it is not in the history, and costs no write.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p, _ := start(t)

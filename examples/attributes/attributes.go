@@ -1,5 +1,6 @@
-// Package attributes shows search attributes and a memo: what an order shows of itself to those who look for it, and how they find it.
-// The workflow changes it with each step, in the write that the step takes anyway.
+// Package attributes shows search attributes and a memo: what an order shows in lists, and how
+// callers find it. The workflow changes them with each step, in the write that the step takes
+// anyway.
 package attributes
 
 import (
@@ -15,13 +16,13 @@ var (
 	Workflow = workflow.NewWorkflow[Order, string]("attributes")
 	Advance  = workflow.NewUpdate[string, string]("advance")
 
-	// What orders are found by. It is plain text, wherever it stands.
+	// The attributes by which orders are found. They are always plain text.
 	Region = workflow.NewAttribute[string]("Region")
 	Cents  = workflow.NewAttribute[int64]("Cents")
 	Stage  = workflow.NewAttribute[string]("Stage")
 	Due    = workflow.NewAttribute[time.Time]("Due")
 
-	// What is read, and not searched for. It is encrypted where payloads are.
+	// The memo can be read, but not searched for. It is encrypted if payloads are.
 	Customer = workflow.NewMemo[Person]("customer")
 
 	ErrNoStage = workflow.NewError("noStage", "there is no such stage: it is packed, shipped, or delivered")
@@ -62,7 +63,7 @@ func Run(ctx workflow.Context, _ Order) (string, error) {
 		case "packed", "shipped", "delivered":
 			return nil
 		}
-		return ErrNoStage // what the order shows is what it was
+		return ErrNoStage // what the order shows is unchanged
 	}))
 	at := func() string {
 		stage, _ := Stage.Get(ctx)
@@ -72,7 +73,7 @@ func Run(ctx workflow.Context, _ Order) (string, error) {
 	return at(), err
 }
 
-// Found are the workflow ids that a filter finds, and who has ordered.
+// Found returns the workflow ids that a filter finds, with their customers.
 func Found(ctx context.Context, c *client.Client, filter string) (map[string]string, error) {
 	found := map[string]string{}
 	for token := ""; ; {
@@ -85,7 +86,7 @@ func Found(ctx context.Context, c *client.Client, filter string) (map[string]str
 			found[run.WorkflowID] = buyer.Name
 		}
 		if token = next; token == "" {
-			return found, nil // a page may be empty, and have another one after it
+			return found, nil // a page may be empty, and have a next one
 		}
 	}
 }

@@ -1,5 +1,6 @@
-// Package callbacks shows an activity that goes on outside: it asks a payment provider, gives it a token, and returns. The
-// provider's webhook, days later, ends the activity by that token. Look at Ask, which takes the token, and at Paid.
+// Package callbacks shows an activity that continues outside: it asks a payment provider, gives it
+// a token, and returns. The provider's webhook, days later, ends the activity with that token. Look
+// at Ask, which takes the token, and at Paid.
 package callbacks
 
 import (
@@ -15,7 +16,7 @@ import (
 // Workflow is an invoice, and its result the receipt.
 var Workflow = workflow.NewWorkflow[Invoice, Receipt]("callbacks")
 
-// Ask asks for a payment. A customer has a week; then he is asked once more.
+// Ask asks for a payment. A customer has a week, and is then asked once more.
 var Ask = activity.New("callbacks.ask", ask, activity.Options{
 	Pending: 7 * 24 * time.Hour,
 	Retry:   activity.Retry{MaxAttempts: 2, NonRetryable: []*activity.Error{ErrRefused}},
@@ -39,8 +40,8 @@ type Receipt struct {
 // Run waits until the invoice is paid.
 func Run(ctx workflow.Context, invoice Invoice) (Receipt, error) { return Ask.Run(ctx, invoice) }
 
-// ask returns at once. The token is what the provider has to send back: its result is of the type of this function's, or the
-// program that sends it does not compile.
+// ask returns at once. The provider has to send back the token. Complete checks at compile time
+// that its result has the type of this function's.
 func ask(ctx context.Context, invoice Invoice) (Receipt, error) {
 	token, err := activity.Token(ctx)
 	if err != nil {
@@ -68,14 +69,14 @@ type provider struct {
 	tokens map[string]string // by invoice
 }
 
-// Open notes that an invoice is to be paid. One that is opened again has the token of the later attempt.
+// Open records an invoice to be paid. If it is opened again, it has the token of the later attempt.
 func (p *provider) Open(invoice, token string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tokens[invoice] = token
 }
 
-// Token is what the provider was given with an invoice; empty where it was given none.
+// Token returns the token that the provider has for an invoice, or an empty text.
 func (p *provider) Token(invoice string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

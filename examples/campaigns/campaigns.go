@@ -1,6 +1,6 @@
-// Package campaigns shows what is done to runs from outside: one begins later and may take only so long, goes back to before a
-// mistake, is ended at once, and is deleted. The workflow is a campaign that collects pledges, and knows nothing of that. Look at
-// Announce, Undo and Forget.
+// Package campaigns shows what callers can do to runs from outside: start one later and limit its
+// time, reset it to before a mistake, terminate it, and delete it. The workflow is a campaign that
+// collects pledges, and needs no code for that. Look at Announce, Undo and Forget.
 package campaigns
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is a campaign, its input the goal, and its result what came together.
+// Workflow is a campaign. Its input is the goal, and its result the sum of the pledges.
 var (
 	Workflow = workflow.NewWorkflow[int, int]("campaigns")
 	Pledge   = workflow.NewUpdate[int, int]("campaigns.pledge")
@@ -36,18 +36,19 @@ func Run(ctx workflow.Context, goal int) (int, error) {
 	return s.Total, err
 }
 
-// Announce starts a campaign that opens in a while, and then stays open for a month at most. Whoever pledges earlier opens it.
+// Announce starts a campaign that opens after a while, and then stays open for a month at most. An
+// earlier pledge opens it.
 func Announce(ctx context.Context, c *client.Client, id string, goal int, opens time.Duration) (workflow.Run[int], error) {
 	return Workflow.Start(ctx, c, id, goal, workflow.StartOptions{StartDelay: opens, RunTimeout: 30 * 24 * time.Hour})
 }
 
-// Undo goes back to before the last pledge, which was a mistake. The run is terminated, also where it has reached its goal by that,
-// and another goes on from there.
+// Undo resets the campaign to before the last pledge, which was a mistake. The run is terminated,
+// even if that pledge has reached the goal, and another run continues from there.
 func Undo(ctx context.Context, run workflow.Run[int]) (workflow.Run[int], error) {
 	return run.Reset(ctx, workflow.ResetOptions{To: "lastTask", Exclude: []string{"updates"}, Reason: "a pledge by mistake"})
 }
 
-// Forget deletes what there is of a campaign that closed two hours ago or before.
+// Forget deletes a campaign that closed at least two hours ago.
 func Forget(ctx context.Context, run workflow.Run[int]) error { return run.Delete(ctx) }
 
 // Registrations is all that a program has to register to run this.

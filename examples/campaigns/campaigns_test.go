@@ -56,7 +56,8 @@ func TestCampaigns(t *testing.T) {
 	})
 }
 
-// A campaign that should not be is ended at once, whatever its code says, and cannot be deleted before everybody knows.
+// A campaign that should not exist is terminated, whatever its code does, and can only be deleted
+// later.
 func TestTerminated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

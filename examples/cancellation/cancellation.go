@@ -1,7 +1,9 @@
-// Package cancellation shows how a workflow ends early and leaves things in order: a trip that is canceled gives back what
-// was booked, the last first. Look at Disconnected, which lets the clean-up run although the workflow's own context is
-// canceled, at WaitCancellation, with which a booking that is under way is waited for, and so given back if it came about, and
-// at WithCancel, which ends one branch and nothing else.
+// Package cancellation shows how a workflow ends early and cleans up: a canceled trip cancels its
+// bookings, the last first.
+//
+//   - Disconnected lets the clean-up run although the workflow's own context is canceled.
+//   - WaitCancellation waits for a booking in progress, so that it can be undone if it succeeded.
+//   - WithCancel ends one branch and nothing else.
 package cancellation
 
 import (
@@ -70,7 +72,7 @@ func (t *trip) await(ctx workflow.Context, until time.Duration) error {
 	return workflow.Sleep(ctx, until)
 }
 
-// compensate undoes what was done, the last first. It goes on past what fails.
+// compensate undoes what was done, the last first. It continues after a failure.
 func (t *trip) compensate(ctx workflow.Context) (failed error) {
 	for i := len(t.undo) - 1; i >= 0; i-- {
 		done, err := Refund.Run(ctx, t.undo[i])

@@ -44,7 +44,7 @@ func TestACanceledTripIsUndone(t *testing.T) {
 	})
 }
 
-// A booking that is under way when the trip is canceled comes about, and is undone.
+// A booking that is in progress when the trip is canceled succeeds, and is undone.
 func TestATripThatIsCanceledWhileItIsBooked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p := t.Context(), testbed.One(t, cancellation.Registrations()...)

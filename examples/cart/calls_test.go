@@ -11,7 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// add puts an item into a cart, and opens the cart if none is open. What is wrong with the item is in the second result.
+// add puts an item into a cart, and opens the cart if none is open. The second result says what is
+// wrong with the item.
 func add(ctx context.Context, c *client.Client, item cart.Item) (cart.Total, string, error) {
 	total, err := cart.AddItem.Call(ctx, c, "cart-42", item,
 		workflow.CallOptions{Start: cart.Workflow.WithStart(cart.Start{Owner: "ada"})})
@@ -36,7 +37,7 @@ func checkOut(ctx context.Context, c *client.Client) (cart.Receipt, error) {
 	return handle.Get(ctx) // waits for the outcome: the handler's result, or its error
 }
 
-// What docs/updates.md quotes does what it says.
+// The code that docs/updates.md quotes works.
 func TestCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p := start(t)

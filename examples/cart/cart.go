@@ -83,7 +83,8 @@ func (c *cart) canCheckOut(workflow.None) error {
 	return nil
 }
 
-// checkOut reserves, charges and ships. Where that fails the caller is told, and the cart is open again.
+// checkOut reserves, charges and ships. If that fails, the caller gets the error, and the cart is
+// open again.
 func (c *cart) checkOut(ctx workflow.Context, _ workflow.None) (Receipt, error) {
 	c.checkingOut = true
 	defer func() { c.checkingOut = false }()
@@ -104,11 +105,11 @@ func (c *cart) checkOut(ctx workflow.Context, _ workflow.None) (Receipt, error) 
 	return *c.receipt, nil
 }
 
-// remindAt is when the owner is reminded if nothing happens, a day later each time.
+// remindAt returns when the owner is reminded if nothing happens, a day later each time.
 func (c *cart) remindAt() time.Time { return c.touched.Add(time.Duration(c.reminded+1) * idleAfter) }
 
-// remind reminds the owner, unless an item was added since the timer was started, and says when to look again. So the timer
-// is not started anew for each item, which would cost a message each time.
+// remind reminds the owner, unless an item was added since the timer was started, and returns when
+// to look again. So items need no new timer, which would cost a message each time.
 func (c *cart) remind(ctx workflow.Context) time.Time {
 	if !c.checkingOut && !c.remindAt().After(workflow.Now(ctx)) {
 		c.reminded++

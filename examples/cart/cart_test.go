@@ -109,7 +109,7 @@ func TestAnIdleCartReminds(t *testing.T) {
 	})
 }
 
-// The first item opens the cart, and a note does too where nothing is in it yet.
+// The first item opens the cart. So does a note, if the cart is not open yet.
 func TestTheFirstItemOpensTheCart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p := start(t)

@@ -81,7 +81,7 @@ func TestWhatAnItemCosts(t *testing.T) {
 	})
 }
 
-// A cart that an earlier build checked out: the code of today does the same.
+// A cart that an earlier build checked out replays with today's code.
 func TestRecordedHistories(t *testing.T) {
 	t.Parallel()
 	weftest.Replay(t, cart.Registrations(), weftest.Files("testdata/*.json"))

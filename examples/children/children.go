@@ -1,6 +1,7 @@
-// Package children shows a workflow that is made of workflows: a trip has a child for each of its parts, a flight or a hotel,
-// which runs for itself, and has a history and an id of its own. A part tells its parent when it has a seat or a room, and waits
-// for the parent's word; one that is asked to end gives back what it has. Look at Run: if a part cannot be had, canceling one
+// Package children shows a workflow that is made of workflows. A trip has a child for each of its
+// parts, a flight or a hotel, which runs separately, with a history and an id of its own. A part
+// signals its parent when it has a seat or a room, and waits for the parent's signal. A part that
+// is asked to end cancels its booking. Look at Run: if a part cannot be booked, canceling one
 // context undoes all the others, and the error is the one of that part.
 package children
 
@@ -23,7 +24,7 @@ var (
 	Release = activity.New("children.release", release)
 )
 
-// ErrSoldOut is why a part cannot be had.
+// ErrSoldOut says that a part cannot be booked.
 var ErrSoldOut = workflow.NewError("soldOut", "sold out")
 
 // Trip is what to book.
@@ -48,7 +49,7 @@ func Run(ctx workflow.Context, trip Trip) ([]string, error) {
 	if err := allHeld(ctx, parts); err != nil {
 		undo()
 		for _, part := range parts {
-			_, _ = part.Get(ctx) // it gives back what it has; why all this is, is known already
+			_, _ = part.Get(ctx) // it gives back what it has; the reason is known already
 		}
 		return nil, err
 	}
@@ -81,7 +82,8 @@ func allHeld(ctx workflow.Context, parts []workflow.Child[string]) (err error) {
 	return err
 }
 
-// RunPart books a part of a trip. Whoever asks it to end before it was confirmed has it given back.
+// RunPart books a part of a trip. If it is asked to end before it was confirmed, it cancels the
+// booking.
 func RunPart(ctx workflow.Context, b Booking) (string, error) {
 	seat, err := Reserve.Run(ctx, b)
 	if err != nil {

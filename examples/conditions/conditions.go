@@ -1,6 +1,6 @@
-// Package conditions shows a workflow that waits until something is true, whoever made it true: Await for as long as it
-// takes, AwaitFor for a time, and AwaitHandlers for the callers who are still being served. Look at Run: it never says
-// what happened, only what has to hold.
+// Package conditions shows a workflow that waits until something is true, whatever made it true:
+// Await without a limit, AwaitFor for a time, and AwaitHandlers for the handlers that still run.
+// Look at Run: it names no events, only the conditions.
 package conditions
 
 import (
@@ -52,7 +52,7 @@ func Run(ctx workflow.Context, plan Plan) (d Dinner, err error) {
 		return d, err
 	}
 	d.Cold = !inTime
-	err = workflow.AwaitHandlers(ctx) // without it, those who eat would be told that the dinner is over
+	err = workflow.AwaitHandlers(ctx) // without it, the updates of those who eat would fail
 	return d, err
 }
 

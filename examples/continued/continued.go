@@ -1,6 +1,7 @@
-// Package continued shows a workflow that never ends: a meter that is read for years. Its history would grow and grow, so it
-// goes on in a new run when the engine suggests it, with what it has to keep as the new run's input. Look at what it waits
-// for before: an update in flight would fail with the run.
+// Package continued shows a workflow that never ends: a meter that is read for years. Its history
+// would grow without end, so it continues in a new run when the engine suggests it, with its state
+// as the new run's input. Look at what it waits for before: an update in flight would fail with the
+// run.
 package continued
 
 import (

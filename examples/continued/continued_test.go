@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// A meter goes on in a new run after every third reading, and its callers do not notice.
+// A meter continues in a new run after every third reading, and its callers do not notice.
 func TestContinued(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

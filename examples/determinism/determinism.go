@@ -1,6 +1,6 @@
-// Package determinism shows what workflow code uses in place of clocks, chance and loggers: the code runs again from its
-// beginning whenever a process picks the workflow up, and must do the same each time. Look at Run: Now, NewID and Random
-// give again what they gave, and Logger says things once.
+// Package determinism shows what workflow code uses in place of clocks, chance and loggers. The
+// code runs again from its beginning whenever a process picks the workflow up, and must do the same
+// each time. Look at Run: Now, NewID and Random repeat their values, and Logger logs only once.
 package determinism
 
 import (

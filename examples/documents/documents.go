@@ -1,6 +1,7 @@
-// Package documents shows values that are secret or large. Nothing in the code is about either: the deployment encrypts what
-// it keeps (--key-file, WEFT_PAYLOAD_KEY), and keeps apart what is too large for an item of the table (--large-payloads,
-// WEFT_BUCKET). Look at the test, which looks for the text in the files of the server.
+// Package documents shows values that are secret or large. The code handles neither: the deployment
+// encrypts what it stores (--key-file, WEFT_PAYLOAD_KEY), and offloads what is too large for an
+// item of the table (--large-payloads, WEFT_BUCKET). Look at the test, which searches the server's
+// files for the text.
 package documents
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow gets a document and a name out of which a public version is made, once somebody has released it.
+// Workflow redacts a document, and returns the public version once it is released.
 var (
 	Workflow = workflow.NewWorkflow[Document, Public]("documents")
 	Draft    = workflow.NewQuery[workflow.None, Public]("documents.draft")
@@ -32,7 +33,7 @@ type Public struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Note is what whoever releases a document says about it.
+// Note is a remark about the release of a document.
 type Note struct {
 	Text string `json:"text"`
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/documents"
-	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/codec"
+	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -61,8 +61,8 @@ func keys(t *testing.T) codec.Keys {
 	return k
 }
 
-// A document of 2 MiB goes through: as an input, as a result of an activity, of a query and of the workflow, and past a
-// restart. Nothing of it can be read in the server's files.
+// A document of 2 MiB passes as an input, as a result of an activity, of a query and of the
+// workflow, and survives a restart. None of it can be read in the server's files.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()

@@ -1,6 +1,6 @@
-// Package errors shows how an error travels: from an activity through the workflow to whoever asked for the result, with
-// its type, its data and what it wraps. Look at the variables, which errors.Is finds in every place, and in the test at
-// what is left of an ordinary error and of a panic.
+// Package errors shows how an error is passed on: from an activity through the workflow to the
+// caller, with its type, its data and what it wraps. Look at the variables, which errors.Is finds
+// everywhere, and in the test at what is left of an ordinary error and of a panic.
 package errors
 
 import (
@@ -18,7 +18,7 @@ var (
 	Deliver  = activity.New("errors.deliver", deliver, activity.Options{Retry: activity.Retry{MaxAttempts: 1}})
 )
 
-// The errors that callers branch on: they are told apart by their types, wherever they travel.
+// The errors that callers branch on. errors.Is compares their types, wherever they are sent.
 var (
 	ErrNobodyHome = activity.NewError("nobodyHome", "nobody opens the door")
 	ErrUndeclared = activity.NewError("undeclared", "what is in the parcel must be declared")

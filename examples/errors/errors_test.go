@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// deliver returns how a parcel fared, as the one who asked is told.
+// deliver returns the outcome of a parcel, as its caller gets it.
 func deliver(t *testing.T, wrong string, pays ...int) (result string, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

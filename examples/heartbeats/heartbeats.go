@@ -1,5 +1,6 @@
-// Package heartbeats shows an activity that takes long: it says now and then how far it has come, the next attempt goes on
-// from there, and it learns that nobody waits for it any more. Look at copyRows.
+// Package heartbeats shows an activity that takes long. It records its progress now and then, the
+// next attempt continues from there, and it learns that the workflow no longer waits for it. Look
+// at copyRows.
 package heartbeats
 
 import (
@@ -14,7 +15,7 @@ import (
 // Workflow copies a table.
 var Workflow = workflow.NewWorkflow[Table, Report]("heartbeats")
 
-// Copy copies the rows. An attempt of which nothing is heard for a minute is given up, and the next one begins.
+// Copy copies the rows. An attempt that is silent for a minute times out, and the next one begins.
 var Copy = activity.New("heartbeats.copy", copyRows, activity.Options{
 	StartToClose: 10 * time.Minute,
 	Heartbeat:    time.Minute,
@@ -30,7 +31,7 @@ type Table struct {
 
 // Report says how a copy went.
 type Report struct {
-	// Rows were copied by the attempt that came to the end, and From is where it began.
+	// Rows were copied by the attempt that finished, and From is where it began.
 	Rows int `json:"rows"`
 	From int `json:"from"`
 	// Attempts is how many there were.
@@ -46,8 +47,9 @@ const perRow = time.Second
 // errLost is what a copy without a connection fails with.
 var errLost = errors.New("the connection was lost")
 
-// copyRows begins where the attempt before it was last heard of. It says after each row how far it has come: most of that
-// costs nothing, because only one heartbeat in a while is recorded. The last one before a failure is kept with the failure.
+// copyRows begins after the last heartbeat of the attempt before it. It records its progress after
+// each row: most of that costs nothing, because heartbeats are recorded only now and then. The last
+// one before a failure is kept with the failure.
 func copyRows(ctx context.Context, table Table) (Report, error) {
 	from, _ := activity.HeartbeatDetails[int](ctx)
 	attempt := activity.InfoOf(ctx).Attempt
@@ -61,7 +63,7 @@ func copyRows(ctx context.Context, table Table) (Report, error) {
 			return Report{}, context.Cause(ctx)
 		}
 		if err := activity.Heartbeat(ctx, row+1); err != nil {
-			return Report{}, err // canceled, or out of time: what was copied so far is known
+			return Report{}, err // canceled, or out of time: the progress so far is recorded
 		}
 	}
 	return Report{Rows: table.Rows - from, From: from, Attempts: attempt}, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// Each attempt goes on where the one before it was last heard of.
+// Each attempt continues from the last heartbeat of the one before it.
 func TestHeartbeats(t *testing.T) {
 	for name, test := range map[string]struct {
 		table heartbeats.Table

@@ -1,5 +1,6 @@
-// Package interceptors shows what stands around all workflows and activities of a program, and a header that travels with
-// them: here the tenant that an order belongs to, whom its workflows and activities refuse to do without.
+// Package interceptors shows interceptors of all workflows and activities of a program, and a
+// header that is passed on with them: here the tenant that an order belongs to. Workflows and
+// activities without a tenant are refused.
 package interceptors
 
 import (
@@ -22,12 +23,12 @@ var (
 // tenant is the name of the header field.
 const tenant = "tenant"
 
-// WithTenant returns a context for a client's calls: what is started with it belongs to a tenant.
+// WithTenant returns a context for a client's calls: what they start belongs to a tenant.
 func WithTenant(ctx context.Context, name string) context.Context {
 	return client.WithHeader(ctx, tenant, name)
 }
 
-// Run has an order shipped by a child, which has the header, too.
+// Run ships an order by a child, which has the header, too.
 func Run(ctx workflow.Context, item string) (string, error) { return Shipping.RunChild(ctx, item) }
 
 // Ship packs what is shipped.
@@ -39,7 +40,7 @@ func pack(ctx context.Context, item string) (string, error) {
 	return item + " of " + of + ", packed by " + step, nil
 }
 
-// needTenant stands around workflows. Those of no tenant fail at once.
+// needTenant wraps workflows. A workflow without a tenant fails at once.
 var needTenant = workflow.Interceptor{
 	Run: func(ctx workflow.Context, next func(workflow.Context) error) error {
 		if _, ok := workflow.Header[string](ctx, tenant); !ok {
@@ -52,7 +53,7 @@ var needTenant = workflow.Interceptor{
 	},
 }
 
-// needTenantToo stands around activities.
+// needTenantToo wraps activities.
 func needTenantToo(ctx context.Context, next func(context.Context) error) error {
 	if _, ok := activity.Header[string](ctx, tenant); !ok {
 		return ErrNoTenant.Final()
@@ -65,8 +66,8 @@ func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), workflow.Bind(Shipping, Ship), Pack}
 }
 
-// Interceptors are what a program registers besides. They stand around all that it registers, so that the examples, which are
-// one program, leave them out.
+// Interceptors returns the interceptors, which a program registers besides. They wrap everything
+// that it registers, so the examples, which are one program, leave them out.
 func Interceptors() []workflow.Registration {
 	return []workflow.Registration{workflow.Intercept(needTenant), activity.Intercept(needTenantToo)}
 }

@@ -1,5 +1,6 @@
-// Package locks shows handlers that wait, and must not get into each other's way meanwhile: a transfer that asks the bank
-// holds the lock until the bank has answered. Look at transfer, and at what a Semaphore adds: at most two audits at once.
+// Package locks shows handlers that wait, and must not interfere with each other meanwhile: a
+// transfer holds the lock until the bank has answered. Look at transfer, and at what a Semaphore
+// adds: at most two audits at once.
 package locks
 
 import (
@@ -42,8 +43,8 @@ func Run(ctx workflow.Context, balance int) (int, error) {
 	return a.balance, err
 }
 
-// withdraw takes coins out if the account holds them still when the lock is had: the check and the change belong
-// together, and the bank is asked between them.
+// withdraw takes coins out if the account holds enough once it has the lock. The check and the
+// change belong together, and the bank is asked between them.
 func (a *account) withdraw(ctx workflow.Context, coins int) (left int, err error) {
 	if err := a.changing.Lock(ctx); err != nil {
 		return 0, err
@@ -59,7 +60,7 @@ func (a *account) withdraw(ctx workflow.Context, coins int) (left int, err error
 	return a.balance, nil
 }
 
-// audit returns how many audits go on.
+// audit returns how many audits are running.
 func (a *account) audit(ctx workflow.Context, _ workflow.None) (int, error) {
 	if err := a.auditors.Acquire(ctx, 1); err != nil {
 		return 0, err

@@ -1,6 +1,7 @@
-// Package lookups shows local activities: short functions that do I/O within the workflow's own task. Three prices are looked
-// up and cost neither a message nor a write: what they come to stands in the commit of the task that asked. Look at how Run
-// starts them together, and at the options of Rate, which an update runs before it is recorded that it was accepted.
+// Package lookups shows local activities: short functions that do I/O within the workflow's own
+// task. Looking up three prices costs neither a message nor a write: the results are part of the
+// task's commit. Look at how Run starts them together, and at the options of Rate, which an update
+// runs before its acceptance is recorded.
 package lookups
 
 import (
@@ -17,15 +18,15 @@ var Workflow = workflow.NewWorkflow[[]string, Quote]("lookups")
 // Take takes the quote in a currency. The rate is looked up within the request.
 var Take = workflow.NewUpdate[string, Quote]("take")
 
-// Price is the price of an article. It is tried again within the task, after 100 ms, 200 ms and so on; for a wait of more than a
-// second there is a timer.
+// Price is the price of an article. It is retried within the task, after 100 ms, 200 ms and so on;
+// a wait of more than a second is a timer.
 var Price = activity.NewLocal("lookups.price", price, activity.LocalOptions{
 	StartToClose: 2 * time.Second,
 	Retry:        activity.Retry{NonRetryable: []*activity.Error{ErrUnknownArticle}},
 })
 
-// Rate is what a euro costs in a currency. It only looks something up, so that nobody minds if it ran for an update that is
-// refused in the end: it is speculative, and the update costs one write.
+// Rate is the price of a euro in a currency. It is only a lookup, so it may run for an update that
+// is refused in the end: it is speculative, and the update costs one write.
 var Rate = activity.NewLocal("lookups.rate", rate, activity.LocalOptions{Speculative: true})
 
 // Why there is no quote.
@@ -40,7 +41,7 @@ type Quote struct {
 	Currency string `json:"currency"`
 }
 
-// Run looks up all prices at once, and waits for who takes the quote.
+// Run looks up all prices at once, and waits until the quote is taken.
 func Run(ctx workflow.Context, articles []string) (Quote, error) {
 	quote, taken, quoted := Quote{Currency: "EUR"}, false, false
 	Take.Handle(ctx, func(ctx workflow.Context, currency string) (Quote, error) {

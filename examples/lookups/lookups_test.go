@@ -32,7 +32,7 @@ func TestQuote(t *testing.T) {
 	})
 }
 
-// What cannot be mended by trying again fails at once; what can is tried again within the task.
+// A lookup that no retry can fix fails at once. Others are retried within the task.
 func TestPricesFail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

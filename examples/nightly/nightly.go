@@ -1,6 +1,6 @@
-// Package nightly shows runs that follow each other by themselves: a report that is made each night, goes on where the last one
-// ended, and is made again when it fails. Nothing runs in between. Look at Options, which say all that, and at what Run reads of
-// the runs before it.
+// Package nightly shows runs that follow each other by themselves: a report that runs each night,
+// continues where the last one ended, and is retried when it fails. Nothing runs in between. Look
+// at Options, which say all that, and at what Run reads of the runs before it.
 package nightly
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow makes a report on what came since the last one.
+// Workflow reports what is new since the last report.
 var (
 	Workflow = workflow.NewWorkflow[workflow.None, Report]("nightly")
 	Last     = workflow.NewQuery[workflow.None, Report]("nightly.last")
@@ -24,7 +24,7 @@ var (
 // Figures asks for the figures since the last report.
 type Figures struct {
 	Since time.Time `json:"since"`
-	// Asked is how often they have been asked for this night.
+	// Asked is how many attempts there were this night.
 	Asked int `json:"asked"`
 }
 
@@ -35,8 +35,8 @@ type Report struct {
 	Attempt int       `json:"attempt"`
 }
 
-// Options make the report at half past two in the night, and up to four more times, half an hour apart, until it succeeds. The
-// whole ends after a year.
+// Options run the report at half past two in the night, with up to four retries at intervals of
+// half an hour. All runs end after a year.
 func Options() client.StartOptions {
 	return client.StartOptions{
 		Cron:             "CRON_TZ=Europe/Berlin 30 2 * * *",
@@ -45,9 +45,9 @@ func Options() client.StartOptions {
 	}
 }
 
-// Run makes the report of one night.
+// Run reports one night.
 func Run(ctx workflow.Context, _ workflow.None) (Report, error) {
-	last, _ := workflow.LastResult[Report](ctx)                                // in the first night there is none, and all of it is new
+	last, _ := workflow.LastResult[Report](ctx)                                // the first night has none, and everything is new
 	Last.Handle(ctx, func(workflow.None) (Report, error) { return last, nil }) // the run that waits for the night answers
 	attempt := workflow.InfoOf(ctx).Attempt
 	n, err := Count.Run(ctx, Figures{Since: last.Until, Asked: attempt})
@@ -57,7 +57,7 @@ func Run(ctx workflow.Context, _ workflow.None) (Report, error) {
 	return Report{Until: workflow.Now(ctx), Total: last.Total + n, Attempt: attempt}, nil
 }
 
-// count stands for a look at the day's figures. After a Saturday they come an hour late.
+// count stands for a query of the day's figures. After a Saturday they are an hour late.
 func count(_ context.Context, f Figures) (int, error) {
 	if f.Since.Weekday() == time.Saturday && f.Asked < 3 {
 		return 0, ErrNoData

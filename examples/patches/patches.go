@@ -1,6 +1,7 @@
-// Package patches shows how a workflow's code changes while runs of it are open. Look at Run: the third version asks whether
-// a run is to reserve before it charges. Runs that came by that place under the first version go on as they began; new
-// ones, and those that have not come there yet, go the new way.
+// Package patches shows how a workflow's code changes while runs of it are open. Look at Run: the
+// third version asks Patched whether a run reserves before it charges. Runs that passed that place
+// under the first version continue as they began; new ones, and those that have not reached it yet,
+// go the new way.
 package patches
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow ships an order; Pack lets it go on from where it waits.
+// Workflow ships an order; Pack lets it continue.
 var (
 	Workflow = workflow.NewWorkflow[Order, []string]("patches")
 	Pack     = workflow.NewSignal[workflow.None]("patches.pack")
@@ -29,12 +30,13 @@ type Order struct {
 	ID string `json:"id"`
 }
 
-// RunBefore is how the code was at first: open runs have begun with it.
+// RunBefore is the first version of the code, with which open runs have begun.
 func RunBefore(ctx workflow.Context, order Order) (done []string, err error) {
 	return steps(ctx, order, Charge)
 }
 
-// Run is the code of today. Once no run is open that began with RunBefore, the question goes, and the new way stays.
+// Run is today's code. Once no run is open that began with RunBefore, the call of Patched is
+// deleted, and the new way stays.
 func Run(ctx workflow.Context, order Order) (done []string, err error) {
 	if workflow.Patched(ctx, "reserve-first") {
 		return steps(ctx, order, Reserve, Charge)
@@ -42,13 +44,13 @@ func Run(ctx workflow.Context, order Order) (done []string, err error) {
 	return steps(ctx, order, Charge)
 }
 
-// RunAfter is what Run becomes then. Histories that have the patch replay without the question.
+// RunAfter is what Run becomes then. Histories that have the patch replay without the call.
 func RunAfter(ctx workflow.Context, order Order) (done []string, err error) {
 	return steps(ctx, order, Reserve, Charge)
 }
 
-// steps makes the first steps, waits until the order is packed, and ships it. The label is made up once, and is the same
-// whenever the code runs again.
+// steps runs the first steps, waits until the order is packed, and ships it. The label is created
+// once, and is the same whenever the code runs again.
 func steps(ctx workflow.Context, order Order, first ...activity.Activity[Order, string]) (done []string, err error) {
 	label := workflow.SideEffect(ctx, func() string { return order.ID + time.Now().Format("-150405.000000") })
 	for _, step := range first {

@@ -1,7 +1,7 @@
-// Package pinned shows runs that stay with the build that started them, however its code changes meanwhile: look at
-// Registrations. Before and Run do different things in a different order; neither asks what the other does, as
-// [github.com/seed-41655fb1/weft/examples/patches] would. An operator moves a run that is to go on with the newer code, if that can
-// take it: see the test.
+// Package pinned shows runs that stay on the build that started them, however its code changes
+// meanwhile: look at Registrations. Before and Run do different things in a different order, and
+// need no calls of Patched as [github.com/seed-41655fb1/weft/examples/patches] has. An operator can
+// move a run to the newer code, if that can continue it: see the test.
 package pinned
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow audits an account, in steps that each version of the code has its own of; Sign lets it end.
+// Workflow audits an account. Each version of the code has its own steps. Sign lets it end.
 var (
 	Workflow = workflow.NewWorkflow[string, []string]("pinned")
 	Sign     = workflow.NewSignal[string]("pinned.sign")
@@ -24,15 +24,15 @@ var (
 	Limit = activity.New("pinned.limit", func(_ context.Context, account string) (string, error) { return "limited " + account + "'s cards", nil })
 )
 
-// Before is how the code was at first.
+// Before is the first version of the code.
 func Before(ctx workflow.Context, account string) ([]string, error) { return audit(ctx, account, Read) }
 
-// Run is the code of today: it does other things.
+// Run is today's code, which does other things.
 func Run(ctx workflow.Context, account string) ([]string, error) {
 	return audit(ctx, account, Limit, Count)
 }
 
-// audit counts, waits for who signs, and takes the other steps.
+// audit counts, waits for the signature, and takes the other steps.
 func audit(ctx workflow.Context, account string, rest ...activity.Activity[string, string]) (done []string, err error) {
 	for i, step := range append([]activity.Activity[string, string]{Count}, rest...) {
 		if i == 1 {

@@ -16,14 +16,15 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Two builds are deployed side by side, as two versions of a function would be. A run ends with the code that began it; one that
-// was moved while both versions had done the same so far ends with the other; one that cannot be moved stays.
+// Two builds are deployed at the same time, like two versions of a function. A run ends with the
+// code that began it. A run that is moved while both versions have done the same so far ends with
+// the other one. A run that cannot be moved stays.
 func TestPinned(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, d := t.Context(), testbed.New(t)
 		takeTime := activity.Intercept(func(ctx context.Context, next func(context.Context) error) error {
-			time.Sleep(time.Second) // so that a run does not end before it is to be moved
+			time.Sleep(time.Second) // so that a run does not end before it is moved
 			return next(ctx)
 		})
 		before := d.Start(executor.Options{Build: "before"}, append(pinned.With(pinned.Before), takeTime)...)

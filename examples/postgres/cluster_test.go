@@ -27,7 +27,7 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
-// run runs the tests with a cluster of their own, which it ends.
+// run runs the tests with a cluster of their own, which it stops afterwards.
 func run(m *testing.M) (status int) {
 	initdb, pgctl := program("initdb"), program("pg_ctl")
 	if initdb == "" || pgctl == "" {
@@ -70,7 +70,8 @@ func program(name string) string {
 	return found[len(found)-1]
 }
 
-// start makes a cluster that listens at a socket in a directory, and starts it. It flushes nothing: nobody pulls its plug.
+// start creates a cluster that listens at a socket in a directory, and starts it. It flushes
+// nothing: these tests lose no power.
 func start(initdb, pgctl, dir string) error {
 	if owner := owner(); owner != nil {
 		if err := os.Chown(dir, int(owner.Uid), int(owner.Gid)); err != nil {
@@ -92,7 +93,7 @@ func command(name string, args ...string) error {
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
 	}
 	if name := filepath.Base(name); name == "pg_ctl" {
-		return c.Run() // the server that it starts would hold a pipe open
+		return c.Run() // the server that it starts would keep a pipe open
 	}
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -101,7 +102,8 @@ func command(name string, args ...string) error {
 	return nil
 }
 
-// owner is the user postgres if this process is root's, and nil otherwise: the process's own user.
+// owner returns the credential of the user postgres if this process runs as root, and otherwise
+// nil: the process's own user.
 func owner() *syscall.Credential {
 	if os.Getuid() != 0 {
 		return nil

@@ -36,8 +36,9 @@ import (
 //go:embed schema.sql
 var schema string
 
-// Open returns what opens the tables in a database, and makes them if there are none. The tables are in the first schema of the
-// connection's search_path: a deployment has one of its own. There are no blobs, so a payload has at most 256 KiB.
+// Open returns a function that opens the tables in a database, and creates them if there are none.
+// The tables are in the first schema of the connection's search_path: a deployment has one of its
+// own. There are no blobs, so a payload has at most 256 KiB.
 func Open(url string) backend.Open {
 	return func(ctx context.Context, taskQueues []string) (*backend.Backend, error) {
 		pool, err := connect(ctx, url)
@@ -52,7 +53,7 @@ func Open(url string) backend.Open {
 	}
 }
 
-// connect connects to a database and makes the tables.
+// connect connects to a database and creates the tables.
 func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -84,7 +85,8 @@ func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 // connections, a lock that is not available, and a server that starts or stops (PostgreSQL, Appendix A).
 var throttled = map[string]bool{"40001": true, "40P01": true, "53300": true, "55P03": true, "57P03": true}
 
-// classify makes the store's error of one that PostgreSQL returned before a commit was asked for: nothing was done.
+// classify returns the store's error for an error of PostgreSQL before the commit: nothing was
+// done.
 func classify(err error) error {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) && throttled[answer.Code] {
@@ -93,7 +95,7 @@ func classify(err error) error {
 	return err
 }
 
-// notNull is a body for a column that takes no NULL, which pgx makes of nil.
+// notNull returns a body for a column that takes no NULL, which pgx writes for nil.
 func notNull(body []byte) []byte {
 	if body == nil {
 		return []byte{}

@@ -18,7 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// opener returns what connects to a schema of its own, and ends the connections of before.
+// opener returns a function that connects to a schema of its own, and closes the earlier
+// connections.
 func opener(t *testing.T) func() *pgxpool.Pool {
 	url := database(t)
 	var last *pgxpool.Pool
@@ -64,8 +65,8 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// A cart in the local server: an update is accepted and another one refused, and a server that is started again goes on with it. The
-// checkout runs three activities, whose messages go through the queue.
+// A cart in the local server: an update is accepted and another one refused, and a restarted server
+// continues. The checkout runs three activities, whose messages go through the queue.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	url, data := database(t), filepath.Join(t.TempDir(), "data")

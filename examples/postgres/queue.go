@@ -39,7 +39,7 @@ func NewQueue(pool *pgxpool.Pool, settings map[string]queue.Settings, now func()
 	return &Queue{pool: pool, settings: settings, now: now, changed: make(chan struct{})}
 }
 
-// of returns the settings of a queue, and whether there is one.
+// of returns the settings of a queue, or an error if there is none.
 func (q *Queue) of(name string) (queue.Settings, error) {
 	s, ok := q.settings[name]
 	if !ok {
@@ -76,7 +76,7 @@ func (q *Queue) Send(ctx context.Context, name string, messages ...queue.Message
 	return nil
 }
 
-// check reports what is wrong with a message.
+// check returns what is wrong with a message, or nil.
 func check(s queue.Settings, m queue.Message) error {
 	switch {
 	case len(m.Body) > MaxMessage:
@@ -95,13 +95,14 @@ func check(s queue.Settings, m queue.Message) error {
 const free = `m.queue = $1 AND m.visible <= $2 AND NOT EXISTS (
   SELECT FROM messages AS flying WHERE flying.queue = $1 AND flying.grp = m.grp AND flying.visible > $2)`
 
-// due locks messages that may be received, the oldest first. SKIP LOCKED passes over what another Receive is taking.
+// due locks messages that may be received, the oldest first. SKIP LOCKED skips those that another
+// Receive is taking.
 const due = `SELECT m.id FROM messages AS m WHERE ` + free + ` AND m.received >= $4 ORDER BY m.id LIMIT $5 FOR UPDATE SKIP LOCKED`
 
-// bury moves what was received $4 times to the dead letters $3, where it keeps its place in its group. take receives messages, which are
-// invisible until $3.
+// bury moves messages that were received $4 times to the dead letters $3, where they keep their
+// place in their group. take receives messages, which are invisible until $3.
 const (
-	bury = `UPDATE messages SET queue = $3, received = 0 WHERE id IN (` + due + `)`
+	bury = `UPDATE messages SET received = 0, queue = $3 WHERE id IN (` + due + `)`
 	take = `UPDATE messages SET visible = $3, received = received + 1 WHERE id IN (` + due + `) RETURNING id, grp, body, received`
 )
 
@@ -121,7 +122,7 @@ func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.De
 	defer poll.Stop()
 	for {
 		q.mu.Lock()
-		changed := q.changed // of before the look: what changes after it ends the wait
+		changed := q.changed // before the look: a later change ends the wait
 		q.mu.Unlock()
 		deliveries, err := q.take(ctx, name, s, limit)
 		if ctx.Err() != nil && len(deliveries) == 0 {
@@ -146,8 +147,9 @@ type message struct {
 	Received int
 }
 
-// take receives what there is. Only one Receive of a FIFO queue takes at a time: SKIP LOCKED would pass over the first of a group and take
-// the second. A crash after the commit leaves the messages in flight, and they become visible when the time-out is over.
+// take receives the messages that are there. Only one Receive of a FIFO queue takes at a time: SKIP
+// LOCKED would skip the first of a group and take the second. A crash after the commit leaves the
+// messages in flight, and they become visible when the time-out is over.
 func (q *Queue) take(ctx context.Context, name string, s queue.Settings, limit int) (deliveries []queue.Delivery, err error) {
 	buried := int64(0)
 	err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
@@ -184,7 +186,7 @@ func (q *Queue) take(ctx context.Context, name string, s queue.Settings, limit i
 	return deliveries, nil
 }
 
-// receipt names a delivery: the message, and how often it has been received.
+// receipt identifies a delivery: the message, and how often it has been received.
 func receipt(id int64, received int) string { return fmt.Sprintf("%d/%d", id, received) }
 
 func parseReceipt(r string) (id int64, received int, ok bool) {
@@ -231,7 +233,7 @@ func (q *Queue) Extend(ctx context.Context, name, r string, d time.Duration) err
 	return err
 }
 
-// wake has each Receive of this process look again.
+// wake makes each Receive of this process look again.
 func (q *Queue) wake() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

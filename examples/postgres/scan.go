@@ -204,13 +204,15 @@ func (s *Store) change(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// position is where a list or a scan goes on: when a run started and its number, or its number and a slot, and the workflow.
+// position is where a list or a scan continues: when a run started and its number, or its number
+// and a slot, and the workflow.
 type position struct {
 	a, b     int64
 	workflow string
 }
 
-// token is a position as callers get it. Its checksum tells it from what this store did not make.
+// token returns a position as callers get it. Its checksum detects tokens that this store did not
+// create.
 func (p position) token() string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(p.a))
 	b = append(binary.BigEndian.AppendUint64(b, uint64(p.b)), p.workflow...)

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// MaxBody is the largest body that the store takes.
+// MaxBody is the largest body that the store accepts.
 const MaxBody = 1 << 20
 
 // pageBytes is how many bytes of bodies a page has at most, and pageItems how many items if the caller has no limit.
@@ -35,8 +35,8 @@ var _ interface {
 	store.Expirer
 } = (*Store)(nil)
 
-// put inserts a commit where none stands, or in the place of the one with the id $7. A row that stands there is locked, also if it
-// stays.
+// put inserts a commit if there is none, or replaces the one with the id $7. It locks an existing
+// row, even if that stays.
 const put = `
 INSERT INTO log AS l (workflow, run, slot, commit_id, body, expires, summary) VALUES ($1, $2, $3, $4, $5, $6, $8)
 ON CONFLICT (workflow, run, slot) DO UPDATE
@@ -48,8 +48,9 @@ const putRow = `
 INSERT INTO runs (workflow, run, started, summary) VALUES ($1, $2, $3, $4)
 ON CONFLICT (workflow, run) DO UPDATE SET started = excluded.started, summary = excluded.summary`
 
-// Append implements store.Log. All items are in one transaction. A crash before its commit leaves none of them, and a crash after it all;
-// if the answer to the commit is lost, nobody knows which (ErrUnknown).
+// Append implements store.Log. All items are in one transaction. A crash before its commit leaves
+// none of them, and a crash after it all. If the response to the commit is lost, the outcome is not
+// known (ErrUnknown).
 func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	for _, item := range items {
 		if err := fits(item.Body); err != nil {
@@ -71,7 +72,8 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	return unknown(tx.Commit(ctx))
 }
 
-// unknown is the error of a commit, or of a statement that is its own transaction: it may have been done all the same.
+// unknown returns the error of a commit, or of a statement that is its own transaction: it may have
+// been done all the same.
 func unknown(err error) error {
 	if err == nil {
 		return nil
@@ -289,7 +291,7 @@ func fits(body []byte) error {
 	return nil
 }
 
-// seconds is an expiry as it is stored, rounded up; nil is never.
+// seconds returns an expiry as it is stored, rounded up; nil is never.
 func seconds(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -298,7 +300,7 @@ func seconds(t time.Time) *int64 {
 	return &s
 }
 
-// expiry is what seconds stored.
+// expiry is the inverse of seconds.
 func expiry(s *int64) time.Time {
 	if s == nil {
 		return time.Time{}

@@ -1,6 +1,7 @@
-// Package queries shows how to look into a workflow without touching it: a query is answered from the workflow's own
-// variables and leaves no trace in its history, also when the workflow has ended. Look at the handlers: they get no
-// Context, so that they can neither wait nor start anything.
+// Package queries shows how to read a workflow's state without changing it. A query is answered
+// from the workflow's own variables and leaves no trace in its history, also when the workflow has
+// ended. Look at the handlers: they get no Context, so that they can neither wait nor start
+// anything.
 package queries
 
 import (
@@ -19,7 +20,7 @@ var (
 	Bake     = activity.New("queries.bake", bake)
 )
 
-// ErrNoSuchLoaf answers a query for a loaf that will not be.
+// ErrNoSuchLoaf answers a query for a loaf that is not going to be baked.
 var ErrNoSuchLoaf = workflow.NewError("noSuchLoaf", "so many loaves are not baked here")
 
 // Run bakes the loaves. The handlers are set first, so that there is no moment without an answer.

@@ -1,6 +1,6 @@
-// Package retries shows what becomes of an activity that fails: it is tried again, with waits that grow, until it
-// succeeds, fails in a way that no further attempt can mend, or has used up its attempts. Look at the options of Charge,
-// and at how Run tells the three ends apart.
+// Package retries shows how a failing activity is retried, with growing waits, until it succeeds,
+// fails in a way that no further attempt can fix, or has used up its attempts. Look at the options
+// of Charge, and at how Run distinguishes the three ends.
 package retries
 
 import (
@@ -16,8 +16,8 @@ import (
 // Workflow pays an order.
 var Workflow = workflow.NewWorkflow[Order, Paid]("retries")
 
-// Charge is tried five times at most: at once, and then after 1 s, 2 s, 4 s and 5 s. A card that was declined is not
-// tried again.
+// Charge has five attempts at most: at once, and then after 1 s, 2 s, 4 s and 5 s. A declined card
+// is not retried.
 var Charge = activity.New("retries.charge", charge, activity.Options{Retry: activity.Retry{
 	InitialInterval:    time.Second,
 	BackoffCoefficient: 2,
@@ -32,9 +32,9 @@ var (
 	ErrDown     = activity.NewError("providerDown", "the payment provider does not answer")
 )
 
-// Order is what is to be paid, and what stands in the way of that.
+// Order is what is to be paid, and why that fails.
 type Order struct {
-	// Stolen says that the card is.
+	// Stolen says that the card is stolen.
 	Stolen bool `json:"stolen"`
 	// DownFor is how many attempts find the payment provider down.
 	DownFor int `json:"downFor"`
@@ -46,7 +46,7 @@ type Paid struct {
 	Problem  string `json:"problem,omitempty"`
 }
 
-// Run charges the card. What the retries could not mend is an ordinary error here.
+// Run charges the card. An error that the retries could not fix is an ordinary error here.
 func Run(ctx workflow.Context, order Order) (Paid, error) {
 	attempts, err := Charge.Run(ctx, order)
 	switch {

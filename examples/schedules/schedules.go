@@ -1,6 +1,6 @@
-// Package schedules shows a schedule: a backup each hour, ten minutes past. A schedule has a life of its own beside the runs that
-// it starts. It can be paused, asked what it does next, and told to make up for what was left out. Look at Options for what
-// happens while a backup takes longer than an hour, and at Create, which is all that it takes.
+// Package schedules shows a schedule: a backup each hour, ten minutes past. A schedule is separate
+// from the runs that it starts. It can be paused, described, and backfilled. Look at Options for
+// what happens while a backup takes longer than an hour, and at Create, which creates it.
 package schedules
 
 import (
@@ -25,8 +25,9 @@ type Disk struct {
 	Broken bool   `json:"broken,omitempty"`
 }
 
-// Options are those of a backup each hour. One that is due while another runs is made when that has ended; if more are due by
-// then, the others are left out. A backup that fails pauses the schedule, until somebody has looked at it.
+// Options are those of a backup each hour. A backup that is due while another runs starts when that
+// has ended; if more are due by then, the others are skipped. A backup that fails pauses the
+// schedule, until an operator unpauses it.
 func Options() workflow.ScheduleOptions {
 	return workflow.ScheduleOptions{
 		Every:          []client.Every{{Interval: time.Hour, Offset: 10 * time.Minute}},

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// Backups are made each hour; the schedule says so, is paused, and makes up for what was left out then.
+// Backups run each hour. The schedule is described, paused, and backfilled.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestSchedules(t *testing.T) {
 		time.Sleep(time.Minute)
 		describe(6, 0, 5*time.Hour+10*time.Minute)
 
-		// From now on a backup takes two hours, and the next is made when it has ended.
+		// From now on a backup takes two hours, and the next one starts when it has ended.
 		if err := schedules.Workflow.ChangeSchedule(ctx, s, schedules.Disk{Name: "home", Hours: 2}, schedules.Options()); err != nil {
 			t.Fatal(err)
 		}

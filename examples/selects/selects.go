@@ -1,5 +1,6 @@
-// Package selects shows how to wait for several things at once: activities, channels, signals, timers and conditions.
-// Look at the order of the cases: where several can go on, the first of them does.
+// Package selects shows how to wait for several things at once: activities, channels, signals,
+// timers and conditions. Look at the order of the cases: if several are ready, the first of them
+// runs.
 package selects
 
 import (
@@ -31,7 +32,8 @@ type Ride struct {
 func Run(ctx workflow.Context, ride Ride) (log []string, err error) {
 	note := func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
 
-	// Futures and a timer: who answers first drives; the other one is not called any longer.
+	// Futures and a timer: the first driver who answers drives, and the call to the other one is
+	// canceled.
 	calling, hangUp := workflow.WithCancel(ctx)
 	driver := ""
 	err = workflow.Select(ctx,
@@ -43,7 +45,7 @@ func Run(ctx workflow.Context, ride Ride) (log []string, err error) {
 		return log, err
 	}
 
-	// A channel, a signal and a condition, in a loop: the ride goes on whatever is said.
+	// A channel, a signal and a condition, in a loop: the ride continues whatever is said.
 	miles, arrived := workflow.NewChannel[int](0), false
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for n := range ride.Miles {

@@ -1,6 +1,7 @@
-// Package signals shows a workflow that takes messages one by one, in the order in which they arrived, those that came
-// before it asked included. Look at the loop in Run, which reads like one over a channel. A message whose value does not decode is
-// refused, or set aside if it came before the code asked for its type. It never reaches the loop.
+// Package signals shows a workflow that receives messages one by one, in the order of arrival,
+// including those that arrived before it received. Look at the loop in Run, which reads like one
+// over a channel. A message whose value does not decode is refused, or set aside if it arrived
+// before the code received its type. It never reaches the loop.
 package signals
 
 import (
@@ -26,7 +27,7 @@ type Log struct {
 	Seen []string `json:"seen"`
 }
 
-// asleep is how long nobody looks at the reports at first. They wait.
+// asleep is how long nobody reads the reports at first. They wait.
 const asleep = 8 * time.Hour
 
 // harbor is the last thing that is sighted.

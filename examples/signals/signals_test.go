@@ -29,13 +29,13 @@ func TestSignals(t *testing.T) {
 			}
 			want = append(want, what)
 		}
-		for i := range 20 { // while nobody looks
+		for i := range 20 { // while nobody reads
 			report(fmt.Sprint("gull ", i))
 		}
 		illegible := func() error {
 			return p.Client.Signal(ctx, "voyage-1", signals.Sighted.Name(), []byte(`"a message in a bottle"`), client.SignalOptions{})
 		}
-		if err := illegible(); err != nil { // nobody has asked for a report yet: it is accepted, and set aside later
+		if err := illegible(); err != nil { // the code has not received a report yet: it is accepted, and set aside later
 			t.Fatal(err)
 		}
 		report("island")

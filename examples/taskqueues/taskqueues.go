@@ -1,9 +1,11 @@
-// Package taskqueues shows activities that are made elsewhere than the others: on a task queue, which has functions of its own.
-// Rendering a report needs more memory than the rest, and the archive bears only two writes at a time. Look at where Render
-// and Archive are declared, and at the call of Archive for a report that is urgent.
+// Package taskqueues shows activities that run elsewhere than the others: on a task queue, which
+// has functions of its own. Rendering a report needs more memory than the rest, and the archive can
+// take only two writes at a time. Look at where Render and Archive are declared, and at the call of
+// Archive for an urgent report.
 //
-// A deployment has the queues that it is given (docs/deploy.md); the local server has those that activities are declared with,
-// and takes how many of their activities run at once, and begin in a second, from the command line: weft dev --task-queues 'slow=2@5/s'.
+// A deployment has the task queues of its settings (docs/deploy.md). The local server has those
+// that activities are declared with. The command line says how many of their activities run at
+// once, and begin in a second: weft dev --task-queues 'slow=2@5/s'.
 package taskqueues
 
 import (
@@ -19,7 +21,7 @@ import (
 var Workflow = workflow.NewWorkflow[Order, []string]("taskqueues")
 
 var (
-	// Collect runs where all activities do that say nothing else: on the default task queue.
+	// Collect runs on the default task queue, like all activities without one.
 	Collect = activity.New("taskqueues.collect", collect)
 	// Render runs on functions with more memory.
 	Render = activity.New("taskqueues.render", render, activity.Options{TaskQueue: "reports", StartToClose: 5 * time.Minute})
@@ -34,7 +36,8 @@ type Order struct {
 	Urgent bool `json:"urgent,omitempty"`
 }
 
-// Run makes all reports at once. How many are rendered or kept at the same time, the task queues say.
+// Run makes all reports at once. The task queues limit how many are rendered or archived at the
+// same time.
 func Run(ctx workflow.Context, order Order) ([]string, error) {
 	keep := Archive
 	if order.Urgent {

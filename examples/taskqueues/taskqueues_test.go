@@ -15,7 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// The archive takes a minute for each report, and two at a time: in this deployment a task queue runs that many at once.
+// The archive takes a minute for each report, and two at a time: in this deployment a task queue
+// runs that many at once.
 func TestTaskQueues(t *testing.T) {
 	for name, test := range map[string]struct {
 		urgent        bool
@@ -50,8 +51,8 @@ func TestTaskQueues(t *testing.T) {
 	}
 }
 
-// In a deployment whose task queue for reports has a rate, of one in a minute, three are rendered one after the other, whatever
-// number may run at once.
+// If the task queue for reports has a rate of one a minute, three are rendered one after the other,
+// however many may run at once.
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rate := func(taskQueue string) limits.Rate {

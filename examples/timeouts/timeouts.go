@@ -15,7 +15,7 @@ import (
 var Workflow = workflow.NewWorkflow[Document, Report]("timeouts")
 
 var (
-	// Scan has a minute for each attempt. An attempt that takes longer is given up, and made again.
+	// Scan has a minute for each attempt. An attempt that takes longer times out, and is retried.
 	Scan = activity.New("timeouts.scan", work, activity.Options{
 		StartToClose: time.Minute,
 		Retry:        activity.Retry{MaxAttempts: 2},
@@ -39,7 +39,7 @@ type Report struct {
 	Fetch string `json:"fetch"`
 }
 
-// Run does both. A limit that passed is an error like any other, which says which limit it was.
+// Run does both. A time-out is an error like any other, which names the limit that passed.
 func Run(ctx workflow.Context, d Document) (r Report, err error) {
 	if r.Scan, err = outcome(Scan.Run(ctx, d.Scan)); err != nil {
 		return Report{}, err

@@ -40,7 +40,8 @@ func Run(ctx workflow.Context, _ workflow.None) (Ended, error) {
 	return Ended{Paid: paid, At: workflow.Now(ctx)}, err
 }
 
-// awaitPayment waits for the payment until the deadline. Where it comes in time the deadline's timer is canceled.
+// awaitPayment waits for the payment until the deadline. If it arrives in time, the deadline's
+// timer is canceled.
 func awaitPayment(ctx workflow.Context, deadline time.Time) (paid bool, err error) {
 	err = workflow.Select(ctx,
 		workflow.OnSignal(Pay, func(workflow.None) { paid = true }),

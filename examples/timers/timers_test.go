@@ -36,7 +36,7 @@ func TestTimers(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				time.Sleep(time.Until(begun.Add(test.want + time.Hour))) // a caller who waited that long would ask very often
+				time.Sleep(time.Until(begun.Add(test.want + time.Hour))) // a caller who waited that long would poll very often
 				ended, err := run.Result(ctx)
 				if err != nil || ended.Paid != (test.payAfter > 0) {
 					t.Errorf("%+v, %v", ended, err)

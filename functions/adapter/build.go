@@ -41,8 +41,8 @@ func buildID() string {
 	return hex.EncodeToString(h.Sum(nil))[:enough]
 }
 
-// linkerID is the id that Go's linker gave the program, which follows from what is in it; nil where it has none. A whole
-// program takes long to read: a cold start would be half as long again.
+// linkerID returns the id that Go's linker derived from the program's contents, or nil if it has
+// none. Reading a whole program takes long: a cold start would take half as long again.
 func linkerID(path string) []byte {
 	f, err := elf.Open(path)
 	if err != nil {

@@ -20,9 +20,10 @@
 //
 // # Batches
 //
-// The answer to a batch lists the messages that are to come again. The event source mapping has to ask for that
-// (FunctionResponseTypes: ReportBatchItemFailures): one that does not takes every answer for success, and deletes the
-// messages that failed. Of a FIFO group, all that stands behind the first failure comes again too.
+// The answer to a batch lists the messages to redeliver. The event source mapping has to ask for
+// that (FunctionResponseTypes: ReportBatchItemFailures). One that does not takes every answer for
+// success, and deletes the messages that failed. If a message of a FIFO group fails, all behind it
+// in the group are redelivered too.
 //
 // # Time
 //
@@ -56,7 +57,7 @@
 //
 // Both are handed on when the answer has been sent. Nothing that is told has a payload. docs/observability.md has all of it.
 //
-// # Deployed apart
+// # Deployed separately
 //
 // A function registers what it runs. api and workflow need the code of the workflows. activity needs that of the
 // activities; with the workflows' it goes on with a workflow itself when an activity has ended, and without it the result

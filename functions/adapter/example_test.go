@@ -12,8 +12,9 @@ func Example() {
 	adapter.Main(adapter.FromEnvironment(), workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge, cart.Ship, cart.Remind)
 }
 
-// A program that has the right to do what activities do, and the code of no workflow: results go to the workflow queue.
-func Example_activitiesApart() {
+// A program with the rights of activities, and without workflow code: results go to the workflow
+// queue.
+func Example_activitiesSeparate() {
 	adapter.Main(adapter.Activity, cart.Reserve, cart.Charge, cart.Ship, cart.Remind)
 }
 

@@ -41,8 +41,8 @@ type Telemetry = observe.Open
 // a time or many.
 type Function struct{ inner *function.Function }
 
-// Invoke answers an event. An error is an event that does not belong to the role, or a sweep that failed: what can be answered
-// is answered, and a message that has to come again is listed in the answer.
+// Invoke answers an event. It returns an error if the event does not belong to the role, or if a
+// sweep failed. It answers what can be answered, and lists a message to redeliver in the answer.
 func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return f.inner.Invoke(ctx, event)
 }

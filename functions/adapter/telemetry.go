@@ -35,8 +35,8 @@ const (
 // telemetry is what a function tells of its work.
 type telemetry struct {
 	log     *slog.Logger
-	metrics *emf.Recorder     // nil where they are not written to the log
-	spans   observe.Telemetry // nil where there are none
+	metrics *emf.Recorder     // nil if they are not written to the log
+	spans   observe.Telemetry // nil if there are none
 	resting time.Time         // until when spans are held back
 }
 

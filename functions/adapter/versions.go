@@ -80,8 +80,9 @@ func (v *versions) Forward(ctx context.Context, build string, event []byte) ([]b
 	return answer.Payload, nil
 }
 
-// Codes of Invoke that say that the function has not begun, and may soon (Lambda API Reference, Invoke). Of what another error leaves behind
-// nothing is known, or it lasts: then the message comes again, when it is visible.
+// Codes of Invoke that say that the function has not begun, and may soon (Lambda API Reference,
+// Invoke). After any other error it is unknown what the function did, or the error lasts: the
+// message is redelivered when it is visible.
 var notBegunCodes = []string{
 	"TooManyRequestsException", "ResourceConflictException", "ResourceNotReadyException", "SnapStartNotReadyException",
 	"EC2ThrottledException", "ENILimitReachedException", "SubnetIPAddressLimitReachedException",

@@ -294,7 +294,8 @@ type PendingActivity struct {
 	// PendingUntil is until when an attempt may take whose function has returned, and which goes on outside; absent where
 	// there is none.
 	PendingUntil *time.Time `json:"pendingUntil,omitempty"`
-	// Held says why its next attempt cannot begin under the deployment that is there; empty where nothing holds it.
+	// Held says why its next attempt cannot begin under the current deployment; empty if nothing
+	// holds it.
 	Held string `json:"held,omitempty"`
 	// TaskQueue is where its attempts are made; absent where that is the default queue.
 	TaskQueue string `json:"taskQueue,omitempty"`

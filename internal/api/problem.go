@@ -11,7 +11,7 @@ import (
 
 // Problem is a refusal of a request, as an RFC 9457 problem document and as a Go error.
 type Problem struct {
-	// Type tells the kinds of refusal apart: it is problemType and a kind.
+	// Type distinguishes the kinds of refusal: it is problemType and a kind.
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
@@ -19,7 +19,7 @@ type Problem struct {
 	Detail string `json:"detail,omitempty"`
 	// Failure is the failure of the code that the request ran, where there is one.
 	Failure *failure.Failure `json:"failure,omitempty"`
-	// RetryAfter is how long to wait before the request is sent again; 0 where that will not help.
+	// RetryAfter is how long to wait before the request is sent again; 0 if that will not help.
 	RetryAfter time.Duration `json:"-"`
 }
 

@@ -28,7 +28,7 @@ type Info struct {
 type Heartbeater interface {
 	// RecordHeartbeat says that the attempt is alive, and keeps details. It returns why the attempt should end, or nil.
 	RecordHeartbeat(ctx context.Context, details []byte) error
-	// Details are what the attempts before this one kept last; nil where they kept nothing.
+	// Details are the last details of the earlier attempts; nil if they recorded none.
 	Details() []byte
 	// Token names the attempt to those who end it, or send its heartbeats, from outside.
 	Token(ctx context.Context) (string, error)

@@ -39,7 +39,7 @@ func TestWatchClock(t *testing.T) {
 	const tolerated = awstry.Tolerated
 	for name, test := range map[string]struct {
 		answers answers
-		want    []time.Duration // of three requests, six minutes apart
+		want    []time.Duration // of three requests at intervals of six minutes
 	}{
 		"right":                     {answers{}, nil},
 		"right, and a slow request": {answers{takes: time.Hour}, nil},

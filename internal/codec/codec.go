@@ -13,19 +13,24 @@ import (
 )
 
 var (
-	// ErrKey is wrapped by what Open returns where the key that a body needs is not there, or may not be used.
+	// ErrKey is wrapped by the errors of Open if the key of a body does not exist, or may not be
+	// used.
 	ErrKey = errors.New("the key cannot be used")
-	// ErrGone is wrapped by what Open returns where what is kept apart is not there, or may not be read.
-	ErrGone = errors.New("what is kept apart is not there")
-	// ErrTampered is wrapped by what Open returns for a body that was changed, or that stood in another place.
+	// ErrGone is wrapped by the errors of Open if an offloaded body does not exist, or may not be
+	// read.
+	ErrGone = errors.New("the offloaded body is not there")
+	// ErrTampered is wrapped by the errors of Open if a body was changed, or was stored in another
+	// place.
 	ErrTampered = errors.New("changed since it was written, or of another place")
 )
 
-// Keys wraps data keys. Its errors wrap ErrKey or ErrTampered where asking again is no use; any other is for now.
+// Keys wraps data keys. Its errors wrap ErrKey or ErrTampered if retrying is useless. Any other
+// error is temporary.
 type Keys interface {
-	// Current is the id of the key that wraps new data keys, of 255 bytes at most; empty encrypts nothing new.
+	// Current returns the id of the key that wraps new data keys, of 255 bytes at most; empty
+	// encrypts nothing new.
 	Current() string
-	// Generate makes a data key and wraps it with the current key.
+	// Generate generates a data key, and wraps it with the current key.
 	Generate(ctx context.Context, namespace string) (plain [32]byte, wrapped []byte, err error)
 	// Unwrap unwraps a data key that Generate made in this namespace with the key of this id.
 	Unwrap(ctx context.Context, namespace, id string, wrapped []byte) (plain [32]byte, err error)
@@ -33,39 +38,41 @@ type Keys interface {
 
 // Options are the settings of a Codec. With the zero value it writes plain bodies, and reads those and compressed ones.
 type Options struct {
-	// Namespace is the deployment's. What was encoded in another does not open. Empty is "default".
+	// Namespace is that of the deployment. A body that was encoded in another does not open. Empty
+	// is "default".
 	Namespace string
-	// Keys encrypts; nil encrypts nothing, and opens nothing that is encrypted.
+	// Keys encrypts. Nil encrypts nothing, and opens nothing that is encrypted.
 	Keys Keys
-	// Compress compresses bodies from 1 KiB on, where that makes them smaller.
+	// Compress compresses bodies of 1 KiB or more, if that makes them smaller.
 	Compress bool
-	// MaxAge is for how long a data key is used, and kept to open with; 0 is an hour. MaxUses is for how many bodies; 0 is
-	// 100,000.
+	// MaxAge is how long a data key is used, and kept to open bodies with; 0 is an hour. MaxUses is
+	// the number of bodies that it encrypts; 0 is 100,000.
 	MaxAge  time.Duration
 	MaxUses int
-	// Blobs keeps what is too large for the store and the queues; nil keeps nothing apart.
+	// Blobs stores bodies that are too large for the store and the queues; nil offloads nothing.
 	Blobs blob.Blobs
-	// ApartFrom is from how many bytes on commits and messages are kept apart; 0 is what the store and the queues ask for.
+	// ApartFrom is the size in bytes from which commits and messages are offloaded; 0 is what the
+	// store and the queues require.
 	ApartFrom int
-	// Clock is the time by which data keys age; nil is time.Now.
+	// Clock is the clock by which data keys age; nil is time.Now.
 	Clock func() time.Time
-	// Log takes why a body cannot be opened; nil is slog.Default.
+	// Log gets the reasons why bodies cannot be opened; nil is slog.Default.
 	Log *slog.Logger
 }
 
 // Codec encodes and opens bodies. It is safe for concurrent use.
 type Codec struct {
-	namespace string
-	compress  bool
-	keys      Keys
-	ring      *ring
-	blobs     blob.Blobs
-	apartFrom int
-	clock     func() time.Time
-	log       *slog.Logger
+	namespace   string
+	compress    bool
+	keys        Keys
+	ring        *ring
+	blobs       blob.Blobs
+	offloadFrom int
+	clock       func() time.Time
+	log         *slog.Logger
 }
 
-// New returns a Codec. It asks for no key until one is needed.
+// New returns a Codec. It requests no key until one is needed.
 func New(o Options) *Codec {
 	if o.Namespace == "" {
 		o.Namespace = "default"
@@ -76,20 +83,20 @@ func New(o Options) *Codec {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	s := &Codec{namespace: o.Namespace, compress: o.Compress, keys: o.Keys, ring: newRing(o), clock: o.Clock, log: o.Log, apartFrom: o.ApartFrom}
+	s := &Codec{namespace: o.Namespace, compress: o.Compress, keys: o.Keys, ring: newRing(o), clock: o.Clock, log: o.Log, offloadFrom: o.ApartFrom}
 	if o.Blobs != nil {
 		s.blobs = meter.Blobs(o.Blobs)
 	}
 	return s
 }
 
-// Encode returns the stored form of a body. place names where it will stand: it opens nowhere else. The same body at the same
-// place has the same form as long as the data key lasts.
+// Encode returns the stored form of a body. place names where it will be stored: it opens nowhere
+// else. The same body at the same place has the same form as long as the data key lasts.
 func (s *Codec) Encode(ctx context.Context, place string, body []byte) ([]byte, error) {
 	return s.encode(ctx, func() string { return place }, body)
 }
 
-// encode is Encode that asks for the place only where it encrypts.
+// encode is Encode for a place that is computed only if the body is encrypted.
 func (s *Codec) encode(ctx context.Context, placeOf func() string, body []byte) ([]byte, error) {
 	if len(body) == 0 {
 		return body, nil
@@ -116,8 +123,9 @@ func (s *Codec) encode(ctx context.Context, placeOf func() string, body []byte) 
 	return k.aead.Seal(append(head, nonce...), nonce, plain, append(head, place...)), nil
 }
 
-// Open returns the body that Encode made this form of, for the same place; a plain one is returned as it is. An error that wraps
-// ErrKey, ErrGone or ErrTampered is for good; after any other it may be tried again.
+// Open returns the body of a form that Encode returned for the same place. It returns a plain body
+// as it is. An error that wraps ErrKey, ErrGone or ErrTampered is permanent. Any other is
+// temporary.
 func (s *Codec) Open(ctx context.Context, place string, stored []byte) ([]byte, error) {
 	if len(stored) == 0 || stored[0] != marker {
 		return stored, nil
@@ -163,8 +171,8 @@ func (s *Codec) decrypt(ctx context.Context, place string, h header, stored, res
 	return plain, nil
 }
 
-// open replaces a stored body by what it says. One that can never be opened stays as it is, and the log says why; only an error
-// that is for now is returned.
+// open replaces a stored body by its plain form. A body that can never be opened stays as it is,
+// and the log says why. open returns only temporary errors.
 func (s *Codec) open(ctx context.Context, place string, body *[]byte) error {
 	plain, err := s.Open(ctx, place, *body)
 	switch {

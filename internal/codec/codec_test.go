@@ -77,7 +77,7 @@ var (
 	odd    = []byte{history.Encoded, 2, 0, 0, 0}
 )
 
-func TestSealAndOpen(t *testing.T) {
+func TestEncodeAndOpen(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]codec.Options{
 		"plain":                    {},
@@ -108,7 +108,7 @@ func TestSealAndOpen(t *testing.T) {
 }
 
 // A body that was encoded is no body that anything decodes.
-func TestSealedIsNoBody(t *testing.T) {
+func TestEncodedIsNoBody(t *testing.T) {
 	t.Parallel()
 	stored := encoded(t, codec.New(codec.Options{Keys: keysOf(t, "k1")}), "here", secret)
 	if err := history.DecodeBody(stored, new(string)); !errors.Is(err, history.ErrEncoded) {
@@ -120,7 +120,7 @@ func TestSealedIsNoBody(t *testing.T) {
 }
 
 // The identical put has the identical bytes, and no other has.
-func TestRepeatedSealIsIdentical(t *testing.T) {
+func TestRepeatedEncodingIsIdentical(t *testing.T) {
 	t.Parallel()
 	s := codec.New(codec.Options{Keys: keysOf(t, "k1"), Compress: true})
 	for _, body := range [][]byte{secret, long} {

@@ -10,11 +10,12 @@ import (
 const (
 	// compressFrom is the smallest body that is compressed. DynamoDB bills a smaller item as one unit anyway.
 	compressFrom = 1 << 10
-	// maxDecompressed is the largest body that is made of a compressed one: what is stored may be damaged.
+	// maxDecompressed is the largest decompressed body: stored bodies may be damaged.
 	maxDecompressed = 2 * largeCommit
 )
 
-// The two are made when they are needed first: they take memory, and time of a cold start. Both may be used by many at once.
+// Both are created when they are first needed: they take memory, and time of a cold start. Both are
+// safe for concurrent use.
 var (
 	encoder = sync.OnceValue(func() *zstd.Encoder {
 		return must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true)))
@@ -24,7 +25,7 @@ var (
 	})
 )
 
-// must is for options that do not depend on anything.
+// must is for options that cannot fail.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

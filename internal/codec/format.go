@@ -17,16 +17,16 @@ const (
 	nonceSize = 12
 )
 
-// header is what stands before an encoded body.
+// header is what precedes an encoded body.
 type header struct {
 	compressed bool
 	key        string // the id of the key that wrapped the data key
-	wrapped    []byte // nil where the body is not encrypted
+	wrapped    []byte // nil if the body is not encrypted
 }
 
 func (h header) encrypted() bool { return h.wrapped != nil }
 
-// encode returns the header's bytes, with room for no more.
+// encode returns the header's bytes, without spare capacity.
 func (h header) encode() []byte {
 	var flags byte
 	if h.compressed {
@@ -42,7 +42,7 @@ func (h header) encode() []byte {
 	return head[:len(head):len(head)]
 }
 
-// decodeHeader reads what encode wrote, and returns what stands behind it.
+// decodeHeader decodes a header, and returns the bytes that follow it.
 func decodeHeader(stored []byte) (h header, rest []byte, err error) {
 	short := fmt.Errorf("%w: it ends too early", ErrTampered)
 	if len(stored) < 2 {

@@ -13,26 +13,27 @@ import (
 	"strings"
 )
 
-// NoKey in the place of the first key says that nothing new is encrypted, and what was is read.
+// NoKey in place of the first key encrypts nothing new, and lets encrypted bodies be read.
 const NoKey = "none"
 
 const keyFileHelp = "give a line for each key, as made by: echo \"2026-11 $(openssl rand -base64 32)\""
 
-// isKeyID reports whether a text is of 1 to 64 letters, digits, and "._-".
+// isKeyID reports whether a text has 1 to 64 letters, digits, and "._-".
 func isKeyID(s string) bool {
 	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 	return len(s) > 0 && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(characters, r) })
 }
 
-// fileKeys are keys of a file.
+// fileKeys are the keys of a file.
 type fileKeys struct {
 	current string
 	keys    map[string]cipher.AEAD
 }
 
-// ReadKeyFile reads a file of keys: a line for each, with its id, a space, and 32 bytes in base64. The first encrypts what is
-// written from now on, and all of them open what was written before; the line "none" in the first place encrypts nothing new. Empty
-// lines, and those that begin with #, say nothing. Nobody but the file's owner may be able to read it.
+// ReadKeyFile reads a file of keys: a line for each, with its id, a space, and 32 bytes in base64.
+// The first key encrypts everything that is written from now on, and all of them open what was
+// written before. The line "none" in the first place encrypts nothing new. Empty lines, and those
+// that begin with #, are ignored. Only the file's owner may be able to read it.
 func ReadKeyFile(path string) (Keys, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -78,7 +79,7 @@ func parseKeys(text []byte) (*fileKeys, error) {
 	return f, nil
 }
 
-// add adds the key of a line. No error has any of the key in it.
+// add adds the key of a line. Its errors contain nothing of the key.
 func (f *fileKeys) add(line []string) (id string, err error) {
 	if len(line) != 2 {
 		return "", fmt.Errorf("it has %d words, and not an id and a key", len(line))

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// memo is the memo in a row of the list, and its place: the same for all rows that a run has, because who reads one does not
-// know its commit.
+// memo is the memo in a row of the list, and its place. The place is the same for all rows of a
+// run, because a reader of one does not know its commit.
 type memo struct {
 	place string
 	body  []byte
@@ -21,7 +21,8 @@ func memoOf(row *store.Summary) memo {
 
 var ofMemos = kind[memo]{func(m *memo) string { return m.place }, func(m *memo) *[]byte { return &m.body }}
 
-// encodeMemos encodes the memos of items. Their summaries stay as they are: the caller may put them again.
+// encodeMemos encodes the memos of items. It does not change the summaries: the caller may put them
+// again.
 func (s *Codec) encodeMemos(ctx context.Context, items []store.Item) error {
 	for i := range items {
 		if items[i].Summary == nil || items[i].Summary.Memo == "" {

@@ -16,28 +16,30 @@ import (
 )
 
 const (
-	// largePayload is the largest payload, and largeCommit the largest commit, where large ones are kept apart. What a caller
-	// sends or gets is bounded by Lambda, at 6 MB for a request and its answer.
+	// largePayload is the largest payload, and largeCommit the largest commit, if large ones are
+	// offloaded. Lambda bounds what a caller sends or gets to 6 MB for a request and its answer.
 	largePayload = 5 << 20
 	largeCommit  = 16 << 20
 
-	// commitFrom is from how many bytes on an encoded commit is kept apart, and messageFrom a message. Those that share a
-	// transaction are from smallest on, where all of its commits would have more than together.
+	// commitFrom and messageFrom are the sizes from which an encoded commit or message is
+	// offloaded. If all commits of a transaction would have more than together, they are offloaded
+	// from smallest on.
 	commitFrom  = 320 << 10
 	messageFrom = 192 << 10
 	together    = 3 << 20
 	smallest    = 16 << 10
 
-	// timersWithin is for how long a page of timers waits for what some of them keep apart.
+	// timersWithin is how long a page of timers waits for the offloaded bodies of some of them.
 	timersWithin = 10 * time.Second
 
-	// pageBytes is the most that the bodies of a page have together, where some are kept apart.
+	// pageBytes is the most that the bodies of a page have together, if some are offloaded.
 	pageBytes = 6 << 20
 
 	referenceSize = 2 + 8 + sha256.Size
 )
 
-// Options returns the options of a service whose ports are wrapped: where blobs are kept, payloads and commits may be larger.
+// Options returns the options of a service whose ports are wrapped: if bodies are offloaded,
+// payloads and commits may be larger.
 func (s *Codec) Options(o executor.Options) executor.Options {
 	if s.blobs != nil {
 		o.MaxPayload, o.MaxCommit = largePayload, largeCommit
@@ -50,7 +52,7 @@ func elsewhere(stored []byte) bool {
 	return len(stored) == referenceSize && stored[0] == marker && stored[1] == flagElsewhere
 }
 
-// sizeOf is the size of an encoded body, wherever it is kept.
+// sizeOf returns the size of an encoded body, wherever it is stored.
 func sizeOf(stored []byte) int {
 	if !elsewhere(stored) {
 		return len(stored)
@@ -58,15 +60,15 @@ func sizeOf(stored []byte) int {
 	return int(min(binary.BigEndian.Uint64(stored[2:]), largeCommit))
 }
 
-// spill puts an encoded body into a blob, and returns the reference to it. A crash after that leaves a blob that nobody refers to:
-// Tidy deletes it.
-func (s *Codec) spill(ctx context.Context, place string, encoded []byte) ([]byte, error) {
+// offload puts an encoded body into a blob, and returns the reference to it. A crash after that
+// leaves a blob without a reference, which Tidy deletes.
+func (s *Codec) offload(ctx context.Context, place string, encoded []byte) ([]byte, error) {
 	sum := sha256.Sum256(encoded)
 	if err := s.blobs.Put(ctx, s.key(place, sum[:]), encoded); err != nil {
 		if errors.Is(err, blob.ErrTooLarge) {
 			return nil, fmt.Errorf("%w: %w", store.ErrTooLarge, err)
 		}
-		return nil, fmt.Errorf("%w: keep %s apart: %w", store.ErrThrottled, place, err)
+		return nil, fmt.Errorf("%w: offload %s: %w", store.ErrThrottled, place, err)
 	}
 	reference := binary.BigEndian.AppendUint64([]byte{marker, flagElsewhere}, uint64(len(encoded)))
 	return append(reference, sum[:]...), nil
@@ -94,17 +96,18 @@ func (s *Codec) fetch(ctx context.Context, place string, reference []byte) ([]by
 	return encoded, nil
 }
 
-// key is the key of a blob. It begins with digits of the hash, so that blobs are spread over all keys.
+// key returns the key of a blob. It begins with digits of the hash, so that blobs are spread over
+// all keys.
 func (s *Codec) key(place string, sum []byte) string {
 	digits := hex.EncodeToString(sum)
 	return s.namespace + "/" + digits[:8] + "/" + place + "/" + digits
 }
 
-// fetchAtOnce is how many blobs are got at once.
+// fetchAtOnce is how many blobs are read concurrently.
 const fetchAtOnce = 8
 
-// fetchAll gets the blobs that bodies refer to, side by side. One that fails is asked for again, by who opens the body, and
-// fails there.
+// fetchAll gets the blobs that bodies refer to, concurrently. If one fails, Open asks for it again,
+// and fails.
 func (s *Codec) fetchAll(ctx context.Context, places []string, bodies []*[]byte) {
 	var all sync.WaitGroup
 	free := make(chan struct{}, fetchAtOnce)
@@ -117,7 +120,7 @@ func (s *Codec) fetchAll(ctx context.Context, places []string, bodies []*[]byte)
 			defer func() { <-free }()
 			encoded, err := s.fetch(ctx, places[i], *body)
 			if err != nil {
-				s.log.WarnContext(ctx, "what is kept apart could not be got", "place", places[i], "error", err)
+				s.log.WarnContext(ctx, "an offloaded body could not be read", "place", places[i], "error", err)
 				return
 			}
 			*body = encoded

@@ -22,26 +22,26 @@ import (
 	"github.com/seed-41655fb1/weft/store/storetest"
 )
 
-// apart is a scene whose Sealers keep large bodies apart, by a clock of its own.
-type apart struct {
-	*scene
+// offloading is a fakes whose Codecs offload large bodies, by its own clock.
+type offloading struct {
+	*fakes
 	blobs *blobmemory.Blobs
 	now   time.Time
 }
 
-func newApart(t *testing.T) *apart {
+func newOffloading(t *testing.T) *offloading {
 	t.Helper()
-	a := &apart{scene: newScene(t), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	a := &offloading{fakes: newFakes(t), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	a.blobs = blobmemory.New(func() time.Time { return a.now })
 	return a
 }
 
-func (a *apart) codec(keys codec.Keys) *codec.Codec {
+func (a *offloading) codec(keys codec.Keys) *codec.Codec {
 	return codec.New(codec.Options{Keys: keys, Blobs: a.blobs, Clock: func() time.Time { return a.now }})
 }
 
 // keys are the keys of all blobs.
-func (a *apart) keys() (keys []string) {
+func (a *offloading) keys() (keys []string) {
 	a.Helper()
 	list, err := a.blobs.List(context.Background(), "", "", 1000)
 	if err != nil {
@@ -61,7 +61,7 @@ func large(slot uint32, size int) store.Item {
 }
 
 // The wrapped stores and queues are stores and queues, also of what is larger than the ones below take.
-func TestApartConformance(t *testing.T) {
+func TestOffloadConformance(t *testing.T) {
 	t.Parallel()
 	t.Run("store", func(t *testing.T) {
 		t.Parallel()
@@ -139,7 +139,7 @@ func TestLargeBodies(t *testing.T) {
 	for name, keys := range map[string]codec.Keys{"plain": nil, "encrypted": keysOf(t, "k1")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newApart(t)
+			a := newOffloading(t)
 			s := a.codec(keys)
 			ctx, m := meter.With(t.Context())
 			l := s.Log(a.store)
@@ -185,10 +185,11 @@ func TestLargeBodies(t *testing.T) {
 	}
 }
 
-// Commits that share a transaction are kept apart where together they are too large for it, and one put lands all.
+// Commits that share a transaction are offloaded if they are too large for it together, and one put
+// lands all.
 func TestLargeTransactions(t *testing.T) {
 	t.Parallel()
-	ctx, a := t.Context(), newApart(t)
+	ctx, a := t.Context(), newOffloading(t)
 	l := a.codec(nil).Log(a.store)
 	var items []store.Item
 	for slot := range uint32(20) {
@@ -198,7 +199,7 @@ func TestLargeTransactions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(a.keys()); n != len(items) {
-		t.Errorf("%d are kept apart", n)
+		t.Errorf("%d are offloaded", n)
 	}
 	size := 0
 	below, err := a.store.Forward(ctx, item(0).Key, 0)
@@ -219,10 +220,11 @@ func TestLargeTransactions(t *testing.T) {
 	}
 }
 
-// A blob that is gone, or was changed, leaves its commit encoded; so does a deployment that keeps nothing apart.
+// If a blob is gone, or was changed, its commit stays encoded. The same holds in a deployment that
+// offloads nothing.
 func TestBlobsThatAreNotWhatTheyWere(t *testing.T) {
 	t.Parallel()
-	ctx, a := t.Context(), newApart(t)
+	ctx, a := t.Context(), newOffloading(t)
 	s := a.codec(nil)
 	if err := s.Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
 		t.Fatal(err)
@@ -253,7 +255,7 @@ func TestBlobsThatAreNotWhatTheyWere(t *testing.T) {
 // A blob that may not be read leaves its commit encoded, as one that is gone: on S3 the two are the same.
 func TestBlobsThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
-	ctx, a := t.Context(), newApart(t)
+	ctx, a := t.Context(), newOffloading(t)
 	if err := a.codec(nil).Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +270,7 @@ func TestBlobsThatMayNotBeRead(t *testing.T) {
 // A damaged blob leaves its own commit encoded, for good. It keeps nobody from those around it.
 func TestDamagedBlob(t *testing.T) {
 	t.Parallel()
-	ctx, a := t.Context(), newApart(t)
+	ctx, a := t.Context(), newOffloading(t)
 	if err := a.codec(nil).Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
@@ -296,11 +298,11 @@ func (denying) Get(context.Context, string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %w", blob.ErrDenied, errDenied)
 }
 
-// A result that waits for its build is larger than the store takes: it is kept apart. While it cannot be got, it stays encoded, can be put
+// A result that waits for its build is larger than the store takes: it is offloaded. While it cannot be read, it stays encoded, can be put
 // to another moment, and holds up no other timer.
 func TestLargeTimers(t *testing.T) {
 	t.Parallel()
-	ctx, a := t.Context(), newApart(t)
+	ctx, a := t.Context(), newOffloading(t)
 	s := a.codec(keysOf(t, "k1"))
 	of := func(blobs blob.Blobs) store.Timers {
 		return codec.New(codec.Options{Keys: keysOf(t, "k1"), Blobs: blobs}).Timers(a.store)
@@ -361,7 +363,7 @@ func TestLargeTimers(t *testing.T) {
 // A page of large timers is as long as memory allows, and the next one has the rest.
 func TestManyLargeTimers(t *testing.T) {
 	t.Parallel()
-	ctx, a := t.Context(), newApart(t)
+	ctx, a := t.Context(), newOffloading(t)
 	timers := a.codec(nil).Timers(a.store)
 	const n = 20
 	for i := range n {
@@ -397,10 +399,10 @@ func TestManyLargeTimers(t *testing.T) {
 	}
 }
 
-// What cannot be kept apart is refused as a message's own fault: small ones go.
+// A body that cannot be offloaded is refused as the message's own fault. Small ones are sent.
 func TestSendWithoutABucket(t *testing.T) {
 	t.Parallel()
-	ctx, a := t.Context(), newApart(t)
+	ctx, a := t.Context(), newOffloading(t)
 	sender := codec.New(codec.Options{Blobs: denying{a.blobs}}).Sender(a.queue)
 	if err := sender.Send(ctx, queue.Timers, queue.Message{Body: make([]byte, 200<<10)}); !errors.Is(err, queue.ErrRefused) || !errors.Is(err, errDenied) {
 		t.Errorf("a large message: %v", err)
@@ -421,7 +423,7 @@ func (failing) Get(context.Context, string) ([]byte, error) { return nil, errNoA
 // While the blobs do not answer nothing is written, and nothing is read: that is for now.
 func TestBlobsThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
-	ctx, a := t.Context(), newApart(t)
+	ctx, a := t.Context(), newOffloading(t)
 	deaf := codec.New(codec.Options{Blobs: failing{a.blobs}})
 	if err := deaf.Log(a.store).Append(ctx, large(0, 1<<20)); !errors.Is(err, store.ErrThrottled) || !errors.Is(err, errNoAnswer) {
 		t.Errorf("Append: %v", err)
@@ -437,7 +439,7 @@ func TestBlobsThatDoNotAnswer(t *testing.T) {
 // Tidy deletes what nobody refers to, when it is old enough, and nothing else.
 func TestTidy(t *testing.T) {
 	t.Parallel()
-	ctx, a := t.Context(), newApart(t)
+	ctx, a := t.Context(), newOffloading(t)
 	s := a.codec(keysOf(t, "k1"))
 	l := s.Log(a.store)
 	put := func(i store.Item) {

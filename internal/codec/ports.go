@@ -40,14 +40,14 @@ func (s *Codec) Attempts(a store.Attempts) store.Attempts { return &attempts{a, 
 // Timers is Log for timers.
 func (s *Codec) Timers(t store.Timers) store.Timers { return &timers{t, s} }
 
-// Lister is Log for the memos in the list of workflows. All else that is in the list stays plain.
+// Lister is Log for the memos in the list of workflows. The rest of the list stays plain.
 func (s *Codec) Lister(l store.Lister) store.Lister { return &lister{l, s} }
 
-// Scanner is Log for the check over all runs. The caller's mark stays plain: it is a place.
+// Scanner is Log for the check over all runs. The caller's mark stays plain: it is a position.
 func (s *Codec) Scanner(c store.Scanner) store.Scanner { return &scanner{c, s} }
 
-// Keys returns keys that open the key that a deployment signs with where it is encoded. One that is made stays plain: it never
-// changes, and so would outlive the key that it is encoded with.
+// Keys returns keys that decrypt the key that a deployment signs with, if it is encrypted. A new
+// one stays plain: it never changes, and so would outlive the key that encrypts it.
 func (s *Codec) Keys(k store.Keys) store.Keys { return &keys{k, s} }
 
 // Sender is Log for what is sent.
@@ -56,7 +56,7 @@ func (s *Codec) Sender(q queue.Sender) queue.Sender { return &sender{q, s} }
 // Receiver is Log for what is received.
 func (s *Codec) Receiver(q queue.Receiver) queue.Receiver { return &receiver{q, s} }
 
-// The places of bodies. A dot is escaped, too: a bucket may take "." and ".." for what they are in paths.
+// The places of bodies. A dot is escaped too: a bucket may interpret "." and ".." as in paths.
 func placeOf(i *store.Item) string {
 	return fmt.Sprintf("commit/%s/%d/%d/%x", escape(i.Workflow), i.Run, i.Slot, i.Commit)
 }
@@ -98,13 +98,14 @@ const (
 	placeOfKey     = "key"
 )
 
-// kind is a kind of value with a body. A place is asked for only where the body is encoded, or is to be: most are not.
+// kind is a kind of value with a body. A place is computed only if the body is encoded, or is to
+// be: most are not.
 type kind[T any] struct {
 	place func(*T) string
 	body  func(*T) *[]byte
 }
 
-// encodeAll returns copies of values with encoded bodies. After an error nothing was done.
+// encodeAll returns copies of values with encoded bodies. If it fails, nothing was done.
 func encodeAll[T any](ctx context.Context, s *Codec, values []T, k kind[T]) ([]T, error) {
 	encoded := slices.Clone(values)
 	for i := range encoded {
@@ -120,8 +121,8 @@ func encodeAll[T any](ctx context.Context, s *Codec, values []T, k kind[T]) ([]T
 	return encoded, nil
 }
 
-// openAll opens the bodies of values that were read. The data keys that they need are unwrapped at once: those of a long run
-// are many, and each may be a request.
+// openAll opens the bodies of values that were read. It unwraps the data keys that they need
+// concurrently: a long run has many, and each may cost a request.
 func openAll[T any](ctx context.Context, s *Codec, values []T, k kind[T]) error {
 	var places []string
 	var bodies []*[]byte
@@ -148,15 +149,15 @@ func openAll[T any](ctx context.Context, s *Codec, values []T, k kind[T]) error 
 // marked reports whether a body is not a plain one.
 func marked(body []byte) bool { return len(body) > 0 && body[0] == marker }
 
-// spillAll keeps the bodies of encoded values apart that have at least from bytes.
-func spillAll[T any](ctx context.Context, s *Codec, values []T, from int, k kind[T]) error {
+// offloadAll offloads the bodies of encoded values that have at least from bytes.
+func offloadAll[T any](ctx context.Context, s *Codec, values []T, from int, k kind[T]) error {
 	for i := range values {
 		body := k.body(&values[i])
 		if s.blobs == nil || len(*body) < from {
 			continue
 		}
 		var err error
-		if *body, err = s.spill(ctx, k.place(&values[i]), *body); err != nil {
+		if *body, err = s.offload(ctx, k.place(&values[i]), *body); err != nil {
 			return err
 		}
 	}
@@ -183,7 +184,7 @@ func (l *log) Append(ctx context.Context, items ...store.Item) error {
 		err = l.s.encodeMemos(ctx, encoded)
 	}
 	if err == nil {
-		err = spillAll(ctx, l.s, encoded, cmp.Or(l.s.apartFrom, commitsFrom(encoded)), ofItems)
+		err = offloadAll(ctx, l.s, encoded, cmp.Or(l.s.offloadFrom, commitsFrom(encoded)), ofItems)
 	}
 	if err != nil {
 		return err
@@ -191,7 +192,8 @@ func (l *log) Append(ctx context.Context, items ...store.Item) error {
 	err = l.Log.Append(ctx, encoded...)
 	var conflict *store.Conflict
 	if errors.As(err, &conflict) {
-		// A writer tells its own by the commit id, so that one that cannot be opened now is a Conflict all the same.
+		// A writer recognizes its own commit by the id, so a body that cannot be opened now is
+		// still a Conflict.
 		existing := []store.Item{conflict.Existing}
 		if openAll(ctx, l.s, existing, ofItems) == nil && l.s.openMemos(ctx, existing) == nil {
 			return &store.Conflict{Existing: existing[0]}
@@ -200,7 +202,7 @@ func (l *log) Append(ctx context.Context, items ...store.Item) error {
 	return err
 }
 
-// commitsFrom is from how many bytes on commits that are put together are kept apart.
+// commitsFrom returns the size from which commits of one put are offloaded.
 func commitsFrom(items []store.Item) int {
 	size := 0
 	for _, item := range items {
@@ -237,7 +239,7 @@ func (s *Codec) page(ctx context.Context, page store.Page, err error) (store.Pag
 	return page, nil
 }
 
-// fitting is how many items, at least one, a page has room for with what is kept apart.
+// fitting returns how many items, at least one, fit into a page with their offloaded bodies.
 func fitting(items []store.Item) int {
 	size := 0
 	for i, item := range items {
@@ -292,9 +294,11 @@ type timers struct {
 	s *Codec
 }
 
-// PutTimers implements store.Timers. A timer that is put to another moment is put as it was stored, whether it could be opened or not: its id is
-// its place, and so it takes no key and no bucket. A large body is kept apart, as a message's is: it is that of a result that waits for its
-// build, for minutes at a time. Its blob lasts for timerGrace, so that one of a timer which is due after half of that is refused.
+// PutTimers implements store.Timers. A timer that moves to another moment is put as it was stored,
+// whether it could be opened or not: its id is its place, so it needs no key and no bucket. A large
+// body is offloaded, as a message's is: it belongs to a result that waits for its build, for
+// minutes at a time. Its blob lasts for timerGrace, so the body of a timer that is due after half
+// of that is not offloaded.
 func (t *timers) PutTimers(ctx context.Context, all []store.Timer) error {
 	var open, put []store.Timer
 	for _, timer := range all {
@@ -310,7 +314,7 @@ func (t *timers) PutTimers(ctx context.Context, all []store.Timer) error {
 	}
 	encoded, err := encodeAll(ctx, t.s, open, ofTimers)
 	if err == nil {
-		err = t.spill(ctx, encoded)
+		err = t.offload(ctx, encoded)
 	}
 	if err != nil {
 		return err
@@ -318,7 +322,7 @@ func (t *timers) PutTimers(ctx context.Context, all []store.Timer) error {
 	return t.Timers.PutTimers(ctx, append(put, encoded...))
 }
 
-func (t *timers) spill(ctx context.Context, encoded []store.Timer) error {
+func (t *timers) offload(ctx context.Context, encoded []store.Timer) error {
 	if t.s.blobs == nil {
 		return nil
 	}
@@ -327,15 +331,16 @@ func (t *timers) spill(ctx context.Context, encoded []store.Timer) error {
 		if encoded[i].Due.After(last) {
 			continue
 		}
-		if err := spillAll(ctx, t.s, encoded[i:i+1], cmp.Or(t.s.apartFrom, commitFrom), ofTimers); err != nil {
+		if err := offloadAll(ctx, t.s, encoded[i:i+1], cmp.Or(t.s.offloadFrom, commitFrom), ofTimers); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// DueTimers implements store.Timers. What a timer keeps apart and cannot be got in time stays there: other timers do not wait for it. Where
-// the timers have more than 6 MB together, those that are due last are left to another call.
+// DueTimers implements store.Timers. If the offloaded body of a timer cannot be read in time, it
+// stays offloaded: other timers do not wait for it. If the timers have more than 6 MB together,
+// those that are due last are left to another call.
 func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]store.Timer, error) {
 	due, err := t.Timers.DueTimers(ctx, before, limit)
 	if err != nil {
@@ -363,7 +368,8 @@ func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]
 	if t.s.keys != nil && len(here) > 0 {
 		t.s.ring.prepare(ctx, here)
 	}
-	// A compressed body may be much larger than it is stored: they are opened while there is room.
+	// A compressed body may be much larger than its stored form. Bodies are opened as long as they
+	// fit.
 	open := 0
 	for i := range due {
 		timer := &due[i]
@@ -382,7 +388,7 @@ func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]
 	return due, nil
 }
 
-// leave returns as many timers, at least one, as a page has room for.
+// leave returns as many timers, at least one, as fit into a page.
 func leave(due []store.Timer) []store.Timer {
 	n := 0
 	for i := range due {
@@ -399,8 +405,9 @@ type scanner struct {
 	s *Codec
 }
 
-// Scan implements store.Scanner. What is kept apart is got for the last commit of a run only: from the others the check takes no
-// more than that they are there, and a page of them would take much memory.
+// Scan implements store.Scanner. It reads the offloaded body only for the last commit of a run. Of
+// the others the check needs only their existence, and a page of their bodies would take much
+// memory.
 func (c *scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.Item, string, error) {
 	items, next, err := c.Scanner.Scan(ctx, cursor, limit)
 	if err != nil {
@@ -432,7 +439,7 @@ func (q *sender) Send(ctx context.Context, name string, messages ...queue.Messag
 	if err != nil {
 		return err
 	}
-	if err := spillAll(ctx, q.s, encoded, cmp.Or(q.s.apartFrom, messageFrom), ofMessages); err != nil {
+	if err := offloadAll(ctx, q.s, encoded, cmp.Or(q.s.offloadFrom, messageFrom), ofMessages); err != nil {
 		return fmt.Errorf("%w: %w", queue.ErrRefused, err) // small ones need no bucket
 	}
 	return q.Sender.Send(ctx, name, encoded...)
@@ -443,19 +450,20 @@ type receiver struct {
 	s *Codec
 }
 
-// Receive implements queue.Receiver. What cannot be opened is delivered encoded: nobody can read it, and it comes again.
+// Receive implements queue.Receiver. A message that cannot be opened is delivered encoded: nobody
+// can read it, and it is redelivered.
 func (q *receiver) Receive(ctx context.Context, name string, limit int) ([]queue.Delivery, error) {
 	all, err := q.Receiver.Receive(ctx, name, limit)
 	q.s.Deliveries(ctx, all)
 	return all, err
 }
 
-// Deliveries opens messages that were received, in place: for an event source mapping, which is no Receiver. What cannot be
-// opened stays encoded, and the log says why.
+// Deliveries opens messages that were received, in place, for an event source mapping, which is no
+// Receiver. A message that cannot be opened stays encoded, and the log says why.
 func (s *Codec) Deliveries(ctx context.Context, all []queue.Delivery) {
 	for i := range all {
 		if err := s.open(ctx, placeOfMessage, &all[i].Body); err != nil {
-			s.log.WarnContext(ctx, "a message cannot be opened for now; it comes again", "error", err)
+			s.log.WarnContext(ctx, "a message cannot be opened for now and will be redelivered", "error", err)
 		}
 	}
 }

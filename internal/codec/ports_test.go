@@ -43,7 +43,7 @@ func wrap(s *codec.Codec, inner interface {
 // room is what an encoded body takes besides, at most, in these tests.
 const room = 256
 
-// The wrapped stores are stores. The one in memory polices that only the identical put repeats a commit id, and here that the
+// The wrapped stores are stores. The one in memory checks that only the identical put repeats a commit id, and here that the
 // identical put has the identical encoded bytes.
 func TestStoreConformance(t *testing.T) {
 	t.Parallel()
@@ -138,23 +138,23 @@ func TestQueueConformance(t *testing.T) {
 	})
 }
 
-// scene is a store and a queue in memory under a Codec, and its log.
-type scene struct {
+// fakes are a store and a queue in memory under a Codec, and its log.
+type fakes struct {
 	*testing.T
 	store *memory.Store
 	queue *queuememory.Queue
 	said  bytes.Buffer
 }
 
-func newScene(t *testing.T) *scene {
+func newFakes(t *testing.T) *fakes {
 	t.Helper()
-	sc := &scene{T: t, store: memory.New(memory.Options{Violation: t.Errorf})}
+	sc := &fakes{T: t, store: memory.New(memory.Options{Violation: t.Errorf})}
 	sc.queue = queuememory.New(queue.Standard(), queuememory.Options{})
 	return sc
 }
 
-// with is a Codec with these keys that logs into the scene.
-func (sc *scene) with(keys codec.Keys) *codec.Codec {
+// with returns a Codec with these keys that logs into the fakes.
+func (sc *fakes) with(keys codec.Keys) *codec.Codec {
 	return codec.New(codec.Options{Keys: keys, Log: slog.New(slog.NewTextHandler(&sc.said, nil))})
 }
 
@@ -169,7 +169,7 @@ func attempt(body []byte) store.Attempt {
 // What has another key, or was moved, is left encoded beside what opens; the log says why, and not what it is.
 func TestWhatCannotBeOpenedStays(t *testing.T) {
 	t.Parallel()
-	ctx, sc := t.Context(), newScene(t)
+	ctx, sc := t.Context(), newFakes(t)
 	first, second := sc.with(keysOf(t, "k1")), sc.with(keysOf(t, "k2"))
 	due := time.Now()
 	for _, err := range []error{
@@ -223,7 +223,7 @@ func TestWhatCannotBeOpenedStays(t *testing.T) {
 // Who copies an encoded body to another place, or changes it, gets it opened by nobody.
 func TestMovedBodiesDoNotOpen(t *testing.T) {
 	t.Parallel()
-	ctx, sc := t.Context(), newScene(t)
+	ctx, sc := t.Context(), newFakes(t)
 	s := sc.with(keysOf(t, "k1"))
 	if err := s.Log(sc.store).Append(ctx, item(0)); err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestMovedBodiesDoNotOpen(t *testing.T) {
 // While the keys cannot be asked, nothing is written and nothing is read; it is an error that is for now.
 func TestKeysThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
-	ctx, sc := t.Context(), newScene(t)
+	ctx, sc := t.Context(), newFakes(t)
 	if err := sc.with(keysOf(t, "k1")).Log(sc.store).Append(ctx, item(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestKeysThatDoNotAnswer(t *testing.T) {
 // The data keys of a page are unwrapped once each, whoever wrote.
 func TestDataKeysOfAPage(t *testing.T) {
 	t.Parallel()
-	ctx, sc := t.Context(), newScene(t)
+	ctx, sc := t.Context(), newFakes(t)
 	const writers = 40
 	for slot := range uint32(3 * writers) {
 		s := sc.with(keysOf(t, "k1"))

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// maxUnwrapped is how many unwrapped data keys a process keeps. Each process that writes to a run has one in an hour.
+// maxUnwrapped is how many unwrapped data keys a process keeps. Each process that writes to a run
+// generates one an hour.
 const maxUnwrapped = 1000
 
 // dataKey encrypts bodies.
@@ -25,7 +26,7 @@ type dataKey struct {
 	uses    int
 }
 
-// newDataKey derives what a data key is used for: a key to encrypt with, and one for nonces.
+// newDataKey derives the two keys of a data key: one to encrypt with, and one for nonces.
 func newDataKey(plain [32]byte) *dataKey {
 	derive := func(purpose string) []byte {
 		return must(hkdf.Expand(sha256.New, plain[:], "weft seal: "+purpose, 32))
@@ -34,7 +35,7 @@ func newDataKey(plain [32]byte) *dataKey {
 	return &dataKey{aead: must(cipher.NewGCM(block)), mac: derive("nonces")}
 }
 
-// nonce is a keyed hash of a body and its place.
+// nonce returns a keyed hash of a body and its place.
 func (k *dataKey) nonce(place string, body []byte) []byte {
 	h := hmac.New(sha256.New, k.mac)
 	var n [8]byte
@@ -73,7 +74,7 @@ func newRing(o Options) *ring {
 	return r
 }
 
-// current is the data key to write with, for one more body.
+// current returns the data key to encrypt one more body with.
 func (r *ring) current(ctx context.Context) (*dataKey, error) {
 	r.making.Lock()
 	defer r.making.Unlock()
@@ -92,8 +93,8 @@ func (r *ring) current(ctx context.Context) (*dataKey, error) {
 	return r.write, nil
 }
 
-// unwrap is the data key of a header. A process that opens a page of a run's log unwraps each of its data keys once in an
-// hour.
+// unwrap returns the data key of a header. A process that opens a page of a run's log unwraps each
+// of its data keys once an hour.
 func (r *ring) unwrap(ctx context.Context, h header) (*dataKey, error) {
 	if k := r.kept(h); k != nil {
 		return k, nil
@@ -109,7 +110,7 @@ func (r *ring) unwrap(ctx context.Context, h header) (*dataKey, error) {
 	return k, nil
 }
 
-// kept is the data key of a header, if it is there and not too old.
+// kept returns the data key of a header, if it is known and not too old.
 func (r *ring) kept(h header) *dataKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,11 +120,11 @@ func (r *ring) kept(h header) *dataKey {
 	return nil
 }
 
-// unwrapAtOnce is how many data keys are unwrapped at once.
+// unwrapAtOnce is how many data keys are unwrapped concurrently.
 const unwrapAtOnce = 16
 
-// prepare unwraps the data keys of bodies that are not there yet, side by side. One that fails is asked for again, by who opens
-// the body, and fails there.
+// prepare unwraps the missing data keys of bodies concurrently. If one fails, Open asks for it
+// again, and fails.
 func (r *ring) prepare(ctx context.Context, bodies []*[]byte) {
 	missing := map[string]header{}
 	for _, body := range bodies {
@@ -150,7 +151,7 @@ func (r *ring) prepare(ctx context.Context, bodies []*[]byte) {
 	all.Wait()
 }
 
-// keep keeps a data key to open with. Where there are too many, all go: it is a cache.
+// keep keeps a data key to open bodies with. If there are too many, it drops all: this is a cache.
 func (r *ring) keep(k *dataKey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

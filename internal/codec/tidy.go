@@ -15,22 +15,23 @@ import (
 )
 
 const (
-	// TidyEvery is how often Tidy is to be called.
+	// TidyEvery is how often Tidy should be called.
 	TidyEvery = 10 * time.Minute
-	// tidyAtOnce is how many blobs a call looks at. 144,000 a day are one request to list in ten minutes, and a read for each
-	// that is old enough.
+	// tidyAtOnce is how many blobs a call looks at. 144,000 a day cost one list request in ten
+	// minutes, and a read for each blob that is old enough.
 	tidyAtOnce = blob.MaxBatch
-	// commitGrace is how old a blob is that is taken for one whose commit did not come, or has gone, and messageGrace how old one
-	// of which no queue has a message any more: two weeks there, and two among the dead letters. timerGrace is how old one is whose timer
-	// has been sent: such a timer waits for minutes, or for as long as nobody can read it.
+	// commitGrace is the age from which a blob is deleted if its commit is not in the log.
+	// messageGrace is the age at which no queue can still hold a blob's message: two weeks there,
+	// and two among the dead letters. timerGrace is the age at which the timer of a blob has been
+	// sent: such a timer waits for minutes, or for as long as nobody can read it.
 	commitGrace  = 14 * 24 * time.Hour
 	messageGrace = 30 * 24 * time.Hour
 	timerGrace   = 60 * 24 * time.Hour
 )
 
-// Tidy deletes blobs that nobody refers to, of those that it looks at: some from a random key on, so that it needs no place to
-// remember where it stood, and in time comes by all. log is the log that Log has wrapped. It returns how many it deleted. A crash
-// leaves some of them for another time.
+// Tidy deletes blobs without a reference, among those that it looks at: some from a random key on.
+// So it needs no stored position, and covers all in time. log is the log that Log has wrapped. It
+// returns how many it deleted. A crash leaves some of them for another time.
 func (s *Codec) Tidy(ctx context.Context, log store.Log) (deleted int, err error) {
 	if s.blobs == nil {
 		return 0, nil
@@ -39,7 +40,7 @@ func (s *Codec) Tidy(ctx context.Context, log store.Log) (deleted int, err error
 	_, _ = rand.Read(random[:]) // crypto/rand.Read never fails
 	list, err := s.listFrom(ctx, s.namespace+"/"+hex.EncodeToString(random[:]))
 	if err != nil {
-		return 0, fmt.Errorf("list what is kept apart: %w", err)
+		return 0, fmt.Errorf("list offloaded bodies: %w", err)
 	}
 	var orphans []string
 	for _, b := range list {
@@ -73,7 +74,8 @@ func (s *Codec) listFrom(ctx context.Context, key string) ([]blob.Listed, error)
 	return list, err
 }
 
-// orphan reports whether nobody refers to a blob, or ever will. One whose key cannot be read is none of ours.
+// orphan reports whether nothing refers to a blob, or ever will. A blob whose key cannot be parsed
+// is not Weft's.
 func (s *Codec) orphan(ctx context.Context, log store.Log, b blob.Listed) (bool, error) {
 	age := s.clock().Sub(b.Put)
 	part := strings.Split(strings.TrimPrefix(b.Key, s.namespace+"/"), "/")

@@ -189,7 +189,7 @@ func TestUpdate(t *testing.T) {
 	} {
 		u, err := parser(t).Update(c.workflow, c.run, c.name, read[api.UpdateRequest](t, c.body))
 		refused(t, c.body, err, c.want)
-		if (u == nil) != (c.want != "") {
+		if (u.Workflow() == "") != (c.want != "") {
 			t.Errorf("%s: %+v and %v", c.body, u, err)
 		}
 	}

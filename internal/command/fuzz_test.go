@@ -60,8 +60,8 @@ func FuzzUpdate(f *testing.F) {
 			return
 		}
 		u, err := parser(t).Update(workflow, history.RunID(run), name, &r)
-		holds(t, u != nil, err)
-		if u != nil && (engine.CheckID("id", u.Request().ID) != nil || u.Wait() < 0 || u.Start() != nil && u.Start().Conflict() == "") {
+		holds(t, u.Request().ID != "", err)
+		if err == nil && (engine.CheckID("id", u.Request().ID) != nil || u.Wait() < 0 || u.Start() != nil && u.Start().Conflict() == "") {
 			t.Errorf("%+v cannot be", u)
 		}
 	})

@@ -56,6 +56,9 @@ func (s *Start) Code() *engine.Workflow { return s.code }
 // trace is missing.
 func (s *Start) Event() history.WorkflowExecutionStarted { return s.event }
 
+// RequestID returns the id of the request: one that is sent again has it again.
+func (s *Start) RequestID() string { return s.event.RequestID }
+
 // Reuse returns the reuse policy.
 func (s *Start) Reuse() ReusePolicy { return s.reuse }
 

@@ -31,23 +31,23 @@ func (u *Update) Wait() time.Duration { return u.wait }
 func (u *Update) Start() *Start { return u.start }
 
 // Update parses an update.
-func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *api.UpdateRequest) (*Update, error) {
+func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *api.UpdateRequest) (Update, error) {
 	t, err := p.Target(workflowID, runID)
 	if err != nil {
-		return nil, err
+		return Update{}, err
 	}
-	u := &Update{Target: t, accepted: r.WaitFor == api.StageAccepted}
+	u := Update{Target: t, accepted: r.WaitFor == api.StageAccepted}
 	if u.request, err = p.updateRequest(name, r); err != nil {
-		return nil, err
+		return Update{}, err
 	}
 	if u.wait, err = p.callTime(r.Timeout); err != nil || r.Start == nil {
 		return made(u, err)
 	}
 	switch {
 	case r.Start.IDConflictPolicy == "":
-		return nil, refusal.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", string(ConflictFail), string(UseExisting), string(TerminateExisting))
+		return Update{}, refusal.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", string(ConflictFail), string(UseExisting), string(TerminateExisting))
 	case r.Start.Cron != "":
-		return nil, refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
+		return Update{}, refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
 	}
 	u.start, err = p.withStart(t, r.Start)
 	return made(u, err)

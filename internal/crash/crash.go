@@ -1,17 +1,24 @@
-// Package crash finds out which code of users ends the process: with os.Exit, by a stack overflow, by using up the memory. Go can
-// recover from none of these.
+// Package crash finds out which user code ends the process: with os.Exit, with a stack overflow, or
+// by using up the memory. Go cannot recover from any of these.
 //
-// A [Recorder] notes in a file of the data directory which code runs. The notes are written to the page cache and not flushed: they
-// survive the death of the process, and after a power failure nobody is to blame. The next process reads them. What ran when a process
-// died is a suspect. Suspects take turns, so that the next death names the culprit, and a suspect whose code returns is cleared. A death
-// counts against the suspect whose turn it is; by half, if others ran whose turn was over. Three deaths park code for this build: it does
-// not run.
+// A [Recorder] records in a file of the data directory which code runs. The notes are written to
+// the page cache and not flushed. They survive the death of the process, and after a power failure
+// nobody is blamed. The next process reads them:
+//
+//   - Code that ran when a process died is a suspect.
+//   - Suspects take turns, so that the next death names the culprit. A suspect whose code returns
+//     is cleared.
+//   - A death counts against the suspect whose turn it is. It counts half if others ran whose turn
+//     was over.
+//   - Three deaths park code for this build: it does not run.
+//
+// The states of code:
 //
 //	running          every note of a process that died, and was not closed
 //	  └─▶ suspect    its code waits for its turn; cleared when it returns
 //	        └─▶ parked   after three deaths; until the build is another, or the run closes
 //
-// Nothing rests on a note for correctness. Without one, code that ends the process does so again.
+// Correctness does not depend on a note. Without one, code that ends the process does so again.
 package crash
 
 import (
@@ -31,9 +38,10 @@ import (
 )
 
 const (
-	// enough is how many deaths park what ran.
+	// enough is how many deaths park code.
 	enough = 3
-	// FirstTurn is how long a suspect has its turn at first, and LongestTurn the longest turn: see Turn.
+	// FirstTurn is how long the turn of a suspect is at first, and LongestTurn how long it may
+	// become: see Turn.
 	FirstTurn, LongestTurn = 5 * time.Second, 80 * time.Second
 	// notesName and suspectsName are the files.
 	notesName, suspectsName = "crash.notes", "crash.suspects"
@@ -62,13 +70,15 @@ func (k key) of() runKey { return runKey{k.workflowID, k.run} }
 // suspect is code that ran when a process died.
 type suspect struct {
 	runID history.RunID
-	// deaths are those in which no other suspect ran, and doubtful those in which one ran whose turn was over.
+	// deaths counts those in which no other suspect ran, and doubtful those in which one ran whose
+	// turn was over.
 	deaths, doubtful int
 }
 
 func (s *suspect) parked() bool { return 2*s.deaths+s.doubtful >= 2*enough }
 
-// Recorder implements runner.Recorder with two files of a data directory, which its owner holds alone.
+// Recorder implements runner.Recorder with two files of a data directory, which only its owner
+// uses.
 type Recorder struct {
 	dir, build string
 	log        *slog.Logger
@@ -86,8 +96,8 @@ type Recorder struct {
 
 var _ runner.Recorder = (*Recorder)(nil)
 
-// Open opens the recorder of a data directory, which the caller holds alone. It counts what ran when the last process died, and logs
-// what is parked.
+// Open opens the recorder of a data directory, which only the caller uses. It counts the code that
+// ran when the last process died, and logs what is parked.
 func Open(dir, build string, log *slog.Logger) (*Recorder, error) {
 	r := &Recorder{dir: dir, build: build, log: log, suspects: map[key]*suspect{}, runs: map[runKey]int{}, turn: noNote}
 	known, doubts, err := readSuspects(filepath.Join(dir, suspectsName), build)
@@ -115,9 +125,10 @@ func Open(dir, build string, log *slog.Logger) (*Recorder, error) {
 	return r, nil
 }
 
-// judged returns the suspects after a death, and the doubts. The first death that code is seen at makes it a suspect. A later one counts
-// against the suspect whose turn it was: by half, if others ran whose turn was over. A death counts once against code that ran several times
-// at once, as local activities of one type do.
+// judged returns the suspects after a death, and the doubts. Code becomes a suspect at its first
+// death. A later death counts against the suspect whose turn it was. It counts half if others ran
+// whose turn was over. A death counts once against code that ran several times at once, as local
+// activities of one type do.
 func judged(known map[key]*suspect, doubts int, died []note) (map[key]*suspect, int) {
 	doubt := slices.ContainsFunc(died, func(n note) bool { return n.passed })
 	counted := map[key]bool{}
@@ -148,8 +159,9 @@ func judged(known map[key]*suspect, doubts int, died []note) (map[key]*suspect, 
 	return known, doubts // turns stay as long until no suspect is left
 }
 
-// Turn is how long a suspect has its turn. Then the next one begins beside it. A process that dies then leaves a doubt which of them is to
-// blame: after each doubt turns are four times as long, so that code which takes a while to end a process does so in its own turn.
+// Turn returns how long the turn of a suspect is. Then the next suspect begins beside it. If the
+// process dies then, it is in doubt which of them is to blame. After each doubt turns are four
+// times as long, so that slow code ends a process in its own turn.
 func Turn(doubts int) time.Duration {
 	turn := FirstTurn
 	for ; doubts > 0 && turn < LongestTurn; doubts-- {
@@ -180,7 +192,7 @@ func what(k key) string {
 	return k.kind.String()
 }
 
-// Begin implements runner.Recorder. It allocates nothing for code that is no suspect.
+// Begin implements runner.Recorder. It allocates nothing for code that is not a suspect.
 func (r *Recorder) Begin(c runner.CodeRef) int {
 	if r.watched.Load() > 0 {
 		return r.beginSuspect(c)
@@ -188,21 +200,22 @@ func (r *Recorder) Begin(c runner.CodeRef) int {
 	return r.write(c)
 }
 
-// write notes that code runs.
+// write records that code runs.
 func (r *Recorder) write(c runner.CodeRef) int {
 	n, err := r.notes.write(c)
 	r.complain(err)
 	return n
 }
 
-// complain logs the first write that fails: from then on deaths may go unexplained.
+// complain logs the first write that fails: from then on deaths may have no explanation.
 func (r *Recorder) complain(err error) {
 	if err != nil && !r.failed.Swap(true) {
 		r.log.Warn("code that ends the process may not be found out: the crash recorder cannot write", "error", err)
 	}
 }
 
-// beginSuspect is Begin while there are suspects. One of them waits until no other has its turn, for the length of a turn at most.
+// beginSuspect is Begin while there are suspects. A suspect waits until no other has its turn, for
+// at most the length of a turn.
 func (r *Recorder) beginSuspect(c runner.CodeRef) int {
 	r.mu.Lock()
 	if r.suspects[keyOf(c)] == nil {
@@ -280,7 +293,8 @@ func (r *Recorder) drop(k key) {
 	r.watched.Store(int32(len(r.suspects)))
 }
 
-// Parked implements runner.Recorder. An activity is parked alone, and queries are; other code is parked with all code of its run.
+// Parked implements runner.Recorder. An activity or a query is parked alone. Other code is parked
+// with all code of its run.
 func (r *Recorder) Parked(c runner.CodeRef) string {
 	if r.watched.Load() == 0 {
 		return ""
@@ -304,7 +318,7 @@ func (r *Recorder) Parked(c runner.CodeRef) string {
 	return ""
 }
 
-// bars reports whether code that is parked keeps other code of its run from running.
+// bars reports whether parked code keeps other code of its run from running.
 func bars(parked, other key) bool {
 	switch {
 	case parked.kind == runner.CodeActivity || other.kind == runner.CodeActivity:
@@ -333,14 +347,15 @@ func (r *Recorder) Forget(workflowID string, run uint32) {
 	r.complain(r.save())
 }
 
-// Close notes that the process ends as it should: what still runs is no suspect.
+// Close records that the process ends normally: the code still running is not suspected.
 func (r *Recorder) Close() error {
 	r.failed.Store(true) // what still runs may end later, and cannot be written any more
 	return r.notes.close()
 }
 
-// Forget drops what is recorded of a workflow in a data directory that no process has open, whichever build wrote it: its run was
-// terminated. A crash on the way leaves records of a closed run, which Forget can drop again.
+// Forget drops what is recorded of a workflow in a data directory that no process has open,
+// whichever build wrote it: its run was terminated. A crash in the middle leaves records of a
+// closed run, which Forget can drop again.
 func Forget(dir, workflowID string) error {
 	path := filepath.Join(dir, suspectsName)
 	f, _ := suspectsIn(path) // of one that cannot be read nothing is used: the next process begins anew, and says so
@@ -362,7 +377,7 @@ func (r *Recorder) save() error {
 	return save(filepath.Join(r.dir, suspectsName), f)
 }
 
-// save writes suspects to a file. A crash on the way leaves the file of before.
+// save writes suspects to a file. A crash in the middle leaves the old file.
 func save(path string, f suspectFile) error {
 	body, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {

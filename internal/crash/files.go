@@ -14,7 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 )
 
-// The file of notes has a header and then a fixed number of places, one for each code that runs at the same time:
+// The file of notes has a header and then a fixed number of places, one for each piece of code that
+// runs at the same time:
 //
 //	header   "weftnotes1", 1 if the process has ended as it should, the length of the build's name, the name
 //	place    state, kind, lengths of the ids (2), part (8), CRC-32 of what is before and after it (4), workflow id, run id
@@ -42,7 +43,8 @@ type notes struct {
 	codes  [places]runner.CodeRef
 }
 
-// createNotes replaces the file of notes by an empty one. It writes all of it: later writes need no room on the disk.
+// createNotes replaces the file of notes by an empty one. It writes all of it: later writes need no
+// space on the disk.
 func createNotes(path, build string) (*notes, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -61,7 +63,8 @@ func createNotes(path, build string) (*notes, error) {
 	return n, nil
 }
 
-// write notes that code runs. It returns noNote if more code runs than there are places, or the ids are too long.
+// write records that code runs. It returns noNote if there are no free places, or the ids are too
+// long.
 func (n *notes) write(c runner.CodeRef) (int, error) {
 	if len(c.WorkflowID) > engine.MaxIDLength || len(c.RunID) > maxRunID {
 		return noNote, nil
@@ -85,20 +88,20 @@ func (n *notes) write(c runner.CodeRef) (int, error) {
 	return i, err
 }
 
-// sum is the checksum of a note. The state may change after it was made.
+// sum returns the checksum of a note. The state may change later.
 func sum(b []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE(b[1:12]), crc32.IEEETable, b[idsAt:])
 }
 
 func at(place int) int64 { return int64(headerSize + place*placeSize) }
 
-// code is what a note is about that was written and not cleared.
+// code returns the code of a note that was written and not cleared.
 func (n *notes) code(i int) runner.CodeRef { return n.codes[i] }
 
-// pass notes that the turn of a suspect is over, although its code still runs.
+// pass records that the turn of a suspect is over, although its code still runs.
 func (n *notes) pass(i int) error { return n.state(i, passed) }
 
-// clear notes that the code has returned.
+// clear records that the code has returned.
 func (n *notes) clear(i int) error {
 	err := n.state(i, free)
 	n.mu.Lock()
@@ -114,19 +117,20 @@ func (n *notes) state(i int, state byte) error {
 	return err
 }
 
-// close notes that the process ends as it should.
+// close records that the process ends normally.
 func (n *notes) close() error {
 	_, err := n.file.WriteAt([]byte{1}, int64(len(magic)))
 	return errors.Join(err, n.file.Close())
 }
 
-// note is what a process has left.
+// note is a note that an earlier process left.
 type note struct {
 	code   runner.CodeRef
 	passed bool
 }
 
-// readNotes returns what ran when the last process died; nothing if there was none, it was closed, or it was of another build.
+// readNotes returns the code that ran when the last process died. It returns nothing if there was
+// no process, or it closed its notes or was of another build.
 func readNotes(path, build string) (left []note, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,7 +153,7 @@ func readNotes(path, build string) (left []note, err error) {
 	return left, nil
 }
 
-// decodeNote returns a note of code that ran. A note that was being written is none.
+// decodeNote returns a note of code that ran. A half-written note does not count.
 func decodeNote(b []byte) (n note, ok bool) {
 	ids := idsAt + int(b[2])
 	end := ids + int(b[3])
@@ -177,7 +181,7 @@ type suspectEntry struct {
 	Doubtful   int             `json:"doubtful,omitempty"`
 }
 
-// readSuspects returns the suspects and the doubts that the file has; none if another build wrote it.
+// readSuspects returns the suspects and the doubts of the file, or none if another build wrote it.
 func readSuspects(path, build string) (all map[key]*suspect, doubts int, err error) {
 	all = map[key]*suspect{}
 	f, err := suspectsIn(path)
@@ -190,7 +194,7 @@ func readSuspects(path, build string) (all map[key]*suspect, doubts int, err err
 	return all, f.Doubts, nil
 }
 
-// suspectsIn returns what the file has; nothing if there is none.
+// suspectsIn returns the contents of the file, or nothing if there is none.
 func suspectsIn(path string) (f suspectFile, err error) {
 	body, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,7 +206,7 @@ func suspectsIn(path string) (f suspectFile, err error) {
 	return f, err
 }
 
-// forgetNotes marks the notes about a workflow as those of code that has returned.
+// forgetNotes marks the notes about a workflow as notes of code that has returned.
 func forgetNotes(path, workflowID string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -66,8 +66,9 @@ func Zone(name string) (*time.Location, error) {
 	return location, nil
 }
 
-// Next is the first moment after t that the expression names, in UTC; zero where there is none within five years. Where the clocks
-// are put back a time of day comes twice: the second one counts only for an expression of every hour.
+// Next returns the first moment after t that the expression names, in UTC; zero if there is none
+// within five years. When the clocks are set back, a time of day occurs twice: the second one
+// counts only for an expression of every hour.
 func (s Schedule) Next(t time.Time) time.Time {
 	at := s.schedule.Next(t)
 	for !at.IsZero() && s.again(at) {

@@ -24,24 +24,27 @@ import (
 //	           An empty second key is the end of the space
 //	end        number of values (8 bytes), of damaged values (8), of damage frames (8), SHA-256 of all frames before; the last frame
 //
-// A value that is damaged stands in the backup as one that says so: see lost. So its run is damaged after a restore, too, and is not taken
-// for a shorter one.
+// A damaged value is in the backup as a marker: see lost. So its run is damaged after a restore
+// too, and does not pass for a shorter one.
 const (
 	frameStart, frameValues, frameDamage, frameEnd = 1, 2, 3, 4
 
 	backupFormat = "weft backup, format 1\n"
-	// frameBytes is from how many bytes on a frame of values takes no more.
+	// frameBytes is the size from which a frame of values takes no more.
 	frameBytes = 256 << 10
-	// largestFrame is more than the content of any frame has: one value and its key, behind frameBytes.
+	// largestFrame is larger than the content of any frame: one value and its key may follow
+	// frameBytes.
 	largestFrame = 64 << 20
 	endSize      = 3*8 + sha256.Size
 )
 
-// Summary is what a backup has.
+// Summary describes a backup.
 type Summary struct {
-	// Values is how many values there are, and Damaged how many of them were damaged when the backup was made.
+	// Values is the number of values, and Damaged the number of those that were damaged when the
+	// backup was made.
 	Values, Damaged uint64
-	// Ranges are the parts of the data directory that could not be read then. What was in them is missing.
+	// Ranges are the parts of the data directory that could not be read then. Their contents are
+	// missing.
 	Ranges []Range
 	// Bytes is the size of the backup.
 	Bytes int64
@@ -59,8 +62,8 @@ type Range struct {
 // String returns the space, and the keys in hexadecimal.
 func (r Range) String() string { return fmt.Sprintf("%s %x to %x", r.Space, r.From, r.To) }
 
-// Backup writes all that was on the disk when it began. Others write meanwhile, and none of them waits. It stops when ctx ends: what it has
-// written by then is no backup, as ReadBackup says.
+// Backup writes everything that was on the disk when it began. Concurrent writes do not wait. It
+// stops when ctx ends: ReadBackup then refuses what it has written.
 func (d *DB) Backup(ctx context.Context, to io.Writer) (Summary, error) {
 	tx, done, err := d.moment()
 	if err != nil {
@@ -77,7 +80,7 @@ func (d *DB) Backup(ctx context.Context, to io.Writer) (Summary, error) {
 	return w.Summary, errors.Join(err, done())
 }
 
-// moment returns a transaction that sees this moment until done is called. Close waits for that.
+// moment returns a transaction that sees this moment until done is called. Close waits for done.
 func (d *DB) moment() (tx *Tx, done func() error, err error) {
 	d.using.RLock()
 	if d.closed.Load() {
@@ -123,7 +126,7 @@ func (w *backupWriter) space(ctx context.Context, tx *Tx, s Space) error {
 		var key *KeyError
 		if errors.As(err, &key) {
 			k := inSpace(key.Space, key.Key)
-			w.add(k, seal(nil, lost, k, nil))
+			w.add(k, withCheck(nil, lost, k, nil))
 		}
 	}
 	tx.hole = func(from, next []byte) {
@@ -134,14 +137,15 @@ func (w *backupWriter) space(ctx context.Context, tx *Tx, s Space) error {
 	}
 	err := tx.AscendSound(s, nil, nil, func(key, value []byte) bool {
 		k := inSpace(s, key)
-		w.add(k, seal(nil, plain, k, value))
+		w.add(k, withCheck(nil, plain, k, value))
 		return w.err == nil && ctx.Err() == nil
 	})
 	w.flush()
 	return errors.Join(err, w.err, ctx.Err())
 }
 
-// add adds a stored value, unless the key is there already: a scan past a damaged block reports a damaged value in front of it twice.
+// add adds a stored value, unless the key was added before: a scan past a damaged block reports a
+// damaged value in front of it twice.
 func (w *backupWriter) add(key, stored []byte) {
 	if bytes.Compare(key, w.last) <= 0 {
 		return
@@ -179,7 +183,8 @@ func (w *backupWriter) end() error {
 	return w.frame(frameEnd, w.sum.Sum(content))
 }
 
-// ErrNoBackup is wrapped by what ReadBackup returns for what is not a whole and sound backup.
+// ErrNoBackup is wrapped by the error of ReadBackup if the input is not a complete and sound
+// backup.
 var ErrNoBackup = errors.New("this is no whole backup")
 
 func noBackup(format string, args ...any) error {
@@ -191,8 +196,8 @@ func ReadBackup(from io.Reader) (Summary, error) {
 	return readBackup(from, func([]byte, []byte) error { return nil })
 }
 
-// readBackup is ReadBackup that calls fn with each key and stored value, which belong to fn only until it returns. Only when readBackup
-// returns nil is the backup known to be whole.
+// readBackup is ReadBackup that calls fn with each key and stored value. fn may use them only until
+// it returns. The backup is known to be complete only when readBackup returns nil.
 func readBackup(from io.Reader, fn func(key, stored []byte) error) (Summary, error) {
 	r := &backupReader{from: bufio.NewReaderSize(from, 64<<10), sum: sha256.New()}
 	kind, content, err := r.frame()
@@ -258,7 +263,7 @@ func (r *backupReader) frame() (kind byte, content []byte, err error) {
 	return head[0], content, nil
 }
 
-// cutShort returns the error of a frame that cannot be read whole.
+// cutShort returns the error of an incomplete frame.
 func cutShort(err error, at int64) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return noBackup("it ends in the frame at %d", at)
@@ -306,7 +311,7 @@ func (r *backupReader) damage(content []byte) error {
 	return nil
 }
 
-// end compares the end of a backup with what came before, whose hash is given.
+// end compares the end of a backup with the frames before it, whose hash is given.
 func (r *backupReader) end(content, before []byte) error {
 	if len(content) != endSize {
 		return noBackup("its end has the wrong length")

@@ -180,7 +180,7 @@ func TestBackupOfDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := inSpace(Log, binary.BigEndian.AppendUint64(nil, hit))
-	if err := d.tables.Set(key, seal(nil, lost, key, nil), pebble.NoSync); err != nil { // as a damaged log leaves it
+	if err := d.tables.Set(key, withCheck(nil, lost, key, nil), pebble.NoSync); err != nil { // as a damaged log leaves it
 		t.Fatal(err)
 	}
 	closed(t, d)

@@ -20,8 +20,9 @@ const (
 	mostDamaged = 1000
 )
 
-// tablesFS is the file system of the tables. It checks the blocks of their files, and does not give damaged ones to Pebble: that would
-// search for the wrong bit on each read, which takes 27 s for a block of 768 KB. It writes no list of files once Pebble cannot go on: see
+// tablesFS is the file system of the tables. It checks the blocks of their files, and withholds
+// damaged ones from Pebble: Pebble would search for the wrong bit on each read, which takes 27 s
+// for a block of 768 KB. It writes no list of files once Pebble cannot continue: see
 // watcher.Fatalf.
 type tablesFS struct {
 	vfs.FS
@@ -52,8 +53,8 @@ func (fs tablesFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File
 	return f, err
 }
 
-// listFile is a list of files that is written. After one write that failed, nobody knows what is in it, and another one could name files
-// that are not in the list.
+// listFile is a list of files that is being written. After a failed write its contents are unknown,
+// and another write could name files that are not in the list.
 type listFile struct {
 	vfs.File
 	dead <-chan struct{}
@@ -68,7 +69,7 @@ func (f *listFile) refuse() error {
 	}
 }
 
-// Write writes, unless Pebble cannot go on.
+// Write writes, unless Pebble cannot continue.
 func (f *listFile) Write(p []byte) (int, error) {
 	if err := f.refuse(); err != nil {
 		return 0, err
@@ -76,7 +77,7 @@ func (f *listFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// Sync flushes, unless Pebble cannot go on.
+// Sync flushes, unless Pebble cannot continue.
 func (f *listFile) Sync() error {
 	if err := f.refuse(); err != nil {
 		return err
@@ -84,7 +85,7 @@ func (f *listFile) Sync() error {
 	return f.File.Sync()
 }
 
-// SyncData flushes, unless Pebble cannot go on.
+// SyncData flushes, unless Pebble cannot continue.
 func (f *listFile) SyncData() error {
 	if err := f.refuse(); err != nil {
 		return err
@@ -110,8 +111,8 @@ func (fs tablesFS) Open(name string, options ...vfs.OpenOption) (vfs.File, error
 	return t, nil
 }
 
-// Stat returns the size that a file has, or had before it was cut short. Pebble opens no tables if one of them has another
-// size than their list says.
+// Stat returns the size of a file, or the size that it had before it was cut short. Pebble does not
+// open the tables if a file does not have the size in their list.
 func (fs tablesFS) Stat(name string) (vfs.FileInfo, error) {
 	info, err := fs.FS.Stat(name)
 	if size, is := fs.cut[fs.PathBase(name)]; is && err == nil {
@@ -129,7 +130,7 @@ type sized struct {
 // Size is the other size.
 func (s sized) Size() int64 { return s.size }
 
-// sizeMismatch is what Pebble says of a table whose size is not that of the list.
+// sizeMismatch is Pebble's text for a table whose size is not that of the list.
 var sizeMismatch = regexp.MustCompile(`object size mismatch \(([^()]*\.sst)\): (\d+) \(disk\) != (\d+) \(MANIFEST\)`)
 
 // cutTables returns the sizes that files of the tables had before they were cut short, by name, and reports each of them. It

@@ -151,7 +151,7 @@ func TestDamagedBoltFile(t *testing.T) {
 	}
 }
 
-// boltStep is how far apart the bits are that TestDamagedBoltFile flips, at most.
+// boltStep is the largest distance between the bits that TestDamagedBoltFile flips.
 const boltStep = 200
 
 // A page of the old file that leads to itself or to one of another place is refused, and nothing is touched: neither the file nor what is

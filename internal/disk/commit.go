@@ -10,13 +10,16 @@ import (
 )
 
 const (
-	// groupSize and groupBytes are the largest number of operations in one group, and of bytes from which on it takes no more.
+	// groupSize is the largest number of operations in one group, and groupBytes the size from
+	// which a group takes no more.
 	groupSize, groupBytes = 512, 4 << 20
-	// lineLength is how many operations may wait for the writer; whoever comes then waits for room.
+	// lineLength is how many operations may wait for the writer. Further ones wait for space.
 	lineLength = 4 * groupSize
-	// jobSize is what an operation holds in the line, beside the bytes that its caller says.
+	// jobSize is the size of an operation in the line, in addition to the bytes that its caller
+	// declares.
 	jobSize = 512
-	// laterDelay is how long operations that nobody waits for are held back, for others to share their flush.
+	// laterDelay is how long operations without a waiter are held back, so that others share their
+	// flush.
 	laterDelay = 5 * time.Millisecond
 	// confirmAfter is how long after the last flush of a busy time the log says that it was over.
 	confirmAfter = 50 * time.Millisecond
@@ -28,7 +31,7 @@ const (
 	retryAfter = 500 * time.Millisecond
 )
 
-// write is the writer: it commits what stands in the line, group by group.
+// write is the writer: it commits the line, group by group.
 func (d *DB) write() {
 	defer close(d.done)
 	defer d.watch.contain()
@@ -37,8 +40,8 @@ func (d *DB) write() {
 		d.tryAgain()
 		d.work()
 	}
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
 	d.ended = true
 	d.idle.Stop()
 	d.retry.Stop()
@@ -48,17 +51,17 @@ func (d *DB) write() {
 	d.confirm()
 }
 
-// work commits what stands in the line, until the line is closed and there is nothing in it that can be committed.
+// work commits the line until it is closed and has nothing left that can be committed.
 func (d *DB) work() {
 	for d.line.sleep() {
 		d.commitLine()
 	}
 }
 
-// commitLine commits what stands in the line now.
+// commitLine commits the current line.
 func (d *DB) commitLine() {
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
 	defer d.watch.contain()
 	for group := d.line.next(); len(group) > 0; group = d.line.next() {
 		d.finish(group)
@@ -73,25 +76,26 @@ func (d *DB) contained(fn func()) func() {
 	}
 }
 
-// tryAgain takes writes again before the time, if there is room.
+// tryAgain accepts writes again early, if there is space.
 func (d *DB) tryAgain() {
-	d.turn.Lock()
+	d.order.Lock()
 	if d.crowded() {
 		_ = d.watch.flush(d.tables) // if that fails, there is no room
 	}
-	d.turn.Unlock()
+	d.order.Unlock()
 	d.goOn()
 }
 
-// lead commits a group in the goroutine of a caller, which has taken the turn.
+// lead commits a group in the goroutine of a caller, which holds order.
 func (d *DB) lead(group []*job) {
-	defer d.turn.Unlock()
+	defer d.order.Unlock()
 	defer d.watch.contain() // finish has answered
 	d.finish(group)
 }
 
-// finish commits jobs and answers those who wait. There are no more writes after an error, or after a panic of this package: nobody knows
-// then what became of the jobs. An operation that panics has only refused: see group.call.
+// finish commits jobs and answers their waiters. After an error, or a panic of this package, the
+// fate of the jobs is unknown, and there are no more writes. An operation that panics has only
+// refused: see group.call.
 func (d *DB) finish(jobs []*job) {
 	panics := true
 	defer func() {
@@ -123,7 +127,7 @@ func (d *DB) finish(jobs []*job) {
 
 var errPanicked = fmt.Errorf("%w: a defect of the data directory: its stack is in the log", ErrUnknown)
 
-// answer answers those who wait: with err, or else with what their operations returned.
+// answer answers the waiters: with err, or otherwise with the results of their operations.
 func answer(jobs []*job, err error) {
 	for _, j := range jobs {
 		if err != nil {
@@ -135,8 +139,8 @@ func answer(jobs []*job, err error) {
 	}
 }
 
-// stall refuses writes until there is room again. Those who wait are told so. Operations that nobody waits for stay in the line: what is
-// written later must come after them.
+// stall refuses writes until there is space again, and answers the waiters. Operations without a
+// waiter stay in the line: later writes must come after them.
 func (d *DB) stall(jobs []*job, err error) {
 	var kept []*job
 	for _, j := range jobs {
@@ -152,10 +156,10 @@ func (d *DB) stall(jobs []*job, err error) {
 	d.retry.Reset(retryAfter)
 }
 
-// goOn takes writes again, if there is room.
+// goOn accepts writes again, if there is space.
 func (d *DB) goOn() {
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
 	if d.ended {
 		return
 	}
@@ -169,7 +173,7 @@ func (d *DB) goOn() {
 	d.line.goOn()
 }
 
-// after is what is left to do after a group, when those who wait for it have been answered.
+// after completes a group after its waiters have been answered.
 func (d *DB) after() {
 	d.writeOut()
 	d.log.prepare()
@@ -184,8 +188,8 @@ func (d *DB) after() {
 
 // confirmIdle confirms, if no group was flushed for confirmAfter.
 func (d *DB) confirmIdle() {
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
 	switch {
 	case d.ended:
 	case d.busy:
@@ -264,12 +268,13 @@ func (d *DB) flush() error {
 	return nil
 }
 
-// crowded reports whether no more is written before the tables are written out.
+// crowded reports whether writes must wait until the tables are written out.
 func (d *DB) crowded() bool {
 	return len(d.log.full) >= mostFull || d.inMemory >= d.mostInMemory
 }
 
-// makeRoom makes sure that the current segment and the memory of the tables have a place for so many bytes.
+// makeRoom makes sure that this many bytes fit into the current segment and the memory of the
+// tables.
 func (d *DB) makeRoom(size int) error {
 	if d.crowded() && d.watch.failing() {
 		return d.watch.errTables()
@@ -296,7 +301,7 @@ func (d *DB) sayWrittenOut() {
 	}, d.report)
 }
 
-// show puts changes whose records are flushed into the tables.
+// show puts flushed changes into the tables, where readers see them.
 func (d *DB) show(changes []change) error {
 	batch := d.tables.NewBatch()
 	defer func() { _ = batch.Close() }() // it is in memory
@@ -317,8 +322,8 @@ func setApplied(batch *pebble.Batch, number uint64) {
 	set(batch, change{key: applied, value: binary.BigEndian.AppendUint64(nil, number)})
 }
 
-// confirm has the log say that all that was written was flushed, so that what is damaged later is not taken for what never was. It
-// need not be on the disk: nothing but that depends on it.
+// confirm records in the log that everything written was flushed, so that later damage is not taken
+// for a missing flush. The record need not be on the disk: nothing else depends on it.
 func (d *DB) confirm() {
 	r := &record{header: header{number: d.last, flushed: d.flushed}} // it takes no number: it may be lost
 	if d.said == d.flushed || d.watch.broken.Load() != nil || d.log.end+int64(r.measure())+nextNote > d.log.current.size {
@@ -334,8 +339,8 @@ func (d *DB) confirm() {
 	d.bytes.Add(int64(len(data)))
 }
 
-// writeOut has the tables written out when a segment is full, so that it can be used again, or when much of them is in memory. Readers and
-// the writer go on meanwhile.
+// writeOut starts writing the tables out when a segment is full, so that it can be reused, or when
+// much of them is in memory. Readers and the writer continue meanwhile.
 func (d *DB) writeOut() {
 	if w := d.writing; w != nil {
 		if d.crowded() && !d.watch.failing() {

@@ -29,7 +29,7 @@ func (s *scheduler) Register(goroutines int, db pebble.DBForCompaction) {
 	s.ConcurrencyLimitScheduler.Register(goroutines, pausing{db, s})
 }
 
-// ended takes what a compaction came to. Pebble calls it with its lock.
+// ended takes the result of a compaction. Pebble calls it while holding its lock.
 func (s *scheduler) ended(err error) {
 	if err == nil {
 		s.pause = 0
@@ -48,7 +48,7 @@ func (s *scheduler) goOn() {
 	}
 }
 
-// pausing is the database, of which no compaction is allowed in a pause.
+// pausing is the database during a pause, in which it may run no compaction.
 type pausing struct {
 	pebble.DBForCompaction
 	s *scheduler

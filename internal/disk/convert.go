@@ -69,8 +69,8 @@ func openDir(dir string, w *watcher, o Options) (*pebble.DB, error) {
 	return openTables(tables, false, w, o)
 }
 
-// hideFiles leaves the files of this version and of earlier ones to their owner alone. Whoever copies a file over another may have opened
-// it to all.
+// hideFiles makes the files of this version and of earlier ones readable by their owner alone.
+// Copying a file over another may have opened it to all.
 func hideFiles(dir string, o Options) error {
 	names, err := o.fs.List(dir)
 	if err != nil {
@@ -89,7 +89,7 @@ func hideFiles(dir string, o Options) error {
 	return nil
 }
 
-// hide has a file readable by its owner alone.
+// hide makes a file readable by its owner alone.
 func hide(fs vfs.FS, name string) error {
 	if fs != vfs.Default { // of a test: it has no modes
 		return nil
@@ -244,7 +244,7 @@ func clearAway(dir string, o Options) error {
 	return errors.Join(f.Sync(), f.Close(), syncDir(o.fs, dir))
 }
 
-// freeName is a name in a directory that nothing has: this one, or one that begins so.
+// freeName returns an unused name in a directory: this one, or one with this prefix.
 func freeName(dir, name string, o Options) (string, error) {
 	for i := 1; ; i++ {
 		path := o.fs.PathJoin(dir, name)
@@ -257,7 +257,8 @@ func freeName(dir, name string, o Options) (string, error) {
 	}
 }
 
-// keep keeps the file of an earlier version under another name: by a link, or where there are none, by a copy.
+// keep keeps the file of an earlier version under another name: by a link, or by a copy if there
+// are no links.
 func keep(dir, old string, o Options) (string, error) {
 	kept, err := freeName(dir, oldFile, o)
 	if err != nil {
@@ -321,7 +322,7 @@ func copyAll(bolt *bbolt.DB, dir string, w *watcher, o Options) error {
 	}
 	err = eachOld(bolt, func(s Space, key, value []byte) error {
 		k := inSpace(s, key)
-		if err := batch.Set(k, seal(nil, plain, k, value), nil); err != nil || int64(batch.Len()) < o.memTable() {
+		if err := batch.Set(k, withCheck(nil, plain, k, value), nil); err != nil || int64(batch.Len()) < o.memTable() {
 			return err
 		}
 		return writeOut()

@@ -226,7 +226,7 @@ func TestRecordInAValue(t *testing.T) {
 	d := openOn(t, fs)
 	forged := &record{header: header{number: 2, flushed: 1 << 40}}
 	key := inSpace(Log, binary.BigEndian.AppendUint64(nil, 7))
-	forged.list = append(forged.list, change{key: key, value: seal(nil, plain, key, key[1:])})
+	forged.list = append(forged.list, change{key: key, value: withCheck(nil, plain, key, key[1:])})
 	err := d.Write(func(tx *Tx) error {
 		tx.Put(Blobs, []byte("k"), forged.append(nil))
 		return nil
@@ -329,7 +329,7 @@ func TestConversion(t *testing.T) {
 func FuzzRecord(f *testing.F) {
 	key := inSpace(Log, []byte("key"))
 	r := &record{header: header{number: 1, segment: 7}}
-	r.list = append(r.list, change{key: key, value: seal(nil, plain, key, []byte("value"))})
+	r.list = append(r.list, change{key: key, value: withCheck(nil, plain, key, []byte("value"))})
 	r.list = append(r.list, change{key: inSpace(Timers, []byte("other"))})
 	f.Add(r.append(nil))
 	f.Add([]byte{})

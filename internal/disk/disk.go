@@ -16,14 +16,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ErrUnknown is wrapped by what Write returns when nobody can tell whether the operation is on the disk.
+// ErrUnknown is wrapped by the error of Write if it is unknown whether the operation is on the
+// disk.
 var ErrUnknown = errors.New("disk: the outcome of the write is not known")
 
 // ErrFull is wrapped by what Write and Later return while the disk takes no writes. The reason is wrapped as well: mostly it is full. Nothing
 // was written.
 var ErrFull = errors.New("disk: the disk takes no writes for the data directory for now; nothing was written")
 
-// ErrBusy is wrapped by what WriteSized returns if there was no room in the line before its context ended. Nothing was written.
+// ErrBusy is wrapped by the error of WriteSized if the line had no space before its context ended.
+// Nothing was written.
 var ErrBusy = errors.New("disk: other writes to the data directory take all memory for writes; nothing was written")
 
 // ErrClosed is wrapped by what Write, Later and Read return after Close.
@@ -32,7 +34,8 @@ var ErrClosed = errors.New("disk: closed")
 // ErrPanicked is wrapped by what Write returns for an operation that panicked. Nothing of it was written.
 var ErrPanicked = errors.New("disk: an operation panicked; nothing was written")
 
-// Op is an operation within a group. If it returns an error or panics it has refused, and what it has changed is forgotten.
+// Op is an operation within a group. If it returns an error or panics it has refused, and its
+// changes are dropped.
 type Op func(tx *Tx) error
 
 // DB is an open data directory.
@@ -50,8 +53,8 @@ type DB struct {
 	jobs   sync.Pool     // of jobs with an answer
 	done   chan struct{} // closed when the writer has ended
 
-	// turn is held to commit a group, and to use what follows.
-	turn    sync.Mutex
+	// order is held to commit a group, and to use what follows.
+	order   sync.Mutex
 	group   *group
 	buffer  []byte
 	last    uint64 // the number of the last record
@@ -230,7 +233,7 @@ func openLocked(dir string, w *watcher, o Options) (*DB, error) {
 		fs: o.fs, dir: dir, unit: firstSegment / o.part, tables: tables, watch: w, group: newGroup(tables), memTable: o.memTable(), mostInMemory: mostInMemory * o.memTable(), done: make(chan struct{}), gone: make(chan struct{}),
 		report: reporter(w, o),
 	}
-	d.line, d.idle, d.retry = newLine(&d.turn, o.Memory.Line), stopped(d.contained(d.confirmIdle)), stopped(d.contained(d.goOn))
+	d.line, d.idle, d.retry = newLine(&d.order, o.Memory.Line), stopped(d.contained(d.confirmIdle)), stopped(d.contained(d.goOn))
 	d.line.delay = stopped(d.contained(d.line.ripen))
 	d.jobs.New = newJob
 	if err := d.recover(o, o.fs.PathJoin(dir, "log")); err != nil {
@@ -256,8 +259,8 @@ func (d *DB) Report(err error) { d.report(err) }
 // failed, its tables cannot be written, or it has a defect. The process should end, and the next one reads what is there. Err says why.
 func (d *DB) Ended() <-chan struct{} { return d.watch.over }
 
-// Err returns why the directory takes no more writes: an error that wraps ErrEnded, ErrGone or ErrReadOnly; nil if it takes writes, or
-// refuses them only for now.
+// Err returns why the directory accepts no more writes: an error that wraps ErrEnded, ErrGone or
+// ErrReadOnly. It returns nil if the directory accepts writes, or refuses them only temporarily.
 func (d *DB) Err() error {
 	if err := d.watch.broken.Load(); err != nil {
 		return *err
@@ -265,8 +268,9 @@ func (d *DB) Err() error {
 	return nil
 }
 
-// Close waits for what is in the line and closes the directory. It returns ErrFull if there was no room for all of it. If the tables cannot
-// be written any more (see Ended), Close returns at once, and files and lock stay open until the process ends.
+// Close waits for the line and closes the directory. It returns ErrFull if there was no space for
+// all of it. If the tables can no longer be written (see Ended), Close returns at once, and files
+// and lock stay open until the process ends.
 func (d *DB) Close() error {
 	if d.closed.Swap(true) {
 		<-d.gone
@@ -307,12 +311,15 @@ func (d *DB) beginLastSegment() error {
 	return d.sayLogStart()
 }
 
-// Write is WriteSized for an operation that holds little memory. It waits for room in the line as long as that takes.
+// Write is WriteSized for an operation that holds little memory. It waits for space in the line as
+// long as that takes.
 func (d *DB) Write(op Op) error { return d.WriteSized(context.Background(), 0, op) }
 
-// WriteSized makes an operation, which holds so many bytes of memory, and returns when it is on the disk, or the error with which it
-// refused. While there is no room in the line it waits: if ctx ends before there is some it returns ErrBusy, and nothing was written. Once
-// the operation is in the line ctx does not matter. After ErrFull nothing was written, and nothing is until there is room on the disk.
+// WriteSized makes an operation that holds this many bytes of memory. It returns when the operation
+// is on the disk, or with the error with which it refused. It waits while the line has no space. If
+// ctx ends meanwhile it returns ErrBusy, and nothing was written. Once the operation is in the
+// line, ctx does not matter. After ErrFull nothing was written, and nothing is until the disk has
+// space.
 func (d *DB) WriteSized(ctx context.Context, bytes int, op Op) error {
 	j := d.jobs.Get().(*job)
 	j.op, j.bytes = op, jobSize+int64(bytes)
@@ -335,14 +342,15 @@ func (d *DB) WriteSized(ctx context.Context, bytes int, op Op) error {
 // Later is LaterSized for an operation that holds little memory.
 func (d *DB) Later(op Op) error { return d.LaterSized(0, op) }
 
-// LaterSized makes an operation, which holds so many bytes of memory, before any that is queued after it, and does not wait for it. It does
-// wait for room in the line. The operation must not refuse.
+// LaterSized queues an operation that holds this many bytes of memory, and does not wait until it
+// is made. It does wait for space in the line. The operation must not refuse.
 func (d *DB) LaterSized(bytes int, op Op) error {
 	_, err := d.queue(context.Background(), &job{op: op, bytes: jobSize + int64(bytes)})
 	return err
 }
 
-// queue puts a job into the line. It returns the group that the caller is to commit, if any; see line.
+// queue puts a job into the line. It returns the group that the caller must commit, if any: see
+// line.
 func (d *DB) queue(ctx context.Context, j *job) ([]*job, error) {
 	if err := d.watch.broken.Load(); err != nil {
 		return nil, *err

@@ -150,10 +150,10 @@ func TestCloseOfAFullDisk(t *testing.T) {
 						}
 					}
 					taken-- // the last one was refused
-					d.turn.Lock()
+					d.order.Lock()
 					waiting := uint64(len(d.line.jobs))
 					full.Store(stays)
-					d.turn.Unlock()
+					d.order.Unlock()
 					err = d.Close()
 					got := uint64(len(numbers(t, openAgain(t, mem))))
 					switch {

@@ -14,22 +14,23 @@ import (
 // written any more, because the next process would not find it.
 var ErrGone = errors.New("disk: a file of the data directory was deleted or replaced while it was in use: stop the server, and put the file back or restore a backup")
 
-// lookEvery is how often all files of the directory are looked for. The current segment of the log is looked for after each flush.
+// lookEvery is how often all files of the directory are checked. The current segment of the log is
+// checked after each flush.
 const lookEvery = 5 * time.Second
 
-// idleLooks is how many looks there are after the last write, also one that changes nothing. An idle directory is not looked at: the next
-// write begins it again.
+// idleLooks is how many checks follow the last write, even one that changes nothing. An idle
+// directory is not checked: the next write starts the checks again.
 const idleLooks = 12
 
 func gone(name string) error { return fmt.Errorf("%w: %s", ErrGone, name) }
 
-// looker looks whether the files of a directory are still those that were opened. It is for the disk's file system alone: others do not
-// tell one file from another.
+// looker checks whether the files of a directory are still those that were opened. It works only on
+// the disk's file system: others do not distinguish files.
 type looker struct {
 	fixed  map[string]os.FileInfo // by path: the directory, and what is in it as long as it is open
 	tables map[string]os.FileInfo // by path, as far as they were seen
 	timer  *time.Timer            // calls DB.look
-	left   int                    // how many looks there are without another write; whoever holds the turn may use it
+	left   int                    // how many looks there are without another write; guarded by order
 }
 
 // newLooker returns the looker of a directory that is open; nil for another file system than the disk's.
@@ -48,7 +49,8 @@ func newLooker(fs vfs.FS, dir string) (*looker, error) {
 	return l, nil
 }
 
-// isSame reports whether a path leads to the file of which info tells. An error other than that there is none says nothing.
+// isSame reports whether a path leads to the file that info describes. It returns true after an
+// error other than a missing file.
 func isSame(path string, info os.FileInfo) bool {
 	now, err := os.Stat(path)
 	if err != nil {
@@ -57,7 +59,7 @@ func isSame(path string, info os.FileInfo) bool {
 	return os.SameFile(info, now)
 }
 
-// beginLooking has the files looked for from now on, until the writer ends.
+// beginLooking starts the checks of the files. They end with the writer.
 func (d *DB) beginLooking() (err error) {
 	if d.looker, err = newLooker(d.fs, d.dir); d.looker != nil {
 		d.looker.timer = stopped(d.contained(d.look))
@@ -66,7 +68,7 @@ func (d *DB) beginLooking() (err error) {
 	return err
 }
 
-// lookOn has the files looked for because of a write. The caller holds the turn, or is alone.
+// lookOn looks for the files because of a write. The caller holds order, or is alone.
 func (d *DB) lookOn() {
 	if d.looker == nil {
 		return
@@ -80,8 +82,8 @@ func (d *DB) lookOn() {
 // look ends all writing if a file is gone.
 func (d *DB) look() {
 	err := d.lookAtTables()
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
 	if d.ended || d.watch.broken.Load() != nil {
 		return
 	}
@@ -97,7 +99,7 @@ func (d *DB) look() {
 	}
 }
 
-// lookAtLog looks for the segments that may be needed, and for what is never replaced. The caller holds the turn.
+// lookAtLog looks for the segments that may be needed, and for what is never replaced. The caller holds order.
 func (d *DB) lookAtLog() error {
 	for path, info := range d.looker.fixed {
 		if !isSame(path, info) {

@@ -9,8 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// group is what the operations of one group change. An operation reads its own changes and those of the operations before it; nobody
-// else does before they are in the tables. The next group uses the memory again.
+// group is the changes of the operations of one group. An operation reads its own changes and those
+// of earlier operations. Nobody else reads them before they are in the tables. The next group
+// reuses the memory.
 type group struct {
 	tables  *pebble.DB
 	changes []change // of all operations that did not refuse, in order
@@ -49,7 +50,7 @@ func (g *group) dropScanned() {
 	}
 }
 
-// run runs an operation. If that refuses, the group is as it was before.
+// run runs an operation. If the operation refuses, the group is as it was before.
 func (g *group) run(op Op, report func(error)) error {
 	from, bytes := len(g.changes), g.bytes
 	if err := call(op, &Tx{from: g.tables, group: g, report: report}); err != nil {
@@ -81,7 +82,7 @@ func call(op Op, tx *Tx) (err error) {
 	return op(tx)
 }
 
-// undo removes the changes from a place on.
+// undo removes the changes from an index on.
 func (g *group) undo(from int) {
 	if len(g.changes) == from {
 		return

@@ -122,7 +122,7 @@ func TestGroup(t *testing.T) {
 		for i, o := range operations {
 			group[i] = &job{op: o.op, answer: make(chan error, 1)}
 		}
-		d.turn.Lock()
+		d.order.Lock()
 		d.lead(group)
 		for i, j := range group {
 			if err := <-j.answer; !errors.Is(err, operations[i].err) {
@@ -166,7 +166,7 @@ func TestGroupBytes(t *testing.T) {
 	for n := range uint64(groupBytes/(12<<10) + 2) {
 		group = append(group, &job{op: large(n), answer: make(chan error, 1)})
 	}
-	d.turn.Lock()
+	d.order.Lock()
 	d.lead(group)
 	for _, j := range group {
 		if err := <-j.answer; err != nil {
@@ -226,8 +226,8 @@ func TestContained(t *testing.T) {
 
 // settle waits for whoever commits a group.
 func settle(d *DB) {
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
 }
 
 // A caller who comes alone commits by himself. While he does, others are left to the writer, and after several at once the next one is.

@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ErrReadOnly is wrapped by what Write and Later return for a directory that OpenToRead opened.
+// ErrReadOnly is wrapped by the errors of Write and Later for a directory that OpenToRead opened.
 var ErrReadOnly = errors.New("disk: the data directory was opened to be read")
 
 // ErrNoDirectory is wrapped by what OpenToRead and Exists return if there is no data directory.
@@ -82,7 +82,7 @@ func openView(dir string, w *watcher, o Options) (*DB, error) {
 	return d, nil
 }
 
-// readView takes what the log has and the tables do not into the view.
+// readView adds to the view what the log has and the tables do not.
 func (d *DB) readView(fs vfs.FS, dir string) error {
 	records, _, _, err := d.readChecked(fs, dir)
 	if err != nil {

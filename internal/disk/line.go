@@ -16,8 +16,8 @@ type job struct {
 	bytes  int64 // that it holds until it has been committed, or answered
 }
 
-// line is the operations that wait to be committed, in order. They are committed in groups, one group at a time, by whoever holds the
-// turn of the directory:
+// line is the operations that wait to be committed, in order. They are committed in groups, one at
+// a time, by the holder of the directory's order lock:
 //
 //   - A caller of Write commits its own operation, and all that stand before it, if the directory is quiet. So no other goroutine has to
 //     be woken before the flush or after it.
@@ -25,7 +25,7 @@ type job struct {
 //
 // Operations that nobody waits for stay in the line for laterDelay, so that they share the flush of somebody who does wait.
 type line struct {
-	turn *sync.Mutex
+	order *sync.Mutex
 
 	mu      sync.Mutex
 	jobs    []*job
@@ -46,8 +46,8 @@ type line struct {
 	called bool          // something is in work
 }
 
-func newLine(turn *sync.Mutex, budget int64) *line {
-	l := &line{turn: turn, quiet: true, work: make(chan struct{}, 1), budget: budget}
+func newLine(order *sync.Mutex, budget int64) *line {
+	l := &line{order: order, quiet: true, work: make(chan struct{}, 1), budget: budget}
 	l.room.L = &l.mu
 	l.delay = stopped(l.ripen)
 	return l
@@ -61,7 +61,7 @@ func stopped(fn func()) *time.Timer {
 }
 
 // add puts a job into the line. If there is no room it waits for some until ctx ends, and then returns ErrBusy. If the directory is quiet
-// and nobody holds the turn, it takes the turn and returns the group that the caller has to commit, with the job at its end. Otherwise the
+// and nobody holds order, it takes order and returns the group that the caller has to commit, with the job at its end. Otherwise the
 // writer commits the job.
 func (l *line) add(ctx context.Context, j *job) (lead []*job, err error) {
 	l.mu.Lock()
@@ -85,7 +85,7 @@ func (l *line) add(ctx context.Context, j *job) (lead []*job, err error) {
 		return nil, nil
 	}
 	l.waited++
-	if l.quiet && l.waited == 1 && len(l.jobs) <= groupSize && l.turn.TryLock() {
+	if l.quiet && l.waited == 1 && len(l.jobs) <= groupSize && l.order.TryLock() {
 		return l.take(), nil
 	}
 	l.call()
@@ -166,7 +166,7 @@ func (l *line) left() error {
 	return fmt.Errorf("%d operations are lost: %w", len(l.jobs), cmp.Or(l.stalled, ErrFull))
 }
 
-// next returns the next group of the writer, which holds the turn; nil if there is none for now.
+// next returns the next group of the writer, which holds order; nil if there is none for now.
 func (l *line) next() []*job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,7 +203,7 @@ func (l *line) goOn() {
 	}
 }
 
-// take takes a group out of the line. The caller holds mu and the turn, so the group that was taken before has been committed.
+// take takes a group out of the line. The caller holds mu and order, so the group that was taken before has been committed.
 func (l *line) take() []*job {
 	group := l.jobs[:min(len(l.jobs), groupSize)]
 	clear(l.taken)

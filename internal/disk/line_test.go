@@ -20,7 +20,7 @@ func TestLineIsBoundedByBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, budget = 400, 1000
 		l := newLine(&sync.Mutex{}, budget)
-		l.turn.Lock() // somebody commits meanwhile
+		l.order.Lock() // somebody commits meanwhile
 		add := func(ctx context.Context) error {
 			_, err := l.add(ctx, &job{op: put(1), bytes: size, answer: make(chan error, 1)})
 			return err

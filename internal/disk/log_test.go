@@ -226,11 +226,11 @@ func TestNeededSegment(t *testing.T) {
 		if got := numbers(t, openOn(t, left)); uint64(len(got)) != i+1 {
 			t.Errorf("%d numbers are there, want %d", len(got), i+1)
 		}
-		d.turn.Lock()
+		d.order.Lock()
 		if d.writing != nil {
 			<-d.writing.done // which the next write finds
 		}
-		d.turn.Unlock()
+		d.order.Unlock()
 	}
 	closed(t, d)
 }

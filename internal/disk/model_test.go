@@ -32,7 +32,7 @@ func TestGroupsAreAsAMap(t *testing.T) {
 			for range rapid.IntRange(1, 6).Draw(t, "operations") {
 				group = append(group, &job{op: drawOp(t, model), answer: make(chan error, 1)})
 			}
-			d.turn.Lock()
+			d.order.Lock()
 			d.lead(group)
 			for _, j := range group {
 				if err := <-j.answer; err != nil && !errors.Is(err, errThere) {

@@ -17,8 +17,8 @@ var logStart = []byte{0xff, 'A'}
 // following is the key under which a segment that is full says which one comes after it.
 var following = []byte("f")
 
-// recover takes what the log has and the tables do not, writes the tables out, and begins a new log. A crash in between leaves the old
-// log, which is read again.
+// recover adds to the tables what only the log has, writes the tables out, and begins a new log. A
+// crash in between leaves the old log, which is read again.
 func (d *DB) recover(o Options, dir string) error {
 	if err := makeDir(o.fs, dir, innerMode); err != nil {
 		return err
@@ -89,8 +89,8 @@ func (d *DB) readChecked(fs vfs.FS, dir string) (records []*record, files []stri
 	return records, files, count, d.checkLog(fs, dir, files, records)
 }
 
-// changeLogs has the tables need the new log, and then removes the files of the old one. A crash before the tables are written out leaves
-// both logs, of which they need the old one.
+// changeLogs makes the tables need the new log, and then removes the files of the old one. A crash
+// before the tables are written out leaves both logs. The tables then need the old one.
 func (d *DB) changeLogs(old []string) error {
 	if err := d.sayLogStart(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (d *DB) sayLogStart() error {
 func (d *DB) sayNext(s *segment) {
 	key := inSpace(meta, following)
 	r := &record{header: header{segment: s.nonce, flushed: d.flushed}} // its number is 0: it is not replayed
-	r.list = []change{{key: key, value: seal(nil, plain, key, []byte(d.log.baseName(d.log.current)))}}
+	r.list = []change{{key: key, value: withCheck(nil, plain, key, []byte(d.log.baseName(d.log.current)))}}
 	_, err := s.file.WriteAt(r.append(nil), s.end)
 	if err == nil {
 		err = s.file.SyncData()
@@ -179,7 +179,7 @@ func (d *DB) checkLog(fs vfs.FS, dir string, files []string, records []*record) 
 	return nil
 }
 
-// appliedNumber is the number of the last record that is in the tables.
+// appliedNumber returns the number of the last record that is in the tables.
 func (d *DB) appliedNumber() (uint64, error) {
 	for _, key := range [][]byte{applied, appliedBefore} {
 		value, closer, err := d.tables.Get(key)
@@ -198,7 +198,8 @@ func (d *DB) appliedNumber() (uint64, error) {
 	return 0, nil
 }
 
-// writtenOutNumber is the number up to which the tables had all records on the disk, as the log says.
+// writtenOutNumber returns the number up to which the tables had all records on the disk, according
+// to the log.
 func writtenOutNumber(records []*record) (had uint64) {
 	key := inSpace(meta, writtenOut)
 	for _, r := range records {
@@ -251,7 +252,7 @@ func (d *DB) soundChanges(r *record) []change {
 	for i, c := range r.list {
 		if c.damaged {
 			d.report(damaged(c.key, "it was damaged in the log"))
-			r.list[i].value = seal(nil, lost, c.key, nil)
+			r.list[i].value = withCheck(nil, lost, c.key, nil)
 		}
 	}
 	return r.list

@@ -10,7 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// restoring is there while a backup is restored into a directory, which does not open then. See Restore.
+// restoring exists while a backup is restored into a directory, which then does not open. See
+// Restore.
 const restoring = "weft.db.restoring"
 
 // ErrNotEmpty is wrapped by what Restore returns for a directory that has something in it.

@@ -9,9 +9,10 @@ import (
 // Sizes are how many bytes the files of a data directory have.
 type Sizes struct{ Log, Tables int64 }
 
-// Compact makes a data directory that no other process has as small as it gets: everything goes from the log into the tables, and what was
-// deleted or replaced goes from the tables. A crash leaves the directory as large as it was, or smaller, with all of its data. The disk
-// needs room for a second copy of the tables meanwhile.
+// Compact makes a data directory that no other process has as small as possible. Everything moves
+// from the log into the tables, and deleted or replaced values are dropped from the tables. A crash
+// leaves the directory as large as it was, or smaller, with all of its data. The disk needs space
+// for a second copy of the tables meanwhile.
 func Compact(ctx context.Context, dir string, options ...Options) (before, after Sizes, err error) {
 	o := withDefaults(options)
 	if err := isThere(o.fs, dir); err != nil {

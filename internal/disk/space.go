@@ -56,12 +56,13 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// inSpace is the key in the tables of a key of a space.
+// inSpace returns the key in the tables for a key of a space.
 func inSpace(s Space, key []byte) []byte {
 	return append(append(make([]byte, 0, 1+len(key)), byte(s)), key...)
 }
 
-// checksum is that of a value under a key of the tables. The length of the key is part of it, so that no byte may change sides.
+// checksum returns the checksum of a value under a key of the tables. It includes the length of the
+// key, so that no byte can change sides.
 func checksum(kind byte, key, value []byte) uint32 {
 	var prefix [5]byte
 	prefix[0] = kind
@@ -70,8 +71,8 @@ func checksum(kind byte, key, value []byte) uint32 {
 	return crc32.Update(crc32.Update(sum, castagnoli, key), castagnoli, value)
 }
 
-// encode appends the stored form of a value: its version, its checksum, and the value.
-func seal(dst []byte, kind byte, key, value []byte) []byte {
+// withCheck appends the stored form of a value: its version, its checksum, and the value.
+func withCheck(dst []byte, kind byte, key, value []byte) []byte {
 	dst = append(dst, kind)
 	dst = binary.BigEndian.AppendUint32(dst, checksum(kind, key, value))
 	return append(dst, value...)

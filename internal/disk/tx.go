@@ -9,7 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Tx is what an operation, or a Read, reads and writes through. It is good only until that returns.
+// Tx is what an operation, or a Read, reads and writes through. It is valid only until that
+// returns.
 type Tx struct {
 	from   pebble.Reader
 	group  *group // of an operation, or of OpenToRead; nil in a Read
@@ -52,7 +53,7 @@ func copied(key, stored []byte) ([]byte, error) {
 // Put sets the value of a key. Only an operation may.
 func (tx *Tx) Put(s Space, key, value []byte) {
 	k := append(append(tx.group.alloc(1+len(key)), byte(s)), key...)
-	tx.group.add(change{key: k, value: seal(tx.group.alloc(valueHeader+len(value)), plain, k, value)})
+	tx.group.add(change{key: k, value: withCheck(tx.group.alloc(valueHeader+len(value)), plain, k, value)})
 }
 
 // Delete removes a key. Only an operation may.
@@ -209,8 +210,9 @@ func whyDamaged(err error) string {
 	return text
 }
 
-// After is the first key after all those that begin with a prefix; nil if there is none. A prefix is bytes and no text: functions of
-// package bytes that take a cutset read UTF-8, and take every byte from 0x80 on for 0xff.
+// After returns the first key after all those that begin with a prefix, or nil if there is none. A
+// prefix is bytes and no text: functions of package bytes that take a cutset read UTF-8, and take
+// every byte from 0x80 on for 0xff.
 func After(prefix []byte) []byte {
 	n := len(prefix)
 	for n > 0 && prefix[n-1] == 0xff {

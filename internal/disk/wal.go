@@ -35,7 +35,7 @@ type segment struct {
 	info  os.FileInfo // which file it is; nil if the file system cannot tell
 }
 
-// wal is the log that is written to. Only who holds the turn uses it.
+// wal is the log that is written to. Only the holder of order uses it.
 type wal struct {
 	fs      vfs.FS
 	dir     string

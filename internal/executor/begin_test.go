@@ -77,7 +77,7 @@ func (d *tries) receive(name string) queue.Delivery {
 // hand has a process handle a delivery, and reports whether it is done with the message.
 func (d *tries) hand(p *testbed.Process, name string, m queue.Delivery) bool {
 	d.t.Helper()
-	done := worker.Handler{Service: p.Service, Log: slog.New(slog.DiscardHandler), Extend: d.Queue.Extend}.For(name)(d.t.Context(), []queue.Delivery{m})
+	done := worker.Handler{Service: p.Service.Service, Log: slog.New(slog.DiscardHandler), Extend: d.Queue.Extend}.For(name)(d.t.Context(), []queue.Delivery{m})
 	if len(done) > 0 {
 		if err := d.Queue.Delete(d.t.Context(), name, done...); err != nil {
 			d.t.Error(err) // another goroutine may call it

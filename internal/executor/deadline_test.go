@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -326,18 +327,18 @@ func TestLastReadOfAPoll(t *testing.T) {
 // The time that a caller waits for the workflow's lock is deducted from the time for the read.
 func TestWaitForTheLockCounts(t *testing.T) {
 	for name, test := range map[string]struct {
-		ask  func(s *executor.Service) error
+		ask  func(s edge.Service) error
 		want time.Duration
 	}{
-		"poll": {func(s *executor.Service) error {
+		"poll": {func(s edge.Service) error {
 			_, err := s.Result(context.Background(), "w", "", 12*time.Second)
 			return err
 		}, 12 * time.Second},
-		"poll that is nearly over": {func(s *executor.Service) error {
+		"poll that is nearly over": {func(s edge.Service) error {
 			_, err := s.Result(context.Background(), "w", "", 9500*time.Millisecond)
 			return err
 		}, 10 * time.Second}, // a second is left for the read
-		"query": {func(s *executor.Service) error {
+		"query": {func(s edge.Service) error {
 			_, err := s.Query(context.Background(), "w", "", "nap", []byte("0"))
 			return err
 		}, 20 * time.Second},

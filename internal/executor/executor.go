@@ -28,13 +28,14 @@ type (
 	Report = maintenance.Report
 )
 
-// Defaults returns the settings of a service that is given none.
+// Defaults returns the default settings of a service.
 func Defaults() Options { return session.Defaults() }
 
 // TokenWorkflow returns the workflow that the token of an activity names, or "" if it names none.
 func TokenWorkflow(token string) string { return activities.TokenWorkflow(token) }
 
-// Service carries out requests and messages, and looks after runs. Each of its parts is a package of its own.
+// Service carries out requests and messages, and maintains runs. Each of its parts has its own
+// package.
 type Service struct {
 	*session.Process
 	requests.Requests

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/deliveries"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -140,10 +141,10 @@ func TestRunBesideItsHungCode(t *testing.T) {
 
 // A run whose code hangs is canceled, reset and terminated like any other.
 func TestEndOfARunThatHangs(t *testing.T) {
-	for name, end := range map[string]func(ctx context.Context, s *executor.Service) error{
-		"cancel":    func(ctx context.Context, s *executor.Service) error { return s.Cancel(ctx, "w", "", "") },
-		"terminate": func(ctx context.Context, s *executor.Service) error { return s.Terminate(ctx, "w", "", "") },
-		"reset": func(ctx context.Context, s *executor.Service) error {
+	for name, end := range map[string]func(ctx context.Context, s edge.Service) error{
+		"cancel":    func(ctx context.Context, s edge.Service) error { return s.Cancel(ctx, "w", "", "") },
+		"terminate": func(ctx context.Context, s edge.Service) error { return s.Terminate(ctx, "w", "", "") },
+		"reset": func(ctx context.Context, s edge.Service) error {
 			_, err := s.Reset(ctx, "w", "", api.ResetRequest{To: "firstTask"})
 			return err
 		},

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -53,7 +54,7 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := d.Snapshot()
-		for _, s := range []*executor.Service{p.Service, cold.Service} {
+		for _, s := range []edge.Service{p.Service, cold.Service} {
 			_, err := s.Signal(ctx, "w", "", "spoken", api.SignalRequest{Input: []byte(`{"name":"bob"}`), RequestID: "bad"})
 			if !errors.Is(err, refusal.Invalid) {
 				t.Errorf("a value that does not decode: %v", err)

@@ -24,7 +24,7 @@ var builtins = map[string]int{
 	"StartTime": aMoment, "CloseTime": aMoment,
 }
 
-// builtinLike is the one of these names that is written with other capitals; empty where none is.
+// builtinLike returns the name that differs from this one only in capitals, or "".
 func builtinLike(name string) string {
 	for b := range builtins {
 		if strings.EqualFold(b, name) {
@@ -71,7 +71,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// bounds are moments outside of which nothing meets a condition on a moment; zero where there is none.
+// bounds returns moments outside of which nothing meets a condition on a moment; zero if there is
+// no bound.
 func (c *Condition) bounds() (after, before time.Time) {
 	const precision = time.Microsecond
 	low := func(v *value) time.Time { return v.Text.time.Add(-precision) }

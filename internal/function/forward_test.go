@@ -114,8 +114,8 @@ func TestRequestsThatAreNotForwarded(t *testing.T) {
 	})
 }
 
-// Of a batch the messages of another build go to its version, in their order and as they came. What fails there comes again,
-// and what does not get there is sent again later.
+// The messages of another build in a batch go to its version, in their order and unchanged. A
+// message that fails there is redelivered, and one that does not get there is sent again later.
 func TestForwardedMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestForwardedAttempts(t *testing.T) {
 		lost := function(t, Activity, two, Options{Forward: failing(errLostAnswer)})
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{ClientContext: Mark("build-2", time.Time{})})
 		if out := invoke[struct{ BatchItemFailures []object }](ctx, t, lost, event); len(out.BatchItemFailures) > 0 {
-			t.Errorf("a message that was handed to the wrong build comes again itself: %v", out)
+			t.Errorf("a message that was handed to the wrong build is redelivered itself: %v", out)
 		}
 		time.Sleep(time.Minute)
 		again := take(t, d, queue.Activities)
@@ -185,7 +185,7 @@ func TestForwardedAttempts(t *testing.T) {
 		}
 		f := function(t, Activity, two, Options{Forward: forwarding(function(t, Activity, one, Options{}), &events)})
 		if out := invoke[struct{ BatchItemFailures []object }](t.Context(), t, f, event); len(out.BatchItemFailures) > 0 || len(events) != 1 {
-			t.Errorf("%d events were handed on, and %v comes again", len(events), out)
+			t.Errorf("%d events were handed on, and %v are redelivered", len(events), out)
 		}
 		do(t, one, "GET", "/v1/workflows/p/updates/d1", "", "did j")
 	})

@@ -26,15 +26,17 @@ type Options struct {
 	// QueueOf is which queue has an ARN, for the activity role: that of a task queue, or the default one; nil is always that. Of one
 	// for which it is empty nothing is handled: the invocation fails, and the messages stay in their queue.
 	QueueOf func(arn string) string
-	// Tidy is called with each schedule event, to delete what is kept apart and nobody refers to; nil where nothing is.
+	// Tidy is called with each schedule event, to delete offloaded bodies without a reference; nil
+	// if nothing is offloaded.
 	Tidy func(ctx context.Context) error
-	// Timeout is the function's time-out; 0 takes what an invocation has left when it begins. With it a process that is held
-	// up before an activity gives the message back, instead of holding the activity because its StartToClose is too long.
+	// Timeout is the function's timeout; 0 takes what an invocation has left when it begins. With
+	// it, a process that is delayed before an activity returns the message, instead of holding the
+	// activity because its StartToClose is too long.
 	Timeout time.Duration
 	// Forward hands events on that only another build of the function may handle; nil leaves them to whoever can be asked again:
 	// requests are refused, and messages wait.
 	Forward Forward
-	// Flush hands on what the service has told of an invocation; nil where nothing is held back.
+	// Flush sends the service's reports on an invocation; nil if none are held back.
 	Flush func()
 	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
 	Log *slog.Logger
@@ -69,8 +71,8 @@ func New(role Role, process *assembly.Process, o Options) (*Function, error) {
 	return f, nil
 }
 
-// Invoke answers an event. An error is an event that is none of the role's, or a sweep that failed: what can be answered
-// is answered, and a message that has to come again is listed in the answer.
+// Invoke answers an event. It returns an error if the event does not belong to this role, or if a
+// sweep failed. It answers what can be answered, and lists a message to redeliver in the answer.
 func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	ctx, ended := waitedFor(ctx)
 	defer ended()
@@ -104,7 +106,7 @@ func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error
 	}
 	if f.options.Tidy != nil {
 		if err := f.options.Tidy(ctx); err != nil {
-			f.log.WarnContext(ctx, "what is kept apart could not be looked through; the next time will try again", "error", err)
+			f.log.WarnContext(ctx, "offloaded bodies could not be checked; the next time will try again", "error", err)
 		}
 	}
 	if failed != nil { // an alarm is on the errors of the function

@@ -42,7 +42,7 @@ func (h *handOn) event() (event []byte, ids map[string]string, err error) {
 
 // handOn hands messages to the version of the function that has their build, and adds those to done that it is done with.
 // What begins nowhere waits, and its message does not become a dead letter: only where there is a version that may have begun,
-// the message itself comes again.
+// the message itself is redelivered.
 func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[string]bool) {
 	event, ids, err := h.event()
 	var answer []byte

@@ -52,8 +52,8 @@ func (f *Function) deadLetters(ctx context.Context, a allowance, event []byte) (
 	return f.batch(ctx, a, event, func(string) string { return queue.DeadLetters(queue.Activities) })
 }
 
-// batch handles the messages of an event, and lists those that are to come again. A mapping has one queue, so that the
-// first message tells which it is.
+// batch handles the messages of an event, and lists those to redeliver. A mapping has one queue, so
+// the first message names it.
 func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf func(arn string) string) (any, error) {
 	var e events.SQSEvent
 	var raw rawBatch
@@ -65,8 +65,8 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 	}
 	name := queueOf(e.Records[0].EventSourceARN)
 	if name == "" {
-		// Not a list of messages that are to come again: who has wired this by hand may have a mapping that takes no lists, and
-		// deletes what was answered.
+		// Not a list of messages to redeliver: a mapping that was wired by hand may not support
+		// lists, and deletes what was answered.
 		return nil, fmt.Errorf("this function does not know the queue %s, and leaves its messages there: it is neither that of "+
 			"WEFT_QUEUE_ACTIVITIES nor one of WEFT_TASK_QUEUES; add it to WEFT_TASK_QUEUES of all functions, or take it from this one's event sources", nameOf(e.Records[0].EventSourceARN))
 	}
@@ -130,8 +130,9 @@ func (f *Function) handler(a allowance) worker.Handler {
 	return h
 }
 
-// shorten is what sets the visibility of an activity's message; nil where that is never worth a request. That it failed
-// is no reason not to make the attempt: the message only stays invisible for longer.
+// shorten returns a function that sets the visibility of an activity's message, or nil if that is
+// never worth a request. If that fails, the attempt is still made: the message only stays invisible
+// for longer.
 func (f *Function) shorten() func(ctx context.Context, name, receipt string, d time.Duration) error {
 	if f.options.Extend == nil || f.options.Visibility < ShortenFrom {
 		return nil

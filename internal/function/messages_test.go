@@ -58,7 +58,8 @@ func batch(t *testing.T, name string, deliveries ...queue.Delivery) object {
 	return object{"Records": records}
 }
 
-// failures has a function handle a batch, as Lambda would, and returns the places of the messages that are to come again.
+// failures lets a function handle a batch, as Lambda would, and returns the indexes of the messages
+// to redeliver.
 func failures(t *testing.T, f *Function, event object) (places []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeOut)
@@ -139,7 +140,7 @@ func remove(t *testing.T, d *testbed.Deployment, name string, deliveries ...queu
 func want(t *testing.T, what string, got []string, places ...string) {
 	t.Helper()
 	if !slices.Equal(got, places) {
-		t.Errorf("%s: %q are to come again, want %q", what, got, places)
+		t.Errorf("%s: %q are to be redelivered, want %q", what, got, places)
 	}
 }
 
@@ -222,7 +223,7 @@ func books(t *testing.T, d *testbed.Deployment, p *testbed.Process, ids ...strin
 	return results
 }
 
-// Of a group, what stands behind the first failure comes again too; other groups go on.
+// If a message of a group fails, those behind it are redelivered too. Other groups continue.
 func TestGroupStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -235,7 +236,7 @@ func TestGroupStops(t *testing.T) {
 		want(t, "a batch with one that cannot be read", got, "2", "4", "6")
 		do(t, p, "GET", "/v1/workflows/two/result", "", `["A","B","C"]`)
 
-		want(t, "what came again", failures(t, f, batch(t, queue.Workflow, one[1], one[2])))
+		want(t, "redelivered messages", failures(t, f, batch(t, queue.Workflow, one[1], one[2])))
 		do(t, p, "GET", "/v1/workflows/one/result", "", `["A","B","C"]`)
 		remove(t, d, queue.Workflow, slices.Concat(one, two)...)
 	})
@@ -276,7 +277,7 @@ func TestNoTimeLeft(t *testing.T) {
 		results := books(t, d, p, "book")["book"]
 		answer := invoke[events.SQSEventResponse](ended, t, function(t, Workflow, p, Options{}), batch(t, queue.Workflow, results...))
 		if len(answer.BatchItemFailures) != len(results) {
-			t.Errorf("%d of %d results are to come again", len(answer.BatchItemFailures), len(results))
+			t.Errorf("%d of %d results are to be redelivered", len(answer.BatchItemFailures), len(results))
 		}
 		do(t, p, "POST", "/v1/workflows", `{"workflowId":"late","type":"fanout","input":["a"]}`, "late")
 		late := take(t, d, queue.Activities)

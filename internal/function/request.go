@@ -45,11 +45,11 @@ type gateway struct {
 
 // attempt is an attempt at a request in this process.
 type attempt struct {
-	// build is the build that would have to carry it out; empty where this one has.
+	// build is the build that would have to carry it out, or empty if this one did.
 	build string
 	// reads says that it is one that writes nothing.
 	reads bool
-	// refusal is what it is answered with, whatever it asks for; nil where it is carried out.
+	// refusal is the answer to any request, or nil if requests are carried out.
 	refusal *refusal.Error
 }
 
@@ -182,7 +182,7 @@ func (f *Function) answer(r *http.Request, wrong error, write func(fill func(htt
 	})
 }
 
-// compress returns an answer that Lambda does not take as it is, with its body compressed; nil where the caller does not accept that. An
+// compress returns an answer that Lambda does not take as it is, with its body compressed; nil if the caller does not accept that. An
 // answer of format 1.0 is not compressed: a REST API hands the base64 of a body on unless it is set up to decode it.
 //
 // In JSON of JSON each quote takes two bytes, so 5 MiB of a payload may become 10 MB. What grows so has few different bytes, and shrinks by

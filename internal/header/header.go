@@ -44,7 +44,7 @@ func From(ctx context.Context) (history.Header, error) {
 	return c.header, c.err
 }
 
-// Get decodes a field of a header. ok is false where there is none, or where it is no T.
+// Get decodes a field of a header. ok is false if there is none, or if it is not a T.
 func Get[T any](h history.Header, name string) (v T, ok bool) {
 	p, found := h.Get(name)
 	if !found {

@@ -16,16 +16,28 @@ var activityRoutes = []Route{
 // The token of an attempt stands in the body: paths and query strings are logged on the way.
 
 func (h *handler) completeActivity(r *http.Request, body api.CompleteActivityRequest) (int, *api.ActivityResponse, error) {
-	answer, err := h.service.CompleteActivity(r.Context(), body)
+	c, err := h.service.Parser().CompleteActivity(&body)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.EndActivity(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
 func (h *handler) failActivity(r *http.Request, body api.FailActivityRequest) (int, *api.ActivityResponse, error) {
-	answer, err := h.service.FailActivity(r.Context(), body)
+	c, err := h.service.Parser().FailActivity(&body)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.EndActivity(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
 func (h *handler) beatActivity(r *http.Request, body api.HeartbeatActivityRequest) (int, *api.HeartbeatResponse, error) {
-	answer, err := h.service.HeartbeatActivity(r.Context(), body)
+	c, err := h.service.Parser().Heartbeat(&body)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.HeartbeatActivity(r.Context(), c)
 	return http.StatusOK, answer, err
 }

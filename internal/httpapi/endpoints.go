@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
@@ -40,13 +41,17 @@ func (h *handler) start(r *http.Request, body api.StartRequest) (int, *api.Start
 	if err != nil {
 		return 0, nil, err
 	}
+	c, err := h.service.Parser().Start(&body)
+	if err != nil {
+		return 0, nil, err
+	}
 	begin := h.service.Start
 	if d > 0 {
-		begin = func(ctx context.Context, body api.StartRequest) (*api.StartResponse, error) {
-			return h.service.StartAndAwait(ctx, body, d)
+		begin = func(ctx context.Context, c *command.Start) (*api.StartResponse, error) {
+			return h.service.StartAndAwait(ctx, c, d)
 		}
 	}
-	answer, err := begin(r.Context(), body)
+	answer, err := begin(r.Context(), c)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -57,17 +62,29 @@ func (h *handler) start(r *http.Request, body api.StartRequest) (int, *api.Start
 }
 
 func (h *handler) signal(r *http.Request, body api.SignalRequest) (int, *api.SignalResponse, error) {
-	answer, err := h.service.Signal(r.Context(), r.PathValue("id"), runID(r), r.PathValue("name"), body)
+	c, err := h.service.Parser().Signal(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Signal(r.Context(), c)
 	return http.StatusAccepted, answer, err
 }
 
 func (h *handler) query(r *http.Request, body api.QueryRequest) (int, *api.QueryResponse, error) {
-	answer, err := h.service.Query(r.Context(), r.PathValue("id"), runID(r), r.PathValue("name"), history.Payload(body.Input))
+	c, err := h.service.Parser().Query(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Query(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
 func (h *handler) update(r *http.Request, body api.UpdateRequest) (int, *api.UpdateResponse, error) {
-	answer, err := h.service.Update(r.Context(), r.PathValue("id"), runID(r), r.PathValue("name"), body)
+	c, err := h.service.Parser().Update(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Update(r.Context(), c)
 	return updateStatus(answer), answer, err
 }
 
@@ -76,12 +93,20 @@ func (h *handler) poll(r *http.Request) (int, *api.UpdateResponse, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.PollUpdate(r.Context(), r.PathValue("id"), runID(r), r.PathValue("updateID"), d)
+	c, err := h.service.Parser().Poll(r.PathValue("id"), runID(r), r.PathValue("updateID"))
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.PollUpdate(r.Context(), c, d)
 	return updateStatus(answer), answer, err
 }
 
 func (h *handler) failUpdate(r *http.Request, body api.FailUpdateRequest) (int, *api.UpdateResponse, error) {
-	answer, err := h.service.FailUpdate(r.Context(), r.PathValue("id"), runID(r), r.PathValue("updateID"), body.Reason)
+	c, err := h.service.Parser().FailUpdate(r.PathValue("id"), runID(r), r.PathValue("updateID"), &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.FailUpdate(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
@@ -99,32 +124,56 @@ func updateStatus(answer *api.UpdateResponse) int {
 }
 
 func (h *handler) cancel(r *http.Request, body api.EndRequest) (int, none, error) {
-	err := h.service.Cancel(r.Context(), r.PathValue("id"), runID(r), body.Reason)
+	c, err := h.service.Parser().End(r.PathValue("id"), runID(r), body.Reason)
+	if err != nil {
+		return 0, none{}, err
+	}
+	err = h.service.Cancel(r.Context(), c)
 	return http.StatusAccepted, none{}, err
 }
 
 func (h *handler) terminate(r *http.Request, body api.EndRequest) (int, none, error) {
-	err := h.service.Terminate(r.Context(), r.PathValue("id"), runID(r), body.Reason)
+	c, err := h.service.Parser().End(r.PathValue("id"), runID(r), body.Reason)
+	if err != nil {
+		return 0, none{}, err
+	}
+	err = h.service.Terminate(r.Context(), c)
 	return http.StatusOK, none{}, err
 }
 
 func (h *handler) delete(r *http.Request) (int, none, error) {
-	err := h.service.Delete(r.Context(), r.PathValue("id"), runID(r))
+	c, err := h.service.Parser().Delete(r.PathValue("id"), runID(r))
+	if err != nil {
+		return 0, none{}, err
+	}
+	err = h.service.Delete(r.Context(), c)
 	return http.StatusOK, none{}, err
 }
 
 func (h *handler) reset(r *http.Request, body api.ResetRequest) (int, *api.ResetResponse, error) {
-	answer, err := h.service.Reset(r.Context(), r.PathValue("id"), runID(r), body)
+	c, err := h.service.Parser().Reset(r.PathValue("id"), runID(r), &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Reset(r.Context(), c)
 	return http.StatusCreated, answer, err
 }
 
 func (h *handler) move(r *http.Request, body api.MoveRequest) (int, *api.MoveResponse, error) {
-	answer, err := h.service.Move(r.Context(), r.PathValue("id"), runID(r), body)
+	c, err := h.service.Parser().Move(r.PathValue("id"), runID(r), &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Move(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
 func (h *handler) describe(r *http.Request) (int, *api.Description, error) {
-	answer, err := h.service.Describe(r.Context(), r.PathValue("id"), runID(r))
+	of, err := h.service.Parser().Target(r.PathValue("id"), runID(r))
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Describe(r.Context(), of)
 	return http.StatusOK, answer, err
 }
 
@@ -133,7 +182,11 @@ func (h *handler) result(r *http.Request) (int, *api.ResultResponse, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Result(r.Context(), r.PathValue("id"), runID(r), d)
+	of, err := h.service.Parser().Target(r.PathValue("id"), runID(r))
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Result(r.Context(), of, d)
 	if err == nil && !answer.Status.Closed() {
 		return http.StatusAccepted, answer, nil
 	}
@@ -151,7 +204,11 @@ func (h *handler) history(r *http.Request) (int, historyPage, error) {
 		}
 		run, from = history.RunID(id), n
 	}
-	events, id, more, err := h.service.History(r.Context(), r.PathValue("id"), run, from)
+	of, err := h.service.Parser().Target(r.PathValue("id"), run)
+	if err != nil {
+		return 0, historyPage{}, err
+	}
+	events, id, more, err := h.service.History(r.Context(), of, from)
 	if err != nil {
 		return 0, historyPage{}, err
 	}

@@ -1,5 +1,5 @@
-// Package httpapi is the HTTP API: one handler, which the local server and the api function share. It only translates;
-// what a request does is in package turn.
+// Package httpapi is the HTTP API: one handler, which the local server and the api function share. It only translates:
+// each request is parsed once, to a command, which the executor carries out.
 package httpapi
 
 import (

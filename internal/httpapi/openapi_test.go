@@ -122,7 +122,7 @@ var unscripted = map[string]string{
 	"getDocument 200":                                        "the document is too long for a script: TestDocumentIsServed",
 	"listWorkflows 404 urn:weft:problem:not-found":           "a deployment without a list: TestNoList",
 	"failUpdate 409 urn:weft:problem:other-build":            "the same way as cancelWorkflow's",
-	"heartbeatActivity 503 urn:weft:problem:outcome-unknown": "package turn, TestBeatWhoseRecordIsLost",
+	"heartbeatActivity 503 urn:weft:problem:outcome-unknown": "package executor, TestBeatWhoseRecordIsLost",
 	"listWorkflows 503 urn:weft:problem:busy":                "TestNoList",
 	"listSchedules 404 urn:weft:problem:not-found":           "TestNoList",
 	"listSchedules 503 urn:weft:problem:busy":                "TestNoList",

@@ -234,7 +234,8 @@ func TestPageTokenOfAnotherList(t *testing.T) {
 	})
 }
 
-// Every answer is JSON that names its fields as the contract does; no page is null where there is nothing.
+// Every answer is JSON that names its fields as the contract does. A page is never null, even if it
+// is empty.
 func TestEmptyList(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		var got map[string]json.RawMessage

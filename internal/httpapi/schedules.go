@@ -42,7 +42,11 @@ func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest
 	if err != nil {
 		return 0, answer, err
 	}
-	started, err := h.service.Start(r.Context(), api.StartRequest{WorkflowID: &id, Type: stored.WorkflowType, Input: state, RequestID: body.RequestID})
+	c, err := h.service.Parser().Start(&api.StartRequest{WorkflowID: &id, Type: stored.WorkflowType, Input: state, RequestID: body.RequestID})
+	if err != nil {
+		return 0, answer, err
+	}
+	started, err := h.service.Start(r.Context(), c)
 	switch {
 	case err != nil:
 		return 0, answer, ofSchedule(body.ScheduleID, err)
@@ -61,7 +65,11 @@ func (h *handler) describeSchedule(r *http.Request) (status int, d api.ScheduleD
 	if err != nil {
 		return 0, d, err
 	}
-	answer, err := h.service.Query(r.Context(), id, "", stored.QueryDescribeAt, input)
+	q, err := h.service.Parser().Query(id, "", stored.QueryDescribeAt, &api.QueryRequest{Input: input})
+	if err != nil {
+		return 0, d, err
+	}
+	answer, err := h.service.Query(r.Context(), q)
 	if err != nil {
 		return 0, d, ofSchedule(r.PathValue("id"), err)
 	}
@@ -94,8 +102,12 @@ func (h *handler) listSchedules(r *http.Request) (status int, answer api.Schedul
 
 func (h *handler) deleteSchedule(r *http.Request) (int, none, error) {
 	id, err := scheduleWorkflow(r.PathValue("id"))
+	if err != nil {
+		return 0, none{}, err
+	}
+	c, err := h.service.Parser().End(id, "", "the schedule was deleted")
 	if err == nil {
-		err = h.service.Terminate(r.Context(), id, "", "the schedule was deleted")
+		err = h.service.Terminate(r.Context(), c)
 	}
 	return http.StatusOK, none{}, ofSchedule(r.PathValue("id"), err)
 }
@@ -113,7 +125,11 @@ func tell[B, S any](update string, store func(*B) (input S, requestID string)) e
 		if u.Input, err = json.Marshal(input); err != nil {
 			return 0, none{}, err
 		}
-		answer, err := h.service.Update(r.Context(), id, "", update, u)
+		c, err := h.service.Parser().Update(id, "", update, &u)
+		if err != nil {
+			return 0, none{}, err
+		}
+		answer, err := h.service.Update(r.Context(), c)
 		switch {
 		case err != nil:
 			return 0, none{}, ofSchedule(r.PathValue("id"), err)

@@ -9,28 +9,29 @@ import (
 )
 
 const (
-	// budget bounds the bytes in flight between the parent and its children: this many in what the
-	// children call, and as many in what they are given. The halves are separate because what a
-	// child was given waits for what it calls.
+	// budget bounds the bytes in flight between the parent and its children: this many in the
+	// children's calls, and as many in the work that they are given. The halves are separate
+	// because the work of a child waits for its calls.
 	budget int64 = 128 << 20
-	// least is what a small call counts: it bounds the number of calls, too.
+	// least is what a small call counts, so that the number of calls is bounded too.
 	least int64 = 64 << 10
-	// mostWaiting is how many requests wait for a child at once, and waitFor how long each does.
+	// mostWaiting is how many requests may wait for a child at once, and waitFor how long each
+	// waits.
 	mostWaiting = 1000
 	waitFor     = 10 * time.Second
-	// aloneFor is how long a request of a suspect waits in the solo child for what has not happened
-	// yet. What it waits for may need the solo child.
+	// aloneFor is how long a request of a suspect may wait in the solo child for something that has
+	// not happened yet. That may itself need the solo child.
 	aloneFor = 5 * time.Second
 	// aloneAtMost is how long the parent waits for the answer of such a request.
 	aloneAtMost = 30 * time.Second
 )
 
-// headerAlone marks a request that a child carries out alone. The parent removes it from what
-// callers send.
+// headerAlone marks a request that a child carries out alone. The parent removes the header from
+// requests of callers.
 const headerAlone = "Weft-Alone"
 
 // shortly ends the wait of requests that are carried out alone after aloneFor. The service then
-// answers as far as it has come: an update is accepted, and has no result yet.
+// answers with what it has: an update is accepted, and has no result yet.
 func shortly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(headerAlone) != "" {
@@ -42,8 +43,8 @@ func shortly(h http.Handler) http.Handler {
 	})
 }
 
-// withinBudget serves calls whose bodies, and whose answers, fit into a budget of this many bytes. A
-// call waits until they do. One larger than the budget has all of it.
+// withinBudget serves calls whose bodies and answers fit into a budget of this many bytes. A call
+// waits until they fit. A call that is larger than the budget uses all of it.
 func withinBudget(total int64, h http.Handler) http.Handler {
 	all := semaphore.NewWeighted(total)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,8 +61,8 @@ func withinBudget(total int64, h http.Handler) http.Handler {
 	})
 }
 
-// counted is the ResponseWriter of a call. A handler writes its answer at once, when it needs the
-// call's body no more.
+// counted is the ResponseWriter of a call. A handler writes its answer at once, when it no longer
+// needs the call's body.
 type counted struct {
 	http.ResponseWriter
 	ctx         context.Context

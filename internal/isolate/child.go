@@ -22,7 +22,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// childMark is the environment variable that makes a process a child. Its value is an order.
+// childMark is the environment variable that turns a process into a child. Its value is an order.
 const childMark = "WEFT_ISOLATED_CHILD"
 
 // order is what a parent tells a child when it starts it.
@@ -55,33 +55,34 @@ func ordered() (o order, is bool, err error) {
 	return o, true, json.Unmarshal([]byte(text), &o)
 }
 
-// delivered is what a parent hands to a child: messages of a queue that are handled together.
+// delivered is the messages that a parent gives to a child: messages of a queue that are handled
+// together.
 type delivered struct {
 	Queue string
 	Part  []queue.Delivery
 }
 
-// status is what a child says of itself.
+// status is what a child reports about itself.
 type status struct {
-	// Hung is how often code has not come back in time.
+	// Hung is how often code has not returned in time.
 	Hung int
-	// Workflows are those with code that still has not.
+	// Workflows are those whose code still has not returned.
 	Workflows []string
 	// Returned is the workflow whose code returned last, in a solo child.
 	Returned string
 }
 
-// stopAfter is how long a child that is told to stop waits for what it is doing.
+// stopAfter is how long a child that must stop waits for its work in progress.
 const stopAfter = 5 * time.Second
 
-// ServeChild serves as a child until the parent closes the standard input, or ends. The parent decides when that is: the child pays no
-// heed to signals that end the server.
+// ServeChild serves as a child until the parent closes the standard input, or ends. Only the parent
+// decides that: the child ignores signals that end the server.
 func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger) error {
 	told, is, err := ordered()
 	if !is || err != nil {
 		return fmt.Errorf("this process is no child of a server: %w", err)
 	}
-	// What the program executes itself is no child.
+	// A program that this one executes is not a child.
 	if err := os.Unsetenv(childMark); err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger)
 	return serveUntilEOF(l, mux)
 }
 
-// The paths of what a parent calls; the API has none of them.
+// The paths of the parent's calls. The API has none of them.
 const (
 	pathDeliver = "/-/deliver"
 	pathStatus  = "/-/status"
@@ -114,7 +115,7 @@ const (
 // errPanic says that a handler has a defect. The queue redelivers its messages.
 var errPanic = errors.New("isolate: a handler panicked")
 
-// serveWork serves what the parent asks for besides the API.
+// serveWork serves the parent's calls besides the API.
 func serveWork(mux *http.ServeMux, process *assembly.Process, code *returns, p ports, log *slog.Logger) {
 	handle(mux, pathDeliver, func(ctx context.Context, q delivered) (done []string, err error) {
 		defer func() {
@@ -132,7 +133,7 @@ func serveWork(mux *http.ServeMux, process *assembly.Process, code *returns, p p
 	})
 }
 
-// serveUntilEOF serves until the standard input ends, and then waits for what is being done.
+// serveUntilEOF serves until the standard input ends, and then waits for the work in progress.
 func serveUntilEOF(l net.Listener, h http.Handler) error {
 	server := &http.Server{Handler: h}
 	httpapi.CloseSpare(server)

@@ -7,17 +7,19 @@ import (
 	"time"
 )
 
-// mostDelayed bounds the deliveries that are remembered to be made visible early. The queue redelivers all others when their time has come.
+// mostDelayed bounds the postponed deliveries that are remembered. The queue redelivers all others
+// when their time is over.
 const mostDelayed = 10_000
 
-// delivery is a delivery that was put off.
+// delivery is a postponed delivery.
 type delivery struct {
 	workflow, queue string
 	receipts        []string
 	until           time.Time // when the queue redelivers it
 }
 
-// delayed are the deliveries that were put off: their workflow is parked, or it was not its turn. They take no handler meanwhile.
+// delayed are the postponed deliveries: their workflow is parked, or it was not its turn. They
+// occupy no handler meanwhile.
 type delayed struct {
 	mu   sync.Mutex
 	list []delivery
@@ -34,8 +36,8 @@ func (l *delayed) add(d delivery, now time.Time) {
 	}
 }
 
-// take removes and returns those that need not wait any longer: all whose workflow is no suspect any more and, if it is nobody's turn, the
-// first of those whose turn it may be.
+// take removes and returns the deliveries that no longer have to wait: all whose workflow is not a
+// suspect any more and, if nobody has its turn, the first whose turn it may be.
 func (l *delayed) take(s *suspects, free bool, now time.Time) (due []delivery) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,8 +58,8 @@ func (l *delayed) take(s *suspects, free bool, now time.Time) (due []delivery) {
 	return due
 }
 
-// wake makes deliveries visible that were put off and need not wait any longer. If that fails, the queue redelivers them when their time has
-// come.
+// wake makes postponed deliveries visible that no longer have to wait. If that fails, the queue
+// redelivers them when their time is over.
 func (p *Pool) wake() {
 	select {
 	case <-p.stopped:
@@ -69,7 +71,7 @@ func (p *Pool) wake() {
 	}
 }
 
-// putOff makes a delivery visible after a while, or earlier if it need not wait so long.
+// putOff makes a delivery visible after a while, or earlier if it no longer has to wait.
 func (p *Pool) putOff(ctx context.Context, d delivery, by time.Duration) {
 	p.extend(ctx, d.queue, d.receipts, by)
 	now := time.Now()
@@ -78,7 +80,7 @@ func (p *Pool) putOff(ctx context.Context, d delivery, by time.Duration) {
 	p.wake() // what it waited for may have happened meanwhile
 }
 
-// clear forgets that a workflow is a suspect.
+// clear removes the suspicion against a workflow.
 func (p *Pool) clear(workflow string) {
 	if p.suspects.clear(workflow) {
 		p.wake()

@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// Limits are what an operator says of isolation. The zero value isolates nothing.
+// Limits are an operator's settings of isolation. The zero value isolates nothing.
 type Limits struct {
-	// Children is how many child processes run the code; 0 isolates nothing. One more runs what was in flight in a child that died.
+	// Children is how many child processes run the code; 0 isolates nothing. One more child runs
+	// suspects.
 	Children int
 	// MemoryMiB is the hard limit of each child's memory, in MiB; 0 is half of the machine's or the container's, divided by Children.
 	MemoryMiB int
@@ -15,14 +16,14 @@ type Limits struct {
 	CPUs int
 }
 
-// The least and the most that Limits may say.
+// The smallest and the largest allowed Limits.
 const (
 	mostChildren            = 64
 	leastMemory, mostMemory = 64, 1 << 20 // MiB; a Go program needs some to start at all
 	mostCPUs                = 1024
 )
 
-// Check reports what is wrong with the limits, and what to give.
+// Check returns what is wrong with the limits, and what to give instead.
 func (l Limits) Check() error {
 	switch {
 	case l.Children < 0 || l.Children > mostChildren:
@@ -42,7 +43,8 @@ func (l Limits) Options() Options {
 	return Options{Children: l.Children, Memory: uint64(max(l.MemoryMiB, 0)) << 20, CPUs: l.CPUs}
 }
 
-// Over returns l with what was given in its place; nil was not given. Without child processes nothing is left of their limits.
+// Over returns l with the given values in place of its own; nil was not given. Without child
+// processes, their limits are dropped.
 func (l Limits) Over(children, memoryMiB, cpus *int) Limits {
 	if children != nil && *children == 0 {
 		l = Limits{}

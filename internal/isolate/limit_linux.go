@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// limitMemory bounds the memory that this process can write to. A process that wants more ends.
+// limitMemory bounds the memory that this process can write to. A process that exceeds it ends.
 func limitMemory(most uint64) error {
 	if most == 0 {
 		return nil
@@ -16,12 +16,12 @@ func limitMemory(most uint64) error {
 	return syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most})
 }
 
-// attributes has a child end with its parent, and keeps the terminal's signals from it.
+// attributes makes a child end with its parent, and keeps the terminal's signals from it.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// resident is how much memory a process has, in bytes; 0 if that cannot be found out.
+// resident returns how much memory a process has, in bytes, or 0 if that is unknown.
 func resident(pid int) uint64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	fields := bytes.Fields(text)

@@ -32,10 +32,12 @@ type Options struct {
 	CPUs int
 	// TaskQueues are those of the server.
 	TaskQueues []string
-	// Ports are the parent's, and Receiver is where deliveries come from. What crosses to a child is neither compressed nor encrypted.
+	// Ports are the parent's, and Receiver is the source of deliveries. Bodies that cross to a
+	// child are neither compressed nor encrypted.
 	Ports    executor.Ports
 	Receiver queue.Receiver
-	// File keeps the suspects and the parked workflows over a restart; empty keeps them in memory.
+	// File keeps the suspects and the parked workflows across a restart; empty keeps them in
+	// memory.
 	File string
 	// Build names the program. A workflow is parked only as long as the same program runs.
 	Build string
@@ -44,7 +46,7 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// errStopped is what work comes to that arrives when the pool has stopped.
+// errStopped is the error of work that arrives when the pool has stopped.
 var errStopped = errors.New("isolate: the server stops")
 
 // Pool is the children of a server. It is the server's http.Handler.
@@ -59,7 +61,7 @@ type Pool struct {
 	inTurn   atomic.Value // of a string: the workflow whose turn it is in the solo child, or was last
 	suspects suspects
 	delayed  delayed
-	// given is the budget of the bytes that children are given, and waiting that of the requests
+	// given is the budget of the bytes of the children's work, and waiting that of the requests
 	// that wait for a child.
 	given, waiting *semaphore.Weighted
 	running        sync.WaitGroup // the slots
@@ -112,7 +114,8 @@ func (p *Pool) newSlot(ctx context.Context, name string) *slot {
 	return s
 }
 
-// Close stops the children. Call it when no work is handed to the pool any more: what still runs in a child is given some seconds.
+// Close stops the children. Call it when the pool gets no more work. Running work gets some
+// seconds.
 func (p *Pool) Close() error {
 	close(p.stopped)
 	p.cancel()
@@ -125,7 +128,8 @@ func (p *Pool) Close() error {
 // ErrNoChild says that no child process serves.
 var ErrNoChild = errors.New("isolate: no child process serves")
 
-// Ready returns ErrNoChild while no child process serves that runs code: they start, or end as soon as they do.
+// Ready returns ErrNoChild if no child process serves: they are starting, or end as soon as they
+// start.
 func (p *Pool) Ready() error {
 	for _, s := range p.slots {
 		if s.serves.Load() {
@@ -149,7 +153,7 @@ func (p *Pool) slotOf(workflow string) *slot {
 	return best
 }
 
-// mix spreads a hash over all of its bits: the high ones of FNV hardly depend on the first byte.
+// mix spreads a hash over all of its bits: the high bits of FNV hardly depend on the first byte.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd

@@ -102,7 +102,7 @@ func serveWalks(mux *http.ServeMux, p executor.Ports) {
 	handle(mux, "/writeMark", func(ctx context.Context, q mark) (none, error) { return none{}, p.Scanner.WriteMark(ctx, q.Old, q.New) })
 }
 
-// serveQueue serves what a child needs of the queues. The parent alone receives and deletes.
+// serveQueue serves the calls of a child to the queues. Only the parent receives and deletes.
 func serveQueue(mux *http.ServeMux, s queue.Sender, r queue.Receiver) {
 	handle(mux, "/send", func(ctx context.Context, q sent) (none, error) { return none{}, s.Send(ctx, q.Queue, q.Messages...) })
 	handle(mux, "/extend", func(ctx context.Context, q extended) (none, error) {
@@ -165,7 +165,8 @@ func (p ports) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	return err
 }
 
-// ListRuns is store.Lister's. What the filter's function selects is selected here: it asks for rows until it has enough.
+// ListRuns is store.Lister's. The filter's function runs here: ListRuns asks for rows until it has
+// enough.
 func (p ports) ListRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
 	for {
 		got, err := call[listed, rows](ctx, p.c, "/listRuns", listed{f.StartedAfter, f.StartedBefore, token, limit - len(runs)})

@@ -36,16 +36,16 @@ type process struct {
 	why   error
 
 	mu sync.Mutex
-	// spared says that the parent ended it for a reason that is none of what was in flight.
+	// spared says that the parent ended it for a reason unrelated to the work in flight.
 	spared bool
 	// inFlight are the workflows whose code may run.
 	inFlight map[string]flight
 	blamed   sync.Once
-	// work counts what is in flight, and one more while the slot hands the process out.
+	// work counts the work in flight, and one more while the slot offers the process.
 	work sync.WaitGroup
 }
 
-// start starts a child, and returns when it serves.
+// start starts a child, and returns when the child serves.
 func (p *Pool) start(ctx context.Context, name string, alone bool) (*process, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -75,7 +75,7 @@ func (p *Pool) start(ctx context.Context, name string, alone bool) (*process, er
 	return c, nil
 }
 
-// environment is what the limits say to the runtime of a child.
+// environment returns the environment variables that tell the runtime of a child its limits.
 func (o *Options) environment() (env []string) {
 	if o.Memory > 0 {
 		const part = 4 // the garbage collector works harder from three quarters of the hard limit on
@@ -87,8 +87,8 @@ func (o *Options) environment() (env []string) {
 	return env
 }
 
-// run starts the process, and waits for its end in a goroutine. The kernel ends a child when the thread ends that started it: the
-// goroutine keeps the thread.
+// run starts the process, and waits for its end in a goroutine. The kernel ends a child when the
+// thread ends that started it, so the goroutine keeps the thread.
 func (c *process) run() error {
 	started := make(chan error, 1)
 	go func() {
@@ -129,7 +129,7 @@ func (c *process) kill() {
 	<-c.ended
 }
 
-// spare is kill for a reason that is none of what is in flight: nobody is suspected.
+// spare is kill for a reason unrelated to the work in flight: nobody is suspected.
 func (c *process) spare() {
 	c.mu.Lock()
 	c.spared = true
@@ -137,7 +137,7 @@ func (c *process) spare() {
 	c.kill()
 }
 
-// stop has the process end when it has done what it is doing, and kills it if it does not.
+// stop lets the process finish its work and end, and kills it if it does not.
 func (c *process) stop() {
 	_ = c.stdin.Close() // it has ended
 	select {
@@ -147,7 +147,7 @@ func (c *process) stop() {
 	}
 }
 
-// drain waits for what is in flight, for a limited time, and kills.
+// drain waits for the work in flight for a limited time, and then kills the process.
 func (c *process) drain(most time.Duration) {
 	done := make(chan struct{})
 	go func() {
@@ -162,10 +162,10 @@ func (c *process) drain(most time.Duration) {
 	c.spare()
 }
 
-// lingerFor is how long code counts as running whose caller is gone.
+// lingerFor is how long code counts as running after its caller has left.
 const lingerFor = time.Minute
 
-// enter notes that code of a workflow may run in the process, until leave is called.
+// enter records that code of a workflow may run in the process, until leave is called.
 func (c *process) enter(workflow, run string) (leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +182,7 @@ func (c *process) enter(workflow, run string) (leave func()) {
 	}
 }
 
-// linger calls leave when code may no longer run that was not answered for.
+// linger calls leave when unanswered code can no longer run.
 func (c *process) linger(leave func()) {
 	select {
 	case <-c.ended: // what was in flight stays to be blamed
@@ -198,7 +198,8 @@ func (c *process) runOf(workflow string) string {
 	return c.inFlight[workflow].run
 }
 
-// blame calls suspect with what was in flight when the process ended, once, if it ended by itself.
+// blame calls suspect with the work in flight when the process ended, once, if the process ended by
+// itself.
 func (c *process) blame(suspect func(flying map[string]flight)) {
 	c.blamed.Do(func() {
 		c.mu.Lock()

@@ -6,8 +6,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 )
 
-// returns is the runner.Recorder of a solo child, which does one job at a time. It remembers the workflow whose code returned last, for the
-// parent. What has ended processes is known to the parent, which does not hand it out.
+// returns is the runner.Recorder of a solo child, which does one job at a time. It remembers, for
+// the parent, the workflow whose code returned last. The parent knows the code that has ended
+// processes, and does not send it.
 type returns struct {
 	mu      sync.Mutex
 	next    int
@@ -40,7 +41,7 @@ func (r *returns) Parked(runner.CodeRef) string { return "" }
 // Forget implements runner.Recorder.
 func (r *returns) Forget(string, uint32) {}
 
-// workflow is the id of the workflow whose code returned last.
+// workflow returns the id of the workflow whose code returned last.
 func (r *returns) workflow() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

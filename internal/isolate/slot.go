@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// slot is the place of a child: one process after another.
+// slot is the place of a child: it runs one process after another.
 type slot struct {
 	pool *Pool
 	name string
-	// next hands out the process that serves, to whoever asks.
+	// next offers the serving process to whoever asks.
 	next chan *process
 	// alone says that it is the slot of the solo child.
 	alone bool
-	// serves says that its process does.
+	// serves says that the slot's process serves.
 	serves atomic.Bool
 }
 
@@ -23,22 +23,23 @@ type slot struct {
 const soloName = "solo"
 
 const (
-	// leastBackoff and mostBackoff bound how long a slot waits before it starts a process after one that died.
+	// leastBackoff and mostBackoff bound the wait of a slot before it replaces a process that died.
 	leastBackoff = 100 * time.Millisecond
 	mostBackoff  = 10 * time.Second
-	// lived is how long a process has to live before its end counts as the first.
+	// lived is how long a process has to live for its end to count as a first one.
 	lived = time.Minute
-	// watchEvery is how often a process is looked at.
+	// watchEvery is how often a process is checked.
 	watchEvery = time.Second
-	// silence is how long a process may not answer before it is killed, unless Options say it.
+	// silence is how long a process may not answer before it is killed, unless Options say
+	// otherwise.
 	silence = 30 * time.Second
 	// startWithin is how long a child may take until it serves.
 	startWithin = 2 * time.Minute
-	// drainFor is how long a child with hung code keeps what else is in flight.
+	// drainFor is how long a child with hung code keeps its other work.
 	drainFor = 5 * time.Second
 )
 
-// take returns the process of the slot, when there is one. The caller uses it in doing, once.
+// take returns the slot's process, when there is one. The caller uses it in doing, once.
 func (s *slot) take(ctx context.Context) (*process, error) {
 	select {
 	case c := <-s.next:
@@ -79,7 +80,8 @@ func (s *slot) run(ctx context.Context) {
 	}
 }
 
-// watch hands out a process until it ends, or is retired because code in it hangs. It kills one that has too much memory, or is silent.
+// watch offers a process until it ends, or is retired because its code hangs. It kills a process
+// that uses too much memory, or is silent.
 func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 	s.pool.o.Log.Debug("a child process serves", "child", s.name, "pid", c.cmd.Process.Pid)
 	s.serves.Store(true)
@@ -121,7 +123,8 @@ func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 	}
 }
 
-// look looks at a process from time to time, and reports that code in it hangs, with the workflows whose code still does.
+// look checks a process from time to time. It reports that its code hangs, with the workflows whose
+// code still does.
 func (s *slot) look(ctx context.Context, c *process, hangs chan<- []string) {
 	heard := time.Now()
 	for ticks := time.NewTicker(watchEvery); ; {

@@ -20,8 +20,8 @@ import (
 const (
 	// soloDeaths is how many solo children a workflow ends, or hangs in, before it is parked.
 	soloDeaths = 3
-	// certain and doubtful are what a death of the solo child counts: doubtful, if others were in flight whose turn was over. parkedAt is
-	// what parks a workflow.
+	// certain and doubtful are what a death of the solo child counts: doubtful if others were in
+	// flight whose turn was over. A workflow is parked at parkedAt.
 	certain, doubtful, parkedAt = 2, 1, 2 * soloDeaths
 	// mostSuspects bounds the workflows that are remembered. The one that has been there longest is forgotten first.
 	mostSuspects = 10_000
@@ -49,18 +49,19 @@ type suspected struct {
 // kept is the form of the file.
 type kept struct {
 	Version int `json:"version"`
-	// Build is the program that ended the children. Another one is suspected, but nothing is parked.
+	// Build is the program that ended the children. If the program is another now, its workflows
+	// are suspects, but nothing is parked.
 	Build     string      `json:"build"`
 	Workflows []suspected `json:"workflows"`
 }
 
-// keptVersion is the version of the form. A file with another one is not used.
+// keptVersion is the version of the file's form. A file with another version is ignored.
 const keptVersion = 1
 
 // mostKept is the largest file that is read: mostSuspects ids of any allowed length fit into it.
 const mostKept = 8 << 20
 
-// open reads the file of suspects. If it cannot be read, all workflows begin without a suspicion,
+// open reads the file of suspects. If it cannot be read, all workflows begin without suspicion,
 // which costs some child processes again.
 func (s *suspects) open(file, build string, log *slog.Logger) {
 	s.file, s.build, s.log, s.deaths = file, build, log, map[string]int{}
@@ -118,8 +119,8 @@ func readKept(file string) (k kept, err error) {
 	return k, nil
 }
 
-// save writes the file of suspects. A crash before the rename leaves the file of before: a workflow
-// is then suspected once too often, or has to end one more child. The next save repairs it.
+// save writes the file of suspects. A crash before the rename leaves the old file. A workflow is
+// then suspected once too often, or has to end one more child. The next save repairs that.
 func (s *suspects) save() {
 	if s.file == "" {
 		return
@@ -166,8 +167,9 @@ func (s *suspects) state(workflow string) (suspect, parked bool) {
 	return suspect, n >= parkedAt
 }
 
-// add records that a workflow was in flight when a child died, or that its code hung in one, and reports
-// whether that parks it. A death counts halves, and none if the child was not the solo one. The caller saves.
+// add records that a workflow was in flight when a child died, or that its code hung in one, and
+// reports whether that parks it. A death counts this many halves, and none if the child was not the
+// solo one. The caller saves.
 func (s *suspects) add(workflow string, halves int) (parked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +190,7 @@ func (s *suspects) add(workflow string, halves int) (parked bool) {
 	return parked
 }
 
-// clear forgets a workflow, and reports whether it was a suspect.
+// clear removes the suspicion against a workflow, and reports whether there was one.
 func (s *suspects) clear(workflow string) (was bool) {
 	if was = s.remove(workflow); was {
 		s.save()
@@ -212,22 +214,23 @@ func (s *suspects) remove(workflow string) (was bool) {
 	return true
 }
 
-// turn is how long a suspect is alone.
+// turn returns how long a suspect runs alone.
 func (s *suspects) turn() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return crash.Turn(s.doubts)
 }
 
-// doubt makes turns longer.
+// doubt lengthens turns.
 func (s *suspects) doubt() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.doubts++
 }
 
-// delay is how long a delivery of a suspect is put off whose turn has not come: about until all others have had theirs. The receives of a
-// message are counted, so it must not be short.
+// delay returns how long to postpone a delivery of a suspect whose turn has not come: about until
+// all others have had theirs. The receives of a message are counted, so the delay must not be
+// short.
 func (s *suspects) delay() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +238,8 @@ func (s *suspects) delay() time.Duration {
 	return min(most/2+rand.N(most/2+1), queue.MaxDelay)
 }
 
-// acquit clears all suspects that have ended no process alone, but one: it was to blame. The caller saves.
+// acquit clears all suspects that have not ended a process alone, except the culprit. The caller
+// saves.
 func (s *suspects) acquit(culprit string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

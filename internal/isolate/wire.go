@@ -19,7 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// maxCall is the most bytes that a call, or its answer, may have: more than the largest Append with large payloads.
+// maxCall is the largest size of a call or its answer, in bytes: more than the largest Append with
+// large payloads.
 const maxCall = 256 << 20
 
 // The encoding keeps the nanoseconds of times, and strings that are not UTF-8.
@@ -43,7 +44,7 @@ var sentinels = []error{
 	disk.ErrFull, disk.ErrGone, disk.ErrEnded, disk.ErrCorrupt, history.ErrCorrupt, codec.ErrKey,
 }
 
-// remote is an error of the other end: its text, and which of the sentinels it is.
+// remote is an error of the other end: its text, and its sentinel.
 type remote struct {
 	Text string
 	Is_  []int
@@ -51,7 +52,7 @@ type remote struct {
 	Existing *store.Item
 }
 
-// Error is the text of the other end's error.
+// Error returns the text of the other end's error.
 func (r *remote) Error() string { return r.Text }
 
 // Unwrap returns the sentinels that the other end's error wrapped.
@@ -64,7 +65,7 @@ func (r *remote) Unwrap() (all []error) {
 	return all
 }
 
-// pack returns what crosses the wire of an error; nil for none.
+// pack returns the form of an error that crosses the wire, or nil for none.
 func pack(err error) *remote {
 	if err == nil {
 		return nil
@@ -82,7 +83,7 @@ func pack(err error) *remote {
 	return r
 }
 
-// unpack is the reverse of pack.
+// unpack reverses pack.
 func (r *remote) unpack() error {
 	if r == nil {
 		return nil
@@ -99,7 +100,8 @@ type answer[T any] struct {
 	Err   *remote
 }
 
-// errBroken is wrapped by what a call returns if the other end did not answer: nobody knows whether it was done.
+// errBroken is wrapped by the error of a call that the other end did not answer: it may have been
+// carried out.
 var errBroken = errors.New("isolate: the other process did not answer")
 
 // dial returns a client of the server at a Unix socket.
@@ -114,7 +116,8 @@ func dial(socket string) *http.Client {
 	}}
 }
 
-// call calls a method of the other end. The context's own error comes back as it is if it had ended before the call.
+// call calls a method of the other end. If ctx had ended before the call, it returns the error of
+// ctx as it is.
 func call[Q, A any](ctx context.Context, c *http.Client, method string, q Q) (value A, err error) {
 	if err := ctx.Err(); err != nil {
 		return value, err

@@ -25,29 +25,30 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// errParked is what work of a parked workflow comes to.
+// errParked is the error of work of a parked workflow.
 var errParked = errors.New("isolate: the workflow is parked")
 
-// errBusy says that a request waited too long for a child, or that too many wait: it did nothing.
+// errBusy says that a request waited too long for a child, or that too many are waiting. It did
+// nothing.
 var errBusy = errors.New("isolate: no child process is free")
 
-// errTaken says that another suspect has its turn in the solo child. It did nothing.
+// errTaken says that another suspect has its turn in the solo child. The work did nothing.
 var errTaken = errors.New("isolate: another suspect runs alone")
 
 // job is work for a child.
 type job struct {
 	workflow, run string
-	// runsCode says that the workflow's code may run. Work that runs none is never to blame.
+	// runsCode says that the workflow's code may run. Work that runs no code is never blamed.
 	runsCode bool
 	// ends says that the work closes or deletes a run of the workflow.
 	ends bool
-	// request says that a caller waits: the wait for a child is bounded.
+	// request says that a caller waits, so the wait for a child is bounded.
 	request bool
 }
 
-// within hands a job to the child of its workflow, and blames the workflow if the child dies meanwhile.
-// do returns an error that wraps errBroken if the child did not answer. within returns errParked,
-// errTaken or errBusy without a call of do.
+// within gives a job to the child of its workflow, and blames the workflow if the child dies
+// meanwhile. do returns an error that wraps errBroken if the child did not answer. within returns
+// errParked, errTaken or errBusy without a call of do.
 func (p *Pool) within(ctx context.Context, j job, do func(ctx context.Context, c *process) error) error {
 	c, release, err := p.reserve(ctx, j)
 	if err != nil {
@@ -76,7 +77,7 @@ func (p *Pool) within(ctx context.Context, j job, do func(ctx context.Context, c
 	switch {
 	case errors.Is(err, errBroken) && c.over(ctx):
 		p.blameFor(c) // before the caller has an answer
-	case err == nil && c.alone && c.ran(ctx, j.workflow):
+	case err == nil && c.alone && c.hasRun(ctx, j.workflow):
 		p.clear(j.workflow)
 	}
 	return err
@@ -101,8 +102,9 @@ func (p *Pool) reserve(ctx context.Context, j job) (c *process, release func(), 
 	return c, release, err
 }
 
-// next waits for the child of a job: the solo child if it has to be alone. A delivery does not wait for its
-// turn there: it would keep others from being delivered. What is parked is refused without waiting.
+// next waits for the child of a job: the solo child if it has to run alone. A delivery does not
+// wait for its turn there, because that would delay other deliveries. Work of a parked workflow is
+// refused without a wait.
 func (p *Pool) next(ctx context.Context, j job) (c *process, release func(), err error) {
 	alone, err := p.alone(j)
 	if err != nil {
@@ -141,7 +143,7 @@ func (p *Pool) alone(j job) (bool, error) {
 	return suspect, nil
 }
 
-// turn waits until no other suspect has its turn, and returns what ends this one.
+// turn waits until no other suspect has its turn, and returns a function that ends this turn.
 func (p *Pool) turn(ctx context.Context, wait bool) (end func(), err error) {
 	select {
 	case p.oneByOne <- struct{}{}:
@@ -161,8 +163,9 @@ func (p *Pool) turn(ctx context.Context, wait bool) (end func(), err error) {
 	}), nil
 }
 
-// limitTurn ends a turn after a while, and returns what ends it before: the code runs on in the solo child, beside that of the next suspect.
-// The time begins when the suspect has the solo child. It may take longer than a turn until another one is started.
+// limitTurn ends a turn after a while, and returns a function that ends it earlier. The code then
+// continues in the solo child, beside that of the next suspect. The time begins when the suspect
+// has the solo child. Starting another may take longer than a turn.
 func (p *Pool) limitTurn(free func()) (end func()) {
 	over := time.AfterFunc(p.suspects.turn(), free)
 	return func() {
@@ -171,9 +174,10 @@ func (p *Pool) limitTurn(free func()) (end func()) {
 	}
 }
 
-// ran reports whether a workflow's code has run in the solo child, and returned. Work can succeed without: a request is refused because
-// the code failed before, or a task is recorded as failed because its code hangs.
-func (c *process) ran(ctx context.Context, workflow string) bool {
+// hasRun reports whether a workflow's code has run in the solo child, and returned. Work can
+// succeed without that: a request is refused because the code failed before, or a task is recorded
+// as failed because its code hangs.
+func (c *process) hasRun(ctx context.Context, workflow string) bool {
 	got, err := call[none, status](ctx, c.client, pathStatus, none{})
 	return err == nil && got.Returned == workflow && !slices.Contains(got.Workflows, workflow)
 }
@@ -184,9 +188,10 @@ func (c *process) doing(do func() error) error {
 	return do()
 }
 
-// blameFor blames what was in flight in a child that died. A workflow that was alone in the solo child is to blame, and then all others that
-// have ended no process alone are cleared. Of several it is probably the one whose turn it is. The file of suspects is written once: the
-// place of the child waits for it, and so do all whose work was in flight.
+// blameFor blames the work in flight in a child that died. If a workflow was alone in the solo
+// child, it is to blame, and all others that have not ended a process alone are cleared. Of
+// several, the one whose turn it is probably is. The file of suspects is written once: the place of
+// the child waits for it, and so do all whose work was in flight.
 func (p *Pool) blameFor(c *process) {
 	c.blame(func(flying map[string]flight) {
 		for workflow, f := range flying {
@@ -210,8 +215,8 @@ func (p *Pool) blameFor(c *process) {
 	})
 }
 
-// blame remembers that a child died with code of a workflow in flight, or that the code hung in it. The caller saves the suspects. run may be
-// empty: a request does not have it.
+// blame records that a child died with code of a workflow in flight, or that the code hung in it.
+// The caller saves the suspects. run may be empty: a request does not have it.
 func (p *Pool) blame(workflow, run string, halves int) {
 	if p.suspects.add(workflow, halves) {
 		p.o.Log.Error("a workflow is parked: its code has ended child processes in which it ran alone, or hung in them; terminate it, or start the server with code that is fixed",
@@ -219,8 +224,9 @@ func (p *Pool) blame(workflow, run string, halves int) {
 	}
 }
 
-// Deliver hands messages that are handled together to a child, and returns the receipts of those that are done with. What a child did not
-// answer is visible again at once: it may be handled a second time, as after any crash. What is parked is put off.
+// Deliver gives messages that are handled together to a child, and returns the receipts of those
+// that are finished. Messages that a child did not answer are visible again at once: they may be
+// handled twice, as after any crash. Messages of parked workflows are postponed.
 func (p *Pool) Deliver(ctx context.Context, name string, part []queue.Delivery) (done []string) {
 	m, err := outbox.Decode(part[0].Body)
 	if err != nil {
@@ -260,10 +266,11 @@ func (p *Pool) Deliver(ctx context.Context, name string, part []queue.Delivery) 
 	return nil
 }
 
-// mostPeeked is how much of the body of a start is read to find the workflow's id. The body of any size goes on to the child.
+// mostPeeked is how much of the body of a start is read to find the workflow's id. The whole body,
+// of any size, is passed to the child.
 const mostPeeked = 8 << 20
 
-// ServeHTTP has a child answer a request.
+// ServeHTTP lets a child answer a request.
 func (p *Pool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/-/") {
 		http.NotFound(w, r) // these are the parent's
@@ -300,7 +307,7 @@ func peeked(r *http.Request) int64 {
 	return min(r.ContentLength, mostPeeked)
 }
 
-// proxy hands a request to a child, and reports whether the child began to answer.
+// proxy passes a request to a child, and reports whether the child began to answer.
 func (p *Pool) proxy(w http.ResponseWriter, r *http.Request, j job) (began bool, err error) {
 	err = p.within(r.Context(), j, func(ctx context.Context, c *process) (err error) {
 		proxy := httputil.ReverseProxy{
@@ -331,8 +338,8 @@ func (p *Pool) proxy(w http.ResponseWriter, r *http.Request, j job) (began bool,
 	return began, err
 }
 
-// route returns the job that a request is. Its workflow is empty if it is about none, as in a list, or if the API has no such request: the
-// child refuses it.
+// route returns the job of a request. Its workflow is empty if it is about none, as in a list, or
+// if the API has no such request: the child then refuses it.
 func route(r *http.Request) (j job, err error) {
 	j.request = true
 	to := httpapi.Find(r)
@@ -355,7 +362,8 @@ func route(r *http.Request) (j job, err error) {
 	return j, nil
 }
 
-// named returns the id of the workflow that a body names. The child says what is wrong with a body.
+// named returns the id of the workflow that a body names. If a body is malformed, the child says
+// so.
 func named(body []byte) string {
 	var ids struct{ WorkflowID, ScheduleID, Token string }
 	_ = json.Unmarshal(body, &ids) // the child says it

@@ -17,7 +17,7 @@ import (
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
 
-// backend opens where everything is kept.
+// backend opens the place where everything is stored.
 func (o *Options) backend(ctx context.Context, taskQueues []string) (*backend, error) {
 	switch {
 	case o.Backend != nil:
@@ -75,7 +75,8 @@ func over(db *disk.DB, o *Options, taskQueues []string) (*backend, error) {
 	}, nil
 }
 
-// deleteExpired deletes all that has expired, so many items in a write, and returns how many it deleted. Other writes run in between.
+// deleteExpired deletes everything that has expired, this many items in a write, and returns how
+// many it deleted. Other writes run in between.
 func deleteExpired(ctx context.Context, s store.Expirer, now time.Time, atOnce int) (deleted int, err error) {
 	for {
 		n, err := s.DeleteExpired(ctx, now, atOnce)

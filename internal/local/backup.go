@@ -10,13 +10,14 @@ import (
 	"github.com/seed-41655fb1/weft/internal/disk"
 )
 
-// BackupPath is where the local server sends a backup of its data directory. It is no part of the API of a deployment.
+// BackupPath is the path at which the local server sends a backup of its data directory. It is not
+// part of the API of a deployment.
 const BackupPath = "/v1/backup"
 
 // backup writes a backup of the data directory.
 type backup func(context.Context, io.Writer) (disk.Summary, error)
 
-// withBackup returns h that also answers GET BackupPath; h itself if there is no data directory.
+// withBackup returns h with GET BackupPath added, or h itself if there is no data directory.
 func withBackup(h http.Handler, b backup, log *slog.Logger) http.Handler {
 	if b == nil {
 		return h
@@ -27,9 +28,10 @@ func withBackup(h http.Handler, b backup, log *slog.Logger) http.Handler {
 	return mux
 }
 
-// sendBackup sends a backup. If it fails, it breaks the connection off, so that the caller does not take a part for the whole. The end of
-// the backup says so, too. A caller that takes no bytes is cut off as any reader is (progressListener): the backup keeps files of the data
-// directory that could be deleted.
+// sendBackup sends a backup. If it fails, it breaks the connection, so that the caller does not
+// take a part for the whole. The end of the backup says so, too. A caller that reads nothing is cut
+// off like any reader (progressListener): the backup keeps files of the data directory that could
+// be deleted.
 func sendBackup(w http.ResponseWriter, r *http.Request, b backup, log *slog.Logger) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Cache-Control", "no-store")

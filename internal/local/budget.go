@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// requestsOf is the part of the connections on which requests are carried out at once, in quarters: the others are left for health,
-	// and for the refusals of the rest.
+	// requestsOf is the part of the connections, in quarters, on which requests may run at once.
+	// The others are left for health checks, and for refusals of further requests.
 	requestsOf = 3
 	// budgetWait is how long a request waits for bytes of the budget before it is refused.
 	budgetWait = 5 * time.Second
@@ -26,16 +26,20 @@ const (
 	largestBody = engine.MaxPayload + 6*httpapi.MaxBody
 	// leastBodies is how many largest bodies the least budget holds.
 	leastBodies = 4
-	// unbudgeted is the most bytes of a body or an answer that need no room in the budget: connections bound those.
+	// unbudgeted is the size up to which a body or an answer needs no space in the budget:
+	// connections bound those.
 	unbudgeted = 4 << 10
-	// mostSmall is the most bytes of a small body or answer. One part of the budget in smallShare is for those alone.
+	// mostSmall is the largest small body or answer. One part of the budget in smallShare is only
+	// for those.
 	mostSmall, smallShare = 64 << 10, 8
-	// largeParts is in how many parts the rest of the budget is divided. The making of a page of a history takes one: the server may read
-	// the whole run for it. One client holds at most clientParts of them.
+	// largeParts is the number of parts of the rest of the budget. Making a page of a history takes
+	// one part: the server may read the whole run for it. One client holds at most clientParts of
+	// them.
 	largeParts, clientParts = 5, 4
 )
 
-// budget bounds the bytes of the request bodies that are being read and of the answers that are made or written, over all connections.
+// budget bounds the bytes of request bodies being read, and of answers being made or written, over
+// all connections.
 type budget struct {
 	size         int64 // of both pools
 	small, large *pool
@@ -43,15 +47,16 @@ type budget struct {
 	requests *semaphore.Weighted
 }
 
-// newBudget returns a budget of this many bytes, but at least leastBodies largest bodies, on so many connections.
+// newBudget returns a budget of this many bytes for this many connections, with space for at least
+// leastBodies largest bodies.
 func newBudget(size int64, connections int) *budget {
 	size = max(size, leastBodies*largestBody)
 	large := size / smallShare * (smallShare - 1) / largeParts * largeParts
 	return &budget{size, newPool(size - large), newPool(large), semaphore.NewWeighted(int64(connections) * requestsOf / 4)}
 }
 
-// reserve takes bytes of the budget for a client. It waits for them for budgetWait at most, and reports false if there are none by then.
-// Small ones do not wait behind large ones.
+// reserve takes bytes of the budget for a client. It waits for them for at most budgetWait, and
+// returns false if there are none by then. Small reservations do not wait behind large ones.
 func (b *budget) reserve(ctx context.Context, client string, bytes int64) (held, bool) {
 	p := b.large
 	if bytes <= mostSmall {
@@ -69,14 +74,14 @@ func (b *budget) reserve(ctx context.Context, client string, bytes int64) (held,
 	return held{p, client, bytes}, true
 }
 
-// held are bytes that a request has taken of the budget. The zero value is none.
+// held are bytes that a request holds of the budget. The zero value holds none.
 type held struct {
 	pool   *pool
 	client string
 	bytes  int64
 }
 
-// release gives the bytes back.
+// release returns the bytes.
 func (h held) release() {
 	if h.bytes > 0 {
 		h.pool.bytes.Release(h.bytes)
@@ -84,7 +89,7 @@ func (h held) release() {
 	}
 }
 
-// shrunk gives back all but this many bytes, and returns what is still held.
+// shrunk returns all but this many bytes to the budget. Its result is what is still held.
 func (h held) shrunk(bytes int64) held {
 	h.pool.bytes.Release(h.bytes - bytes)
 	h.pool.giveBack(h.client, h.bytes-bytes)
@@ -124,14 +129,14 @@ func (p *pool) use(client string) *semaphore.Weighted {
 	return s.bytes
 }
 
-// giveBack gives back bytes of a client's share. The request still uses it.
+// giveBack returns bytes of a client's share. The request still uses the share.
 func (p *pool) giveBack(client string, bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clients[client].bytes.Release(bytes)
 }
 
-// leave ends the use of a client's share by one request, which gives back bytes of it.
+// leave ends the use of a client's share by one request, and returns bytes of it.
 func (p *pool) leave(client string, bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +147,7 @@ func (p *pool) leave(client string, bytes int64) {
 	}
 }
 
-// tryAcquire takes bytes for a client if there are some at once, and nobody waits for them.
+// tryAcquire takes bytes for a client if they are free, and nobody waits for them.
 func (p *pool) tryAcquire(client string, bytes int64) bool {
 	share := p.use(client)
 	if !share.TryAcquire(bytes) {
@@ -156,7 +161,7 @@ func (p *pool) tryAcquire(client string, bytes int64) bool {
 	return true
 }
 
-// acquire takes bytes for a client. It waits for them until ctx ends, and reports false then.
+// acquire takes bytes for a client. It waits for them until ctx ends, and then returns false.
 func (p *pool) acquire(ctx context.Context, client string, bytes int64) bool {
 	share := p.use(client)
 	if share.Acquire(ctx, bytes) != nil {
@@ -170,7 +175,8 @@ func (p *pool) acquire(ctx context.Context, client string, bytes int64) bool {
 	return true
 }
 
-// clientOf returns whose share a request counts for: that of its address, of which one client has many in IPv6.
+// clientOf returns the client whose share a request counts for: its address. In IPv6 one client has
+// many addresses.
 func clientOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -187,8 +193,8 @@ func clientOf(r *http.Request) string {
 	return address.String()
 }
 
-// bounded returns h as the budget allows: a request beyond those that are carried out at once, or for which there is no room, gets 503 and
-// a Retry-After, and has not begun.
+// bounded returns h within the budget. A request beyond those that may run at once, or without
+// space, gets 503 and a Retry-After, and has not begun.
 func (b *budget) bounded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !b.requests.TryAcquire(1) {
@@ -212,7 +218,8 @@ func (b *budget) bounded(h http.Handler) http.Handler {
 	})
 }
 
-// boundedAnswer counts a request: while its reader takes a large answer, the bytes of that are held instead of what the request took before.
+// boundedAnswer counts a request. While its reader takes a large answer, the bytes of the answer
+// are held, instead of those of the request.
 type boundedAnswer struct {
 	http.ResponseWriter
 	budget  *budget
@@ -229,7 +236,8 @@ type boundedAnswer struct {
 	problem  *refusal.Error // why the body could not be read; nil if it could
 }
 
-// reserve takes bytes of the budget for the request. It reports false if there is no room, or no need since the request was answered.
+// reserve takes bytes of the budget for the request. It returns false if there is no space, or no
+// need because the request was answered.
 func (a *boundedAnswer) reserve(bytes int64) bool {
 	held, ok := a.budget.reserve(a.ctx, a.client, bytes)
 	if !ok {
@@ -246,7 +254,7 @@ func (a *boundedAnswer) reserve(bytes int64) bool {
 	return true
 }
 
-// fail has a problem of the body replace the answer.
+// fail replaces the answer by a problem of the body.
 func (a *boundedAnswer) fail(p *refusal.Error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -263,15 +271,15 @@ func (a *boundedAnswer) answer() (held, *refusal.Error) {
 	return before, a.problem
 }
 
-// setReadDeadline sets the deadline of the body's reads, and reports whether it did: some connections have none, and it is no longer this
-// request's connection after its end.
+// setReadDeadline sets the deadline of reads of the body, and reports whether it did: some
+// connections have none, and after the end of this request the connection may serve another.
 func (a *boundedAnswer) setReadDeadline(t time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return !a.ended && a.control.SetReadDeadline(t) == nil
 }
 
-// end gives back what the request holds.
+// end returns what the request holds.
 func (a *boundedAnswer) end() {
 	before, _ := a.answer()
 	before.release()
@@ -280,9 +288,10 @@ func (a *boundedAnswer) end() {
 	a.mu.Unlock()
 }
 
-// WriteHeader holds the bytes of the answer, as its Content-Length says. If there is no room for a large one within budgetWait, the caller
-// gets 503 instead: a request that only reads has done nothing, and any other may be done, so it is sent again with the same id. If the
-// body could not be read, the request has not begun, and the caller gets the reason.
+// WriteHeader reserves the bytes of the answer, as its Content-Length says. If there is no space
+// for a large one within budgetWait, the caller gets 503 instead. A request that only reads has
+// done nothing. Any other may have been carried out, so the caller repeats it with the same id. If
+// the body could not be read, the request has not begun, and the caller gets the reason.
 func (a *boundedAnswer) WriteHeader(status int) {
 	if status < http.StatusOK { // the answer is still to come
 		a.ResponseWriter.WriteHeader(status)

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/bridge"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -63,7 +64,7 @@ func TestLongChain(t *testing.T) {
 		call(n)
 	}
 	for n, id := range ids {
-		if d, err := s.Service.Describe(ctx, "w", history.RunID(id)); err != nil || d.Status != history.ContinuedAsNew { // the client would try again
+		if d, err := edge.Of(s.Service).Describe(ctx, "w", history.RunID(id)); err != nil || d.Status != history.ContinuedAsNew { // the client would try again
 			t.Fatalf("run %d: %+v, %v", n, d, err)
 		}
 	}

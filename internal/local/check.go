@@ -22,10 +22,11 @@ import (
 	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 )
 
-// Finding is one thing that is wrong with a data directory.
+// Finding is one defect of a data directory.
 type Finding struct {
-	// Workflow is the id of the workflow that it is about; empty if that is none, or is not known. Run is the number of its run, and
-	// RunID the run's id; 0 and empty if they are not known. Commit is the number of a commit of the run, 1 for the first, or 0.
+	// Workflow is the id of the workflow with the defect; empty if there is none, or it is unknown.
+	// Run is the number of its run, and RunID the run's id; 0 and empty if they are unknown. Commit
+	// is the number of a commit of the run, 1 for the first, or 0.
 	Workflow, RunID string
 	Run, Commit     uint32
 	// Err says what is wrong. It wraps disk.ErrCorrupt or an error of package history or encode.
@@ -59,8 +60,9 @@ type Checked struct {
 	Findings int
 }
 
-// Check reads everything in a data directory that no process has open, and calls found with each thing that is wrong. It changes nothing
-// there. keys opens what is encrypted; nil leaves that closed. An error says that the check did not get to its end.
+// Check reads everything in a data directory that no process has open, and calls found with each
+// defect. It changes nothing there. keys opens what is encrypted; nil leaves that closed. It
+// returns an error if it could not finish.
 func Check(ctx context.Context, dir string, keys codec.Keys, found func(Finding)) (Checked, error) {
 	c := &checker{ctx: ctx, found: found, seen: map[string]bool{}}
 	db, err := disk.OpenToRead(dir, disk.Options{Damage: c.damage})
@@ -117,7 +119,7 @@ type checker struct {
 	decoder  history.Decoder
 }
 
-// damage takes what the data directory cannot read.
+// damage takes a report of what the data directory cannot read.
 func (c *checker) damage(err error) {
 	var key *disk.KeyError
 	var file *disk.FileError
@@ -144,7 +146,7 @@ func (c *checker) damage(err error) {
 	}
 }
 
-// isNew reports whether something is found for the first time.
+// isNew reports whether a defect is found for the first time.
 func (c *checker) isNew(id string) bool {
 	if c.seen[id] {
 		return false
@@ -165,7 +167,7 @@ func (c *checker) missing(e *disk.RangeError) {
 	}
 }
 
-// mayBeShort takes a run of which commits may be missing at the end, or of which all are.
+// mayBeShort records a run that may lack commits at its end, or all of them.
 func (c *checker) mayBeShort(p storeembedded.Place, commits uint32) {
 	if !c.isNew(fmt.Sprintf("run %q %d", p.Workflow, p.Run)) {
 		return
@@ -177,7 +179,8 @@ func (c *checker) mayBeShort(p storeembedded.Place, commits uint32) {
 	c.find(storeembedded.Place{Workflow: p.Workflow, Run: p.Run}, err)
 }
 
-// DescribeRange says what a range of keys of a data directory has: see the store's DescribeRange.
+// DescribeRange describes the contents of a range of keys of a data directory: see the store's
+// DescribeRange.
 func DescribeRange(r disk.Range) string { return storeembedded.DescribeRange(r) }
 
 func (c *checker) find(p storeembedded.Place, err error) {
@@ -223,7 +226,8 @@ func (c *checker) item(i store.Item) {
 	c.expires = c.expires || commit.Expires != 0
 }
 
-// endRun reports the gap in the slots of a run whose last item has come. A run with an expiry has gaps while the store deletes it.
+// endRun reports gaps in the slots of a run after its last item. A run with an expiry has gaps
+// while the store deletes it.
 func (c *checker) endRun() {
 	if c.gap != nil && !c.expires {
 		c.find(storeembedded.Place{Workflow: c.workflow, Run: c.run}, c.gap)
@@ -231,7 +235,7 @@ func (c *checker) endRun() {
 	c.gap = nil
 }
 
-// opened reports whether a body was opened, and finds what is wrong with it.
+// opened reports whether a body was opened, and records what is wrong with it.
 func (c *checker) opened(p storeembedded.Place, err error) bool {
 	switch {
 	case errors.Is(err, codec.ErrKey):
@@ -280,9 +284,11 @@ func (c *checker) decodeMessage(what string, body []byte) {
 	c.find(storeembedded.Place{Workflow: about.WorkflowID, Run: about.RunID.Number()}, fmt.Errorf("%s: %w", what, err))
 }
 
-// Terminate terminates the latest run of a workflow, or the one with this id, in a data directory that no process has open. No code of the
-// run is needed, and the record of what ended processes forgets the workflow. What follows is sent when a server starts. The termination is
-// on the disk when Terminate returns nil. A crash before the record is written leaves a closed run in it, which a second call drops.
+// Terminate terminates the latest run of a workflow, or the one with this id, in a data directory
+// that no process has open. It needs no code of the run. It also drops the workflow from the crash
+// records. The run's messages are sent when a server starts. The termination is on the disk when
+// Terminate returns nil. A crash before the crash records are written leaves a closed run in them,
+// which a second call drops.
 func Terminate(ctx context.Context, workflowID, runID, reason string, o Options) (err error) {
 	if err := disk.Exists(o.Dir); err != nil {
 		return err
@@ -293,7 +299,10 @@ func Terminate(ctx context.Context, workflowID, runID, reason string, o Options)
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	err = s.Service.Terminate(ctx, workflowID, history.RunID(runID), reason)
+	c, err := s.Service.Parser().End(workflowID, history.RunID(runID), reason)
+	if err == nil {
+		err = s.Service.Terminate(ctx, c)
+	}
 	switch {
 	case err == nil, errors.Is(err, refusal.NotFound): // if it has closed, an earlier call may not have come to what follows
 	case errors.Is(err, refusal.NotReady) && strings.Contains(err.Error(), "is encrypted"): // no code is run here that could fail

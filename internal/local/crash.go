@@ -7,8 +7,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/crash"
 )
 
-// recordCrashes opens the crash recorder of a data directory. Its first log line names what is parked. It returns nil without a
-// directory, and if the recorder cannot be opened: the server goes on without.
+// recordCrashes opens the crash recorder of a data directory. Its first log line names what is
+// parked. It returns nil without a directory, and if the recorder cannot be opened: the server
+// continues without one.
 func recordCrashes(dir, build string, log *slog.Logger) *crash.Recorder {
 	if dir == "" {
 		return nil
@@ -21,7 +22,7 @@ func recordCrashes(dir, build string, log *slog.Logger) *crash.Recorder {
 	return r
 }
 
-// closeAfter returns what closes the crash recorder, and then the rest.
+// closeAfter returns a function that closes the crash recorder, and then the rest.
 func closeAfter(r *crash.Recorder, rest func() error) func() error {
 	return func() error { return errors.Join(r.Close(), rest()) }
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// probeTime is how long the disk has to take a write before the server is not ready.
+// probeTime is how long the disk may take for a write before the server is not ready.
 const probeTime = 2 * time.Second
 
-// errSlow is a disk that does not answer.
+// errSlow says that a disk does not answer.
 var errSlow = errors.New("the disk has not answered for " + probeTime.String())
 
-// health answers GET /healthz and GET /readyz, and hands on all else. Nobody needs a token for them.
+// health answers GET /healthz and GET /readyz without a token, and passes all other requests on.
 type health struct {
 	next  http.Handler
 	probe func() error // writes nothing, and returns why nothing can be written
@@ -29,7 +29,7 @@ type health struct {
 	running *probing // the probe that is under way; nil if there is none
 }
 
-// probing is a probe that is under way.
+// probing is a probe in progress.
 type probing struct {
 	done chan struct{} // closed when err is set
 	err  error
@@ -59,7 +59,8 @@ func (h *health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"status":"ok"}`+"\n") // if this fails, the caller has gone
 }
 
-// check returns why nothing can be written for now. Callers share a probe, so that a disk that hangs holds one goroutine.
+// check returns why nothing can be written for now, or nil. Callers share a probe, so that a hung
+// disk blocks one goroutine.
 func (h *health) check(r *http.Request) error {
 	h.mu.Lock()
 	p := h.running
@@ -89,7 +90,7 @@ func (h *health) run(p *probing) {
 	close(p.done)
 }
 
-// notServing says to a caller why the server takes no writes, and what to do.
+// notServing returns, for a caller, why the server accepts no writes, and what to do.
 func notServing(err error) string {
 	if text := whyRefused(err); text != "" {
 		return text
@@ -107,7 +108,8 @@ func notServing(err error) string {
 	return "the server cannot write to its data directory, and its log says why"
 }
 
-// whyRefused says to a caller why the data directory takes no writes; empty if that is not what an error says. It has no path and no payload.
+// whyRefused returns, for a caller, why the data directory accepts no writes, or "" if the error
+// has another cause. It contains no path and no payload.
 func whyRefused(err error) string {
 	reason := "its log says why"
 	var number syscall.Errno

@@ -14,7 +14,8 @@ import (
 // anyHost stands for all host names.
 const anyHost = "*"
 
-// hosts are the names that a server answers to, in the form of hostName, besides those that isOwn always accepts.
+// hosts are the names that a server answers to besides those that isOwn always accepts, in the form
+// of hostName.
 type hosts map[string]bool
 
 // newHosts returns an error if one of the names is not a host name or an IP address. It skips empty names.
@@ -34,8 +35,8 @@ func newHosts(names []string) (hosts, error) {
 	return all, nil
 }
 
-// hostName returns the host of a Host header in the one form that names are compared in: without port, zone, brackets and final dot, in
-// lower case. It returns "" if there is none.
+// hostName returns the host of a Host header in the form for comparisons: without port, zone,
+// brackets and final dot, in lower case. It returns "" if there is none.
 func hostName(host string) string {
 	if ip, ok := ipOf(host); ok {
 		return ip.String()
@@ -64,8 +65,9 @@ func ipOf(text string) (netip.Addr, bool) {
 	return ip.Unmap().WithZone(""), err == nil
 }
 
-// isOwn reports whether a Host header names this server: as loopback, as one of the hosts, or by the address that the connection came to,
-// which is nil if it is not known. The port is not compared: it differs behind a forwarded port.
+// isOwn reports whether a Host header names this server: as loopback, as one of the hosts, or by
+// the connection's local address, which is nil if it is unknown. The port is not compared: it
+// differs behind a forwarded port.
 func (all hosts) isOwn(host string, local net.Addr) bool {
 	name := hostName(host)
 	if name == "" {
@@ -95,8 +97,9 @@ func ipAt(address net.Addr) (netip.Addr, bool) {
 	return ip.Unmap(), ok
 }
 
-// only refuses requests whose Host header does not name this server. A page whose name was made to resolve to this machine (DNS rebinding)
-// is of the same origin to the browser; only its Host header gives it away.
+// only refuses requests whose Host header does not name this server. To a browser, a page whose
+// name was made to resolve to this machine (DNS rebinding) has the same origin. Only its Host
+// header reveals it.
 func (all hosts) only(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -108,7 +111,7 @@ func (all hosts) only(h http.Handler) http.Handler {
 	})
 }
 
-// IsLoopback reports whether a listener at this address is reached from this machine alone.
+// IsLoopback reports whether only this machine can reach a listener at this address.
 func IsLoopback(address net.Addr) bool {
 	ip, ok := ipAt(address)
 	return ok && ip.IsLoopback()
@@ -123,7 +126,7 @@ func HostOf(address string) string {
 	return host
 }
 
-// URL returns the URL of a listener: at 127.0.0.1 if that is one of many addresses.
+// URL returns the URL of a listener: at 127.0.0.1 if the listener is reachable there.
 func URL(address net.Addr, secure bool) string {
 	scheme, at := "http://", address.String()
 	if secure {

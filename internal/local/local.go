@@ -42,42 +42,46 @@ import (
 type Options struct {
 	// Dir is the data directory; empty keeps everything in memory, for as long as the process lives.
 	Dir string
-	// Backend opens where everything is kept, in place of Dir and of memory; nil is none. Dir keeps the token and the record of crashes then.
+	// Backend opens the place where everything is stored, instead of Dir or memory; nil is none.
+	// Dir then has only the token and the crash records.
 	Backend backendport.Open
-	// Turn are the settings of the protocol. An empty Build is made from the program itself.
+	// Turn are the settings of the protocol. An empty Build is derived from the program itself.
 	Turn executor.Options
-	// Concurrency is how many messages of a queue are handled at once; 0 is 64.
+	// Concurrency is how many messages of a queue are handled concurrently; 0 is 64.
 	Concurrency int
-	// TaskQueues are task queues besides the default one, and those that activities are declared with. Each has the number of
-	// its activities that are run at once, and their rate; 0 at once is Concurrency.
+	// TaskQueues are task queues besides the default one, and those that activities are declared
+	// with. Each has the number of its activities that run concurrently, and their rate; 0 is
+	// Concurrency.
 	TaskQueues map[string]limits.TaskQueue
-	// Rate is that of the default task queue.
+	// Rate is the rate of the default task queue.
 	Rate limits.Rate
-	// Origins are the origins whose web pages may use the API, as http://localhost:5173, or * for all; the pages of none may
-	// where there are none.
+	// Origins are the origins whose web pages may use the API, such as http://localhost:5173, or *
+	// for all. If there are none, no other page may.
 	Origins []string
-	// Hosts are the names by which the server may be asked, besides localhost, loopback addresses, and the address that a connection came
-	// to; * is any. Empty ones are skipped.
+	// Hosts are the names by which the server may be addressed, besides localhost, loopback
+	// addresses, and the connection's local address; * is any. Empty ones are skipped.
 	Hosts []string
-	// Auth demands the token of the data directory from callers.
+	// Auth requires the token of the data directory from callers.
 	Auth bool
-	// DeleteEvery is how often the server looks for what has expired; 0 is a minute. DeleteAtOnce is how many items one write deletes;
-	// 0 is 200.
+	// DeleteEvery is the interval at which the server deletes what has expired; 0 is a minute.
+	// DeleteAtOnce is how many items one write deletes; 0 is 200.
 	DeleteEvery  time.Duration
 	DeleteAtOnce int
-	// Keys encrypts what is kept, and Compress compresses it; nil and false leave it plain.
+	// Keys encrypts stored bodies, and Compress compresses them; nil and false leave them plain.
 	Keys     codec.Keys
 	Compress bool
-	// LargePayloads keeps large payloads, and large commits, apart.
+	// LargePayloads offloads large payloads and large commits.
 	LargePayloads bool
-	// MemoryLimit is how many bytes of memory the process aims to stay within. GOMEMLIMIT is set to what is left of it beside memory that is
-	// not Go's, and the sizes of caches and buffers follow from it. 0 keeps the limit that the process has.
+	// MemoryLimit is how many bytes of memory the process aims to stay within. GOMEMLIMIT is set to
+	// what memory outside of Go leaves of it, and the sizes of caches and buffers follow from it. 0
+	// keeps the limit that the process has.
 	MemoryLimit int64
 	// Isolate runs the code of workflows and activities in child processes, if it has Children; see package isolate.
 	Isolate isolate.Options
-	// Log takes what operators should know; nil is slog.Default.
+	// Log gets what operators should know; nil is slog.Default.
 	Log *slog.Logger
-	// Clock says what time it is with a Dir; nil is the time of day. The harness sets it, to move the time of a real server. Waits do not follow it.
+	// Clock returns the time with a Dir; nil is the time of day. The harness sets it, to move the
+	// time of a real server. Waits do not follow it.
 	Clock func() time.Time
 
 	noCode  bool // no code of runs runs here
@@ -93,10 +97,10 @@ type world struct {
 	clock func() time.Time
 }
 
-// Now is the time by the clock of the options.
+// Now returns the time by the clock of the options.
 func (w world) Now() time.Time { return w.clock() }
 
-// now is the time by the clock of the options.
+// now returns the time by the clock of the options.
 func (o *Options) now() time.Time {
 	if o.Clock != nil {
 		return o.Clock()
@@ -122,30 +126,31 @@ type Server struct {
 	connections int
 }
 
-// stopAfter is how long a server that is told to stop waits for requests that are being answered.
+// stopAfter is how long a stopping server waits for requests in progress.
 const stopAfter = 5 * time.Second
 
-// backend is where a server keeps things.
+// backend is where a server stores everything.
 type backend struct {
 	ports    executor.Ports
 	receiver queue.Receiver
-	// taskQueues are those that there are, besides the default one.
+	// taskQueues are the existing task queues besides the default one.
 	taskQueues []string
 	blobs      blob.Blobs
 	// backup writes a backup; nil if everything is in memory.
 	backup backup
-	// tidy deletes what has expired, so many items in a write, and returns how many it deleted.
+	// tidy deletes what has expired, this many items in a write, and returns how many it deleted.
 	tidy func(ctx context.Context, atOnce int) (int, error)
-	// tick has the queue look at its clock, if that is not the machine's; nil otherwise.
+	// tick makes the queue look at its clock if that is not the machine's; nil otherwise.
 	tick  func()
 	probe func() error // writes nothing, and returns why nothing can be written
-	// ended is closed when only another process can find out what is on the disk, and why says what happened; nil never is.
+	// ended is closed when only another process can find out what is on the disk, and why says what
+	// happened. A nil channel is never closed.
 	ended <-chan struct{}
 	why   func() error
 	close func() error
 }
 
-// Open opens the data directory, and takes it for this process alone. Nothing runs until Serve or Work is called.
+// Open opens the data directory for this process alone. Nothing runs until Serve or Work is called.
 func Open(registry *engine.Registry, o Options) (*Server, error) {
 	return open(context.Background(), registry, o)
 }
@@ -164,7 +169,7 @@ func open(ctx context.Context, registry *engine.Registry, o Options) (*Server, e
 		return nil, err
 	}
 	for _, name := range b.taskQueues {
-		taskQueues[name] += 0 // one of before, whose messages are left over, runs too
+		taskQueues[name] += 0 // an earlier queue with remaining messages runs too
 	}
 	o.Turn.Engine.TaskQueues = slices.Sorted(maps.Keys(taskQueues))
 	s, err := o.serve(registry, b, taskQueues)
@@ -175,9 +180,10 @@ func open(ctx context.Context, registry *engine.Registry, o Options) (*Server, e
 	return s, nil
 }
 
-// OpenUntil is Open that ends with ctx. It waits a while for a directory that is just being opened, and closes it. It returns no server
-// then, and the error of ctx. If the directory does not open in that time it closes when it has, or the end of the process leaves it as a
-// crash does.
+// OpenUntil is Open that ends with ctx. If ctx ends, it returns the error of ctx and no server. It
+// waits a while for a directory that is being opened, and closes it. If the directory does not open
+// in that time, it is closed when it has opened, or the end of the process leaves it as a crash
+// does.
 func OpenUntil(ctx context.Context, registry *engine.Registry, o Options) (*Server, error) {
 	return openUntil(ctx, func() (*Server, error) { return open(ctx, registry, o) }, (*Server).Close)
 }
@@ -239,7 +245,7 @@ func (o *Options) setDefaults() {
 // leastRetention is the least time that a closed run is kept: see executor.Options.
 const leastRetention = 2 * time.Hour
 
-// checkDeletion reports what is wrong with the retention and its pace.
+// checkDeletion returns what is wrong with the retention and its pace, or nil.
 func (o *Options) checkDeletion() error {
 	const leastEvery, mostAtOnce = time.Second, 10_000
 	switch {
@@ -333,7 +339,8 @@ func OpenChild(registry *engine.Registry, o Options) error {
 	return isolate.ServeChild(registry, codec.New(kept).Options(o.Turn), o.Log)
 }
 
-// taskQueues are the task queues that are asked for, with how many of their activities are run at once.
+// taskQueues returns the configured task queues, with how many of their activities run
+// concurrently.
 func (o *Options) taskQueues(registry *engine.Registry) (map[string]int, error) {
 	all := map[string]int{}
 	for _, name := range registry.TaskQueues() {
@@ -351,7 +358,7 @@ func (o *Options) taskQueues(registry *engine.Registry) (map[string]int, error) 
 	return all, nil
 }
 
-// rateOf is the rate of a task queue; the default one has no name.
+// rateOf returns the rate of a task queue. The default one has no name.
 func (o *Options) rateOf(taskQueue string) limits.Rate {
 	if taskQueue == "" {
 		return o.Rate
@@ -359,7 +366,7 @@ func (o *Options) rateOf(taskQueue string) limits.Rate {
 	return o.TaskQueues[taskQueue].Rate
 }
 
-// checkRates reports what is wrong with the rates.
+// checkRates returns what is wrong with the rates, or nil.
 func (o *Options) checkRates() error {
 	if err := o.Rate.Check(); err != nil {
 		return fmt.Errorf("the default task queue: %w", err)
@@ -372,11 +379,11 @@ func (o *Options) checkRates() error {
 	return nil
 }
 
-// Handler is the HTTP API, for callers in this process: Serve also checks which host was asked.
+// Handler returns the HTTP API for callers in this process. Serve also checks the Host header.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Work delivers messages, sweeps timers and deletes what has expired until ctx ends, and returns when what was being
-// handled has been.
+// Work delivers messages, sweeps timers and deletes what has expired until ctx ends. It returns
+// when the messages in progress have been handled.
 func (s *Server) Work(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { s.worker.Run(ctx) })
@@ -390,7 +397,7 @@ func (s *Server) Work(ctx context.Context) {
 	all.Wait()
 }
 
-// tick has the queue look at a clock that is not the machine's, until ctx ends.
+// tick makes the queue look at a clock that is not the machine's, until ctx ends.
 func (s *Server) tick(ctx context.Context) {
 	for ticks := time.Tick(20 * time.Millisecond); ; {
 		select {
@@ -419,8 +426,9 @@ func (s *Server) tidy(ctx context.Context) {
 	}
 }
 
-// Serve serves the API at a listener and works, until ctx ends; then it stops cleanly. It closes the listener. It stops with an error that
-// wraps disk.ErrEnded if only another process can find out what is on the disk: start the server again then.
+// Serve serves the API at a listener and works until ctx ends. Then it stops cleanly. It closes the
+// listener. It stops with an error that wraps disk.ErrEnded if only another process can find out
+// what is on the disk: start the server again then.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	requests, abort := context.WithCancel(context.Background())
 	defer abort()
@@ -458,7 +466,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case <-worked:
 	case <-time.After(stopAfter):
-		s.log.Warn("activities still run; their messages will come again at the next start")
+		s.log.Warn("activities still run; their messages will be redelivered at the next start")
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -477,7 +485,8 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.backend.close())
 }
 
-// buildID names the program that runs by a hash of its file: another build is another name, also of the same version.
+// buildID names the program by a hash of its file: another build has another name, even for the
+// same version.
 func buildID() string {
 	const unknown = "unknown"
 	path, err := os.Executable()
@@ -496,7 +505,7 @@ func buildID() string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
-// Listen listens at an address, with an error that says what to do where that cannot be.
+// Listen listens at an address. Its error says what to do.
 func Listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {

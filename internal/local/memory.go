@@ -30,8 +30,8 @@ const (
 // goPercent is the percentage that Go has by itself.
 const goPercent = 100
 
-// TuneMemory sets the garbage collector of a process that is a server and nothing else, unless GOGC or GOMEMLIMIT, or the program before,
-// say otherwise. The limit is no bound: what is live stays.
+// TuneMemory sets the garbage collector of a process that is only a server, unless GOGC, GOMEMLIMIT
+// or the program has set it already. The limit is not a bound: live memory stays.
 func TuneMemory(getenv func(string) string) {
 	if getenv("GOGC") == "" {
 		if before := debug.SetGCPercent(gcPercent); before != goPercent {
@@ -53,7 +53,8 @@ var machineMemory = memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSys
 // leastMemory is the least memory limit: the budget of requests has 25 MiB at least.
 const leastMemory = 64 << 20
 
-// CheckMemory refuses a memory limit with which a server cannot work, and logs a warning about one that is more than there is. 0 is no limit.
+// CheckMemory refuses a memory limit with which a server cannot work, and logs a warning about one
+// above the available memory. 0 is no limit.
 func CheckMemory(limit int64, log *slog.Logger) error {
 	if limit != 0 && limit < leastMemory {
 		return fmt.Errorf("a memory limit of %d bytes is too small for the server: give 64MiB or more", limit)
@@ -68,15 +69,15 @@ func CheckMemory(limit int64, log *slog.Logger) error {
 // processMemory measures this process for the cache of runs.
 type processMemory struct{}
 
-// InUse implements turn.Memory.
+// InUse implements executor.Memory.
 func (processMemory) InUse() int64 {
 	return readMetrics("/memory/classes/heap/objects:bytes", "/memory/classes/heap/stacks:bytes")
 }
 
-// Allocated implements turn.Memory.
+// Allocated implements executor.Memory.
 func (processMemory) Allocated() int64 { return readMetrics("/gc/heap/allocs:bytes") }
 
-// Collect implements turn.Memory.
+// Collect implements executor.Memory.
 func (processMemory) Collect() { runtime.GC() }
 
 // samples are reused, because metrics are read before and after each piece of workflow code that runs.
@@ -130,7 +131,7 @@ type budgets struct {
 	connections               int
 }
 
-// newBudgets returns the budgets under a limit that was given, or under the one that the process has if given is 0.
+// newBudgets returns the budgets under the given limit, or under the process's own if given is 0.
 func newBudgets(given int64) budgets {
 	most := func(part, usual int64) int64 { return part }
 	limit := given
@@ -177,7 +178,7 @@ func (f *footprint) give(bytes int64) {
 	f.set(bytes)
 }
 
-// adjust measures the process, and sets GOMEMLIMIT to what the rest leaves.
+// adjust measures the process, and sets GOMEMLIMIT to what the other memory leaves.
 func (f *footprint) adjust() {
 	resident, ofGo, ok := f.measure()
 	if !ok {
@@ -201,7 +202,7 @@ func (f *footprint) keep(ctx context.Context) {
 	}
 }
 
-// residentMemory measures this process. It reports false where there is no /proc.
+// residentMemory measures this process. It returns false if there is no /proc.
 func residentMemory() (resident, ofGo int64, ok bool) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -216,7 +217,7 @@ func residentMemory() (resident, ofGo int64, ok bool) {
 	return pages * int64(os.Getpagesize()), ofGo, err == nil
 }
 
-// limitChild has a child process keep to the limit, unless it has a lower one of its own.
+// limitChild sets the limit of a child process, unless the child has a lower one.
 func limitChild(limit int64) {
 	if limit > 0 && limit < debug.SetMemoryLimit(-1) {
 		debug.SetMemoryLimit(limit)

@@ -11,10 +11,11 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// errOutside is wrapped by what the probe of a backend that is not Weft's returns.
+// errOutside is wrapped by the error of the probe of a backend that is not Weft's.
 var errOutside = errors.New("the backend does not answer")
 
-// openOutside keeps everything in ports that a program brings. It makes the data directory, for the token and the record of crashes.
+// openOutside stores everything in ports that a program provides. It creates the data directory for
+// the token and the crash records.
 func openOutside(ctx context.Context, o *Options, taskQueues []string) (*backend, error) {
 	if o.Dir != "" {
 		const access = 0o700
@@ -46,7 +47,7 @@ func openOutside(ctx context.Context, o *Options, taskQueues []string) (*backend
 	}, nil
 }
 
-// checkBackend reports what a backend lacks.
+// checkBackend returns what a backend lacks, or nil.
 func (o *Options) checkBackend(given *backendport.Backend) error {
 	switch {
 	case given == nil:
@@ -66,7 +67,7 @@ func closeOutside(given *backendport.Backend) error {
 	return given.Close()
 }
 
-// probe reads from a store. Whether it takes writes only a write would tell.
+// probe reads from a store. Only a write could show whether the store accepts writes.
 func probe(s store.Store) error {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()

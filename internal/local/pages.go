@@ -16,8 +16,9 @@ import (
 // anyOrigin stands for the pages of all origins.
 const anyOrigin = "*"
 
-// forPages returns h as web pages may use it: those of the origins, and of the server's own. It refuses what the pages of others ask,
-// reads as well as writes. It lets through what says neither an origin nor where it comes from: programs do not.
+// forPages returns h for use by web pages of the allowed origins, and of the server's own. It
+// refuses requests of other pages, reads as well as writes. It accepts requests without an origin
+// and a source: programs send neither.
 func forPages(h http.Handler, origins []string) (http.Handler, error) {
 	protection := http.NewCrossOriginProtection()
 	for _, origin := range origins {
@@ -45,7 +46,8 @@ func forPages(h http.Handler, origins []string) (http.Handler, error) {
 	}).Handler(h), nil
 }
 
-// onlyPages refuses requests that the protection does not allow. The protection takes a GET to be harmless; here it is checked as a POST is.
+// onlyPages refuses requests that the protection does not allow. The protection considers a GET
+// harmless. Here a GET is checked like a POST.
 func onlyPages(h http.Handler, protection *http.CrossOriginProtection) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		checked := *r

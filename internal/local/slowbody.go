@@ -13,17 +13,17 @@ import (
 const (
 	// readTime is how long a client may take to send a request.
 	readTime = time.Minute
-	// readChunk is how many bytes of a body that holds room in the budget a client has to send within readWait. It is shorter than
-	// budgetWait: those who wait for the room get it.
+	// readChunk is how many bytes of a body with space in the budget a client has to send within
+	// readWait. readWait is shorter than budgetWait, so that waiting requests get the space.
 	readChunk = 64 << 10
 	readWait  = 4 * time.Second
 )
 
-// errRefused is what reads a body whose request is refused, or was answered.
+// errRefused is the error of reading a body whose request was refused or answered.
 var errRefused = errors.New("the rest of the body is not read")
 
-// boundedBody is the body of a request, which takes its room in the budget once more than unbudgeted bytes have arrived, and loses it if it
-// does not go on to arrive.
+// boundedBody is the body of a request. It takes space in the budget once more than unbudgeted
+// bytes have arrived, and loses the space if the rest does not keep arriving.
 type boundedBody struct {
 	io.ReadCloser
 	answer *boundedAnswer
@@ -37,7 +37,8 @@ type boundedBody struct {
 	until time.Time
 }
 
-// newBoundedBody returns the body of a request that a answers. One that does not say its length counts as a largest one.
+// newBoundedBody returns the body of the request that a answers. A body of unknown length counts as
+// a largest one.
 func newBoundedBody(r *http.Request, a *boundedAnswer) *boundedBody {
 	bytes := int64(largestBody)
 	if r.ContentLength >= 0 {
@@ -66,8 +67,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return b.readSteadily(p)
 }
 
-// readSteadily reads with a deadline: each chunk has to arrive within readWait of waiting for it. A connection without deadlines, as that of
-// a caller in this process, has none.
+// readSteadily reads with a deadline: each chunk has to arrive within readWait. A connection
+// without deadlines, such as that of a caller in this process, has none.
 func (b *boundedBody) readSteadily(p []byte) (int, error) {
 	began := time.Now()
 	deadline := began.Add(readWait - b.waited)

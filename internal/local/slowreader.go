@@ -30,14 +30,16 @@ func (l progressListener) Accept() (net.Conn, error) {
 	return &progressConn{Conn: c}, nil
 }
 
-// progressConn is a connection whose writes fail when the reader does not take a chunk within writeWait. A long answer to a reader who
-// reads slowly but steadily goes on, until the write deadline if there is one.
+// progressConn is a connection whose writes fail if the reader does not take a chunk within
+// writeWait. A long answer to a slow but steady reader continues, until the write deadline if there
+// is one.
 type progressConn struct {
 	net.Conn
 	limit atomic.Pointer[time.Time] // the write deadline; nil or zero is none
 }
 
-// SetWriteDeadline sets the time at which all writes end, beside the wait of each chunk. Zero is none.
+// SetWriteDeadline sets the time at which all writes end, besides the wait for each chunk. Zero is
+// none.
 func (c *progressConn) SetWriteDeadline(t time.Time) error {
 	c.limit.Store(&t)
 	return c.Conn.SetWriteDeadline(t)
@@ -62,7 +64,7 @@ func (c *progressConn) wait() error {
 	}
 }
 
-// Write writes p in chunks, each with a deadline of its own.
+// Write writes p in chunks, each with its own deadline.
 func (c *progressConn) Write(p []byte) (written int, err error) {
 	for first := true; first || len(p) > 0; first = false {
 		if err := c.wait(); err != nil {

@@ -25,15 +25,15 @@ const (
 	tokenAccess = 0o600
 )
 
-// token is what callers have to show.
+// token is the secret that callers have to send.
 type token struct {
 	file string // empty in memory
 	text string
 	made bool // by this start
 }
 
-// openToken reads the token of a data directory, and makes one if there is none. The directory is this process's alone. Without a
-// directory it makes one for the life of the process.
+// openToken reads the token of a data directory, and creates one if there is none. Only this
+// process uses the directory. Without a directory it creates one for the life of the process.
 func openToken(dir string) (*token, error) {
 	t := &token{text: newToken(), made: true}
 	if dir == "" {
@@ -85,8 +85,8 @@ func readToken(file string) (string, error) {
 	return text, nil
 }
 
-// writeToken writes a token that is not there. A crash before the rename leaves no token, and perhaps a file that the next start removes:
-// nobody has seen its token. After it the token stays.
+// writeToken writes a new token. A crash before the rename leaves no token, and perhaps a file that
+// the next start removes: nobody has seen its token. After the rename the token stays.
 func writeToken(file, text string) error {
 	unfinished := file + ".new"
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -118,7 +118,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// demand refuses requests that do not show the token. The time it takes says nothing about the token.
+// demand refuses requests without the token. Its duration reveals nothing about the token.
 func (t *token) demand(h http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(t.text))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -137,8 +137,8 @@ func (t *token) demand(h http.Handler) http.Handler {
 	})
 }
 
-// Token returns the file of the token that callers need, and the token itself if this start has made it. Both are empty if callers need
-// none.
+// Token returns the file of the token that callers need, and the token itself if this start created
+// it. Both are empty if callers need none.
 func (s *Server) Token() (file, token string) {
 	switch {
 	case s.token == nil:

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-41655fb1/weft/blob"
 )
 
-// Blobs counts what is kept apart, and read there.
+// Blobs counts the bodies that are offloaded, and read back.
 func Blobs(inner blob.Blobs) blob.Blobs { return &blobs{inner} }
 
 type blobs struct{ blob.Blobs }

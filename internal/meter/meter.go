@@ -18,7 +18,7 @@ type Cost struct {
 	Reads int64
 	// Messages are messages sent.
 	Messages int64
-	// BlobPuts and BlobGets are large bodies that were kept apart, and read there.
+	// BlobPuts and BlobGets are large bodies that were offloaded, and read back.
 	BlobPuts, BlobGets int64
 }
 

@@ -1,8 +1,9 @@
-// Package observe says what Weft tells of its work: what happened, to whom, and how long it took. It holds no exporter.
-// Package turn tells a [Hub]; the hub hands on to sinks: the log, CloudWatch's embedded metric format ([emf]), and
-// OpenTelemetry (package weftotel), which a program links only if it wants it.
+// Package observe reports what Weft does: what happened, to whom, and how long it took. It holds no
+// exporter. Package executor reports to a [Hub], which passes the reports on to sinks: the log,
+// CloudWatch's embedded metric format ([emf]), and OpenTelemetry (package weftotel), which a
+// program links only if it wants it.
 //
-//	turn, httpapi ──▶ Hub ──▶ Sink: a log line for each event, at level debug
+//	executor, httpapi ──▶ Hub ──▶ Sink: a log line for each event, at level debug
 //	                      ──▶ Sink: metrics, added up, one line for an invocation (package emf)
 //	                      ──▶ Tracer: spans, and the metrics by OTLP (package weftotel)
 //

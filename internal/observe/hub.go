@@ -29,7 +29,7 @@ type Hub struct {
 	tracer Tracer
 }
 
-// New returns a hub of these sinks, of which one may be a Tracer. It is nil where there are none.
+// New returns a hub of these sinks, of which one may be a Tracer. It returns nil if there are none.
 func New(sinks ...Sink) *Hub {
 	h := &Hub{}
 	for _, s := range sinks {
@@ -93,7 +93,8 @@ func (h *Hub) Attempt(ctx context.Context, a *Attempt) (context.Context, func(o 
 	}
 }
 
-// TraceParent is what a workflow that is started in this context keeps of its trace; empty where nobody traces.
+// TraceParent returns what a workflow that is started in this context keeps of its trace, or "" if
+// nobody traces.
 func (h *Hub) TraceParent(ctx context.Context) string {
 	if h == nil || h.tracer == nil {
 		return ""
@@ -124,7 +125,7 @@ func On(ctx context.Context, run *Run) {
 	}
 }
 
-// Run is the run that the request was carried out on; nil where there was none.
+// Run returns the run that the request was carried out on, or nil if there was none.
 func (r *Request) Run() *Run {
 	r.carried.mu.Lock()
 	defer r.carried.mu.Unlock()

@@ -68,7 +68,8 @@ func (h *handler) WithGroup(name string) slog.Handler {
 	return &handler{h.Handler.WithGroup(name), h.more}
 }
 
-// Log returns a sink that writes a line for each event, at level debug. It is nil where the logger writes none.
+// Log returns a sink that writes a line for each event, at level debug, or nil if the logger does
+// not write that level.
 func Log(log *slog.Logger) Sink {
 	if !log.Enabled(context.Background(), slog.LevelDebug) {
 		return nil

@@ -17,10 +17,10 @@ type Run struct {
 	// Type is the type of the workflow.
 	Type  string
 	RunID history.RunID
-	// FirstRunID is the first run of the chain that this one continues; empty where it continues none.
+	// FirstRunID is the first run of the chain that this one continues; empty if it continues none.
 	FirstRunID history.RunID
-	// TraceParent is the trace context that the chain was started with, as a W3C traceparent header; empty where nobody
-	// traced then.
+	// TraceParent is the trace context that the chain was started with, as a W3C traceparent
+	// header; empty if nobody traced then.
 	TraceParent string
 }
 

@@ -28,5 +28,5 @@ type Settings struct {
 	Log *slog.Logger
 }
 
-// Open opens a telemetry. It returns nil where the environment asks for none.
+// Open opens a telemetry. It returns nil if the environment asks for none.
 type Open func(ctx context.Context, s Settings) (Telemetry, error)

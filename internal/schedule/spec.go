@@ -136,7 +136,7 @@ func CheckOverlap(o stored.Overlap) error {
 		stored.OverlapBufferAll, stored.OverlapAllowAll, stored.OverlapCancel, stored.OverlapTerminate)
 }
 
-// Next is the first moment after t; zero where there is none.
+// Next returns the first moment after t; zero if there is none.
 func (s *Spec) Next(t time.Time) time.Time {
 	if t.Before(s.startAt) {
 		t = s.startAt.Add(-time.Microsecond)
@@ -203,7 +203,7 @@ const (
 type Part struct {
 	// Due are the moments at which something may be to do.
 	Due []Moment `json:"due,omitempty"`
-	// Next is the moment after them; zero where there is none. It may be due, too.
+	// Next is the moment after them; zero if there is none. It may be due, too.
 	Next Moment `json:"next"`
 	// Passed is how many moments before Due are passed over, and Last the last of them.
 	Passed int       `json:"passed,omitempty"`

@@ -5,8 +5,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/limits"
 )
 
-// Updates are the limits of the updates of a run, of functions and of local servers. One that is not given is 0, which is the default of
-// turn.Defaults.
+// Updates are the limits of the updates of a run, of functions and of local servers. A missing one
+// is 0, which is the default of executor.Defaults.
 type Updates struct {
 	UpdatesInFlight     limits.Limit `env:"WEFT_UPDATES_IN_FLIGHT" placeholder:"N" parameter:"UpdatesInFlight" wrong:"Give a number above 0, or none." help:"How many updates of a run may be accepted and not completed: a number, or none for no limit (10)."`
 	UpdateBytesInFlight limits.Limit `env:"WEFT_UPDATE_BYTES_IN_FLIGHT" placeholder:"N" parameter:"UpdateBytesInFlight" wrong:"Give a number above 0, or none." help:"From how many bytes of their inputs on another update has to wait: a number, or none (20971520)."`

@@ -19,7 +19,7 @@ import (
 type Handler struct {
 	Service *executor.Service
 	Log     *slog.Logger
-	// Extend makes a message in flight visible after d from now; nil where no handler may.
+	// Extend makes a message in flight visible after d from now; nil if no handler may.
 	Extend func(ctx context.Context, queue, receipt string, d time.Duration) error
 	// Deadline is when the process may be ended, and Longest how long an attempt at an activity may take; see
 	// executor.Delivery. Zero is without limit.
@@ -38,9 +38,10 @@ func Split(name string, all []queue.Delivery) [][]queue.Delivery {
 	return one(all)
 }
 
-// For returns what handles the messages of a queue that belong together (see Split). It returns the receipts of those
-// that are done with, and to be deleted; the others come again. Of a group they are the first ones. A panic is a defect; it
-// passes through, and none of them is done with.
+// For returns a function that handles the messages of a queue that belong together (see Split). It
+// returns the receipts of those that are finished, and may be deleted. The others are redelivered.
+// In a group the finished ones are the first. A panic is a defect: it passes through, and no
+// message is finished.
 func (h Handler) For(name string) func(ctx context.Context, part []queue.Delivery) (done []string) {
 	_, attempts := queue.IsForTasks(name)
 	switch {
@@ -142,8 +143,8 @@ func (h Handler) Wait(ctx context.Context, part []Away, gone bool) (done []strin
 	return done
 }
 
-// other sees to messages that only another build may handle, and returns the receipts of those that are done with. It
-// reports false where this one may.
+// other handles messages that only another build may handle, and returns the receipts of those that
+// are finished. It returns false if this build may handle them.
 func (h Handler) other(ctx context.Context, err error, deliveries []queue.Delivery, messages ...*engine.Message) (done []string, is bool) {
 	var o *executor.OtherBuild
 	if !errors.As(err, &o) {

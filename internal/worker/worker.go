@@ -1,6 +1,7 @@
-// Package worker delivers the messages of the queues to a service, where no event source mapping does: in the local server
-// and in tests. It decides nothing but what is handled together, and what is done with: see [Handler], which the Lambda
-// functions use too. A message is deleted when its handler has returned nil, and comes again otherwise.
+// Package worker delivers the messages of the queues to a service if no event source mapping does:
+// in the local server and in tests. It only decides what is handled together, and what is finished:
+// see [Handler], which the Lambda functions use too. A message is deleted when its handler has
+// returned nil, and is redelivered otherwise.
 package worker
 
 import (

@@ -1,3 +1,3 @@
-// Package check has no code: it holds the parts of localstack/deploy-check, and its test, which has the build tag
-// deploycheck.
+// Package check has no code. It holds the parts of localstack/deploy-check, and its test, which has
+// the build tag deploycheck.
 package check

@@ -19,15 +19,16 @@ import (
 	"github.com/seed-41655fb1/weft/localstack/check/labels"
 )
 
-// What check/sam and check/terraform give the task queue of the labels: so many invocations at once, and an attempt each second.
+// The settings that check/sam and check/terraform give the task queue of the labels: the maximum
+// concurrency, and an attempt each second.
 const (
 	concurrency = 2
 	between     = time.Second
 )
 
-// TestTaskQueue asks a deployment for activities on its task queue: they are made by the function of that queue, the others by the
-// activity function, and each has a slot of its own at the queue's rate. The mark of the rate is in the table, and the
-// maximum concurrency at the mapping.
+// TestTaskQueue runs activities on a deployment's task queue. The function of that queue runs them,
+// and the activity function runs the others. Each takes a reservation at the queue's rate. The mark
+// of the rate is in the table, and the mapping has the maximum concurrency.
 func TestTaskQueue(t *testing.T) {
 	const parcels = 3
 	ctx, c := shop(t)
@@ -50,7 +51,8 @@ func TestTaskQueue(t *testing.T) {
 			t.Errorf("an activity of the task queue was made by %q, want %q", one.Function, function)
 		}
 	}
-	// The first slot has come at once, each other one stands behind the one before, and no attempt begins before its own.
+	// The first reservation is due at once, each other one follows the one before, and no attempt
+	// begins before its own.
 	lastSlot := begun.Add((parcels - 1) * between)
 	last := slices.MaxFunc(got.Labels, func(a, b labels.Made) int { return a.At.Compare(b.At) })
 	if last.At.Before(lastSlot) {
@@ -73,7 +75,7 @@ func TestTaskQueue(t *testing.T) {
 	}
 }
 
-// markOf is the mark of the task queue's rate, in the table that the function has.
+// markOf returns the mark of the task queue's rate, from the table that the function uses.
 func markOf(ctx context.Context, t *testing.T, settings aws.Config, function string) time.Time {
 	t.Helper()
 	f, err := lambda.NewFromConfig(settings).GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &function})

@@ -21,7 +21,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// What the shop of examples/deploy is asked, as its package orders has it; how often is what the second version adds.
+// The updates, the query and the signal of the shop of examples/deploy, as its package orders
+// declares them. The second version adds how often.
 type (
 	order struct {
 		Seconds int `json:"seconds"`
@@ -43,8 +44,8 @@ var (
 	pay    = workflow.NewSignal[string]("pay")
 )
 
-// The changes to orders.go. The second version has one more update, which open runs are to answer as well. The bad one
-// panics when an order is paid.
+// The changes to orders.go. The second version has one more update, which open runs have to answer
+// too. The bad one panics when an order is paid.
 const (
 	handles  = "\tAdd.Handle("
 	counts   = "\ttimes := 0\n\tworkflow.NewUpdate[workflow.None, int](\"often\").Handle(ctx, func(workflow.Context, workflow.None) (int, error) { return times, nil })\n"
@@ -54,8 +55,8 @@ const (
 	panics   = `{ panic("bad code") }`
 )
 
-// TestUpgrade deploys other code under runs that wait for an update, a signal and a timer: they go on with it. A run that
-// bad code holds up goes on when mended code is deployed.
+// TestUpgrade deploys other code while runs wait for an update, a signal and a timer: they continue
+// with it. A run that is stuck because of bad code continues when fixed code is deployed.
 func TestUpgrade(t *testing.T) {
 	ctx, c := shop(t)
 	s := source{t, filepath.Join(variable(t, "SHOP"), "orders", "orders.go")}
@@ -98,8 +99,9 @@ func TestUpgrade(t *testing.T) {
 	closed(ctx, t, "timed", timed, receipt{})
 }
 
-// longerThanADeployment is a number of seconds in which a changed shop has been deployed: twice those of the first deployment, which
-// makes everything, since a machine may be busy with other things.
+// longerThanADeployment returns a number of seconds in which a changed shop is deployed: twice
+// those of the first deployment, which makes everything, because a machine may be busy with other
+// work.
 func longerThanADeployment(t *testing.T) int {
 	t.Helper()
 	const usually = 90
@@ -164,7 +166,7 @@ type source struct {
 	path string
 }
 
-// replace changes it, so that the next deployment is of other code.
+// replace changes the file, so that the next deployment has other code.
 func (s source) replace(old, changed string) {
 	s.t.Helper()
 	text, err := os.ReadFile(s.path)
@@ -189,7 +191,7 @@ func deploy(ctx context.Context, t *testing.T) {
 	}
 }
 
-// shop is a client of the shop, and the context in which the test has to come to its end.
+// shop returns a client of the shop, and the context in which the test has to end.
 func shop(t *testing.T) (context.Context, *client.Client) {
 	t.Helper()
 	end, limited := t.Deadline()
@@ -215,7 +217,7 @@ func shop(t *testing.T) (context.Context, *client.Client) {
 	return ctx, client.New(address.String(), client.Options{HTTP: signing})
 }
 
-// variable is one that the check sets.
+// variable returns an environment variable that the check sets.
 func variable(t *testing.T, name string) string {
 	t.Helper()
 	value := os.Getenv(name)

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// registry has the workflows of the functions' program, to replay what they did.
+// registry has the workflows of the functions' program, to replay their runs.
 func registry(t *testing.T) *engine.Registry {
 	t.Helper()
 	var all []workflow.Registration
@@ -37,8 +37,8 @@ func (d *deployment) open(ctx context.Context, workflow string) (bool, error) {
 	return err == nil && (!c.Status.Closed() || c.Status == history.Void), err
 }
 
-// runs reads all runs of a workflow, past the proxies. An error says that no engine wrote this log: events that are not
-// numbered one after the other, or one that resolves what is not pending, or has been resolved.
+// runs reads all runs of a workflow, without the proxies. It fails if no engine can have written
+// this log: event ids have a gap, or an event resolves something that is not pending.
 func (d *deployment) runs(ctx context.Context, workflow string) (runs []*engine.Run, err error) {
 	var items []store.Item
 	for before := (store.Key{}); ; {
@@ -67,7 +67,7 @@ func (d *deployment) runs(ctx context.Context, workflow string) (runs []*engine.
 	return slices.DeleteFunc(runs, (*engine.Run).Void), nil
 }
 
-// audit compares the log of a workflow with what its client was told.
+// audit compares the log of a workflow with the answers that its client got.
 func (d *deployment) audit(t *testing.T, types *engine.Registry, k *talk) {
 	t.Helper()
 	runs, err := d.runs(t.Context(), k.id)
@@ -107,7 +107,7 @@ func (d *deployment) audit(t *testing.T, types *engine.Registry, k *talk) {
 		}
 	}
 	if len(last.Updates) != len(k.accepted) || signals != k.signals {
-		wrong("the log has %d updates and %d signals; the client was told of %d and %d", len(last.Updates), signals, len(k.accepted), k.signals)
+		wrong("the log has %d updates and %d signals; the client got answers for %d and %d", len(last.Updates), signals, len(k.accepted), k.signals)
 	}
 }
 

@@ -25,7 +25,7 @@ var numbers = []types.QueueAttributeName{
 	types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 }
 
-// The faults, while there are any: about one request in six goes wrong.
+// The faults, until calm: about one request in six fails.
 var (
 	requests = faultproxy.Rates{
 		LoseRequest: 0.02, FailBefore: 0.02, Throttle: 0.03, FailAfter: 0.02, LoseAnswer: 0.03, CutAnswer: 0.02, Partial: 0.04,
@@ -50,11 +50,11 @@ func (c *chance) intN(n int) int {
 	return c.rand.IntN(n)
 }
 
-// chaos is what was done to the processes.
+// chaos counts the faults of processes.
 type chaos struct{ kills, pauses, retires map[string]int }
 
-// disturb lets faults happen until ctx ends: processes are killed in mid-flight, or stopped there until others have given
-// them up, and those that wait for work are replaced.
+// disturb causes faults until ctx ends: it kills processes in mid-flight, or stops them until
+// others have given them up, and replaces those that wait for work.
 func (d *deployment) disturb(ctx context.Context, c *chance) chaos {
 	for _, p := range d.proxies {
 		p.Set(requests)
@@ -87,8 +87,8 @@ func (d *deployment) disturb(ctx context.Context, c *chance) chaos {
 	return did
 }
 
-// pick picks a process that works on an event: first the function, because most of those that are at work wait for
-// something in the API, which is the least harmful moment.
+// pick picks a process that works on an event. It picks the function first, because most busy
+// processes wait for something in the API, which is the least harmful moment.
 func (d *deployment) pick(c *chance) *lambdahost.Environment {
 	busy := map[string][]*lambdahost.Environment{}
 	for _, e := range d.host.Busy() {
@@ -102,9 +102,9 @@ func (d *deployment) pick(c *chance) *lambdahost.Environment {
 	return all[c.intN(len(all))]
 }
 
-// lookAgain is how long who waits for something to happen waits before the second look, and longer before each other:
-// outside the function. Lambda has room for all who wait in one; here there are a few processes, and who waits in one keeps
-// others out.
+// lookAgain is the client's wait before its second poll of the same thing, which grows up to
+// lookAtMost. The client waits outside the function: Lambda has capacity for all requests that wait
+// in one, but here are only a few processes, and a request that waits blocks others.
 const (
 	lookAgain  = 300 * time.Millisecond
 	lookAtMost = 3 * time.Second
@@ -117,7 +117,7 @@ type lossy struct {
 	mu     sync.Mutex
 	lost   map[string]int
 	looks  map[string]int  // by path
-	calm   <-chan struct{} // when closed, nothing is lost any more
+	calm   <-chan struct{} // when closed, no more requests or answers are lost
 }
 
 var errLost = errors.New("the connection was lost")

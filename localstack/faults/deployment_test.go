@@ -28,8 +28,9 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// The settings of the deployment, all shorter than in earnest. The visibility is shorter than the functions' time-outs,
-// which AWS refuses: here it makes one more kind of duplicate, a message delivered again while it is handled.
+// The settings of the deployment, all shorter than in production. The visibility is shorter than
+// the functions' timeouts, which AWS refuses: here it causes one more kind of duplicate, a message
+// that is redelivered while it is handled.
 const (
 	visibility  = 4 * time.Second
 	maxReceives = 7
@@ -37,7 +38,7 @@ const (
 	grace       = 2 * time.Second
 )
 
-// deployment is the functions, the table and the queues, with proxies between them.
+// deployment has the functions, the table and the queues, with proxies between them.
 type deployment struct {
 	host        *lambdahost.Host
 	disturbance *lambdahost.Disturbance
@@ -70,7 +71,7 @@ func deploy(t *testing.T, seed uint64) *deployment {
 	d.startHost(t, table)
 	disturbed := queues.Config.Copy()
 	disturbed.BaseEndpoint = aws.String(d.proxies["sqs"].URL())
-	// A mapping tries again sooner than a client should.
+	// A mapping retries sooner than a client should.
 	d.mapQueues(t, sqs.NewFromConfig(disturbed, func(o *sqs.Options) {
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 100 * time.Millisecond })
 	}))
@@ -145,8 +146,8 @@ func (d *deployment) startHost(t *testing.T, table string) {
 	for role, f := range map[string]lambdahost.Function{
 		"api":      {Timeout: 10 * time.Second, Concurrency: 24},
 		"workflow": {Timeout: 10 * time.Second, Concurrency: 5},
-		// The 30 s of an attempt, adapter.Reserve, and hardly any room for a process that is stopped before it has looked at the
-		// time: one that has less than 30 s left then gives the message back.
+		// The 30 s of an attempt, adapter.Reserve, and a small margin for a process that is stopped
+		// before it has read the time: if it then has less than 30 s left, it returns the message.
 		"activity": {Timeout: 36 * time.Second, Concurrency: 6},
 		"timer":    {Timeout: 10 * time.Second, Concurrency: 1},
 		"dead":     {Timeout: 10 * time.Second, Concurrency: 2},
@@ -167,7 +168,7 @@ func (d *deployment) startHost(t *testing.T, table string) {
 
 func (d *deployment) mapQueues(t *testing.T, client *sqs.Client) {
 	t.Helper()
-	quiet := slog.New(slog.DiscardHandler) // that deliveries fail is what this test is about
+	quiet := slog.New(slog.DiscardHandler) // failing deliveries are expected in this test
 	for name, m := range map[string]lambdahost.Mapping{
 		queue.Workflow:   {Function: "workflow", Concurrency: 3},
 		queue.Timers:     {Function: "workflow", Concurrency: 2},
@@ -183,7 +184,8 @@ func (d *deployment) mapQueues(t *testing.T, client *sqs.Client) {
 	}
 }
 
-// work delivers messages and sweeps timers until ctx ends, and returns when what was being handled has been.
+// work delivers messages and sweeps timers until ctx ends, and returns when all deliveries have
+// been handled.
 func (d *deployment) work(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, m := range d.mappings {
@@ -191,13 +193,13 @@ func (d *deployment) work(ctx context.Context) {
 	}
 	all.Go(func() {
 		for each(ctx, 500*time.Millisecond) {
-			_, _ = d.host.Invoke(ctx, "timer", []byte(`{"source":"aws.events","detail-type":"Scheduled Event"}`)) // the next one goes on
+			_, _ = d.host.Invoke(ctx, "timer", []byte(`{"source":"aws.events","detail-type":"Scheduled Event"}`)) // the next sweep continues
 		}
 	})
 	all.Wait()
 }
 
-// each waits, and reports whether ctx goes on.
+// each waits, and reports whether ctx has not ended.
 func each(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -209,7 +211,7 @@ func each(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// left is how many messages there are in each queue that is not empty, hidden ones included.
+// left returns the number of messages in each queue that is not empty, hidden ones included.
 func (d *deployment) left(t *testing.T) map[string]string {
 	t.Helper()
 	left := map[string]string{}

@@ -27,17 +27,18 @@ var (
 )
 
 const (
-	// patience is how long the conversations may take, and then how long it may take until nothing is left to
-	// do: several times what it takes, for a machine that is busy with other tests.
+	// patience bounds the conversations, and drain the time until no work is left. Both are several
+	// times what they take, for a machine that is busy with other tests.
 	patience = 8 * time.Minute
 	drain    = 4 * time.Minute
 )
 
-// The real binaries, on a table and queues behind proxies that lose, refuse, delay and repeat, and killed again and again
-// in the middle of what they do: no workflow is lost, none is stuck, and each has its result once.
+// TestFaults runs the real binaries on a table and queues behind proxies that lose, refuse, delay
+// and repeat, and kills them again and again in the middle of their work. No workflow is lost, none
+// is stuck, and each has its result once.
 //
-// The seed draws the faults. Which request meets which of them depends on the machine too: a seed brings back the kind of
-// run, not the run.
+// The seed draws the faults. Which request gets which fault also depends on the machine: a seed
+// repeats the kind of run, not the exact run.
 func TestFaults(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
@@ -136,7 +137,7 @@ func (d *deployment) settle(t *testing.T, talks []*talk) {
 	}
 }
 
-// report says what was done to whom.
+// report logs the faults of each process and proxy.
 func (d *deployment) report(t *testing.T, network *lossy, did chaos, talks []*talk) {
 	t.Helper()
 	again := 0
@@ -157,7 +158,7 @@ func (d *deployment) report(t *testing.T, network *lossy, did chaos, talks []*ta
 	t.Logf("between clients and API: %v", network.lost)
 }
 
-// readLog demands that no function saw a defect of its own.
+// readLog demands that no function logged a defect of Weft.
 func (d *deployment) readLog(t *testing.T) {
 	t.Helper()
 	f, err := os.Open(d.logs)

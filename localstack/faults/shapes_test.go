@@ -20,7 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// talk is a conversation with one workflow, and what the client was told in it.
+// talk is a conversation with one workflow, and the answers that the client got.
 type talk struct {
 	client *client.Client
 	chance *chance
@@ -31,12 +31,12 @@ type talk struct {
 	signals           int
 	// again is how often a checkout had to be repeated, because its charge had used up its attempts.
 	again int
-	// status is how the workflow is to end, and check looks at its result.
+	// status is the expected outcome of the workflow, and check checks its result.
 	status history.Status
 	check  func(ctx context.Context) error
 }
 
-// shapes are the conversations, and how many of 100 there are of each.
+// shapes has the conversations, with the number of each in 100.
 var shapes = []struct {
 	name   string
 	weight int
@@ -53,7 +53,7 @@ var shapes = []struct {
 	{"buried", 1, bury},
 }
 
-// begin starts the workflow, and says which result is right.
+// begin starts the workflow, and sets the check of its result.
 func begin[In, Out any](ctx context.Context, t *talk, w workflow.Type[In, Out], in In, right func(Out) bool, options ...client.StartOptions) error {
 	run, err := w.Start(ctx, t.client, t.id, in, options...)
 	t.run, t.status = run.RunID, history.Completed
@@ -67,7 +67,7 @@ func begin[In, Out any](ctx context.Context, t *talk, w workflow.Type[In, Out], 
 	return err
 }
 
-// is makes what is right of a result that is known.
+// is returns a check for one known result.
 func is[T any](want T) func(T) bool { return func(got T) bool { return reflect.DeepEqual(got, want) } }
 
 // update sends an update and waits for its outcome.
@@ -82,7 +82,8 @@ func update[In, Out any](ctx context.Context, t *talk, u workflow.Update[In, Out
 	return handle.Get(ctx)
 }
 
-// recordUpdate keeps the outcome of an update. Where the client never learned it (ctx is over) that fails the test elsewhere.
+// recordUpdate keeps the outcome of an update. If the client never learned it (ctx has ended), the
+// test fails elsewhere.
 func (t *talk) recordUpdate(id string, err error) {
 	if client.AsRejected(err) != nil {
 		t.refused = append(t.refused, id)
@@ -99,8 +100,8 @@ func send[In any](ctx context.Context, t *talk, s workflow.Signal[In], in In) er
 	return err
 }
 
-// shop fills a cart, with some things that are refused, and checks it out. One card in ten is declined: its cart is
-// canceled.
+// shop fills a cart, with some items that are refused, and checks it out. One card in ten is
+// declined: its cart is canceled.
 func shop(ctx context.Context, t *talk) error {
 	receipt, owner := cart.Receipt{}, "ada"
 	if t.chance.intN(10) == 0 {
@@ -142,8 +143,8 @@ func shop(ctx context.Context, t *talk) error {
 	return err
 }
 
-// checkOut checks a cart out. A charge has five attempts, and those that a fault interrupts count: when they are used up
-// the cart is open again.
+// checkOut checks a cart out. A charge has five attempts, and those that a fault interrupts count.
+// When they are used up, the cart is open again.
 func checkOut(ctx context.Context, t *talk) (receipt cart.Receipt, err error) {
 	for range 5 {
 		receipt, err = update(ctx, t, cart.Checkout, workflow.None{})
@@ -212,7 +213,7 @@ func relay(ctx context.Context, t *talk) error {
 	return begin(ctx, t, faults.Relay, faults.Lap{Left: laps}, is(sum))
 }
 
-// write sends signals, each when the one before it was acknowledged.
+// write sends signals, each after the acknowledgement of the one before.
 func write(ctx context.Context, t *talk) error {
 	var letters []int
 	for i := range 1 + t.chance.intN(5) {
@@ -229,7 +230,8 @@ func write(ctx context.Context, t *talk) error {
 	return nil
 }
 
-// approve hands expenses in, which is accepted at once, answers them, and comes back for what became of them.
+// approve submits expenses, which are accepted at once, answers them, and then asks for their
+// outcomes.
 func approve(ctx context.Context, t *talk) error {
 	approved := 0
 	if err := begin(ctx, t, approval.Workflow, workflow.None{}, func(got int) bool { return got == approved }); err != nil {
@@ -259,7 +261,7 @@ func approve(ctx context.Context, t *talk) error {
 	return send(ctx, t, approval.Retire, workflow.None{})
 }
 
-// bury runs an activity that takes its process with it. Its workflow is told so.
+// bury runs an activity that kills its process. Its workflow gets that failure.
 func bury(ctx context.Context, t *talk) error {
 	return begin(ctx, t, faults.Buried, workflow.None{}, is("interrupted"))
 }

@@ -1,5 +1,6 @@
-// Package faults tests the deployed binaries under faults: see TestFaults, which needs servers and has the build tag aws.
-// Beside the examples it runs the workflows here, each of which waits for one kind of thing, quickly.
+// Package faults tests the deployed binaries under faults: see TestFaults, which needs servers and
+// has the build tag aws. Besides the examples it runs the workflows here, each of which waits for
+// one kind of event, for a short time.
 package faults
 
 import (
@@ -12,15 +13,16 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflows. The result of each says whether it was carried out once, and in order.
+// The workflows. The result of each shows whether its steps ran once, and in order.
 var (
-	// Naps sleeps for each of some times, beside a longer sleep that it gives up, and counts.
+	// Naps sleeps for each of some times, beside a longer sleep that it cancels, and counts.
 	Naps = workflow.NewWorkflow[[]time.Duration, int]("faults.naps")
-	// Chain runs so many activities one after the other, the second of each three inline.
+	// Chain runs a number of activities one after the other, the second of each three inline.
 	Chain = workflow.NewWorkflow[int, []int]("faults.chain")
-	// Flaky runs an activity that fails so many times; its result is the attempt that succeeded.
+	// Flaky runs an activity that fails a number of times; its result is the attempt that
+	// succeeded.
 	Flaky = workflow.NewWorkflow[int, int]("faults.flaky")
-	// Buried runs an activity that kills its process, and may be tried once.
+	// Buried runs an activity that kills its process, and has one attempt.
 	Buried = workflow.NewWorkflow[workflow.None, string]("faults.buried")
 	// Relay squares a number and continues as new with the one below it; its result is the sum.
 	Relay = workflow.NewWorkflow[Lap, int]("faults.relay")

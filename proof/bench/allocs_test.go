@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/proof/measured"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
 // A process makes a cold replay of a run that it does not hold: it decodes the commits and runs the
@@ -44,7 +45,7 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := s.Service.Start(t.Context(), api.StartRequest{WorkflowID: new("w"), Type: measured.Counter.Name(), Input: []byte("10")}); err != nil {
+	if _, err := edge.Of(s.Service).Start(t.Context(), api.StartRequest{WorkflowID: new("w"), Type: measured.Counter.Name(), Input: []byte("10")}); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -57,7 +58,7 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 		n := 0
 		got := testing.AllocsPerRun(500, func() {
 			n++
-			answer, err := s.Service.Update(t.Context(), "w", "", measured.Add.Name(), api.UpdateRequest{UpdateID: fmt.Sprint(test.what, n), Input: []byte(test.input)})
+			answer, err := edge.Of(s.Service).Update(t.Context(), "w", "", measured.Add.Name(), api.UpdateRequest{UpdateID: fmt.Sprint(test.what, n), Input: []byte(test.input)})
 			if err != nil || answer.Stage != test.stage {
 				t.Fatal(answer, err)
 			}

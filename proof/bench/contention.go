@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/measured"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
 // contenderCommand is the argument that makes this program a contender: one of the processes that
@@ -71,7 +72,7 @@ func race(table, workflowID string, processes int) (outcomes []outcome, err erro
 		return nil, err
 	}
 	defer p.Service.Close()
-	if _, err := p.Service.Start(context.Background(), api.StartRequest{WorkflowID: &workflowID, Type: measured.Counter.Name(), Input: json.RawMessage("10")}); err != nil {
+	if _, err := edge.Of(p.Service).Start(context.Background(), api.StartRequest{WorkflowID: &workflowID, Type: measured.Counter.Name(), Input: json.RawMessage("10")}); err != nil {
 		return nil, err
 	}
 	wait, begin, err := os.Pipe()
@@ -136,7 +137,7 @@ func runContender(table, workflowID, updateID string) error {
 	ctx, cost := meter.With(context.Background())
 	var o outcome
 	o.Took, err = timed(func() error {
-		answer, err := p.Service.Update(ctx, workflowID, "", measured.Add.Name(), api.UpdateRequest{UpdateID: updateID, Input: json.RawMessage("1")})
+		answer, err := edge.Of(p.Service).Update(ctx, workflowID, "", measured.Add.Name(), api.UpdateRequest{UpdateID: updateID, Input: json.RawMessage("1")})
 		if err == nil && answer.Stage != api.StageCompleted {
 			return fmt.Errorf("the update is %s", answer.Stage)
 		}

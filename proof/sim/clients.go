@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -21,14 +22,14 @@ var errDied = errors.New("the process died")
 
 // call has a process carry out a request, and waits for its answer or the process's death. Without
 // a process it picks one at random.
-func (s *simulation) call(p *process, name string, fn func(context.Context, *executor.Service) error) (deeds, error) {
+func (s *simulation) call(p *process, name string, fn func(context.Context, edge.Service) error) (deeds, error) {
 	if p == nil {
 		p = s.anyProcess()
 	}
 	err, restored := errDied, s.restore.done
 	a := s.spawn(s.name("p%d %s", p.number, name), p, func() {
 		s.events.asked(s.running)
-		err = fn(context.Background(), p.Service)
+		err = fn(context.Background(), edge.Of(p.Service))
 	})
 	for !a.ended {
 		s.pause(wait{until: s.now.Add(time.Hour), wake: a.gone})
@@ -43,7 +44,7 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, *exe
 
 // insist repeats a request while its outcome is unknown, and returns the last answer. It sends a request that only another
 // build can serve to a process of that build, or moves the run if there is no such process.
-func (s *simulation) insist(name string, fn func(context.Context, *executor.Service) error) (deeds, error) {
+func (s *simulation) insist(name string, fn func(context.Context, edge.Service) error) (deeds, error) {
 	var p *process
 	for {
 		did, err := s.call(p, name, fn)
@@ -108,7 +109,7 @@ func (s *simulation) erase(r *draws, id string) {
 		}
 		s.maintenance.purged = true
 	}
-	_, err := s.insist(fmt.Sprintf("delete %s of %s", run, id), func(ctx context.Context, t *executor.Service) error { return t.Delete(ctx, id, run) })
+	_, err := s.insist(fmt.Sprintf("delete %s of %s", run, id), func(ctx context.Context, t edge.Service) error { return t.Delete(ctx, id, run) })
 	if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.AlreadyOpen) && !errors.Is(err, refusal.ClosedRecently) {
 		s.fail("delete %s of %s: %v", run, id, err)
 	}
@@ -183,9 +184,9 @@ func (s *simulation) ofClient(id string, number int) *draws {
 func (s *simulation) rare(r *draws, id string, number int, p program) {
 	switch r.IntN(7) {
 	case 0:
-		_, _ = s.insist("terminate "+id, func(ctx context.Context, t *executor.Service) error { return t.Terminate(ctx, id, "", "a whim") })
+		_, _ = s.insist("terminate "+id, func(ctx context.Context, t edge.Service) error { return t.Terminate(ctx, id, "", "a whim") })
 	case 1:
-		_, _ = s.insist("cancel "+id, func(ctx context.Context, t *executor.Service) error { return t.Cancel(ctx, id, "", "a whim") })
+		_, _ = s.insist("cancel "+id, func(ctx context.Context, t edge.Service) error { return t.Cancel(ctx, id, "", "a whim") })
 	case 2:
 		s.start(id, fmt.Sprintf("again-%d", number), p)
 	case 3, 4:
@@ -201,7 +202,7 @@ func (s *simulation) rare(r *draws, id string, number int, p program) {
 
 // move moves a run to another build, or tries to.
 func (s *simulation) move(id string, r api.MoveRequest) {
-	_, err := s.insist("move "+id, func(ctx context.Context, t *executor.Service) error {
+	_, err := s.insist("move "+id, func(ctx context.Context, t edge.Service) error {
 		_, err := t.Move(ctx, id, "", r)
 		return err
 	})
@@ -222,7 +223,7 @@ func (s *simulation) reset(r *draws, id, requestID string) {
 		request.EventID = 1 + r.Int64N(30) // perhaps an event of no task: that is refused
 	}
 	var answer *api.ResetResponse
-	_, err := s.insist("reset "+id, func(ctx context.Context, t *executor.Service) (err error) {
+	_, err := s.insist("reset "+id, func(ctx context.Context, t edge.Service) (err error) {
 		answer, err = t.Reset(ctx, id, "", request)
 		return err
 	})
@@ -239,7 +240,7 @@ func (s *simulation) start(id, requestID string, p program) {
 		panic(err)
 	}
 	var answer *api.StartResponse
-	_, err = s.insist("start "+id, func(ctx context.Context, t *executor.Service) (err error) {
+	_, err = s.insist("start "+id, func(ctx context.Context, t edge.Service) (err error) {
 		answer, err = t.Start(ctx, startRequest(id, requestID, input, p))
 		return err
 	})
@@ -269,7 +270,7 @@ func startRequest(id, requestID string, input []byte, p program) api.StartReques
 
 func (s *simulation) signal(id, requestID, text string) {
 	input, _ := json.Marshal(text)
-	_, err := s.insist("signal "+id+" "+text, s.found(id, func(ctx context.Context, t *executor.Service) error {
+	_, err := s.insist("signal "+id+" "+text, s.found(id, func(ctx context.Context, t edge.Service) error {
 		_, err := t.Signal(ctx, id, "", note.Name(), api.SignalRequest{Input: input, RequestID: requestID})
 		return err
 	}))
@@ -285,7 +286,7 @@ func (s *simulation) update(id, name, updateID string, n int) {
 	input, _ := json.Marshal(n)
 	s.audit.adding(id, updateID, n)
 	var answer *api.UpdateResponse
-	did, err := s.insist(name+" "+id+" "+updateID, s.found(id, func(ctx context.Context, t *executor.Service) error {
+	did, err := s.insist(name+" "+id+" "+updateID, s.found(id, func(ctx context.Context, t edge.Service) error {
 		return s.within(10*time.Second, "update of "+id, func() (err error) {
 			answer, err = t.Update(ctx, id, "", name, api.UpdateRequest{UpdateID: updateID, Input: input, Timeout: timeout(10 * time.Second)})
 			return err
@@ -307,7 +308,7 @@ func (s *simulation) update(id, name, updateID string, n int) {
 // complete it.
 func (s *simulation) outsider(info activity.Info, token, name string) {
 	wait := func() { s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(40_000)) * time.Millisecond)}) }
-	end := func(what string, fn func(context.Context, *executor.Service) error) bool {
+	end := func(what string, fn func(context.Context, edge.Service) error) bool {
 		_, err := s.insist(fmt.Sprintf("%s event %d attempt %d of %s", what, info.EventID, info.Attempt, info.WorkflowID), fn)
 		if err != nil && !errors.Is(err, refusal.ActivityEnded) && !errors.Is(err, refusal.NotFound) && !s.restore.done {
 			s.fail("%s of event %d of %s: %v", what, info.EventID, info.WorkflowID, err)
@@ -316,21 +317,21 @@ func (s *simulation) outsider(info activity.Info, token, name string) {
 	}
 	for range s.random.IntN(4) {
 		wait()
-		end("heartbeat", func(ctx context.Context, t *executor.Service) error {
+		end("heartbeat", func(ctx context.Context, t edge.Service) error {
 			_, err := t.HeartbeatActivity(ctx, api.HeartbeatActivityRequest{Token: token, Details: []byte("1")})
 			return err
 		})
 	}
 	wait()
 	if !s.calm && s.random.oneIn(4) {
-		end("fail", func(ctx context.Context, t *executor.Service) error {
+		end("fail", func(ctx context.Context, t edge.Service) error {
 			_, err := t.FailActivity(ctx, api.FailActivityRequest{Token: token, Message: "flaky"})
 			return err
 		})
 		return
 	}
 	result, _ := json.Marshal(name)
-	if end("complete", func(ctx context.Context, t *executor.Service) error {
+	if end("complete", func(ctx context.Context, t edge.Service) error {
 		_, err := t.CompleteActivity(ctx, api.CompleteActivityRequest{Token: token, Result: result})
 		return err
 	}) {
@@ -343,7 +344,7 @@ func (s *simulation) outsider(info activity.Info, token, name string) {
 func (s *simulation) ask(id string) {
 	least, restored := s.audit.acknowledged(id), s.restore.done
 	var answer *api.QueryResponse
-	_, err := s.insist("query "+id, s.found(id, func(ctx context.Context, t *executor.Service) (err error) {
+	_, err := s.insist("query "+id, s.found(id, func(ctx context.Context, t edge.Service) (err error) {
 		answer, err = t.Query(ctx, id, "", total.Name(), nil)
 		return err
 	}))

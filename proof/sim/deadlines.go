@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
 // answerMargin is how much later than its caller's deadline an answer may arrive. Three things are
@@ -77,8 +77,8 @@ func (s *simulation) impatient(id string, r *draws) {
 		short := []time.Duration{5 * time.Second, time.Second, 200 * time.Millisecond, 0}[r.IntN(4)]
 		update, n := fmt.Sprintf("hurried-%d", op), 1+r.IntN(9)
 		name := []string{"add", "addSlow"}[r.IntN(2)]
-		ask := func(what string, fn func(context.Context, *executor.Service) error) error {
-			_, err := s.call(nil, s.name("%s %s of %s within %v", what, update, id, short), func(ctx context.Context, t *executor.Service) error {
+		ask := func(what string, fn func(context.Context, edge.Service) error) error {
+			_, err := s.call(nil, s.name("%s %s of %s within %v", what, update, id, short), func(ctx context.Context, t edge.Service) error {
 				return s.within(max(short, turnLeast), what+" of "+id, func() error { return fn(ctx, t) })
 			})
 			return err
@@ -86,18 +86,18 @@ func (s *simulation) impatient(id string, r *draws) {
 		input, _ := json.Marshal(n) // a number always encodes
 		switch r.IntN(4) {
 		case 0:
-			_ = ask("result", func(ctx context.Context, t *executor.Service) error {
+			_ = ask("result", func(ctx context.Context, t edge.Service) error {
 				_, err := t.Result(ctx, id, "", short)
 				return err
 			})
 		case 1:
-			_ = ask("poll", func(ctx context.Context, t *executor.Service) error {
+			_ = ask("poll", func(ctx context.Context, t edge.Service) error {
 				_, err := t.PollUpdate(ctx, id, "", "shared-"+id, short)
 				return err
 			})
 		default:
 			s.audit.adding(id, update, n)
-			err := ask("update", func(ctx context.Context, t *executor.Service) error {
+			err := ask("update", func(ctx context.Context, t edge.Service) error {
 				_, err := t.Update(ctx, id, "", name, api.UpdateRequest{UpdateID: update, Input: input, Timeout: timeout(short)})
 				return err
 			})

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -140,7 +140,7 @@ func (s *simulation) startLatecomers() {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		s.spawn(s.name("latecomer %s", id), nil, func() {
 			s.pause(wait{until: s.now.Add(3 * time.Hour)})
-			_, _ = s.insist("terminate "+id, func(ctx context.Context, t *executor.Service) error { return t.Terminate(ctx, id, "", "it is late") })
+			_, _ = s.insist("terminate "+id, func(ctx context.Context, t edge.Service) error { return t.Terminate(ctx, id, "", "it is late") })
 			s.pause(wait{until: s.now.Add(50 * time.Hour)})
 			s.start(id, "late", s.audit.programs[id])
 		})

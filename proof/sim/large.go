@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -63,7 +63,7 @@ func (s *simulation) sendLarge(id string, r *draws, size int) {
 func (s *simulation) echo(id, updateID, text string) {
 	input, _ := json.Marshal(text) // a text always encodes
 	var answer *api.UpdateResponse
-	_, err := s.insist(s.name("echo %s of %s, %d bytes", updateID, id, len(text)), s.found(id, func(ctx context.Context, t *executor.Service) (err error) {
+	_, err := s.insist(s.name("echo %s of %s, %d bytes", updateID, id, len(text)), s.found(id, func(ctx context.Context, t edge.Service) (err error) {
 		answer, err = t.Update(ctx, id, "", echo.Name(), api.UpdateRequest{UpdateID: updateID, Input: input})
 		return err
 	}))

@@ -28,6 +28,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/faultproxy"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store/dynamo"
@@ -50,8 +51,8 @@ type crowd struct {
 	runs   []*record
 
 	mu        sync.Mutex
-	processes []*executor.Service
-	// pending are requests whose caller has stopped waiting.
+	processes []edge.Service
+	// pending are requests for which nobody waits any more.
 	pending sync.WaitGroup
 }
 
@@ -92,7 +93,7 @@ func newCrowd(t *testing.T, server awstest.Server, runs, processes int) *crowd {
 }
 
 // boot starts a process. It handles messages until the test ends.
-func (c *crowd) boot() *executor.Service {
+func (c *crowd) boot() edge.Service {
 	c.t.Helper()
 	s, err := dynamo.New(c.client, dynamo.Options{Table: c.table, NoList: true})
 	if err != nil {
@@ -106,7 +107,7 @@ func (c *crowd) boot() *executor.Service {
 		Host: host.Machine{}, Options: executor.Options{Build: "2", Logger: quiet}, Concurrency: 4,
 	})
 	c.t.Cleanup(p.Work(context.Background()))
-	return p.Service
+	return edge.Of(p.Service)
 }
 
 func (c *crowd) start(run int) {
@@ -125,7 +126,7 @@ func (c *crowd) start(run int) {
 
 // any returns some process. Now and then it is a new one that replaces another, whose requests go
 // on.
-func (c *crowd) any() *executor.Service {
+func (c *crowd) any() edge.Service {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := mathrand.IntN(len(c.processes))
@@ -161,7 +162,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 	t := try{kind, r.id(id), n, mostOfRun}
 	for range 1 + mathrand.IntN(3) {
 		began := r.tick()
-		err := c.call(func(ctx context.Context, s *executor.Service) func() error {
+		err := c.call(func(ctx context.Context, s edge.Service) func() error {
 			answer, err := s.Update(ctx, fmt.Sprint("w", run), "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(2 * time.Second)})
 			return func() error {
 				if !r.answered(t, began, answer, err) {
@@ -182,7 +183,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 func (c *crowd) look(run int) {
 	r := c.runs[run]
 	began := r.tick()
-	_ = c.call(func(ctx context.Context, s *executor.Service) func() error {
+	_ = c.call(func(ctx context.Context, s edge.Service) func() error {
 		answer, err := s.Query(ctx, fmt.Sprint("w", run), "", total.Name(), nil)
 		return func() error {
 			if err == nil {
@@ -198,7 +199,7 @@ var errLeft = errors.New("the client has gone")
 
 // call has some process carry out a request, and calls the function that it returns if the client
 // is still there. One client in ten leaves before the answer can arrive.
-func (c *crowd) call(request func(ctx context.Context, s *executor.Service) func() error) error {
+func (c *crowd) call(request func(ctx context.Context, s edge.Service) func() error) error {
 	s, answered := c.any(), make(chan func() error, 1)
 	c.pending.Go(func() { answered <- request(context.Background(), s) })
 	if mathrand.IntN(10) == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
@@ -94,7 +94,7 @@ func (o *observed) send(r *draws, kind, id string, n int) {
 	for range 1 + r.IntN(3) {
 		var answer *api.UpdateResponse
 		began := o.tick()
-		_, err := o.call(nil, kind+" "+id, func(ctx context.Context, s *executor.Service) (err error) {
+		_, err := o.call(nil, kind+" "+id, func(ctx context.Context, s edge.Service) (err error) {
 			answer, err = s.Update(ctx, theRun, "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(5 * time.Second)})
 			return err
 		})
@@ -108,7 +108,7 @@ func (o *observed) send(r *draws, kind, id string, n int) {
 func (o *observed) look() {
 	var answer *api.QueryResponse
 	began := o.tick()
-	_, err := o.call(nil, "query", func(ctx context.Context, s *executor.Service) (err error) {
+	_, err := o.call(nil, "query", func(ctx context.Context, s edge.Service) (err error) {
 		answer, err = s.Query(ctx, theRun, "", total.Name(), nil)
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -112,7 +112,7 @@ func (s *simulation) readList() {
 		began, l, seen := s.now, s.list, map[place]int{}
 		for token := ""; ; {
 			var answer *api.ListResponse
-			_, err := s.insist("list", func(ctx context.Context, t *executor.Service) (err error) {
+			_, err := s.insist("list", func(ctx context.Context, t edge.Service) (err error) {
 				answer, err = t.List(ctx, store.Filter{}, "all", token, 1+r.IntN(5))
 				return err
 			})

@@ -5,8 +5,8 @@ package sim
 // readMutants break reads, answers and deadlines.
 var readMutants = []mutant{
 	{
-		name: "an update may come with a start that waits for a cron expression", file: "internal/executor/requests/withstart.go", within: 200,
-		old: "	if r.Cron != \"\" {\n", new: "	if false {\n", more: true,
+		name: "an update may come with a start that waits for a cron expression", file: "internal/command/update.go", within: 200,
+		old: "	case r.Start.Cron != \"\":\n", new: "	case false:\n", more: true,
 	},
 	{
 		name: "half of a transaction is taken for the whole", file: "internal/executor/runlog/torn.go",

@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
 // opener is a client that sends each update and each signal with a start. It draws from a stream of its own.
@@ -65,7 +65,7 @@ func (o *opener) update(op int) {
 	short := []*api.Duration{nil, timeout(0), timeout(300 * time.Millisecond), timeout(3 * time.Second)}[o.random.IntN(4)]
 	o.audit.adding(o.id, id, n)
 	var answer *api.UpdateResponse
-	did, err := o.insist(o.name("update %s with a start of %s, %s", id, o.id, start.IDConflictPolicy), o.found(o.id, func(ctx context.Context, t *executor.Service) (err error) {
+	did, err := o.insist(o.name("update %s with a start of %s, %s", id, o.id, start.IDConflictPolicy), o.found(o.id, func(ctx context.Context, t edge.Service) (err error) {
 		answer, err = t.Update(ctx, o.id, "", add.Name(), api.UpdateRequest{UpdateID: id, Input: input, Start: start, Timeout: short})
 		short = nil // a client is in a hurry only once
 		return err
@@ -88,7 +88,7 @@ func (o *opener) update(op int) {
 func (o *opener) signal(op int) {
 	id := fmt.Sprintf("with-%d", op)
 	start := o.start(op, "useExisting", "terminateExisting")
-	_, err := o.insist(o.name("signal %s with a start of %s, %s", id, o.id, start.IDConflictPolicy), o.found(o.id, func(ctx context.Context, t *executor.Service) error {
+	_, err := o.insist(o.name("signal %s with a start of %s, %s", id, o.id, start.IDConflictPolicy), o.found(o.id, func(ctx context.Context, t edge.Service) error {
 		_, err := t.Signal(ctx, o.id, "", note.Name(), api.SignalRequest{Input: []byte(`"hello"`), RequestID: id, Start: start})
 		return err
 	}))

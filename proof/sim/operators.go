@@ -11,8 +11,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
 // broken is the amount at which the handler of addSlow panics in build 1, after its update was
@@ -52,7 +52,7 @@ func (s *simulation) failUpdates(id string, r *rand.Rand) {
 		}
 		update := open[r.IntN(len(open))]
 		var answer *api.UpdateResponse
-		_, err := s.insist(s.name("fail %s of %s", update, id), func(ctx context.Context, t *executor.Service) (err error) {
+		_, err := s.insist(s.name("fail %s of %s", update, id), func(ctx context.Context, t edge.Service) (err error) {
 			answer, err = t.FailUpdate(ctx, id, run.State.RunID, update, whim)
 			return err
 		})

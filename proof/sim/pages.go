@@ -8,8 +8,8 @@ import (
 	"net/url"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
 // mostOfPage is how many bytes a page of a history has at most, unless its only event has more. AWS
@@ -23,7 +23,7 @@ func (s *simulation) readHistory(id string) {
 	token, next := "", int64(1)
 	for {
 		var answer *httptest.ResponseRecorder
-		_, err := s.insist(s.name("history of %s from event %d", id, next), func(ctx context.Context, _ *executor.Service) error {
+		_, err := s.insist(s.name("history of %s from event %d", id, next), func(ctx context.Context, _ edge.Service) error {
 			target := "/v1/workflows/" + id + "/history"
 			if token != "" {
 				target += "?pageToken=" + url.QueryEscape(token)

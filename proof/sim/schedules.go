@@ -11,9 +11,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -155,7 +155,7 @@ func (s *simulation) keep(id, name string, one rota, r *draws) {
 		}
 		s.tell(id, stored.UpdateChange, name, stored.Change{Schedule: &other})
 	case 8:
-		_, err := s.insist("describe "+id, func(ctx context.Context, t *executor.Service) error {
+		_, err := s.insist("describe "+id, func(ctx context.Context, t edge.Service) error {
 			_, err := t.Query(ctx, stored.IDPrefix+id, "", stored.QueryDescribe, nil)
 			return err
 		})
@@ -169,7 +169,7 @@ func (s *simulation) create(id, requestID string, what stored.Schedule) {
 	workflowID, input := stored.IDPrefix+id, encoded(stored.Input{ID: id, Schedule: what})
 	var answer *api.StartResponse
 	start := func() error {
-		_, err := s.insist("create "+id, func(ctx context.Context, t *executor.Service) (err error) {
+		_, err := s.insist("create "+id, func(ctx context.Context, t edge.Service) (err error) {
 			answer, err = t.Start(ctx, api.StartRequest{WorkflowID: &workflowID, Type: stored.WorkflowType, Input: input, RequestID: requestID})
 			return err
 		})
@@ -191,7 +191,7 @@ func (s *simulation) create(id, requestID string, what stored.Schedule) {
 func (s *simulation) tell(id, name, updateID string, input any) {
 	workflowID, body := stored.IDPrefix+id, encoded(input)
 	var answer *api.UpdateResponse
-	_, err := s.insist(fmt.Sprintf("%s %s %s", name, id, updateID), func(ctx context.Context, t *executor.Service) (err error) {
+	_, err := s.insist(fmt.Sprintf("%s %s %s", name, id, updateID), func(ctx context.Context, t edge.Service) (err error) {
 		answer, err = t.Update(ctx, workflowID, "", name, api.UpdateRequest{UpdateID: updateID, Input: body, Timeout: timeout(10 * time.Second)})
 		return err
 	})
@@ -208,8 +208,8 @@ func (s *simulation) tell(id, name, updateID string, input any) {
 // remove deletes a schedule. Once that is acknowledged the schedule starts nothing any more.
 func (s *simulation) remove(id string) {
 	workflowID := stored.IDPrefix + id
-	var before *engine.Run // when the answered request was sent
-	_, err := s.insist("delete "+id, func(ctx context.Context, t *executor.Service) error {
+	var before *engine.Run // when the request was sent that was answered
+	_, err := s.insist("delete "+id, func(ctx context.Context, t edge.Service) error {
 		before = s.audit.latest(workflowID)
 		return t.Terminate(ctx, workflowID, "", "deleted")
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -73,7 +73,7 @@ func (s *simulation) prompt(m queue.Message) bool {
 // spins is the life of such a client.
 func (s *simulation) spins(r *draws) {
 	id, p := spinnerID, spin{Left: 20 + r.IntN(40), Reads: r.IntN(2) == 0}
-	_, err := s.insist("start "+id, func(ctx context.Context, t *executor.Service) error {
+	_, err := s.insist("start "+id, func(ctx context.Context, t edge.Service) error {
 		_, err := t.Start(ctx, api.StartRequest{WorkflowID: &id, Type: spinner.Name(), Input: encoded(p), RequestID: id})
 		return err
 	})
@@ -82,7 +82,7 @@ func (s *simulation) spins(r *draws) {
 	}
 	for i := range r.IntN(4) {
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(6000)) * time.Millisecond)})
-		_, err := s.insist("wake "+id, func(ctx context.Context, t *executor.Service) error {
+		_, err := s.insist("wake "+id, func(ctx context.Context, t edge.Service) error {
 			_, err := t.Signal(ctx, id, "", wake.Name(), api.SignalRequest{Input: []byte("1"), RequestID: fmt.Sprintf("wake-%d", i)})
 			return err
 		})
@@ -94,7 +94,7 @@ func (s *simulation) spins(r *draws) {
 		return
 	}
 	s.pause(wait{until: s.now.Add(time.Duration(r.IntN(6000)) * time.Millisecond)})
-	_, err = s.insist("cancel "+id, func(ctx context.Context, t *executor.Service) error { return t.Cancel(ctx, id, "", "enough") })
+	_, err = s.insist("cancel "+id, func(ctx context.Context, t edge.Service) error { return t.Cancel(ctx, id, "", "enough") })
 	if err != nil && !errors.Is(err, refusal.NotFound) {
 		s.fail("cancel of %s: %v", id, err)
 	}

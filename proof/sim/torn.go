@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -96,8 +96,8 @@ func (a *audit) isOpen(workflow string) bool {
 
 // found wraps a request to a workflow. The answer that there is no open run is right only if there
 // was none at some moment since the request began.
-func (s *simulation) found(id string, fn func(context.Context, *executor.Service) error) func(context.Context, *executor.Service) error {
-	return func(ctx context.Context, t *executor.Service) error {
+func (s *simulation) found(id string, fn func(context.Context, edge.Service) error) func(context.Context, edge.Service) error {
+	return func(ctx context.Context, t edge.Service) error {
 		open, gaps := s.audit.isOpen(id), s.audit.gaps[id]
 		err := fn(ctx, t)
 		if errors.Is(err, refusal.NotFound) && open && gaps == s.audit.gaps[id] && s.audit.isOpen(id) {

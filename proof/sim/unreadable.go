@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -52,7 +52,7 @@ func (s *simulation) startLetters() {
 func (s *simulation) writeLetters(r *rand.Rand) {
 	const id = "letters"
 	name, readable := id, 0
-	_, err := s.insist(s.name("start %s", id), func(ctx context.Context, t *executor.Service) error {
+	_, err := s.insist(s.name("start %s", id), func(ctx context.Context, t edge.Service) error {
 		_, err := t.Start(ctx, api.StartRequest{WorkflowID: &name, Type: letters.Name(), Input: []byte("2000000000"), RequestID: "letters"})
 		return err
 	})
@@ -61,7 +61,7 @@ func (s *simulation) writeLetters(r *rand.Rand) {
 		return
 	}
 	send := func(request, value string) error {
-		_, err := s.insist(s.name("letter %s", value), func(ctx context.Context, t *executor.Service) error {
+		_, err := s.insist(s.name("letter %s", value), func(ctx context.Context, t edge.Service) error {
 			_, err := t.Signal(ctx, id, "", letter.Name(), api.SignalRequest{Input: []byte(value), RequestID: request})
 			return err
 		})
@@ -91,7 +91,7 @@ func (s *simulation) finishLetters() {
 		return
 	}
 	s.spawn(s.name("finisher of letters"), nil, func() {
-		_, err := s.insist("the last letter", func(ctx context.Context, t *executor.Service) error {
+		_, err := s.insist("the last letter", func(ctx context.Context, t edge.Service) error {
 			_, err := t.Signal(ctx, "letters", "", letter.Name(), api.SignalRequest{Input: []byte(lastLetter), RequestID: "letter-finish"})
 			return err
 		})

@@ -80,7 +80,7 @@ const finish = "finish"
 
 var errFails = errors.New("this attempt is to fail")
 
-// run is the code of a ledger. It checks that none of the code runs after its return. In a canceled
+// run is the code of a ledger. It checks that no code runs after its return. In a canceled
 // run, code that waits for the next task does.
 func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 	returned := false

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/proof/apitest"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store"
@@ -83,6 +84,8 @@ func (d *Deployment) keepIn(s Stores) {
 type Process struct {
 	*client.Client
 	*assembly.Process
+	// Service is that of the process, and parses what it is asked.
+	Service edge.Service
 	Handler http.Handler
 	// Meter counts everything that the process does: requests, messages and sweeps.
 	Meter    *meter.Meter
@@ -120,7 +123,7 @@ func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registra
 	total := &meter.Meter{}
 	handler := counted{apitest.Handler(d.t, process.API), total}
 	p := &Process{
-		Client: client.ForHandler(handler), Process: process, Handler: handler, Meter: total,
+		Client: client.ForHandler(handler), Process: process, Service: edge.Of(process.Service), Handler: handler, Meter: total,
 		t: d.t, build: o.Build, registry: registry, stop: process.Service.Close,
 	}
 	d.t.Cleanup(func() { p.Stop() })

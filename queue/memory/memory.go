@@ -1,5 +1,5 @@
 // Package memory is the queue of tests and simulations: the queues of a deployment in memory. They keep the promises of
-// the port and no others, and police their callers; see package lines, which does the work.
+// the port and no others, and check their callers; see package lines, which does the work.
 package memory
 
 import (

@@ -13,7 +13,7 @@ var deadTests = []test{
 	{"one that is deleted in time does not", deadDeleted},
 	{"a group keeps its order and goes on", deadGroup},
 	{"several of a group keep their order", deadGroupOrder},
-	{"dead letters come again too", deadAgain},
+	{"dead letters are redelivered too", deadAgain},
 }
 
 // deadLetters wants these messages to have moved from a queue to its dead letters, and receives them. They have moved at

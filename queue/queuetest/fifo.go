@@ -14,9 +14,9 @@ var fifoTests = []test{
 	{"a group waits while one of it is in flight", fifoBlocked},
 	{"other groups go on", fifoOthers},
 	{"a group waits for all of a batch", fifoBatchBlocks},
-	{"what comes again comes in order", fifoAgain},
+	{"redelivered messages arrive in order", fifoAgain},
 	{"what is given back does not pass what is in flight", fifoGiveBack},
-	{"what is sent meanwhile comes after what comes again", fifoSentMeanwhile},
+	{"new messages arrive after redelivered ones", fifoSentMeanwhile},
 }
 
 // wholeGroup receives all messages of a group, which come in one batch or in several, and leaves them in flight. Where

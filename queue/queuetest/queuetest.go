@@ -18,9 +18,9 @@
 //		})
 //	}
 //
-// The suite never waits for time to pass: it moves the clock. It keeps the rules that callers have, so that a fake which
-// polices them can pass it, and it never asks which adapter it tests: what differs between them is a value of the
-// harness.
+// The suite never waits for time to pass: it moves the clock. It keeps the rules that callers have,
+// so that a fake which checks them can pass it. It never asks which adapter it tests: the
+// differences between adapters are values of the harness.
 //
 // That a message is not delivered is shown by another one, a probe, that was sent later and is delivered without it. An
 // adapter that never delivers a message makes its test wait for ever: go test's -timeout shows where.

@@ -18,7 +18,7 @@ var sendTests = []test{
 	{"a batch of the largest messages", sendLargest},
 	{"a batch of none", sendNone},
 	{"two messages with one body are two", sendTwins},
-	{"queues are apart", sendApart},
+	{"queues are separate", sendSeparate},
 	{"what was received is the caller's", sendOwned},
 	{"with a context that has ended", sendEnded},
 }
@@ -121,7 +121,7 @@ func sendTwins(f *fixture) {
 	f.drain(orders, 1, "twin")
 }
 
-func sendApart(f *fixture) {
+func sendSeparate(f *fixture) {
 	names := []string{tasks, fragile, queue.DeadLetters(tasks), queue.DeadLetters(fragile)}
 	for _, name := range names {
 		f.send(name, "", "for "+name)

@@ -7,8 +7,8 @@ import (
 )
 
 var visibilityTests = []test{
-	{"a message in flight comes again after the time-out", visibilityTimeout},
-	{"each delivery has a time-out of its own", visibilityApart},
+	{"a message in flight is redelivered after the timeout", visibilityTimeout},
+	{"each delivery has its own timeout", visibilitySeparate},
 	{"what is extended comes later", visibilityExtend},
 	{"what is shortened comes sooner", visibilityShorten},
 	{"what is given back comes at once", visibilityGiveBack},
@@ -17,7 +17,7 @@ var visibilityTests = []test{
 }
 
 var deleteTests = []test{
-	{"a message that was deleted does not come again", deleteOne},
+	{"a deleted message is not redelivered", deleteOne},
 	{"others stay", deleteOthers},
 	{"twice, and with a receipt of before", deleteStale},
 	{"a batch with receipts that are no longer good", deleteBatch},
@@ -40,7 +40,7 @@ func visibilityTimeout(f *fixture) {
 	}
 }
 
-func visibilityApart(f *fixture) {
+func visibilitySeparate(f *fixture) {
 	f.send(tasks, "", "first")
 	first := f.in(1)
 	f.expect(tasks, 1, "first")

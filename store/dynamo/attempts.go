@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// RecordAttempt implements store.Attempts. One put replaces the record of the attempt before; a crash before it has arrived
-// leaves that, and the message of the attempt comes again.
+// RecordAttempt implements store.Attempts. One put replaces the record of the earlier attempt. A
+// crash before it has arrived leaves that record, and the message of the attempt is redelivered.
 func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	pk, err := s.logPartition(a.Workflow)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 		item[attrRun] = str(a.RunID)
 		condition, values[":r"] = free+" OR #n < :n OR attribute_not_exists(#r) OR #r <> :r", str(a.RunID)
 	}
-	seal(item)
+	addCheck(item)
 	if err := fits(item); err != nil {
 		return err
 	}

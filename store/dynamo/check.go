@@ -33,8 +33,8 @@ var sumKinds = map[string]byte{
 	sumAttributes: 'B', sumMemo: 'B', attrCheck: 'B',
 }
 
-// encode adds the check of an item, which has to be whole.
-func seal(a attributes) { a[attrCheck] = bin(checkOf(a)) }
+// addCheck adds the check of an item, which has to be whole.
+func addCheck(a attributes) { a[attrCheck] = bin(checkOf(a)) }
 
 // encodeRow adds to the summary of an item the check of what the index has of the item. The index does not project attributes
 // that the tables of earlier versions did not project, so this check is a member of the summary.

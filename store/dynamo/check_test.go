@@ -161,7 +161,7 @@ func TestWhatIsNoDamage(t *testing.T) {
 	if _, err := s.decodeItem(a); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("an attribute that came later: %v", err)
 	}
-	seal(a)
+	addCheck(a)
 	if _, err := s.decodeItem(a); err != nil {
 		t.Error(err)
 	}

@@ -119,7 +119,7 @@ func seldom(report func(error), clock func() time.Time) func(error) {
 	}
 }
 
-// Lister is the list of the namespace's runs, or nil where there is none.
+// Lister returns the list of the namespace's runs, or nil if there is none.
 func (s *Store) Lister() store.Lister {
 	if !s.lists {
 		return nil

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// errOther stands for an error that is none of the port's: nothing was done, nor will be.
-var errOther = errors.New("none of the port's errors")
+// errOther stands for an error that is not one of the port's: nothing was done, nor will be.
+var errOther = errors.New("not one of the port's errors")
 
 // class is which of the port's errors an error is.
 func class(err error) error {

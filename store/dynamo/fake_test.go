@@ -32,7 +32,7 @@ type fake struct {
 	mu     sync.Mutex
 	items  map[string]map[string]record // by partition key and sort key
 	tokens map[string]bool              // of transactions that were applied
-	// fault is asked before a request is carried out, and says how it goes wrong; nil where it does not.
+	// fault is called before a request is carried out, and says how it fails; nil if it does not.
 	fault func(op string, in *request) *fault
 	// requests are the operations in order.
 	requests []string

@@ -42,7 +42,7 @@ func (s *Store) encodeItem(item store.Item) (attributes, error) {
 			encodeRow(a)
 		}
 	}
-	seal(a)
+	addCheck(a)
 	return a, fits(a)
 }
 
@@ -105,7 +105,7 @@ func encodeSummary(sum *store.Summary) types.AttributeValue {
 	return &types.AttributeValueMemberM{Value: m}
 }
 
-// decodeSummary reads the summary of an item, or nil where it has none.
+// decodeSummary reads the summary of an item, or nil if it has none.
 func decodeSummary(a attributes, k store.Key) *store.Summary {
 	m, ok := a[attrSummary].(*types.AttributeValueMemberM)
 	if !ok {

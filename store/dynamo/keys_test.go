@@ -92,7 +92,7 @@ func TestTimerKeysAreInOrder(t *testing.T) {
 }
 
 // No two workflows of any namespaces share a partition, and none shares one with timers or with the list.
-func TestPartitionsAreApart(t *testing.T) {
+func TestPartitionsAreSeparate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		namespace := rapid.SampledFrom([]string{"a", "b", "a.w", "a-w", "w", "t", "l"})

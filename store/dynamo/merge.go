@@ -19,7 +19,8 @@ type merged struct {
 	shards   []*shard
 }
 
-// shard is what is left of a shard: what was read of it, and the query for what follows; nil where nothing does.
+// shard is the rest of a shard: the rows that were read, and the query for the next ones; nil if
+// there are none.
 type shard struct {
 	rows  []attributes
 	query *dynamodb.QueryInput
@@ -38,7 +39,7 @@ func (s *Store) merge(key string, backward bool, want int, queries []*dynamodb.Q
 	return m
 }
 
-// next takes the next row, and reads on where it has to; nil where there are no more.
+// next takes the next row, and reads on if it has to; nil if there are no more.
 func (m *merged) next(ctx context.Context) (attributes, error) {
 	if err := m.fill(ctx); err != nil {
 		return nil, err

@@ -128,7 +128,7 @@ func (s *Store) putMark(ctx context.Context, old, mark []byte, damaged attribute
 		TableName: &s.table, ConditionExpression: aws.String(free),
 		Item: attributes{attrPartition: str(s.markPartition()), attrSort: str(markSort), attrBody: bin(mark)},
 	}
-	seal(in.Item)
+	addCheck(in.Item)
 	if len(old) > 0 {
 		in.ConditionExpression = aws.String("#v = :v")
 		in.ExpressionAttributeNames = map[string]string{"#v": attrBody}

@@ -32,7 +32,7 @@ func (s *Store) MakeKey(ctx context.Context, key []byte) error {
 		TableName: &s.table, ConditionExpression: aws.String(free),
 		Item: attributes{attrPartition: str(s.signingPartition()), attrSort: str(signingSort), attrBody: bin(key)},
 	}
-	seal(in.Item)
+	addCheck(in.Item)
 	err := write(ctx, func(ctx context.Context, o option) error {
 		_, err := s.client.PutItem(ctx, in, o)
 		return err

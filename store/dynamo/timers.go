@@ -26,7 +26,7 @@ func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
 		if long {
 			key[attrTimer] = str(t.ID)
 		}
-		seal(key)
+		addCheck(key)
 		return types.WriteRequest{PutRequest: &types.PutRequest{Item: key}}, fits(key)
 	})
 }
@@ -39,7 +39,7 @@ func (s *Store) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	})
 }
 
-// batch makes a write of each timer, none where one of them cannot be made, and makes them, each key once.
+// batch makes the writes of all timers, each key once. If one cannot be encoded, it makes none.
 func (s *Store) batch(
 	ctx context.Context, timers []store.Timer, make func(t store.Timer, key attributes, long bool) (types.WriteRequest, error),
 ) error {

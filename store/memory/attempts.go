@@ -13,7 +13,7 @@ import (
 type attempt struct {
 	store.Attempt
 	sum        uint64      // of its body when it was recorded
-	perishable *perishable // nil where it never expires
+	perishable *perishable // nil if it never expires
 }
 
 // RecordAttempt implements store.Attempts.

@@ -15,7 +15,7 @@ type record struct {
 	digest uint64
 	// number counts the items that were put.
 	number int
-	// perishable is nil where it never expires.
+	// perishable is nil if it never expires.
 	perishable *perishable
 }
 

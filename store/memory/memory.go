@@ -1,4 +1,4 @@
-// Package memory is the store of tests and simulations. It keeps the promises of the port and no others, and it polices
+// Package memory is the store of tests and simulations. It keeps the promises of the port and no others, and it checks
 // its callers: a call that breaks a rule of the port is reported, at the latest by [Store.Check] at the end of a test.
 //
 // Where the port leaves a choice, this store takes the one that is harder on callers: it keeps the very slices that it
@@ -55,7 +55,7 @@ type Store struct {
 	// commits has the digest of the Append that first used a commit id. It outlives the items: an id is used once.
 	commits map[[16]byte]uint64
 	mark    []byte
-	key     []byte           // that the deployment signs with; nil where there is none
+	key     []byte           // that the deployment signs with; nil if there is none
 	marks   map[string]int64 // of task queues with a rate, in microseconds since 1970
 	puts    int
 }

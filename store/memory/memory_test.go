@@ -62,7 +62,7 @@ func item(run, slot uint32, id byte) store.Item {
 	return store.Item{Key: store.Key{Workflow: "w", Run: run, Slot: slot}, Commit: [16]byte{id}, Body: []byte{id}}
 }
 
-func TestPoliceAppend(t *testing.T) {
+func TestContractOfAppend(t *testing.T) {
 	t.Parallel()
 	alias := item(1, 0, 1)
 	alias.Summary = &store.Summary{Workflow: "w", Run: 2}
@@ -103,7 +103,7 @@ func TestPoliceAppend(t *testing.T) {
 	}
 }
 
-func TestPoliceOwnership(t *testing.T) {
+func TestContractOfOwnership(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWatch(), context.Background()
 	first := item(1, 0, 1)
@@ -134,7 +134,7 @@ func TestPoliceOwnership(t *testing.T) {
 	w.saw(t, "timer t was changed")
 }
 
-func TestPoliceAttemptsAndTimers(t *testing.T) {
+func TestContractOfAttemptsAndTimers(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWatch(), context.Background()
 	_ = w.RecordAttempt(ctx, store.Attempt{Workflow: "w", Run: 1, Event: 5})

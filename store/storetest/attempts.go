@@ -18,7 +18,7 @@ var attemptTests = []test{
 	{"a record without a run id is replaced", attemptWithoutRun},
 	{"numbers may be large", attemptLarge},
 	{"they are listed by event id", attemptOrder},
-	{"runs and workflows are apart", attemptApart},
+	{"runs and workflows are separate", attemptSeparate},
 	{"they are no part of the log", attemptNotInLog},
 	{"bodies and expiries come back", attemptValues},
 	{"more than a page of them", attemptMany},
@@ -148,7 +148,7 @@ func attemptOrder(f *fixture) {
 	f.hasAttempts("order", 1, want...)
 }
 
-func attemptApart(f *fixture) {
+func attemptSeparate(f *fixture) {
 	for i, id := range ids {
 		f.record(attempt(id, 1, 5, 1+i))
 		f.record(attempt(id, 2, 5, 1))

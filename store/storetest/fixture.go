@@ -56,7 +56,7 @@ func (f *fixture) settle(items ...store.Item) (outcome error, repeated bool) {
 	}
 }
 
-// try appends, and returns nil where the items were put. It may be called from any goroutine.
+// try appends, and returns nil if the items were put. It may be called from any goroutine.
 func (f *fixture) try(items ...store.Item) *store.Conflict {
 	err, repeated := f.settle(items...)
 	var conflict *store.Conflict
@@ -184,7 +184,7 @@ func (f *fixture) same(what string, got []store.Item, want ...store.Item) {
 	}
 }
 
-// difference says in what two items at the same key differ; empty where they do not.
+// difference says how two items at the same key differ; empty if they do not.
 func difference(got, want store.Item) string {
 	switch {
 	case got.Commit != want.Commit:

@@ -11,7 +11,7 @@ var parallelTests = []test{
 	{"of 50 Appends to one key one is put", raceForOneKey},
 	{"of Appends to the same two keys one is put", raceForTwoKeys},
 	{"an Append of one and one of two exclude each other", raceOneWithTwo},
-	{"Appends to different workflows do not hinder each other", raceApart},
+	{"Appends to different workflows do not hinder each other", raceSeparate},
 	{"a run that many writers extend has no gap", raceToTheEnd},
 }
 
@@ -81,7 +81,7 @@ func raceOneWithTwo(f *fixture) {
 	}
 }
 
-func raceApart(f *fixture) {
+func raceSeparate(f *fixture) {
 	parallel(30, func(i int) {
 		if item := f.item(fmt.Sprint("order-", i), 1, 0); f.try(item) != nil {
 			f.Errorf("Append at %v: want it to be put", item.Key)

@@ -11,7 +11,7 @@ import (
 var rateTests = []test{
 	{"the mark is moved from the floor, or from where it stands", rateMoves},
 	{"a mark stays that would come to stand too late", rateLatest},
-	{"task queues are apart", rateApart},
+	{"task queues are separate", rateSeparate},
 	{"of many slots at once each is another", rateRace},
 }
 
@@ -70,7 +70,7 @@ func rateLatest(f *fixture) {
 	f.reserves(f.slot("slow", 0, 10), 50)
 }
 
-func rateApart(f *fixture) {
+func rateSeparate(f *fixture) {
 	names := []string{"", "reports", "slow", "slow-lane", "r"}
 	for round := 1; round <= 2; round++ {
 		for i, name := range names {

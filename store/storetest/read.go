@@ -15,7 +15,7 @@ var readTests = []test{
 	{"runs are separate, whatever bytes their numbers have", readNumbers},
 	{"pages backward", readPagesBackward},
 	{"pages forward", readPagesForward},
-	{"workflows with ids alike are apart", readApart},
+	{"workflows with similar ids are separate", readSeparate},
 }
 
 // someRuns puts a few runs of a workflow, and neighbours before and after it.
@@ -186,7 +186,7 @@ var ids = []string{
 	"../a", "00000001", "1", strings.Repeat("a", 400), strings.Repeat("a", 401),
 }
 
-func readApart(f *fixture) {
+func readSeparate(f *fixture) {
 	held := map[string][]store.Item{}
 	for i, id := range ids {
 		held[id] = f.fill(id, 1, 1+i%3)

@@ -71,7 +71,7 @@ func scanAll(f *fixture) {
 		f.walk("", limit, func(page []store.Item, _ string) {
 			for _, item := range page {
 				if item.Workflow != last && len(seen[item.Workflow]) > 0 {
-					f.Errorf("limit %d: %s comes again after %s", limit, item.Workflow, last)
+					f.Errorf("limit %d: %s is repeated after %s", limit, item.Workflow, last)
 				}
 				last = item.Workflow
 				seen[last] = append(seen[last], item)

@@ -16,8 +16,8 @@
 //		})
 //	}
 //
-// The suite keeps the rules that callers have, so that a fake which polices them can pass it. It never asks which
-// adapter it tests: what differs between them is a value of the harness.
+// The suite keeps the rules that callers have, so that a fake which checks them can pass it. It
+// never asks which adapter it tests: the differences between adapters are values of the harness.
 package storetest
 
 import (
@@ -47,10 +47,11 @@ type Harness struct {
 	Lists bool
 	// Expires says that the store is a store.Expirer.
 	Expires bool
-	// CatchUp returns when the list has what was appended before; nil where the list is never behind.
+	// CatchUp returns when the list has what was appended before; nil if the list is never behind.
 	CatchUp func(t *testing.T, s Store)
-	// Damage changes a byte of what is stored, as a fault of the medium or of a person would. s is not used after it, and the suite
-	// opens the store again. nil where nothing is stored that could be damaged.
+	// Damage changes a byte of what is stored, as a fault of the medium or of a person would. s is
+	// not used after it, and the suite opens the store again. It is nil if nothing is stored that
+	// could be damaged.
 	Damage func(t *testing.T, s Store, d Damaged)
 }
 

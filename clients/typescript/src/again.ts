@@ -3,7 +3,7 @@ import { Problem } from "./problem.js";
 /** Waits some milliseconds, or until the signal aborts; it rejects then. */
 export type Pause = (ms: number, signal?: AbortSignal) => Promise<void>;
 
-/** A request whose answer did not come; `cause` says why. It may have been carried out. */
+/** A request without an answer; `cause` says why. It may have taken effect. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 
@@ -12,7 +12,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** How often a request is sent: for as long as a deployment takes to come back from a restart. */
+/** How often a request is sent: enough for the time that a deployment needs to restart. */
 const attempts = 12;
 
 /**
@@ -42,7 +42,7 @@ function backoff(attempt: number, least: number): number {
   return Math.max(most - Math.random() * (most / 2), least);
 }
 
-/** Waits by the clock. */
+/** Waits in real time. */
 export const pause: Pause = (ms, signal) =>
   new Promise((resolve, reject) => {
     signal?.throwIfAborted();

@@ -10,17 +10,17 @@ type Schemas = components["schemas"];
 export interface Options {
   /** Added to every request, for example `Authorization`. */
   headers?: Record<string, string>;
-  /** Sends the requests; the default is the global fetch. One that signs them is how to reach a deployment on AWS. */
+  /** Sends the requests; the default is the global fetch. To reach a deployment on AWS, give one that signs them. */
   fetch?: (request: Request) => Promise<Response>;
-  /** Waits between attempts and polls; the default waits by the clock. It is for tests. */
+  /** Waits between attempts and polls; the default waits in real time. It is for tests. */
   pause?: Pause;
 }
 
 /** Tunes a request that reads. */
 export interface ReadOptions {
-  /** Pins a run; absent, the latest is meant. */
+  /** Names a run; absent, the latest. */
   runId?: string;
-  /** Ends the wait, and nothing else: what was sent is carried out. */
+  /** Ends only the wait: a request that was sent takes effect. */
   signal?: AbortSignal;
 }
 
@@ -38,14 +38,14 @@ export interface CallOptions extends ReadOptions {
    * waits for nothing.
    */
   timeout?: string;
-  /** Opens a run where none is open. The idConflictPolicy is `useExisting`, unless another is given. */
+  /** Opens a run if none is open. The idConflictPolicy is `useExisting`, unless another is given. */
   start?: Schemas["StartRequest"];
 }
 
 /** The run of a workflow. */
 export type Run = Schemas["StartResponse"];
 
-/** Where an update is. */
+/** The run and the id of an update. */
 interface Place {
   updateId: string;
   runId: string;
@@ -53,24 +53,24 @@ interface Place {
   started?: boolean;
 }
 
-/** An update that was accepted: that is durable, and its outcome comes. */
+/** An update that was accepted. That is durable, and its outcome follows. */
 export type Accepted = Place & { stage: "accepted" };
 
-/** An update that was refused, by its validator or because there is none of its name: nothing happened. */
+/** An update that was refused, by its validator or because its name is unknown: nothing happened. */
 export type Rejected = Place & { stage: "rejected"; failure: Schemas["Failure"] };
 
-/** What has become of an update: its handler's result, the error that the handler returned, or a refusal. */
+/** The outcome of an update: its handler's result, the error that the handler returned, or a refusal. */
 export type Outcome<R> =
   | (Place & { stage: "completed"; result: R })
   | (Place & { stage: "failed"; failure: Schemas["Failure"] })
   | Rejected;
 
-/** How a run ended: with a result, or in another way with a failure. */
+/** The outcome of a run: a result, or a failure. */
 export type Ended<R> =
   | { status: "completed"; runId: string; result: R }
   | { status: Exclude<Schemas["Status"], "completed" | "running" | "continuedAsNew">; runId: string; failure: Schemas["Failure"] };
 
-/** How long one request waits for what has not happened yet. */
+/** How long one request waits for an outcome. */
 const longPoll = "20s";
 
 /** The wait between two such requests in milliseconds: a server that stops answers at once. */
@@ -166,7 +166,7 @@ export class Weft {
     return this.#ask(send, (a) => isStage(a.stage) || a.stage === "rejected", signal);
   }
 
-  /** Waits for the outcome of an update that was accepted, by whomever. */
+  /** Waits for the outcome of an accepted update, whoever sent it. */
   async outcome<R>(workflowId: string, updateId: string, { runId, signal }: ReadOptions = {}): Promise<Outcome<R>> {
     for (;;) {
       const params = { path: { workflowId, update: updateId }, query: { runId, wait: longPoll } };
@@ -180,7 +180,7 @@ export class Weft {
     }
   }
 
-  /** Waits until a run has ended, for as long as that takes. One that continued as new is followed to the run that goes on. */
+  /** Waits until a run has ended, for as long as that takes. After a continue-as-new it waits for the next run. */
   async result<R>(workflowId: string, { runId, signal }: ReadOptions = {}): Promise<Ended<R>> {
     for (;;) {
       const params = { path: { workflowId }, query: { runId, wait: longPoll } };
@@ -199,7 +199,7 @@ export class Weft {
     }
   }
 
-  /** Sends a request until it is answered, and returns the answer if it has the form of one. */
+  /** Sends a request until it is answered, and returns the answer if it is well-formed. */
   #ask<T>(send: () => Promise<Answer<T>>, isAnswer: (answer: T) => boolean, signal?: AbortSignal): Promise<T> {
     const once = async (): Promise<T> => {
       const { data, error, response } = await read(send);
@@ -215,7 +215,7 @@ export class Weft {
   }
 }
 
-/** Has an answer read that may be no JSON. */
+/** Sends a request whose answer may not be JSON. It throws UnexpectedAnswer then. */
 async function read<T>(send: () => Promise<Answer<T>>): Promise<Answer<T>> {
   try {
     return await send();
@@ -239,14 +239,14 @@ function isRejection(answer: unknown): answer is Schemas["UpdateRejected"] {
   return typeof answer === "object" && answer !== null && "stage" in answer && answer.stage === "rejected" && "failure" in answer;
 }
 
-/** The outcome that an answer tells. */
+/** Returns the outcome in an answer. */
 function outcome<R>(answer: Schemas["UpdateCompleted"]): Outcome<R> {
   const { updateId, runId, failure } = answer;
   const what = failure === undefined ? { stage: "completed" as const, result: answer.result as R } : { stage: "failed" as const, failure };
   return withStarted({ updateId, runId, ...what }, answer.started);
 }
 
-/** How a run ended, or undefined if it goes on or another one does. */
+/** Returns the outcome of a run, or undefined if it is open or another run follows it. */
 function endOf<R>({ status, runId, result, failure, newRunId }: Schemas["ResultResponse"]): Ended<R> | undefined {
   if (status === "completed" && newRunId === undefined) {
     return { status, runId, result: result as R };
@@ -257,12 +257,12 @@ function endOf<R>({ status, runId, result, failure, newRunId }: Schemas["ResultR
   return undefined;
 }
 
-/** The same with what is known of its start. */
+/** Returns the same with the ids of its start. */
 function withStarted<T extends Place>(place: T, started: boolean | undefined): T {
   return started === undefined ? place : { ...place, started };
 }
 
-/** A start that can be sent again. */
+/** Returns a start that can be sent again. */
 function withID(start: Schemas["StartRequest"] | undefined): Schemas["StartRequest"] | undefined {
   return start && { idConflictPolicy: "useExisting", ...start, requestId: start.requestId ?? newID() };
 }

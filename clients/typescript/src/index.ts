@@ -22,7 +22,7 @@ import type { components } from "./schema.js";
 
 /** An error of workflow or activity code, or of what runs it. */
 export type Failure = components["schemas"]["Failure"];
-/** What is known of a run. */
+/** The description of a run. */
 export type Description = components["schemas"]["Description"];
-/** Something that happened to a run. Its `type` tells the kinds apart. */
+/** Something that happened to a run. Its `type` names the kind. */
 export type HistoryEvent = components["schemas"]["HistoryEvent"];

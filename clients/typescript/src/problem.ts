@@ -2,7 +2,7 @@ import type { components } from "./schema.js";
 
 type Document = components["schemas"]["Problem"];
 
-/** What tells the kinds of refusal apart. */
+/** The kind of a refusal. */
 export type ProblemType = Document["type"];
 
 /** A refusal of a request: nothing happened, unless its type is `urn:weft:problem:outcome-unknown`. */
@@ -12,9 +12,9 @@ export class Problem extends Error {
   readonly status: number;
   /** What is wrong, and what to do about it. */
   readonly detail: string;
-  /** The failure of the code that the request ran, where there is one. */
+  /** The failure of the code that the request ran, if there is one. */
   readonly failure: components["schemas"]["Failure"] | undefined;
-  /** How many milliseconds to wait before sending the request again; 0 where the answer does not say. */
+  /** How many milliseconds to wait before sending the request again; 0 if the answer does not say. */
   readonly retryAfter: number;
 
   constructor(document: Document, retryAfter = 0) {
@@ -32,7 +32,7 @@ export class Problem extends Error {
   }
 }
 
-/** An answer with a status of success that is not Weft's: something between client and server made it. */
+/** An answer with a status of success that is not Weft's: a proxy between client and server made it. */
 export class UnexpectedAnswer extends Error {
   override readonly name = "UnexpectedAnswer";
 }
@@ -40,7 +40,7 @@ export class UnexpectedAnswer extends Error {
 /** The longest time that a server can ask to wait, in milliseconds. */
 const longestRetryAfter = 60_000;
 
-/** The problem that a refusal tells. One that is not Weft's (a proxy's page, a gateway's time-out) becomes one that is. */
+/** Returns the problem of a refusal. A refusal that is not Weft's (a proxy's page, a gateway's timeout) becomes a problem, too. */
 export function problemOf(response: Response, body: unknown): Problem {
   const seconds = Number(response.headers.get("Retry-After"));
   const retryAfter = seconds > 0 ? Math.min(seconds * 1000, longestRetryAfter) : 0;
@@ -55,7 +55,7 @@ function isDocument(body: unknown): body is Document {
 function foreign(response: Response): Document {
   const detail = `the server answered ${response.status} ${response.statusText}`.trim();
   switch (response.status) {
-    case 429: // refused before it came to the server
+    case 429: // refused before it reached the server
       return { type: "urn:weft:problem:busy", title: "Busy", status: 429, detail };
     case 500:
     case 502:

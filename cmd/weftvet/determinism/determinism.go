@@ -18,7 +18,7 @@ var Analyzer = &analysis.Analyzer{
 	Run:      report,
 }
 
-// trusted and barred are the names that the user gave with -trust and -forbid.
+// trusted and barred have the names that the user gave with -trust and -forbid.
 var trusted, barred = nameList{}, nameList{}
 
 func init() {
@@ -36,10 +36,10 @@ func doc() string {
 	return b.String()
 }
 
-// nameList is a set of names, as a flag that can be given many times.
+// nameList is a set of names, as a flag that can be repeated.
 type nameList map[string]bool
 
-// String is the names.
+// String returns the names.
 func (l nameList) String() string {
 	all := make([]string, 0, len(l))
 	for name := range l {
@@ -143,7 +143,7 @@ func (r *reporter) say(pass *analysis.Pass, who string, e effect) {
 	}
 }
 
-// way says what is done, and through which functions.
+// way returns the effect and the functions that lead to it.
 func (p *pkg) way(e effect) string {
 	if len(e.Via) == 0 {
 		return e.Does

@@ -17,7 +17,7 @@ import (
 // root is where Weft's own module is.
 var root = filepath.Join("..", "..", "..")
 
-// Each package of the shop says in comments what is reported, and where.
+// In each package of the shop, comments say what is reported, and where.
 func TestRules(t *testing.T) {
 	for flag, names := range map[string]string{
 		"trust":  "example.com/shop/named.region",
@@ -43,7 +43,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// What the tables name is there: a name that is spelled wrong finds nothing.
+// All names of the tables exist: a misspelled one would find nothing.
 func TestTables(t *testing.T) {
 	t.Parallel()
 	all := map[string]bool{}
@@ -79,13 +79,13 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// pathOf is the path of the package in a name of the tables.
+// pathOf returns the path of the package in a name of the tables.
 func pathOf(name string) string {
 	slash := strings.LastIndex(name, "/") + 1
 	return name[:slash+strings.Index(name[slash:], ".")]
 }
 
-// addNames adds what an object of a package is called, and what its methods are.
+// addNames adds the name of an object of a package, and those of its methods.
 func addNames(all map[string]bool, o types.Object) {
 	all[fullName(o)], all[o.Pkg().Path()+".*"] = true, true
 	t, ok := o.(*types.TypeName)

@@ -64,7 +64,8 @@ func (p *pkg) channel(s *scope, c inspector.Cursor, pos token.Pos, does string) 
 	p.add(s, pos, effect{Rule: Channel, Does: does, Instead: useChannel, Local: true})
 }
 
-// under is the underlying type of an expression; of a type parameter, that which all its types have.
+// under returns the underlying type of an expression. For a type parameter it is the one that all
+// its types share.
 func (p *pkg) under(e ast.Expr) types.Type {
 	t := p.info.TypeOf(e)
 	if t == nil {
@@ -78,7 +79,8 @@ func (p *pkg) under(e ast.Expr) types.Type {
 	return t.Underlying()
 }
 
-// coreType is the underlying type that all types of a type parameter have; nil if they have many.
+// coreType returns the underlying type that all types of a type parameter share, or nil if they
+// differ.
 func coreType(tp *types.TypeParam) (core types.Type) {
 	constraint, ok := tp.Constraint().Underlying().(*types.Interface)
 	if !ok {
@@ -102,7 +104,8 @@ func coreType(tp *types.TypeParam) (core types.Type) {
 	return core
 }
 
-// lookName notes what a name stands for: a function that is called or handed on, or a package-level variable.
+// lookName notes what a name denotes: a function that is called or passed on, or a package-level
+// variable.
 func (p *pkg) lookName(s *scope, c inspector.Cursor, id *ast.Ident) {
 	switch o := p.info.Uses[id].(type) {
 	case *types.Func:
@@ -124,7 +127,8 @@ func (p *pkg) lookName(s *scope, c inspector.Cursor, id *ast.Ident) {
 	}
 }
 
-// expression is the cursor of the expression that an identifier ends: itself, or a selector, with its type arguments.
+// expression returns the cursor of the expression that an identifier ends: itself, or a selector,
+// with its type arguments.
 func expression(c inspector.Cursor) inspector.Cursor {
 	if c.ParentEdgeKind() == edge.SelectorExpr_Sel {
 		c = c.Parent()
@@ -179,7 +183,7 @@ func readonly(does string) effect {
 	return effect{Rule: Readonly, Does: does, Instead: onlyLook, Acts: true}
 }
 
-// lookWeft notes what a function of Weft's own does.
+// lookWeft notes the effects of one of Weft's own functions.
 func (p *pkg) lookWeft(s *scope, pos token.Pos, fn *types.Func) {
 	does := "calls " + shortName(fn, p.types)
 	switch sig := fn.Signature(); {
@@ -190,7 +194,7 @@ func (p *pkg) lookWeft(s *scope, pos token.Pos, fn *types.Func) {
 	}
 }
 
-// lookCall notes what a call does besides mentioning a function.
+// lookCall notes the effects of a call that do not follow from its function alone.
 func (p *pkg) lookCall(s *scope, c inspector.Cursor, n *ast.CallExpr) {
 	fn := p.callee(n)
 	switch o := p.object(n.Fun).(type) {
@@ -216,7 +220,7 @@ func (p *pkg) lookCall(s *scope, c inspector.Cursor, n *ast.CallExpr) {
 	}
 }
 
-// receiverType is the type of a method's receiver; for a function, one that is nothing.
+// receiverType returns the type of a method's receiver, or an invalid type for a function.
 func receiverType(fn *types.Func) types.Type {
 	if recv := fn.Signature().Recv(); recv != nil {
 		return recv.Type()

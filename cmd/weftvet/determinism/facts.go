@@ -14,7 +14,7 @@ type effect struct {
 	At string
 	// Via are the functions through which it is done, from the one that is called first to the one that does it.
 	Via []step
-	// Local says that it is not followed into another module.
+	// Local means that it is not followed into another module.
 	Local bool
 	// Acts says, of the rule Readonly, that it waits or issues a command: it does not only change a variable.
 	Acts bool
@@ -31,9 +31,9 @@ func stepOf(o types.Object) step { return step{o.Pkg().Path(), o.Pkg().Name(), l
 // is a fact, and of a package's own functions a working state.
 type summary struct {
 	Module string
-	// Checked says that it is workflow code itself, and what it does is reported where it does it.
+	// Checked means that the function is workflow code itself, so its effects are reported in it.
 	Checked bool
-	// Mutates says that it changes what its receiver is or points to.
+	// Mutates means that the function changes what its receiver is or points to.
 	Mutates bool
 	Effects []effect
 }
@@ -56,7 +56,7 @@ func (s *summary) has(e effect) bool {
 	return ok
 }
 
-// acts is why a function does more than look and change variables.
+// acts returns the effect by which a function does more than look and change variables, if any.
 func (s *summary) acts() (e effect, ok bool) { return s.find(func(e effect) bool { return e.Acts }) }
 
 // changed is the fact that a package-level variable does not keep the value of its declaration, and why.

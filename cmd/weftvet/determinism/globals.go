@@ -49,7 +49,7 @@ func (p *pkg) change(s *scope, w write, does string) {
 	}
 }
 
-// name is what messages call the function that a scope stands in.
+// name returns the name that messages use for the function of a scope.
 func (p *pkg) name(s *scope) string {
 	if fn := s.decl().fn; fn != nil {
 		return shortName(fn, p.types)
@@ -80,8 +80,8 @@ func (p *pkg) setFrom(s *scope, v *types.Var, from, to token.Pos) {
 	p.changes[v] = "whose value " + p.way(e)
 }
 
-// makesActivity reports whether a position is in what activity.New is given after the name: an activity may be made of what differs
-// from process to process, and a replay does not look at its options.
+// makesActivity reports whether a position is in the arguments of activity.New after the name. An
+// activity may differ from process to process, and a replay does not compare its options.
 func (p *pkg) makesActivity(s *scope, pos token.Pos) bool {
 	for c := range s.cur.Preorder((*ast.CallExpr)(nil)) {
 		n := c.Node().(*ast.CallExpr)
@@ -115,7 +115,8 @@ func (p *pkg) changesThere(s *scope, r read) bool {
 	})
 }
 
-// changeOf is why a package-level variable does not keep its value; empty if it does, as far as is known.
+// changeOf returns why a package-level variable does not keep its value, or "" if no change is
+// known.
 func (p *pkg) changeOf(v *types.Var) string {
 	why, ok := p.changes[v]
 	if ok || v.Pkg() == p.types {

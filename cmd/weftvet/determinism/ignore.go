@@ -60,8 +60,9 @@ func parseIgnore(c *ast.Comment) *ignore {
 	return i
 }
 
-// covers are the lines on which a comment silences rules: its own, and the one after its group if it stands alone; or those of the
-// function that it is in the comment of.
+// covers returns the lines on which a comment silences rules. These are its own line, and the one
+// after its group if it has a line of its own. In the comment of a function, they are the lines of
+// the function.
 func (p *pkg) covers(f *ast.File, group *ast.CommentGroup, c *ast.Comment, code map[int]bool) (from, to int) {
 	for _, d := range f.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Doc == group {
@@ -77,7 +78,7 @@ func (p *pkg) covers(f *ast.File, group *ast.CommentGroup, c *ast.Comment, code 
 
 func (p *pkg) line(pos token.Pos) int { return p.pass.Fset.Position(pos).Line }
 
-// linesWithCode are the lines on which something begins or ends that is not a comment.
+// linesWithCode returns the lines on which something begins or ends that is not a comment.
 func (p *pkg) linesWithCode(f *ast.File) map[int]bool {
 	lines := map[int]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {

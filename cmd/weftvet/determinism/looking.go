@@ -9,15 +9,15 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// lookup is a function that is given to Weft as one that may only look, and is not marked so where it is declared: one of
-// another package, or a side effect, which may well be called by others too.
+// lookup is a function that is passed to Weft as one that may only look, but whose declaration is
+// not marked so: it belongs to another package, or is a side effect, which other code may call too.
 type lookup struct {
 	fn  *types.Func
 	who string
 	pos token.Pos
 }
 
-// findLooking marks the function that a call gives to Weft as one that may only look.
+// findLooking marks the function that a call passes to Weft as one that may only look.
 func (p *pkg) findLooking(c inspector.Cursor) {
 	n := c.Node().(*ast.CallExpr)
 	fn := p.callee(n)
@@ -29,7 +29,7 @@ func (p *pkg) findLooking(c inspector.Cursor) {
 	}
 }
 
-// findLookingField marks the functions that options give to Weft as those that may only look.
+// findLookingField marks the functions that options pass to Weft as those that may only look.
 func (p *pkg) findLookingField(c inspector.Cursor) {
 	n := c.Node().(*ast.CompositeLit)
 	t := named(p.info.TypeOf(n))
@@ -70,8 +70,8 @@ func (p *pkg) markLooking(c inspector.Cursor, e ast.Expr, cb callback) {
 	}
 }
 
-// literals are the function literals that an expression stands for: itself, that of a local variable, or those that a function of
-// this package returns.
+// literals returns the function literals that an expression denotes: itself, that of a local
+// variable, or those that a function of this package returns.
 func (p *pkg) literals(c inspector.Cursor) (all []*scope) {
 	switch n := ast.Unparen(c.Node().(ast.Expr)).(type) {
 	case *ast.FuncLit:
@@ -132,7 +132,8 @@ func (p *pkg) findHeld() {
 	}
 }
 
-// pick is the expression of this index; nil if there is none, as where one call gives many values.
+// pick returns the expression of this index, or nil if there is none, as when one call returns many
+// values.
 func pick(all []ast.Expr, i int) ast.Expr {
 	if i < len(all) {
 		return ast.Unparen(all[i])

@@ -18,7 +18,7 @@ type loop struct {
 	stmt *ast.RangeStmt
 }
 
-// orderMatters is what depends on the order of the loop; empty for nothing that is known to.
+// orderMatters returns what depends on the order of the loop, or "" if nothing is known to.
 func (l *loop) orderMatters(c inspector.Cursor) (why string) {
 	if isBlank(l.stmt.Key) && isBlank(l.stmt.Value) {
 		return ""
@@ -46,7 +46,7 @@ func isBlank(e ast.Expr) bool {
 	return e == nil || ok && id.Name == "_"
 }
 
-// always reports whether a statement is one that each turn of the loop comes to.
+// always reports whether each iteration of the loop reaches a statement.
 func (l *loop) always(c inspector.Cursor) bool { return c.Parent().Node() == l.stmt.Body }
 
 // inside reports whether something is declared in the loop.
@@ -54,7 +54,8 @@ func (l *loop) inside(o types.Object) bool {
 	return o != nil && l.stmt.Pos() <= o.Pos() && o.Pos() < l.stmt.End()
 }
 
-// depends reports whether an expression has another value in each turn: it mentions a variable that is declared in the loop.
+// depends reports whether an expression differs between iterations: it mentions a variable that is
+// declared in the loop.
 func (l *loop) depends(e ast.Expr) (yes bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
@@ -66,13 +67,14 @@ func (l *loop) depends(e ast.Expr) (yes bool) {
 	return yes
 }
 
-// outer reports whether an expression stands for something that is there before and after the loop.
+// outer reports whether an expression denotes something that outlives the loop.
 func (l *loop) outer(e ast.Expr) bool {
 	root, _ := l.p.rootOf(e)
 	return root != nil && !l.inside(root)
 }
 
-// perKey reports whether an expression is an element of the loop's own key, which only one turn comes to.
+// perKey reports whether an expression is an element of the loop's own key, which only one
+// iteration reaches.
 func (l *loop) perKey(e ast.Expr) bool {
 	n, ok := ast.Unparen(e).(*ast.IndexExpr)
 	if !ok || isBlank(l.stmt.Key) {
@@ -82,7 +84,7 @@ func (l *loop) perKey(e ast.Expr) bool {
 	return key != nil && key == index
 }
 
-// called says what a call in the loop does in the order of the loop.
+// called returns the effect of a call that depends on the order of the loop.
 func (l *loop) called(n *ast.CallExpr) string {
 	p := l.p
 	fn := p.callee(n)
@@ -132,7 +134,7 @@ func (p *pkg) scopeActs(s *scope) bool {
 		})
 }
 
-// assigned says what an assignment in the loop does in the order of the loop.
+// assigned returns the effect of an assignment that depends on the order of the loop.
 func (l *loop) assigned(c inspector.Cursor, n *ast.AssignStmt) string {
 	for i, left := range n.Lhs {
 		if n.Tok == token.DEFINE || len(n.Lhs) != len(n.Rhs) || !l.outer(left) || l.perKey(left) || !l.depends(n.Rhs[i]) {
@@ -169,7 +171,7 @@ func (l *loop) assignedTo(c inspector.Cursor, tok token.Token, left, right ast.E
 	return ""
 }
 
-// sum says whether what is added up depends on the order.
+// sum reports whether a sum depends on the order.
 func (l *loop) sum(tok token.Token, left, right ast.Expr, name string) string {
 	if bin, ok := ast.Unparen(right).(*ast.BinaryExpr); ok && tok == token.ASSIGN {
 		tok = bin.Op

@@ -33,7 +33,7 @@ func (p *pkg) findMapOrder() {
 	}
 }
 
-// unordered is what a range goes over if that has no order; empty if it has one.
+// unordered returns what a range iterates over if that has no order, or "" if it has one.
 func (p *pkg) unordered(e ast.Expr) string {
 	if _, ok := p.under(e).(*types.Map); ok {
 		return "a map"
@@ -53,7 +53,7 @@ func (p *pkg) unordered(e ast.Expr) string {
 	return ""
 }
 
-// collects says what a call makes a slice of, if that has no order.
+// collects returns what a call collects into a slice, if that has no order.
 func (p *pkg) collects(n *ast.CallExpr) string {
 	fn := p.callee(n)
 	if fn == nil {
@@ -74,7 +74,8 @@ func (p *pkg) collects(n *ast.CallExpr) string {
 	return ""
 }
 
-// result is the call whose function a mention is; not valid where it is handed on.
+// result returns the call whose function a mention is. The cursor is invalid if the function is
+// passed on.
 func (c call) result() inspector.Cursor {
 	if c.cur.ParentEdgeKind() == edge.CallExpr_Fun {
 		return c.cur.Parent()
@@ -82,8 +83,8 @@ func (c call) result() inspector.Cursor {
 	return inspector.Cursor{}
 }
 
-// isSorted reports whether the slice that a call returns is sorted: at once, or by the variable that it is assigned to. A loop
-// over it is looked at as a loop.
+// isSorted reports whether the slice that a call returns is sorted: at once, or by the variable
+// that it is assigned to. A loop over it is checked as a loop.
 func (p *pkg) isSorted(c inspector.Cursor) bool {
 	if !c.Valid() {
 		return false
@@ -122,7 +123,7 @@ func (p *pkg) sorts(n *ast.CallExpr) bool {
 	return fn != nil && (strings.Contains(strings.ToLower(fn.Name()), "sort") || fn.Pkg() != nil && fn.Pkg().Path() == "sort")
 }
 
-// sortedAfter reports whether something is sorted further down in the declaration that a node stands in.
+// sortedAfter reports whether something is sorted later in the declaration of a node.
 func (p *pkg) sortedAfter(c inspector.Cursor, target ast.Expr) bool {
 	s := p.scopeOf(c)
 	if s == nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// fullName is what the tables and the flags call a function, a method or a package-level variable: path.Func, path.Type.Method or
-// path.Var.
+// fullName returns the name of a function, a method or a package-level variable in the tables and
+// the flags: path.Func, path.Type.Method or path.Var.
 func fullName(o types.Object) string {
 	if o.Pkg() == nil {
 		return o.Name()
@@ -14,7 +14,8 @@ func fullName(o types.Object) string {
 	return o.Pkg().Path() + "." + localName(o)
 }
 
-// shortName is what messages call it: with the name of its package, unless that is the one that is looked at.
+// shortName returns the name in messages: with the name of its package, unless that is the analyzed
+// one.
 func shortName(o types.Object, here *types.Package) string {
 	if o.Pkg() == nil || o.Pkg() == here {
 		return localName(o)
@@ -22,7 +23,7 @@ func shortName(o types.Object, here *types.Package) string {
 	return o.Pkg().Name() + "." + localName(o)
 }
 
-// localName is its name in its package: a method's has its type before it.
+// localName returns the name within the package. That of a method begins with its type.
 func localName(o types.Object) string {
 	if f, ok := o.(*types.Func); ok {
 		if recv := f.Signature().Recv(); recv != nil {
@@ -34,7 +35,7 @@ func localName(o types.Object) string {
 	return o.Name()
 }
 
-// named is the named type of t or of what it points to; nil for another type.
+// named returns the named type of t or of what it points to, or nil for another type.
 func named(t types.Type) *types.Named {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = p.Elem()
@@ -57,7 +58,7 @@ const (
 	clientPath   = weftPath + "/client"
 )
 
-// isWeft reports whether a package is one of those that Weft itself is made of, which are not looked at.
+// isWeft reports whether a package is one of Weft's own, which are not checked.
 func isWeft(path string) bool {
 	rest, ok := strings.CutPrefix(path, weftPath)
 	if !ok || rest == "" {
@@ -92,15 +93,15 @@ func isGoContext(t types.Type) bool {
 	return n != nil && isType(n, "context", "Context")
 }
 
-// callback is a function that is given to Weft, and that takes no Context.
+// callback is a function that is passed to Weft, and that takes no Context.
 type callback struct {
 	arg int
 	who string // what it is called
-	// free says that it may do what differs each time.
+	// free means that it may differ each time.
 	free bool
 }
 
-// callbacks are the functions of package workflow that get a function which may only look.
+// callbacks has the functions of package workflow that take a function which may only look.
 var callbacks = map[string]callback{
 	"Validate":     {0, "a validator", false},
 	"Query.Handle": {1, "a query handler", false},
@@ -110,11 +111,12 @@ var callbacks = map[string]callback{
 	"SideEffect":   {1, "a side effect", true},
 }
 
-// options are the fields of options of package workflow that hold a function which may only look, by type and name.
+// options has the fields of options of package workflow with a function which may only look, by
+// type and name.
 var options = map[string]callback{"HandlerOptions.Validate": {who: "a validator"}}
 
-// harmless are the functions of package workflow that take a Context and only look.
+// harmless has the functions of package workflow that take a Context and only look.
 var harmless = map[string]bool{"Context.Err": true, "InfoOf": true, "Header": true, "LastResult": true, "LastFailure": true, "DetailsOf": true, "Logger": true, "AllHandlersFinished": true, "Attribute.Get": true, "Memo.Get": true}
 
-// elsewhere are the functions that get a function which is not workflow code.
+// elsewhere has the functions that take a function which is not workflow code.
 var elsewhere = map[string]bool{activityPath + ".New": true, activityPath + ".NewLocal": true, workflowPath + ".SideEffect": true}

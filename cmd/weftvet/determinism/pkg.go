@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// pkg is what is known of the package that is looked at.
+// pkg has what is known about the analyzed package.
 type pkg struct {
 	pass   *analysis.Pass
 	types  *types.Package
@@ -34,7 +34,8 @@ type pkg struct {
 	ignores   []*ignore
 }
 
-// summarizer finds out what the functions of a package do, and exports what other packages must know.
+// summarizer finds the effects of a package's functions, and exports those that other packages
+// need.
 var summarizer = &analysis.Analyzer{
 	Name:       "weftvetsummary",
 	Doc:        "finds what functions do that Weft's workflow code must not, for weftvet",
@@ -44,8 +45,8 @@ var summarizer = &analysis.Analyzer{
 	FactTypes:  []analysis.Fact{new(summary), new(changed)},
 }
 
-// summarize looks at a package. The result is nil for those that are not looked at: the standard library, which the table is
-// for, and Weft's own.
+// summarize analyzes a package. It returns nil for packages that are not checked: those of the
+// standard library, for which the table is, and Weft's own.
 func summarize(pass *analysis.Pass) (any, error) {
 	path := pass.Pkg.Path()
 	if isStandard(pass) || isWeft(path) {
@@ -77,7 +78,7 @@ func isStandard(pass *analysis.Pass) bool {
 	return (pass.Module == nil || pass.Module.Path == "") && !strings.Contains(first, ".")
 }
 
-// where is a position as messages say it.
+// where returns a position as messages show it.
 func (p *pkg) where(pos token.Pos) string {
 	at := p.pass.Fset.Position(pos)
 	return fmt.Sprintf("%s:%d", filepath.Base(at.Filename), at.Line)
@@ -88,7 +89,7 @@ func (p *pkg) inTest(pos token.Pos) bool {
 	return strings.HasSuffix(p.pass.Fset.Position(pos).Filename, "_test.go")
 }
 
-// add notes that a scope does something, unless a comment silences it there.
+// add notes an effect of a scope, unless a comment silences it there.
 func (p *pkg) add(s *scope, pos token.Pos, e effect) {
 	if p.silenced(e.Rule, pos) {
 		return

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// propagate finds what each function does through the functions that it mentions. It can be called again when scopes have more
-// effects.
+// propagate finds the effects of each function through the functions that it mentions. It can be
+// called again when scopes have more effects.
 func (p *pkg) propagate() {
 	for _, s := range p.scopes {
 		if s.fn == nil {
@@ -29,8 +29,8 @@ func (p *pkg) propagate() {
 	}
 }
 
-// round takes over the effects of what is called, one call deep, and reports whether there were any. So the way to an effect is
-// the shortest.
+// round adds the effects of called functions, one call deep, and reports whether there were any. So
+// the path to an effect is the shortest.
 func (p *pkg) round() (more bool) {
 	type news struct {
 		to *summary
@@ -65,7 +65,7 @@ func (p *pkg) round() (more bool) {
 	return more
 }
 
-// summaryOf is what is known of a function; nil if it does nothing that matters, or is not known.
+// summaryOf returns what is known about a function, or nil if it has no effects, or is unknown.
 func (p *pkg) summaryOf(fn *types.Func) *summary {
 	if s, ok := p.summaries[fn]; ok {
 		return s
@@ -81,10 +81,11 @@ func (p *pkg) summaryOf(fn *types.Func) *summary {
 	return s
 }
 
-// farthest is how many calls deep other modules are followed. What lies deeper is mostly done in cases that do not arise.
+// farthest is how many calls deep other modules are followed. Deeper effects mostly belong to cases
+// that do not arise.
 const farthest = 3
 
-// through are the effects that a scope has through a call.
+// through returns the effects that a scope has through a call.
 func (p *pkg) through(c call) (all []effect) {
 	sum := p.summaryOf(c.fn)
 	if sum == nil {

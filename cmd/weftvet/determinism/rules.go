@@ -2,13 +2,13 @@ package determinism
 
 // Rule is one thing that workflow code must not do.
 type Rule struct {
-	// ID is what comments that silence the rule call it, and what its messages end with.
+	// ID names the rule in comments that silence it, and at the end of its messages.
 	ID string
-	// Finds is what it reports.
+	// Finds says what the rule reports.
 	Finds string
-	// Instead is what to write.
+	// Instead says what to write.
 	Instead string
-	// Misses is what of the same kind it does not find.
+	// Misses says what the rule does not find, of the same kind.
 	Misses string
 }
 
@@ -26,7 +26,7 @@ const (
 	Forbidden = "forbidden"
 )
 
-// Rules are all rules, in the order of the documents.
+// Rules has all rules, in the order of the documents.
 var Rules = []Rule{
 	{
 		Time, "The clock and timers of package `time`, and contexts that end at a time (`context.WithTimeout`).",

@@ -15,14 +15,14 @@ type scope struct {
 	cur   inspector.Cursor
 	outer *scope      // of a literal: where it stands
 	fn    *types.Func // of a declaration
-	// vars are the package-level variables that it is the initializer of, those without a name left out.
+	// vars has the package-level variables that it initializes, without unnamed ones.
 	vars []*types.Var
 
-	workflow bool   // it is workflow code, whatever it stands in
-	takes    bool   // it takes a Context, and so is not run where it stands
-	outside  bool   // it is an activity's code, whatever it stands in
+	workflow bool   // it is workflow code, whatever encloses it
+	takes    bool   // it takes a Context, and so does not run at its place
+	outside  bool   // it is an activity's code, whatever encloses it
 	who      string // it may only look, and is called this
-	free     bool   // it may do what differs each time
+	free     bool   // it may differ each time
 
 	effects []effect
 	calls   []call
@@ -30,7 +30,7 @@ type scope struct {
 	reads   []read
 }
 
-// call is a function that a scope mentions: what it calls, or hands on to be called.
+// call is a function that a scope mentions: it calls the function, or passes it on.
 type call struct {
 	fn  *types.Func
 	pos token.Pos
@@ -43,7 +43,7 @@ type read struct {
 	pos token.Pos
 }
 
-// own goes through the nodes of the scope.
+// own visits the nodes of the scope.
 func (s *scope) own(visit func(inspector.Cursor)) {
 	s.cur.Inspect(nil, func(c inspector.Cursor) bool {
 		if _, ok := c.Node().(*ast.FuncLit); ok && c != s.cur {
@@ -54,7 +54,7 @@ func (s *scope) own(visit func(inspector.Cursor)) {
 	})
 }
 
-// decl is the scope of the declaration that the scope stands in.
+// decl returns the scope of the declaration that encloses the scope.
 func (s *scope) decl() *scope {
 	for s.outer != nil {
 		s = s.outer
@@ -80,7 +80,8 @@ func (s *scope) changesReceiver(w write) bool {
 	return d.fn != nil && d.fn.Signature().Recv() == w.root && w.through
 }
 
-// checked reports whether the code is workflow code, by itself or because it stands in workflow code.
+// checked reports whether the code is workflow code, by itself or because workflow code encloses
+// it.
 func (s *scope) checked() bool {
 	for at := s; at != nil && !at.outside; at = at.outer {
 		if at.workflow {
@@ -90,7 +91,7 @@ func (s *scope) checked() bool {
 	return false
 }
 
-// bound reports whether a rule holds for the code.
+// bound reports whether a rule applies to the code.
 func (s *scope) bound(rule string) bool {
 	who, root := s.looks()
 	if rule == Readonly {
@@ -99,7 +100,7 @@ func (s *scope) bound(rule string) bool {
 	return root == nil || !root.free
 }
 
-// runs reports whether the code may run when the declaration that it stands in is called, as far as the place says.
+// runs reports whether a call of the enclosing declaration may run the code, judged by its place.
 func (s *scope) runs() bool {
 	for at := s; at.outer != nil; at = at.outer {
 		if at.outside || at.takes {
@@ -109,7 +110,7 @@ func (s *scope) runs() bool {
 	return true
 }
 
-// looks is what the code is called if it may only look, and the outermost scope of that code.
+// looks returns the name of the code if it may only look, and the outermost scope of that code.
 func (s *scope) looks() (who string, root *scope) {
 	for at := s; at != nil && !at.outside; at = at.outer {
 		if at.who != "" {
@@ -119,7 +120,7 @@ func (s *scope) looks() (who string, root *scope) {
 	return who, root
 }
 
-// findScopes finds the functions of the package, and what they are.
+// findScopes finds the functions of the package, and their kinds.
 func (p *pkg) findScopes() {
 	for c := range p.root.Preorder((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil), (*ast.ValueSpec)(nil)) {
 		s := &scope{cur: c}
@@ -153,7 +154,7 @@ func (p *pkg) findScopes() {
 	}
 }
 
-// packageVars are the package-level variables that a specification declares.
+// packageVars returns the package-level variables that a specification declares.
 func (p *pkg) packageVars(n *ast.ValueSpec) (all []*types.Var) {
 	for _, name := range n.Names {
 		if v, ok := p.info.Defs[name].(*types.Var); ok && v.Parent() == p.types.Scope() {
@@ -163,7 +164,7 @@ func (p *pkg) packageVars(n *ast.ValueSpec) (all []*types.Var) {
 	return all
 }
 
-// scopeOf is the scope that a node stands in.
+// scopeOf returns the scope of a node.
 func (p *pkg) scopeOf(c inspector.Cursor) *scope {
 	for e := range c.Enclosing((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil), (*ast.ValueSpec)(nil)) {
 		if s := p.at[e.Node()]; s != nil {
@@ -173,7 +174,7 @@ func (p *pkg) scopeOf(c inspector.Cursor) *scope {
 	return nil
 }
 
-// characterize says whether the scope is workflow code.
+// characterize finds whether the scope is workflow code.
 func (p *pkg) characterize(s *scope) {
 	sig := p.signature(s)
 	if sig != nil && takes(sig, isContext) {
@@ -203,8 +204,8 @@ func (p *pkg) signature(s *scope) *types.Signature {
 	return nil
 }
 
-// isForElsewhere reports whether an expression is a function that is handed to something whose functions are not workflow
-// code, as activity.New.
+// isForElsewhere reports whether an expression is a function that is passed to a function such as
+// activity.New, whose arguments are not workflow code.
 func (p *pkg) isForElsewhere(c inspector.Cursor) bool {
 	if c.ParentEdgeKind() != edge.CallExpr_Args {
 		return false
@@ -213,7 +214,8 @@ func (p *pkg) isForElsewhere(c inspector.Cursor) bool {
 	return fn != nil && elsewhere[fullName(fn)]
 }
 
-// callee is the function or method that a call names; nil for a variable that holds a function, a conversion or a builtin.
+// callee returns the function or method that a call names, or nil for a variable that holds a
+// function, a conversion or a builtin.
 func (p *pkg) callee(n *ast.CallExpr) *types.Func {
 	fn, _ := p.object(n.Fun).(*types.Func)
 	if fn == nil {
@@ -222,7 +224,8 @@ func (p *pkg) callee(n *ast.CallExpr) *types.Func {
 	return fn.Origin()
 }
 
-// object is what an expression names, through parentheses, packages, selectors and type arguments; nil for another expression.
+// object returns what an expression names, through parentheses, packages, selectors and type
+// arguments, or nil for another expression.
 func (p *pkg) object(e ast.Expr) types.Object {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
@@ -237,7 +240,7 @@ func (p *pkg) object(e ast.Expr) types.Object {
 	return nil
 }
 
-// instantiated is the generic function that an index expression instantiates.
+// instantiated returns the generic function that an index expression instantiates.
 func (p *pkg) instantiated(e, x ast.Expr) types.Object {
 	if _, ok := p.info.TypeOf(e).Underlying().(*types.Signature); !ok {
 		return nil

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// forbidden is why a function or a variable is not for workflow code.
+// forbidden says why workflow code must not use a function or a variable.
 type forbidden struct {
 	rule, instead string
-	// local says that it is not followed into other modules, whose business it is.
+	// local means that it is not followed into other modules.
 	local bool
 }
 
@@ -24,8 +24,9 @@ const (
 	useUTC      = "times in UTC are the same on every machine"
 )
 
-// table says what is not for workflow code, of the standard library and of well-known modules. A name is path.Func, path.Type.Method or
-// path.Var; path.* is all of a package, path.Type.* all methods of a type.
+// table has the names of the standard library and of well-known modules that workflow code must not
+// use. A name is path.Func, path.Type.Method or path.Var; path.* is all of a package, path.Type.*
+// all methods of a type.
 var table = index([]group{
 	{forbidden{Time, "use workflow.Now, which is the same on replay", false}, `time.Now`},
 	{forbidden{Time, "subtract from workflow.Now, which is the same on replay", false}, `time.Since time.Until`},
@@ -109,7 +110,7 @@ var table = index([]group{
 	{forbidden{Runtime, useUTC, true}, `time.Local time.Time.Local time.LoadLocation`},
 })
 
-// allowed are names that the stars of the table do not stand for.
+// allowed has names that the stars of the table do not include.
 var allowed = names(`math/rand.New math/rand.NewSource math/rand.NewZipf math/rand/v2.New math/rand/v2.NewPCG math/rand/v2.NewChaCha8
 	math/rand/v2.NewZipf math/rand.Rand.* math/rand.Zipf.* math/rand.Source.* math/rand.Source64.* math/rand/v2.Rand.* math/rand/v2.Zipf.*
 	math/rand/v2.Source.* math/rand/v2.PCG.* math/rand/v2.ChaCha8.*
@@ -122,7 +123,7 @@ var allowed = names(`math/rand.New math/rand.NewSource math/rand.NewZipf math/ra
 	database/sql.NullFloat64.* database/sql.NullBool.* database/sql.NullTime.* database/sql.Null.* database/sql.IsolationLevel.*
 	log.Default log.New`)
 
-// group is what is forbidden for one reason: names between spaces.
+// group has the names that are forbidden for one reason, separated by spaces.
 type group struct {
 	why   forbidden
 	names string
@@ -146,7 +147,7 @@ func names(list string) map[string]bool {
 	return all
 }
 
-// lookUp says whether a function or a package-level variable is forbidden, and why.
+// lookUp reports whether a function or a package-level variable is forbidden, and why.
 func lookUp(o types.Object) (why forbidden, ok bool) {
 	name := fullName(o)
 	for _, n := range spellings(o, name) {
@@ -160,7 +161,7 @@ func lookUp(o types.Object) (why forbidden, ok bool) {
 	return why, false
 }
 
-// spellings are the names under which an object may stand in the table, the closest first.
+// spellings returns the names that an object may have in the table, the closest first.
 func spellings(o types.Object, name string) []string {
 	all := []string{name}
 	if local := localName(o); local != o.Name() {

@@ -10,16 +10,18 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// write is a change of what an expression stands for.
+// write is a change of what an expression denotes.
 type write struct {
 	root *types.Var
-	// through says that what changes is behind a pointer, a map or a slice that is reached from the root.
+	// through means that the change is behind a pointer, a map or a slice that is reached from the
+	// root.
 	through bool
 	what    string // the expression
 	pos     token.Pos
 	// by is the statement, or the call, that changes it.
 	by ast.Node
-	// method is the method that may change its receiver, where it is one; its summary says whether it does.
+	// method is the method that may change its receiver, if the write is a call of one. Its summary
+	// says whether it does.
 	method *types.Func
 }
 
@@ -35,7 +37,8 @@ func (p *pkg) assign(s *scope, by ast.Stmt, tok token.Token, to ...ast.Expr) {
 	}
 }
 
-// write notes that what an expression stands for changes; through says that it is behind what the expression is.
+// write notes a change of what an expression denotes. through means that the change is behind a
+// pointer, a map or a slice.
 func (p *pkg) write(s *scope, e ast.Expr, through bool, by ast.Node) {
 	root, behind := p.rootOf(e)
 	if root != nil {
@@ -43,7 +46,8 @@ func (p *pkg) write(s *scope, e ast.Expr, through bool, by ast.Node) {
 	}
 }
 
-// rootOf is the variable that an expression is reached from, and whether it is behind a pointer, a map or a slice.
+// rootOf returns the variable from which an expression is reached, and whether it is behind a
+// pointer, a map or a slice.
 func (p *pkg) rootOf(e ast.Expr) (root *types.Var, through bool) {
 	for {
 		switch n := ast.Unparen(e).(type) {
@@ -91,7 +95,8 @@ func (p *pkg) isWritten(c inspector.Cursor, v *types.Var) bool {
 	return false
 }
 
-// changers are the methods of the standard library that change their receiver, and may be called on variables that are shared.
+// changers has the methods of the standard library that change their receiver, and may be called on
+// shared variables.
 var changers = names(`sync.Map.Store sync.Map.LoadOrStore sync.Map.LoadAndDelete sync.Map.Delete sync.Map.Swap sync.Map.CompareAndSwap
 	sync.Map.CompareAndDelete sync.Map.Clear sync.Pool.Put sync.Pool.Get sync.Once.Do
 	strings.Builder.Write strings.Builder.WriteString strings.Builder.WriteByte strings.Builder.WriteRune strings.Builder.Reset
@@ -101,11 +106,12 @@ var changers = names(`sync.Map.Store sync.Map.LoadOrStore sync.Map.LoadAndDelete
 	container/list.List.InsertBefore container/list.List.InsertAfter container/list.List.MoveToFront container/list.List.MoveToBack
 	net/http.Header.Set net/http.Header.Add net/http.Header.Del net/url.Values.Set net/url.Values.Add net/url.Values.Del`)
 
-// sorters are the packages and functions of the standard library that change the slice that they get first.
+// sorters has the packages and functions of the standard library that change the slice in their
+// first argument.
 var sorters = names(`sort.Sort sort.Stable sort.Slice sort.SliceStable sort.Strings sort.Ints sort.Float64s slices.Sort slices.SortFunc
 	slices.SortStableFunc slices.Reverse`)
 
-// lookMutation notes that a call changes what it is called on, or what it gets the address of.
+// lookMutation notes that a call changes its receiver, or a variable whose address it gets.
 func (p *pkg) lookMutation(s *scope, n *ast.CallExpr, fn *types.Func) {
 	path, name := fn.Pkg().Path(), fullName(fn)
 	if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok && fn.Signature().Recv() != nil {
@@ -132,7 +138,8 @@ func (p *pkg) lookMutation(s *scope, n *ast.CallExpr, fn *types.Func) {
 	}
 }
 
-// argument is the slice in an argument of a sorting function: what is converted in sort.Sort(byName(s)).
+// argument returns the slice in an argument of a sorting function: the converted value in
+// sort.Sort(byName(s)).
 func argument(e ast.Expr) ast.Expr {
 	if n, ok := ast.Unparen(e).(*ast.CallExpr); ok && len(n.Args) == 1 {
 		return argument(n.Args[0])
@@ -140,7 +147,8 @@ func argument(e ast.Expr) ast.Expr {
 	return e
 }
 
-// writeBy notes that a method is called that changes its receiver, or, where it is given, may change it.
+// writeBy notes a call of a method that changes its receiver. If the method is given, it may change
+// it.
 func (p *pkg) writeBy(s *scope, sel *ast.SelectorExpr, by *ast.CallExpr, fn *types.Func) {
 	root, through := p.rootOf(sel.X)
 	if root == nil {
@@ -158,13 +166,13 @@ func isPointer(t types.Type) bool {
 	return ok
 }
 
-// mutates reports whether a write happens, and what it does for messages.
+// mutates reports whether a write happens, and returns its description for messages.
 func (p *pkg) mutates(w write) (does string, ok bool) {
 	if w.method == nil {
 		return "changes " + w.what, true
 	}
 	sum := p.summaryOf(w.method)
-	if sum == nil || !sum.Mutates || sum.Module != p.module { // what a library keeps is its own business
+	if sum == nil || !sum.Mutates || sum.Module != p.module { // the state of a library is not checked
 		return "", false
 	}
 	return "changes " + w.what + " (by " + shortName(w.method, p.types) + ")", true

@@ -22,8 +22,8 @@ type Settings struct {
 
 type plugin struct{}
 
-// New is what golangci-lint calls with the linter's settings. Settings that do not decode, or that the flags do not take, are an
-// error.
+// New returns the linter for golangci-lint's settings. It fails if the settings do not decode, or
+// the flags refuse them.
 func New(settings any) (register.LinterPlugin, error) {
 	s, err := register.DecodeSettings[Settings](settings)
 	if err != nil {

@@ -12,8 +12,8 @@ const (
 	maxNested = 32 // of maps; a Writer's, too
 )
 
-// Reader reads what a Writer wrote. After something that it does not read, all that it returns is zero, and Done reports false.
-// What it returns are copies.
+// Reader reads what a Writer wrote. After something that it does not read, it returns only zero
+// values, and Done reports false. It returns copies.
 type Reader struct {
 	b      []byte
 	i      int // the next byte
@@ -23,7 +23,7 @@ type Reader struct {
 	failed bool
 }
 
-// NewReader returns a Reader of b. names remembers short texts; nil is none.
+// NewReader returns a Reader of b. names remembers short texts; it may be nil.
 func NewReader(b []byte, names *Names) *Reader { return &Reader{b: b, names: names, spare: len(b)} }
 
 // Done reports whether all was read, and understood.
@@ -32,13 +32,13 @@ func (r *Reader) Done() bool { return !r.failed && r.i == len(r.b) }
 // Failed reports whether the Reader gave up.
 func (r *Reader) Failed() bool { return r.failed }
 
-// Fail gives up: there is something that only the library reads.
+// Fail gives up: only the library can read the rest.
 func (r *Reader) Fail() { r.i, r.failed = len(r.b), true }
 
-// left is how many bytes are left.
+// left returns how many bytes are left.
 func (r *Reader) left() int { return len(r.b) - r.i }
 
-// next is the next byte; 0xff, with which nothing begins, if there is none.
+// next returns the next byte, or 0xff, with which no item begins, if there is none.
 func (r *Reader) next() byte {
 	if r.i < len(r.b) {
 		return r.b[r.i]
@@ -93,7 +93,7 @@ func (r *Reader) longHead(major byte) uint64 {
 	return binary.BigEndian.Uint64(rest)
 }
 
-// Map begins a map and returns its number of pairs. Each Map is followed by a Leave.
+// Map begins a map and returns its number of pairs. The caller calls Leave after it.
 func (r *Reader) Map() int {
 	n := r.head(majorMap)
 	if r.nested++; n > maxPairs || r.nested > maxNested {
@@ -106,8 +106,8 @@ func (r *Reader) Map() int {
 // Leave ends a map.
 func (r *Reader) Leave() { r.nested-- }
 
-// Key reads the key of a pair. It gives up on one that is among those seen, and adds it to them: the library says which of two
-// counts.
+// Key reads the key of a pair and adds it to seen. It gives up on a key that is in seen: the
+// library decides which of two counts.
 func (r *Reader) Key(seen *uint64) uint64 {
 	key := r.head(majorUint)
 	bit := uint64(1) << (key % maxPairs)
@@ -122,9 +122,10 @@ func (r *Reader) Key(seen *uint64) uint64 {
 // Null reports whether null is next, and reads it if it is.
 func (r *Reader) Null() bool { return r.is(simpleNull) }
 
-// Array begins an array and returns its number of items; null reports that there is null instead. An item has at least that many
-// bytes, besides those of the items of arrays in it. Array gives up if all arrays together announce more items than there are bytes
-// for, so that a caller allocates little for bytes that are corrupt.
+// Array begins an array and returns its number of items; null reports that there is null instead.
+// An item has at least that many bytes, besides those of the items of arrays in it. Array gives up
+// if all arrays together announce more items than there are bytes for, so that a caller allocates
+// little for corrupt bytes.
 func (r *Reader) Array(least int) (n int, null bool) {
 	if r.Null() {
 		return 0, true
@@ -189,7 +190,7 @@ func (r *Reader) Float() float64 {
 	return math.Float64frombits(binary.BigEndian.Uint64(r.b[r.i-size:]))
 }
 
-// part reads a string, and returns it where it stands.
+// part reads a string, and returns it without a copy.
 func (r *Reader) part(major byte) []byte {
 	n := r.head(major)
 	if n > uint64(r.left()) {
@@ -223,14 +224,14 @@ func (r *Reader) Array16() (id [16]byte) {
 // Text reads a text.
 func (r *Reader) Text() string { return r.names.get(r.part(majorText)) }
 
-// Names remembers short texts, so that those that many items have are kept once. The zero Names is empty. It has a place for a
-// few of them, and forgets those whose place another one takes.
+// Names remembers short texts, so that texts which many items have are kept once. The zero Names is
+// empty. It has room for a few of them, and drops those whose place another one takes.
 type Names [64]string
 
-// longest is the length of the longest text that is remembered.
+// longest is the length of the longest remembered text.
 const longest = 64
 
-// get is a text as a string: the one that it remembers, if it does.
+// get returns a text as a string: the remembered one, if there is one.
 func (n *Names) get(p []byte) string {
 	if n == nil || len(p) == 0 || len(p) > longest {
 		return string(p)
@@ -242,7 +243,7 @@ func (n *Names) get(p []byte) string {
 	return *place
 }
 
-// placeOf is the place in Names of a text.
+// placeOf returns the place of a text in Names.
 func placeOf(p []byte) uint64 {
 	const mix, shift, word = 0x9E3779B97F4A7C15, 58, 8
 	h := uint64(len(p))

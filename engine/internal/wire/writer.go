@@ -22,7 +22,8 @@ const (
 	breakCode     = 0xff
 )
 
-// How the first byte of an item says where its number stands: in itself below inByte, or in the bytes that follow.
+// How the first byte of an item encodes its number: in itself below inByte, or in the bytes that
+// follow.
 const (
 	inByte    = 24
 	in2Bytes  = 25
@@ -63,8 +64,9 @@ func (w *Writer) head(major byte, n uint64) {
 	}
 }
 
-// Open begins a map whose number of pairs is not yet known. It returns what Close wants to know. The Writer fails if maps are nested
-// deeper than a Reader reads them: the library may encode them, and says which it does not read itself.
+// Open begins a map whose number of pairs is not yet known. It returns the argument for Close. The
+// Writer fails if maps are nested deeper than a Reader reads them: the library may encode them, and
+// refuses what it does not read itself.
 func (w *Writer) Open() (at int) {
 	if w.nested++; w.nested > maxNested {
 		w.Fail()
@@ -92,7 +94,7 @@ func (w *Writer) Array(n int) { w.head(majorArray, uint64(n)) }
 // Null writes null.
 func (w *Writer) Null() { w.b = append(w.b, simpleNull) }
 
-// Uint writes a number; it is also how keys are written.
+// Uint writes a number. Keys are numbers, too.
 func (w *Writer) Uint(n uint64) { w.head(majorUint, n) }
 
 // Int writes a number.
@@ -116,7 +118,7 @@ func (w *Writer) Bool(v bool) {
 	w.b = append(w.b, b)
 }
 
-// Float writes a number: in eight bytes, but for infinities and what is not a number, which take two.
+// Float writes a number: in eight bytes, except for infinities and NaN, which take two.
 func (w *Writer) Float(f float64) {
 	const infinity, negative, notANumber = 0x7c00, 0xfc00, 0x7e00
 	short := uint16(notANumber)

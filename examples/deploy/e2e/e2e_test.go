@@ -1,6 +1,6 @@
 //go:build e2e
 
-// Package e2e_test is what the shop is asked after it was deployed: `make e2e URL=https://...`.
+// Package e2e_test tests a deployed shop: `make e2e URL=https://...`.
 package e2e_test
 
 import (
@@ -18,7 +18,8 @@ import (
 	"example.com/shop/orders"
 )
 
-// deployed is a client of the deployment, with the AWS credentials of whoever runs the test.
+// deployed returns a client of the deployment, with the AWS credentials of the user who runs the
+// test.
 func deployed(t *testing.T) (context.Context, *client.Client) {
 	t.Helper()
 	url := os.Getenv("SHOP_URL")
@@ -67,7 +68,7 @@ func TestPaid(t *testing.T) {
 	}
 }
 
-// An order that nobody pays is given up when its timer fires.
+// An order that nobody pays ends when its timer fires.
 func TestNotPaid(t *testing.T) {
 	t.Parallel()
 	ctx, c := deployed(t)

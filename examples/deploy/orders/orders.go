@@ -40,7 +40,7 @@ type Bill struct {
 	Cents int    `json:"cents"`
 }
 
-// Receipt is how an order ends: with a payment, or without where it was given up.
+// Receipt is how an order ends: with a payment, or without one if the time was over.
 type Receipt struct {
 	Cents   int    `json:"cents"`
 	Payment string `json:"payment,omitempty"`

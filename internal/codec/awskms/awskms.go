@@ -1,5 +1,5 @@
-// Package awskms wraps data keys with keys of AWS KMS: a request when a process writes first, and then once an hour, and one
-// for each data key that it meets in what it reads.
+// Package awskms wraps data keys with keys of AWS KMS. A process makes a request when it writes
+// first, then once an hour, and one for each data key that it finds in what it reads.
 package awskms
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/seed-41655fb1/weft/internal/codec"
 )
 
-// Context is the name in the encryption context under which the namespace stands: a policy may demand it
-// (kms:EncryptionContext:weft-namespace), and CloudTrail shows it.
+// Context is the name of the namespace in the encryption context: a policy may demand it
+// (kms:EncryptionContext:weft-namespace), and CloudTrail logs it.
 const Context = "weft-namespace"
 
-// Client is what is used of a client of KMS.
+// Client is the part of a KMS client that this package uses.
 type Client interface {
 	GenerateDataKey(ctx context.Context, in *kms.GenerateDataKeyInput, options ...func(*kms.Options)) (*kms.GenerateDataKeyOutput, error)
 	Decrypt(ctx context.Context, in *kms.DecryptInput, options ...func(*kms.Options)) (*kms.DecryptOutput, error)
@@ -43,8 +43,8 @@ type Keys struct {
 	arns    map[string]string
 }
 
-// New returns the keys with these ARNs, which Check has found nothing wrong with. The first wraps what is new. It makes no
-// request.
+// New returns the keys with these ARNs, which Check has accepted. The first wraps new data keys.
+// New makes no request.
 func New(client Client, keys []string) *Keys {
 	k := &Keys{client: client, arns: map[string]string{}}
 	for i, arn := range keys {
@@ -59,10 +59,10 @@ func New(client Client, keys []string) *Keys {
 	return k
 }
 
-// Current implements encode.Keys.
+// Current implements codec.Keys.
 func (k *Keys) Current() string { return k.current }
 
-// Generate implements encode.Keys.
+// Generate implements codec.Keys.
 func (k *Keys) Generate(ctx context.Context, namespace string) (plain [32]byte, wrapped []byte, err error) {
 	arn := k.arns[k.current]
 	out, err := k.client.GenerateDataKey(ctx, &kms.GenerateDataKeyInput{
@@ -77,7 +77,7 @@ func (k *Keys) Generate(ctx context.Context, namespace string) (plain [32]byte, 
 	return plain, out.CiphertextBlob, nil
 }
 
-// Unwrap implements encode.Keys.
+// Unwrap implements codec.Keys.
 func (k *Keys) Unwrap(ctx context.Context, namespace, id string, wrapped []byte) (plain [32]byte, err error) {
 	arn, ok := k.arns[id]
 	if !ok {
@@ -95,8 +95,8 @@ func (k *Keys) Unwrap(ctx context.Context, namespace, id string, wrapped []byte)
 	return plain, nil
 }
 
-// classify says which errors are for good. Access that is denied, and a key that is disabled, are among them: nothing is
-// lost, and when the key can be used again, all goes on.
+// classify marks the errors for which retrying is useless. They include denied access and a
+// disabled key. Nothing is lost: when the key can be used again, everything continues.
 func classify(id string, err error) error {
 	var refused interface{ ErrorCode() string }
 	if !errors.As(err, &refused) {

@@ -25,21 +25,21 @@ func TestServer(t *testing.T) {
 		return *made.KeyMetadata.Arn
 	}
 	old, young := key(), key()
-	stored, err := seals(t, client, "shop", old).Encode(ctx, "here", body)
+	stored, err := newCodec(t, client, "shop", old).Encode(ctx, "here", body)
 	if err != nil || bytes.Contains(stored, body) {
 		t.Fatalf("%q, %v", stored, err)
 	}
-	rotated := seals(t, client, "shop", young, old)
+	rotated := newCodec(t, client, "shop", young, old)
 	if got, err := rotated.Open(ctx, "here", stored); err != nil || !bytes.Equal(got, body) {
 		t.Errorf("after a rotation: %q, %v", got, err)
 	}
-	if _, err := seals(t, client, "other", old).Open(ctx, "here", stored); !errors.Is(err, codec.ErrTampered) {
+	if _, err := newCodec(t, client, "other", old).Open(ctx, "here", stored); !errors.Is(err, codec.ErrTampered) {
 		t.Errorf("in another namespace: %v", err)
 	}
 	if _, err := client.DisableKey(ctx, &kms.DisableKeyInput{KeyId: &old}); err != nil {
 		t.Fatal(err)
 	}
-	fresh := seals(t, client, "shop", young, old)
+	fresh := newCodec(t, client, "shop", young, old)
 	if _, err := fresh.Open(ctx, "here", stored); !errors.Is(err, codec.ErrKey) {
 		t.Errorf("with a disabled key: %v", err)
 	}

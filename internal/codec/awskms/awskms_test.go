@@ -50,7 +50,7 @@ func (f *fake) Decrypt(_ context.Context, in *kms.DecryptInput, _ ...func(*kms.O
 
 func wrapping(key string, context map[string]string) []byte { return fmt.Append(nil, key, context) }
 
-func seals(t *testing.T, client awskms.Client, namespace string, keys ...string) *codec.Codec {
+func newCodec(t *testing.T, client awskms.Client, namespace string, keys ...string) *codec.Codec {
 	t.Helper()
 	if err := awskms.Check(keys); err != nil {
 		t.Fatal(err)
@@ -63,35 +63,35 @@ var body = []byte("what nobody shall read")
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	ctx, client := t.Context(), &fake{}
-	stored, err := seals(t, client, "shop", first).Encode(ctx, "here", body)
+	stored, err := newCodec(t, client, "shop", first).Encode(ctx, "here", body)
 	if err != nil || bytes.Contains(stored, body) {
 		t.Fatalf("%q, %v", stored, err)
 	}
 	for _, keys := range [][]string{{first}, {second, first}, {codec.NoKey, second, first}} {
-		if got, err := seals(t, client, "shop", keys...).Open(ctx, "here", stored); err != nil || !bytes.Equal(got, body) {
+		if got, err := newCodec(t, client, "shop", keys...).Open(ctx, "here", stored); err != nil || !bytes.Equal(got, body) {
 			t.Errorf("with %q: %q, %v", keys, got, err)
 		}
 	}
 	if got := strings.Join(client.asked, ", "); got != strings.Join([]string{"GenerateDataKey " + first, "Decrypt " + first, "Decrypt " + first, "Decrypt " + first}, ", ") {
 		t.Errorf("asked %s", got)
 	}
-	if _, err := seals(t, client, "shop", second).Open(ctx, "here", stored); !errors.Is(err, codec.ErrKey) || !strings.Contains(err.Error(), "1111aaaa") {
+	if _, err := newCodec(t, client, "shop", second).Open(ctx, "here", stored); !errors.Is(err, codec.ErrKey) || !strings.Contains(err.Error(), "1111aaaa") {
 		t.Errorf("without the key: %v", err)
 	}
-	if _, err := seals(t, client, "other", first).Open(ctx, "here", stored); !errors.Is(err, codec.ErrTampered) {
+	if _, err := newCodec(t, client, "other", first).Open(ctx, "here", stored); !errors.Is(err, codec.ErrTampered) {
 		t.Errorf("in another namespace: %v", err)
 	}
-	off := seals(t, client, "shop", codec.NoKey, first)
+	off := newCodec(t, client, "shop", codec.NoKey, first)
 	if plain, err := off.Encode(ctx, "here", body); err != nil || !bytes.Equal(plain, body) {
 		t.Errorf("switched off: %q, %v", plain, err)
 	}
 }
 
-// Errors that asking again does not mend are told from those that are for now.
+// Errors for which retrying is useless are distinguished from temporary ones.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	stored, err := seals(t, &fake{}, "shop", first).Encode(ctx, "here", body)
+	stored, err := newCodec(t, &fake{}, "shop", first).Encode(ctx, "here", body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +106,11 @@ func TestErrors(t *testing.T) {
 		{&smithy.GenericAPIError{Code: "ThrottlingException"}, nil},
 		{errors.New("connection reset"), nil},
 	} {
-		_, err := seals(t, &fake{fail: c.fail}, "shop", first).Open(ctx, "here", stored)
+		_, err := newCodec(t, &fake{fail: c.fail}, "shop", first).Open(ctx, "here", stored)
 		if !errors.Is(err, c.fail) || errors.Is(err, codec.ErrKey) != (c.want == codec.ErrKey) || errors.Is(err, codec.ErrTampered) != (c.want == codec.ErrTampered) {
 			t.Errorf("%v became %v, want %v", c.fail, err, c.want)
 		}
-		if _, err := seals(t, &fake{fail: c.fail}, "shop", first).Encode(ctx, "here", body); !errors.Is(err, c.fail) {
+		if _, err := newCodec(t, &fake{fail: c.fail}, "shop", first).Encode(ctx, "here", body); !errors.Is(err, c.fail) {
 			t.Errorf("%v became %v", c.fail, err)
 		}
 	}

@@ -20,18 +20,20 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// leaseMargin is how much longer than an attempt may take its message stays invisible: longer than it takes to commit its
-// result, or to keep it where that fails (resultTime). SQS counts that time by its own clock.
+// leaseMargin is how long an attempt's message stays invisible beyond the attempt's limit. It is
+// longer than committing the result takes, or keeping the result if the commit fails (resultTime).
+// SQS measures that time by its own clock.
 const leaseMargin = 30 * time.Second
 
-// longestLimit is the longest limit of an attempt: what is added to it may not overflow.
+// longestLimit caps the limit of an attempt, so that adding to it cannot overflow.
 const longestLimit = 100 * 365 * 24 * time.Hour
 
-// attemptAge is how long the message of a first attempt may have waited for the attempt to be made by what the process knows
-// of the run. One that waited for longer, and one that follows another, looks at the log first: a strong read.
+// attemptAge is the age up to which the message of a first attempt is handled without a read, by
+// what the process knows of the run. An older message, and one of a later attempt, costs a strong
+// read.
 const attemptAge = 5 * time.Second
 
-// Attempt is an attempt at an activity that is to be made.
+// Attempt is one attempt at an activity.
 type Attempt struct {
 	Delivery    inbox.Delivery
 	Activity    *engine.PendingActivity
@@ -39,20 +41,20 @@ type Attempt struct {
 	limit       time.Duration
 	limited     string           // which limit of time that is
 	details     history.Payload  // what the heartbeats of the attempts before it left
-	last        *failure.Failure // of the attempt before it, where that is known here
+	last        *failure.Failure // of the attempt before it, if it is known here
 	heartbeater *heartbeater
 	run         observe.Run
 	began       history.Timestamp
-	pending     bool // the attempt goes on outside of this process
-	Asked       bool // whoever goes on with it outside has been asked to end it
+	pending     bool // the attempt continues outside this process
+	Asked       bool // the outside worker has been asked to end it
 
 	looked      bool             // kept is what is recorded of the activity
-	kept        *attempts.Record // nil is nothing
+	kept        *attempts.Record // nil if nothing is recorded
 	stored      int              // the number of the last record of this attempt; 0 is none
 	interrupted bool             // the attempt has begun, and its process has died
 }
 
-// Handle makes an attempt at the activity that a message names, and commits its result.
+// Handle makes the attempt that a message asks for, and commits its result.
 func Handle(ctx context.Context, s *session.Process, d inbox.Delivery) (found bool, err error) {
 	w, found, err := admitted(ctx, s, d)
 	var next *Attempt
@@ -70,14 +72,14 @@ func Handle(ctx context.Context, s *session.Process, d inbox.Delivery) (found bo
 		next, err = runAttempt(ctx, s, next)
 	}
 	if errors.Is(err, ErrBegun) {
-		err = nil // a message of its own has begun what follows, and goes on with it
+		err = nil // another message has begun the next attempt, and continues it
 	}
 	return true, err
 }
 
-// admitted decides what a message that asks for an attempt comes to. If that cannot be decided now, a copy takes the place of a
-// first message, and comes sooner than a message whose handler has failed. A copy itself stays: it would have to claim the
-// attempt.
+// admitted decides whether a message leads to an attempt, and returns that attempt. If it cannot
+// decide now and the message is not a copy, it sends a delayed copy instead: that is faster than a
+// redelivery. A copy stays in its queue, because replacing it would require a claim.
 func admitted(ctx context.Context, s *session.Process, d inbox.Delivery) (w *Attempt, found bool, err error) {
 	err = s.At(ctx, d.WorkflowID, func(ctx context.Context, t *session.Session) error {
 		run, place, err := inbox.Locate(ctx, t, d.Message)
@@ -98,15 +100,17 @@ func admitted(ctx context.Context, s *session.Process, d inbox.Delivery) (w *Att
 	return w, found, err
 }
 
-// Later is a message as it is to be looked at again at a moment, or when it is due if that is later.
+// Later returns a copy of a message that is due at a moment, or when the message is due if that is
+// later.
 func Later(m *engine.Message, at history.Timestamp) engine.Message {
 	again := *m
 	again.Due = max(m.Due, at)
 	return again
 }
 
-// runAttempt makes an attempt and commits its result. It returns the work that is to be done next in the same invocation, if
-// there is any. The gate is open while the activity runs: it may take long, and may itself talk to the workflow.
+// runAttempt makes an attempt and commits its result. It returns the next attempt for the same
+// invocation, or nil. It does not hold the workflow's lock while the activity runs: the activity
+// may take long, and may itself call the workflow.
 func runAttempt(ctx context.Context, s *session.Process, w *Attempt) (next *Attempt, err error) {
 	ctx, result, f, err := recordedAttempt(ctx, s, w)
 	if err != nil {
@@ -124,8 +128,9 @@ func runAttempt(ctx context.Context, s *session.Process, w *Attempt) (next *Atte
 	return next, err
 }
 
-// recordedAttempt makes an attempt, which is on record while it runs. It returns an error if the attempt cannot begin. A suspect of the
-// recorder waits for its turn before the lease begins.
+// recordedAttempt makes an attempt, which the recorder lists while it runs. It returns an error if
+// the attempt cannot begin. If the recorder suspects the code of ending processes, the attempt
+// waits for its turn before its lease begins.
 func recordedAttempt(ctx context.Context, s *session.Process, w *Attempt) (within context.Context, result history.Payload, f *failure.Failure, err error) {
 	m := w.Delivery.Message
 	note := s.Runner.Begin(runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
@@ -146,7 +151,7 @@ func recordedAttempt(ctx context.Context, s *session.Process, w *Attempt) (withi
 	return within, result, f, nil
 }
 
-// admit decides what a message that asks for an attempt comes to: an attempt, or a result without one.
+// admit returns the attempt that a message asks for, or nil if it committed a result without one.
 func admit(ctx context.Context, t *session.Session, run *engine.Run, d inbox.Delivery) (*Attempt, error) {
 	if !run.Needed(d.Message) {
 		return nil, inbox.Repair(ctx, t, run, d.Message)
@@ -156,7 +161,7 @@ func admit(ctx context.Context, t *session.Session, run *engine.Run, d inbox.Del
 		return nil, Replace(ctx, t, run, w, *d.Message)
 	}
 	if d.Attempt > 1 || t.Timestamp().Sub(d.Sent) > attemptAge {
-		// Much may have happened since what is known here: code that no longer waits for the activity, a run that has closed.
+		// The run may have closed, or its code may no longer wait for the activity.
 		if err := t.RequireFresh(ctx, nil); err != nil {
 			return nil, err
 		}
@@ -200,11 +205,12 @@ func admit(ctx context.Context, t *session.Session, run *engine.Run, d inbox.Del
 	return pace(ctx, t, run, w)
 }
 
-// mayHaveBegun reports whether what is recorded of the attempt is looked at before it is made. A count of receives that is too
-// low spares that look: then an attempt that is not counted is made once more, from the heartbeat that its message carries.
+// mayHaveBegun reports whether the attempt's record must be read before the attempt is made. If the
+// count of receives is too low, an attempt that is not counted is made once more, from the
+// heartbeat that its message carries.
 func mayHaveBegun(d *inbox.Delivery) bool { return d.Begun || d.Received > 1 || d.Seen > 0 }
 
-// interrupt is what an attempt comes to that was interrupted: it has failed, and the retry policy says what follows.
+// interrupt records that an interrupted attempt has failed. The retry policy decides what follows.
 func interrupt(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) error {
 	f := interruption()
 	e, next := w.Verdict(t.Timestamp(), nil, f)
@@ -214,8 +220,9 @@ func interrupt(ctx context.Context, t *session.Session, run *engine.Run, w *Atte
 	return resolve(ctx, t, run, w, e)
 }
 
-// mayAttempt returns an OtherBuild if another build has to make an attempt, with the message that waits for it in the place of
-// the one that came: it knows of the attempts that were interrupted.
+// mayAttempt returns an OtherBuild if only another build may make the attempt. The error has the
+// message that waits for that build in place of the delivered one: it counts the interrupted
+// attempts.
 func mayAttempt(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) error {
 	err := commit.CheckBuild(ctx, t, run)
 	var other *commit.OtherBuild
@@ -227,7 +234,7 @@ func mayAttempt(ctx context.Context, t *session.Session, run *engine.Run, w *Att
 	return err
 }
 
-// NewAttempt is an attempt that begins now, with the time that it has.
+// NewAttempt returns an attempt that begins now, with the time left to it.
 func NewAttempt(run *engine.Run, d inbox.Delivery, now history.Timestamp) *Attempt {
 	a := run.State.Activities[d.EventID]
 	w := &Attempt{
@@ -243,12 +250,12 @@ func NewAttempt(run *engine.Run, d inbox.Delivery, now history.Timestamp) *Attem
 	return w
 }
 
-// next is the message of a further attempt.
+// next returns the message of a further attempt.
 func (w *Attempt) next(number int, due history.Timestamp) engine.Message {
 	m := *w.Delivery.Message
 	m.Kind, m.TaskQueue = engine.RunActivity, w.Activity.TaskQueue
 	m.Attempt, m.Due, m.Sent = number, due, 0
-	m.Reserved, m.Look, m.Copy = 0, 0, 0 // it takes a slot of its own, and nothing has taken its place
+	m.Reserved, m.Look, m.Copy = 0, 0, 0 // it makes its own reservation, and no copy has replaced it
 	m.Details = w.details
 	if w.heartbeater != nil {
 		m.Details = w.heartbeater.last()
@@ -295,16 +302,17 @@ func carryOutAttempt(ctx context.Context, s *session.Process, w *Attempt) (resul
 	return o.Result, o.Failure
 }
 
-// errLate is an attempt for which there is no time left here, although there usually is: this process was held up.
-var errLate = errors.New("turn: there is no time left for the attempt")
+// errLate says that no time is left here for an attempt that usually fits, because this process was
+// delayed.
+var errLate = errors.New("executor: there is no time left for the attempt")
 
 // isLate reports whether an attempt that may take this long would be cut off.
 func isLate(d *inbox.Delivery, limit time.Duration, now history.Timestamp) bool {
 	return !d.Deadline.IsZero() && (d.Longest == 0 || limit <= d.Longest) && history.At(d.Deadline).Sub(now) < limit
 }
 
-// finish does what follows from an attempt: its result is committed, or the next attempt is sent. It returns the activity
-// that follows, where that is to be run here.
+// finish commits the result of an attempt, or sends the next attempt. It returns the activity that
+// follows, if this process is to run it.
 func finish(ctx context.Context, s *session.Process, w *Attempt, result history.Payload, f *failure.Failure) (*Attempt, error) {
 	soft, last := resultTime(s, &w.Delivery)
 	within, cancel := s.World.WithTimeout(ctx, soft)
@@ -325,7 +333,7 @@ func finish(ctx context.Context, s *session.Process, w *Attempt, result history.
 // resultReserve is the time for keeping a result that could not be committed.
 const resultReserve = 8 * time.Second
 
-// resultTime is the time for committing a result, and for keeping it where that fails.
+// resultTime returns the time for committing a result, and the time for keeping it if that fails.
 func resultTime(s *session.Process, d *inbox.Delivery) (commit, keep time.Duration) {
 	commit, keep = s.Options.SoftLimit, resultReserve
 	if !d.Deadline.IsZero() {
@@ -335,9 +343,10 @@ func resultTime(s *session.Process, d *inbox.Delivery) (commit, keep time.Durati
 	return commit, keep
 }
 
-// keepResult sends a result that could not be committed, or may have been: to the workflow's queue, which brings results
-// together, or to the timer queue if that refuses it. Whoever gets it finds out whether it is in the log, and sends what its
-// commit owes. It tries until ctx ends: only then is the result lost, and the attempt's message is delivered again.
+// keepResult sends a result whose commit failed or is uncertain. It sends to the workflow's queue,
+// which batches results, or to the timer queue if that refuses it. The receiver finds out whether
+// the result is in the log, and sends what its commit owes. keepResult retries until ctx ends. Only
+// then is the result lost, and the attempt's message is redelivered.
 func keepResult(ctx context.Context, s *session.Process, w *Attempt, e history.Event) error {
 	for try := 0; ; try++ {
 		err := sendToWorkflowQueue(ctx, s, w, e, 0)
@@ -350,8 +359,8 @@ func keepResult(ctx context.Context, s *session.Process, w *Attempt, e history.E
 	}
 }
 
-// Verdict is what an attempt comes to that ends now: the event that ends the activity, or the message of a further attempt.
-// A nil failure is success.
+// Verdict decides what follows from an attempt that ends now: the event that ends the activity, or
+// the message of a further attempt. A nil failure is success.
 func (w *Attempt) Verdict(now history.Timestamp, result history.Payload, f *failure.Failure) (e history.Event, next *engine.Message) {
 	a := w.Activity
 	if f == nil {
@@ -376,10 +385,11 @@ func (w *Attempt) timedOut(number int, f *failure.Failure) history.Event {
 	return history.Of(&history.ActivityTaskTimedOut{ScheduledEventID: w.Activity.EventID, Failure: f, Attempt: number})
 }
 
-// resolve commits the end of an activity that no attempt has brought: here, or through the workflow's queue, as bringResult does.
+// resolve commits the end of an activity without an attempt, here or through the workflow's queue,
+// as commitResult does.
 func resolve(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, e history.Event) error {
-	if over, apart := goesThroughQueue(t, run); over {
-		if err := sendToWorkflowQueue(ctx, t.Process, w, e, 0); err == nil || apart {
+	if over, queueOnly := goesThroughQueue(t, run); over {
+		if err := sendToWorkflowQueue(ctx, t.Process, w, e, 0); err == nil || queueOnly {
 			return err
 		}
 	}
@@ -391,18 +401,20 @@ func sendToWorkflowQueue(ctx context.Context, s *session.Process, w *Attempt, e 
 	return s.Outbox.Send(ctx, []engine.Message{resultMessage(w, e, due)})
 }
 
-// resultMessage is the message that brings a result to the workflow's queue, or to the timer queue if it is due at a moment.
+// resultMessage returns the message that carries a result to the workflow's queue, or to the timer
+// queue if it has a due time.
 func resultMessage(w *Attempt, e history.Event, due history.Timestamp) engine.Message {
 	m := *w.Delivery.Message
 	m.Kind, m.Activity, m.Result, m.Due, m.Reserved, m.Sent, m.Look, m.Copy = engine.TakeResult, nil, &e, due, 0, 0, 0, 0
 	return m
 }
 
-// CopyDelay is the delay of that copy, of a message that was sent just now.
+// CopyDelay is the delay of the copy of a message that was sent just now.
 const CopyDelay = 2 * time.Second
 
-// observedAttempt makes an attempt at an activity, and tells of it. A nil failure is success. What follows from the attempt gets the
-// context, which says so.
+// observedAttempt makes an attempt and reports it to the observers. A nil failure is success.
+// Whatever follows from the attempt runs with the context that it returns, which identifies the
+// attempt.
 func observedAttempt(ctx context.Context, s *session.Process, w *Attempt) (context.Context, history.Payload, *failure.Failure) {
 	ctx, ended := s.Observed().Attempt(ctx, &observe.Attempt{
 		Run: w.run, ActivityType: w.Activity.ActivityType, EventID: w.Activity.EventID, Commit: w.Activity.Commit, Number: w.Number, Began: s.World.Now(),

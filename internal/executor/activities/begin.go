@@ -18,23 +18,25 @@ import (
 )
 
 var (
-	// errBegun refuses an attempt that another delivery has begun.
-	ErrBegun = errors.New("turn: another delivery has begun the attempt")
-	// errOther refuses a message while a message of another sending goes on with the attempt. It stays in its queue: it may be
-	// the only one that sends what follows from an earlier delivery of its own.
-	ErrOther = errors.New("turn: another message goes on with the attempt")
+	// ErrBegun refuses an attempt that another delivery has begun.
+	ErrBegun = errors.New("executor: another delivery has begun the attempt")
+	// ErrOther refuses a message while a message from another send continues the attempt. The
+	// refused message stays in its queue: it may be the only one that sends what an earlier
+	// delivery of it owes.
+	ErrOther = errors.New("executor: another message continues the attempt")
 )
 
-// isCounted reports whether the begin of an attempt is recorded: the number of attempts is limited, or the first one has to begin
-// in time. An attempt at any other activity may be made again after a crash, and costs no such write.
+// isCounted reports whether the start of an attempt is recorded: the number of attempts is limited,
+// or the first one has to begin in time. An attempt at any other activity may be repeated after a
+// crash, and costs no such write.
 func (w *Attempt) isCounted() bool {
 	a := w.Activity
 	return a.Retry.MaximumAttempts > 0 || a.ScheduleToStart > 0 && w.Number == 1
 }
 
-// beginAttempt records that an attempt begins, and returns false if it has begun already. It costs a write for each attempt that is
-// counted. A crash after the write leaves an attempt that counts as interrupted once the time in the record has passed, even if
-// its code has not run.
+// beginAttempt records that an attempt begins. It returns false if the attempt has already begun.
+// It costs a write for each counted attempt. After a crash that follows the write, the attempt
+// counts as interrupted once the time in the record has passed, even if its code has not run.
 func beginAttempt(ctx context.Context, s *session.Process, w *Attempt) (begun bool, err error) {
 	if !w.isCounted() {
 		return true, nil
@@ -58,39 +60,41 @@ func beginAttempt(ctx context.Context, s *session.Process, w *Attempt) (begun bo
 	return true, nil
 }
 
-// state is a record that this delivery's message goes on with the attempt.
+// state returns a record saying that this delivery's message continues the attempt.
 func (w *Attempt) state() *attempts.Record {
 	m := w.Delivery.Message
 	return &attempts.Record{By: m.Send, Look: m.Look, Copy: m.Copy}
 }
 
-// firstHeartbeat is the lowest number that is free for what the attempt itself records.
+// firstHeartbeat returns the lowest free number for the attempt's own records.
 func (w *Attempt) firstHeartbeat() int {
 	return max(attempts.Failed(w.Number-1)+attempts.BeginAt, w.stored+1)
 }
 
-// until is how long an attempt that is recorded now may go on and bring its result, as any clock shows it:
+// until returns how long an attempt that is recorded now may run and deliver its result, by any
+// clock:
 //
 //	the record is written                                SoftLimit, 20 s
 //	the attempt runs, or is silent                       its limit
-//	it is waited for                                     runner.AttemptGrace, 2 s
-//	its result is committed, or kept where that fails    resultTime, 28 s of leaseMargin
+//	a hung attempt is waited for                        runner.AttemptGrace, 2 s
+//	its result is committed, or kept if that fails       resultTime, 28 s of leaseMargin
 //	the clocks of two processes differ                   host.ClockSkew, 10 s
 //
-// 2 s are left. Clocks that differ by more than 12 s may have an attempt counted as interrupted that still brings its result: the
-// first of the two that is in the log stands.
+// 2 s are left. If clocks differ by more than 12 s, an attempt may count as interrupted although
+// its result still arrives. The first of the two in the log stands.
 func until(s *session.Process, w *Attempt) history.Timestamp {
 	return s.Timestamp().Add(s.Options.SoftLimit + w.lease() + host.ClockSkew)
 }
 
-// compare compares a delivery with what is recorded of its activity, and reports whether nothing is left to do for it:
+// compare compares a delivery with the record of its activity. It reports whether nothing is left
+// to do:
 //
 //   - Its attempt has failed. The message whose attempt failed sends the next one; any other is dropped (outcome.ErrDropped).
-//   - Its attempt goes on outside. The same holds for the message that looks after it.
-//   - Its attempt has begun and may still go on. The message comes back when that time is over.
-//   - A later copy of it goes on.
+//   - Its attempt continues outside. The same holds for the message that watches it.
+//   - Its attempt has begun and may still be running. The message returns when that time is over.
+//   - A later copy of it has taken over.
 //
-// Otherwise w knows what the attempts before have left, and whether this one was interrupted.
+// Otherwise it sets in w what the earlier attempts left, and whether this one was interrupted.
 func compare(ctx context.Context, s *session.Process, w *Attempt, kept *attempts.Record) (done bool, err error) {
 	m := w.Delivery.Message
 	w.looked, w.kept = true, kept
@@ -124,7 +128,7 @@ func compare(ctx context.Context, s *session.Process, w *Attempt, kept *attempts
 	return false, nil
 }
 
-// recall reads what is recorded of the activity, and compares.
+// recall reads the record of the activity, and compares the delivery with it.
 func recall(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) (done bool, err error) {
 	kept, err := t.Attempts.Of(ctx, run, w.Activity.EventID)
 	if err != nil {
@@ -133,11 +137,12 @@ func recall(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt
 	return compare(ctx, t.Process, w, kept)
 }
 
-// Replace sends a copy in the place of a message whose attempt cannot begin yet. Of copies with the same Look only one is ever
-// replaced: each of them claims the attempt before it sends the next, so duplicates do not multiply (decision 27). A copy whose
-// claim fails is done with. A first message costs no claim.
+// Replace sends a copy in place of a message whose attempt cannot begin yet. Of several copies with
+// the same Look only one is replaced: each claims the attempt before it sends the next, so
+// duplicates do not multiply (decision 27). If its claim fails, a copy is finished. A first message
+// costs no claim.
 //
-// A crash after the claim leaves the message, whose next delivery finds its own claim.
+// After a crash that follows the claim, the next delivery of the message finds its own claim.
 func Replace(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, m engine.Message) error {
 	if ok, err := claim(ctx, t, run, w); !ok || err != nil {
 		return err
@@ -145,8 +150,8 @@ func Replace(ctx context.Context, t *session.Session, run *engine.Run, w *Attemp
 	return t.Outbox.Send(ctx, []engine.Message{t.Outbox.Copy(&m)})
 }
 
-// claim records that a copy goes on with its attempt. It returns false if there is nothing left to do for the copy, errOther if it
-// has to stay, and errBegun if the attempt was interrupted.
+// claim records that a copy continues its attempt. It returns false if nothing is left to do for
+// the copy, ErrOther if the copy has to stay, and ErrBegun if the attempt was interrupted.
 func claim(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) (mine bool, err error) {
 	m := w.Delivery.Message
 	if m.Look == 0 || m.Look == outbox.MaxLook {
@@ -165,7 +170,7 @@ func claim(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt)
 		if k := w.kept; k != nil {
 			switch {
 			case k.IsAhead(w.Delivery.Message, w.Number):
-				return false, ErrOther // compare knows those of the same sending
+				return false, ErrOther // compare handles copies of the same send
 			case k.HasClaim(m, w.Number):
 				return true, nil
 			}
@@ -184,7 +189,7 @@ func claim(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt)
 	}
 }
 
-// interruption is the failure of an attempt that has begun, and whose process has died.
+// interruption returns the failure of an attempt whose process died after it had begun.
 func interruption() *failure.Failure {
 	return runner.TimedOut(failure.StartToClose, "the attempt was interrupted, and may have done its work or not", nil)
 }

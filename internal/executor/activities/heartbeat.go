@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
@@ -17,29 +18,26 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-const (
-	// maxDetails is the largest details of a heartbeat, in bytes: the message of the next attempt carries them.
-	MaxDetails = 16 << 10
-	// beatEvery is how often heartbeats are recorded at most, where the activity has no limit for them.
-	beatEvery = 30 * time.Second
-)
+// beatEvery is how often heartbeats are recorded at most, where the activity has no limit for them.
+const beatEvery = 30 * time.Second
 
-// errSilent is why the context of an attempt ends that was silent for longer than it may be.
+// errSilent is the cause with which the context of an attempt ends when its heartbeats have
+// stopped.
 var errSilent = errors.New("the attempt's heartbeats have stopped")
 
-// heartbeater takes the heartbeats of an attempt. It ends the attempt's context where the attempt is silent for too long, and where
-// a heartbeat finds that nobody waits for the activity any more.
+// heartbeater takes the heartbeats of an attempt. It ends the attempt's context if the attempt is
+// silent for too long, or if a heartbeat finds that the run no longer waits for the activity.
 //
-// Between two that are recorded a heartbeat costs nothing. A recorded one is a write under the condition that nothing later
-// is recorded of the activity, and a look at the run. A crash leaves what was recorded last; the message of the attempt comes
-// again, and the next attempt has it.
+// A heartbeat that is not recorded costs nothing. A recorded one costs a look at the run, and a
+// write on the condition that no later record of the activity exists. A crash leaves the last
+// recorded heartbeat. The attempt's message is redelivered, and the next attempt gets it.
 type heartbeater struct {
 	s      *session.Process
 	w      *Attempt
 	cancel context.CancelCauseFunc
 
 	mu       sync.Mutex
-	quiet    func() // ends the wait for silence that is under way
+	quiet    func() // stops the current silence timer
 	details  history.Payload
 	recorded time.Time // when a heartbeat was recorded last
 	beats    int
@@ -55,7 +53,7 @@ func (h *heartbeater) begin(ctx context.Context) (context.Context, context.Cance
 	return ctx, h.cancel
 }
 
-// listen begins to wait for silence anew.
+// listen restarts the silence timer.
 func (h *heartbeater) listen(ctx context.Context) {
 	limit := time.Duration(h.w.Activity.Heartbeat)
 	if limit == 0 {
@@ -78,7 +76,7 @@ func (h *heartbeater) listen(ctx context.Context) {
 	}
 }
 
-// end ends the wait for silence.
+// end stops the silence timer.
 func (h *heartbeater) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,8 +91,8 @@ func (h *heartbeater) Details() []byte { return h.w.details }
 
 // RecordHeartbeat implements attempt.Heartbeater.
 func (h *heartbeater) RecordHeartbeat(ctx context.Context, details []byte) error {
-	if len(details) > MaxDetails {
-		return fmt.Errorf("the details of a heartbeat have %d bytes: give at most %d", len(details), MaxDetails)
+	if len(details) > command.MaxDetails {
+		return fmt.Errorf("the details of a heartbeat have %d bytes: give at most %d", len(details), command.MaxDetails)
 	}
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -116,7 +114,7 @@ func (h *heartbeater) RecordHeartbeat(ctx context.Context, details []byte) error
 	return failure.ErrCanceled
 }
 
-// due keeps details, and reports whether they are to be recorded now.
+// due stores the details, and reports whether they must be recorded now.
 func (h *heartbeater) due(details []byte) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,7 +131,8 @@ func (h *heartbeater) due(details []byte) bool {
 	return true
 }
 
-// record records the details, and keeps the message of the attempt invisible for as long as the attempt may be silent.
+// record records the details, and keeps the attempt's message invisible for as long as the attempt
+// may be silent.
 func (h *heartbeater) record(ctx context.Context) error {
 	h.mu.Lock()
 	kept := h.state()
@@ -152,14 +151,14 @@ func (h *heartbeater) record(ctx context.Context) error {
 	return nil
 }
 
-// state is what is to be recorded of the attempt now. The caller holds mu.
+// state returns what to record of the attempt now. The caller holds mu.
 func (h *heartbeater) state() *attempts.Record {
 	kept := h.w.state()
 	kept.Failure, kept.Details, kept.Number = h.w.last, h.details, h.w.firstHeartbeat()+h.beats
 	return kept
 }
 
-// wanted reports whether the run still waits for the activity. Where that cannot be found out, it is taken to.
+// wanted reports whether the run still waits for the activity. It returns true if that is unknown.
 func (h *heartbeater) wanted(ctx context.Context) bool {
 	wanted := true
 	m := h.w.Delivery.Message
@@ -184,14 +183,15 @@ func (h *heartbeater) canceled() bool {
 	return h.asked
 }
 
-// last is what was said last.
+// last returns the details of the last heartbeat.
 func (h *heartbeater) last() history.Payload {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.details
 }
 
-// lease is how long the message of the attempt stays invisible: for as long as the attempt may take, or be silent.
+// lease returns how long the attempt's message stays invisible: the attempt's limit, or the longest
+// silence allowed.
 func (w *Attempt) lease() time.Duration {
 	limit := w.limit
 	if silent := time.Duration(w.Activity.Heartbeat); silent > 0 {
@@ -200,7 +200,7 @@ func (w *Attempt) lease() time.Duration {
 	return limit + runner.AttemptGrace + leaseMargin
 }
 
-// waited is the failure of an activity that waited for its first attempt for longer than it may; nil for others.
+// waited returns the failure of an activity whose first attempt has begun too late, or nil.
 func (w *Attempt) waited(now history.Timestamp) *failure.Failure {
 	a := w.Activity
 	limit := time.Duration(a.ScheduleToStart)

@@ -15,10 +15,12 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// heldFor is how long a record says that an attempt is held: until after its message has looked again.
+// heldFor is how long a record says that an attempt is held: longer than its message takes to check
+// again.
 const heldFor = 2 * outbox.ParkedFor
 
-// hold keeps the message of an attempt that could not end in time where it is made: a deployment may allow it.
+// hold keeps the message of an attempt that could not finish in time in this function: a new
+// deployment may allow it.
 func hold(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, longest time.Duration) error {
 	a := w.Activity
 	t.Options.Logger.ErrorContext(ctx, "an activity is held: an attempt may take longer than its function allows",
@@ -28,8 +30,9 @@ func hold(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, 
 		w.limit, longest.Truncate(time.Second)))
 }
 
-// holdFor keeps the message of an attempt that must not be made here, and looks again every few minutes. The activity does not fail.
-// The reason is recorded for Describe. Each look costs two writes, a read and a message. A crash leaves the message, which is held again.
+// holdFor keeps the message of an attempt that must not be made here, and checks again every few
+// minutes. The activity does not fail. The reason is recorded for Describe. Each check costs two
+// writes, a read and a message. A crash leaves the message, and its next delivery holds it again.
 func holdFor(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, reason string) error {
 	m := w.Delivery.Message
 	if !w.looked {

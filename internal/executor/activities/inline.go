@@ -8,24 +8,31 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// inlineReserve is how much time an invocation has to have left, besides the attempt's own, for an activity to be run in
-// it that follows: for the attempt to be given up, and its result to be committed.
+// inlineReserve is how much time an invocation must have left, beyond the attempt's own limit, to
+// run the next activity inline: enough to abandon the attempt and commit its result.
 const inlineReserve = runner.AttemptGrace + 5*time.Second
 
-// continuation is an activity that follows from the result of another, and that the invocation which committed that
-// result goes on with: no message is sent. It takes the place of that message: it has the causation id of the message that the
-// invocation handles, so that this message, delivered again after a crash, sends what is still pending (session.repair).
+// continuation is an activity that follows from the result of another. The invocation that
+// committed that result runs it, so no message is sent. It has the causation id of the message that
+// the invocation handles: after a crash, the redelivered message sends what is still pending
+// (inbox.Repair).
 type continuation struct {
 	s    *session.Process
 	of   *Attempt
 	next *Attempt
 }
 
-// Take takes what a commit schedules, if that is an activity to go on with. It is, if its author has said so, if nothing
-// else follows from the commit, and if there is time. An activity that may be tried only once is not: were this process
-// to die, nobody would know that it had been begun. Nor is one where activities have a rate: it needs a slot, for which it may have to wait.
+// Take takes the activity that a commit schedules if this invocation can run it:
 //
-// It returns the messages that are to be sent all the same: all, or the one that ends the activity when its time is over.
+//   - The activity's author allows it.
+//   - Nothing else follows from the commit.
+//   - Enough time is left.
+//   - It may be attempted more than once. If this process died, nobody would know that the only
+//     attempt had begun.
+//   - Activities have no rate. It would need a reservation, and perhaps have to wait for it.
+//
+// It returns the messages that must still be sent: all of them, or the one that ends the activity
+// at its timeout.
 func (c *continuation) Take(run *engine.Run, messages []engine.Message) []engine.Message {
 	if len(messages) == 0 || len(messages) > 2 || len(messages) == 2 && messages[1].Kind != engine.CloseActivity {
 		return messages
@@ -38,7 +45,7 @@ func (c *continuation) Take(run *engine.Run, messages []engine.Message) []engine
 
 func (c *continuation) takes(run *engine.Run, m engine.Message) bool {
 	if m.RunID != run.State.RunID {
-		return false // it is of the run that follows, which has numbers of its own
+		return false // it belongs to the next run, which numbers its own events
 	}
 	s, a := c.s, run.State.Activities[m.EventID]
 	if m.Kind != engine.RunActivity || a == nil || !a.Inline || a.Retry.MaximumAttempts == 1 || a.TaskQueue != "" || c.of.Activity.TaskQueue != "" || rateOf(s, "").Limited() || s.Registry.Activity(a.ActivityType) == nil {

@@ -15,9 +15,10 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// NextAttempt records that the attempt failed that message m asked for, and sends the message of the next. The record is
-// conditional on the attempt's number, so that two chains of attempts, which a duplicate began, become one: the chain that
-// comes second ends. A crash after the record leaves m, whose next delivery sends the next attempt's message.
+// NextAttempt records that the attempt which message m asked for has failed, and sends the message
+// of the next attempt. The record is conditional on the attempt's number. If a duplicate has begun
+// a second chain of attempts, the chain that records later ends. After a crash that follows the
+// record, the next delivery of m sends the next attempt's message.
 func NextAttempt(ctx context.Context, s *session.Process, m *engine.Message, event int64, next engine.Message, f *failure.Failure) error {
 	light := *f
 	light.Stack = runner.Truncate(light.Stack)
@@ -30,9 +31,12 @@ func NextAttempt(ctx context.Context, s *session.Process, m *engine.Message, eve
 	return s.Outbox.Send(ctx, []engine.Message{next})
 }
 
-// secondChain is what becomes of an attempt that another delivery has recorded before. A delivery of another message
-// sends the next attempt before that message is deleted, so this chain can end: outcome.ErrDropped. A delivery of the same message cannot be
-// relied upon, because this one deletes it: the next attempt is sent once more, and the chains become one there.
+// secondChain handles an attempt whose failure another delivery has already recorded.
+//
+//   - If that was a delivery of another message, it sends the next attempt before its message is
+//     deleted. This chain can end: outcome.ErrDropped.
+//   - If it was a delivery of the same message, nothing can be relied upon, because this delivery
+//     deletes the message. The next attempt is sent once more, and the chains join there.
 func secondChain(ctx context.Context, s *session.Process, m *engine.Message, event int64, next engine.Message) error {
 	kept, err := s.Attempts.Own(ctx, m, event)
 	if err != nil || kept == nil {
@@ -45,10 +49,11 @@ func secondChain(ctx context.Context, s *session.Process, m *engine.Message, eve
 	return outcome.ErrDropped
 }
 
-// drop is what a message comes to, outside of the gate, when another goes on with its activity. It is only deleted if a read that began
-// after that was found out shows the activity still pending. Otherwise another delivery of the message may have committed the result,
-// and died before it sent what follows: that is sent again. It costs a strong read if what is known shows the activity pending. Where it
-// fails, the message stays.
+// drop handles a message whose activity another message continues. The caller does not hold the
+// lock. The message is deleted only if a read that began afterwards shows the activity still
+// pending. Otherwise another delivery of the message may have committed the result, and died before
+// it sent what follows: drop sends that again. It costs a strong read if this process knows the
+// activity as pending. If the read fails, the message stays.
 func drop(ctx context.Context, s *session.Process, m *engine.Message) error {
 	ctx, cancel := s.World.WithTimeout(ctx, s.Options.SoftLimit)
 	defer cancel()
@@ -64,11 +69,14 @@ func drop(ctx context.Context, s *session.Process, m *engine.Message) error {
 	})
 }
 
-// landsWithin is how long a put may be on its way whose writer has died: AWS refuses requests that were signed more than 15 minutes ago.
+// landsWithin is how long the put of a dead writer may still be in flight: AWS refuses requests
+// that were signed more than 15 minutes ago.
 const landsWithin = queue.MaxDelay
 
-// Dropped has a message deleted with whose activity another goes on. A put of an earlier delivery may still be on its way, and its writer may
-// have died: a copy comes when none can land any more, and sends what follows from one that has. It costs a message.
+// Dropped lets a message be deleted whose activity another message continues. A put of an earlier
+// delivery may still be in flight, and its writer may have died. So Dropped sends a copy that is
+// due when no such put can land any more. The copy sends what follows from a put that landed. It
+// costs a message.
 func Dropped(ctx context.Context, s *session.Process, m *engine.Message) error {
 	if m.Look > 0 || m.Kind != engine.RunActivity {
 		return nil

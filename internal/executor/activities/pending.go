@@ -19,8 +19,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// An attempt whose function has returned ErrPending goes on outside: somebody who has its token ends it (outside.go). Until
-// then it is a record among the attempts, and a message that comes when its time is over: nobody else would notice.
+// An attempt whose function returned ErrPending continues outside: the holder of its token ends it
+// (requests/outside.go). Until then it is a record, and a message that is due when its time is
+// over, because nobody else would notice.
 
 // Token implements attempt.Heartbeater.
 func (h *heartbeater) Token(ctx context.Context) (string, error) {
@@ -42,7 +43,8 @@ func (h *heartbeater) hasToken() bool {
 	return h.token
 }
 
-// tokenNotTaken is the failure of an attempt that nobody could end; nil for one that has taken its token.
+// tokenNotTaken returns the failure of an attempt that nobody could end, or nil if the attempt has
+// taken its token.
 func tokenNotTaken(w *Attempt) *failure.Failure {
 	if w.pending {
 		return nil
@@ -51,9 +53,10 @@ func tokenNotTaken(w *Attempt) *failure.Failure {
 		"activity %s returned ErrPending and has not taken its token: nobody could complete it; call activity.Token before", w.Activity.ActivityType).Final())
 }
 
-// pend is what follows from an attempt that goes on outside: it is recorded, and a message is sent that looks after it. A
-// crash before the record has the attempt made again; one after it leaves the message that began it, whose next delivery
-// finds the record and sends the other (session.compare).
+// pend records that an attempt continues outside, and sends a message that watches it. If the
+// process crashes before the record, the attempt is made again. If it crashes afterwards, the
+// message that began the attempt is redelivered, finds the record and sends the watching message
+// (compare).
 func pend(ctx context.Context, s *session.Process, w *Attempt) error {
 	ctx, cancel := s.World.WithTimeout(ctx, s.Options.SoftLimit)
 	defer cancel()
@@ -65,7 +68,7 @@ func pend(ctx context.Context, s *session.Process, w *Attempt) error {
 	h.mu.Lock()
 	kept := h.state()
 	kept.Deadline, kept.Heard = w.began.Add(limit), s.Timestamp()
-	kept.Look, kept.Copy = 0, 0 // from now on they are those of the message that looks after it
+	kept.Look, kept.Copy = 0, 0 // from now on they are those of the watching message
 	kept.Number++
 	h.mu.Unlock()
 	for {
@@ -94,14 +97,16 @@ func pend(ctx context.Context, s *session.Process, w *Attempt) error {
 	}
 }
 
-// watch is the first message that looks after an attempt. It takes the place of the message that asked for the attempt: if another
-// delivery of that has failed, and has died before it sent the next attempt's message, this one sends it.
+// watch returns the first message that watches an attempt. It replaces the message that asked for
+// the attempt: if another delivery of that message failed, and died before it sent the next
+// attempt's message, this one sends it.
 func watch(s *session.Process, w *Attempt, kept *attempts.Record) engine.Message {
 	m := w.LookAfter(kept)
 	return s.Outbox.Copy(&m)
 }
 
-// LookAfter is the message that looks after an attempt which goes on outside, when its time is over.
+// LookAfter returns the message that watches an attempt outside and is due when the attempt's time
+// is over.
 func (w *Attempt) LookAfter(kept *attempts.Record) engine.Message {
 	m := *w.Delivery.Message
 	m.Kind, m.Activity, m.Details, m.Sent, m.Look, m.Copy = engine.CloseAttempt, nil, nil, 0, 0, 0
@@ -110,8 +115,9 @@ func (w *Attempt) LookAfter(kept *attempts.Record) engine.Message {
 	return m
 }
 
-// CloseAttempt ends an attempt that goes on outside and has taken too long. Heartbeats have moved that moment, perhaps: then
-// the message is sent once more. It is the message that sends the next attempt, so that one delivered again does so again.
+// CloseAttempt ends an attempt outside that has taken too long. If heartbeats have moved its
+// deadline, it sends the message once more. The same message sends the next attempt, so a
+// redelivery sends it again.
 func CloseAttempt(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Message) error {
 	kept, err := t.Attempts.Of(ctx, run, m.EventID)
 	if err != nil || kept == nil {
@@ -122,7 +128,7 @@ func CloseAttempt(ctx context.Context, t *session.Session, run *engine.Run, m *e
 	case kept.LastFailed == m.Attempt && kept.IsBy(m):
 		return t.Outbox.Send(ctx, []engine.Message{w.next(kept.LastFailed+1, kept.Next)})
 	case kept.LastFailed >= m.Attempt || kept.Deadline == 0:
-		return outcome.ErrDropped // it has ended otherwise, and whoever ended it has sent what follows
+		return outcome.ErrDropped // it has ended, and whoever ended it has sent what follows
 	}
 	at, limit := kept.End(w.Activity)
 	if at > t.Timestamp() {
@@ -140,9 +146,9 @@ func CloseAttempt(ctx context.Context, t *session.Session, run *engine.Run, m *e
 	return commit.Events(ctx, t, run, []history.Event{e}, m)
 }
 
-// lookAgain sends a copy of the message that looks after an attempt for when the attempt's time is over by now. Of copies with the
-// same Look one goes on, as of those of an attempt's own message (replace). The claim of a copy costs a write; a heartbeat that
-// comes at the same time has this looked at again.
+// lookAgain sends a copy of the watching message for the attempt's current deadline. Of copies with
+// the same Look only one continues, as for an attempt's own message (Replace). The claim of a copy
+// costs a write. A concurrent heartbeat makes it check again.
 func lookAgain(ctx context.Context, t *session.Session, w *Attempt, kept *attempts.Record) error {
 	m := w.Delivery.Message
 	switch {
@@ -165,7 +171,7 @@ func lookAgain(ctx context.Context, t *session.Session, w *Attempt, kept *attemp
 	return t.Outbox.Send(ctx, []engine.Message{t.Outbox.Copy(&again)})
 }
 
-// Outside is an attempt that goes on outside, for whoever ends it or looks after it.
+// Outside returns an attempt that continues outside, for the code that ends or watches it.
 func Outside(run *engine.Run, m *engine.Message, kept *attempts.Record) *Attempt {
 	w := &Attempt{
 		Delivery: inbox.Delivery{Message: m}, Activity: run.State.Activities[m.EventID], Number: m.Attempt,

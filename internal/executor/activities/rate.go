@@ -15,21 +15,23 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// slotKept is how much later than its slot an attempt may begin, or the time between two slots where that is longer. What comes
-// later takes another: after an outage all slots of the past would be used at once. In w seconds no more attempts begin than
-// the rate allows in w and this time, and the burst.
+// slotKept is how long a reservation may be used after its moment, or the interval between two
+// reservations if that is longer. A later attempt makes another reservation: otherwise all past
+// ones would be used at once after an outage. In w seconds no more attempts begin than the rate
+// allows in w plus this time, plus the burst.
 const slotKept = 5 * time.Second
 
-// pace returns an attempt that may begin now at the rate of its task queue, and nil for one that has to wait: a message that
-// has its slot is sent in the place of the one that came. Slots are given out by the store, one after the other, so that all
-// processes together keep to the rate. A crash leaves a slot that nobody uses, or a copy of the message, which takes another.
+// pace returns the attempt if it may begin now at the rate of its task queue. It returns nil if the
+// attempt has to wait: a message with a reservation replaces the delivered one. The store makes
+// reservations in sequence, so all processes together keep to the rate. A crash leaves an unused
+// reservation, or a copy of the message, which makes another.
 func pace(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) (*Attempt, error) {
 	rate := rateOf(t.Process, w.Activity.TaskQueue)
 	if !rate.Limited() || w.hasSlot(rate, t.Timestamp()) {
 		return w, nil
 	}
 	if mine, err := claim(ctx, t, run, w); !mine || err != nil {
-		return nil, err // a copy that is not to go on takes no slot
+		return nil, err // a copy that must not continue reserves nothing
 	}
 	slot, err := reserve(ctx, t, w, rate)
 	late := errors.Is(err, store.ErrStale)
@@ -46,13 +48,13 @@ func pace(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) 
 	}
 	m := *w.Delivery.Message
 	m.Details, m.Due, m.Reserved = w.details, slot, slot
-	if late { // it waits until it is given up
+	if late { // it waits until it times out
 		m.Due, m.Reserved = w.latest().Add(time.Millisecond), 0
 	}
 	return nil, Replace(ctx, t, run, w, m)
 }
 
-// rateOf is the rate of a task queue.
+// rateOf returns the rate of a task queue.
 func rateOf(s *session.Process, taskQueue string) limits.Rate {
 	if s.Options.Rate == nil || s.Rates == nil {
 		return limits.Rate{}
@@ -60,16 +62,18 @@ func rateOf(s *session.Process, taskQueue string) limits.Rate {
 	return s.Options.Rate(taskQueue)
 }
 
-// hasSlot reports whether the message has a slot that may be used now. That of one which was delivered before may have been: if
-// the count of receives is too low, two attempts begin in one slot.
+// hasSlot reports whether the message has a reservation that may be used now. A message that was
+// delivered before may have used it already. If the count of receives is too low, two attempts
+// share a reservation.
 func (w *Attempt) hasSlot(rate limits.Rate, now history.Timestamp) bool {
 	slot := w.Delivery.Reserved
 	return slot != 0 && w.Delivery.Received == 1 && slot <= now && now.Sub(slot) <= max(slotKept, rate.Every())
 }
 
-// reserve takes the next slot of the task queue, again and again while the store does not say that it has: a slot that was
-// taken twice is only time lost. Its error wraps store.ErrStale where there is none before the attempt has to begin; then
-// none is taken, and those who still can use one get it.
+// reserve makes the task queue's next reservation. It retries until the store confirms: a duplicate
+// reservation only costs time. It returns an error that wraps store.ErrStale, and reserves nothing,
+// if the next free moment is too late for the attempt. That moment is left to an attempt that can
+// use it.
 func reserve(ctx context.Context, t *session.Session, w *Attempt, rate limits.Rate) (history.Timestamp, error) {
 	for try := 0; ; try++ {
 		s := store.Slot{
@@ -86,7 +90,7 @@ func reserve(ctx context.Context, t *session.Session, w *Attempt, rate limits.Ra
 	}
 }
 
-// latest is when the attempt has to begin, if it is to; 0 is at any time.
+// latest returns the latest moment at which the attempt may begin, or 0 if there is no limit.
 func (w *Attempt) latest() (at history.Timestamp) {
 	a := w.Activity
 	if a.ScheduleToClose > 0 {

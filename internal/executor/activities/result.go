@@ -10,11 +10,12 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// commitResult commits the result of an attempt: here, or through the workflow's queue (see handsOver). If the queue refuses it, it is
-// committed here. A crash leaves the attempt's message, whose next delivery finds the result or makes the attempt again.
+// commitResult commits the result of an attempt here, or through the workflow's queue
+// (goesThroughQueue). If the queue refuses it, it is committed here. After a crash, the next
+// delivery of the attempt's message finds the result or makes the attempt again.
 func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history.Event, follows *continuation) error {
 	for refused := false; ; refused = true {
-		over, apart := false, false
+		over, queueOnly := false, false
 		err := s.At(ctx, w.Delivery.WorkflowID, func(ctx context.Context, t *session.Session) error {
 			over = false
 			run, place, err := inbox.Locate(ctx, t, w.Delivery.Message)
@@ -24,7 +25,7 @@ func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history
 			if !run.Needed(w.Delivery.Message) {
 				return inbox.Repair(ctx, t, run, w.Delivery.Message)
 			}
-			if over, apart = goesThroughQueue(t, run); over && (apart || !refused) {
+			if over, queueOnly = goesThroughQueue(t, run); over && (queueOnly || !refused) {
 				return nil
 			}
 			over, t.Follows = false, follows
@@ -33,16 +34,17 @@ func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history
 		if err != nil || !over {
 			return err
 		}
-		if err := s.Outbox.SendResult(ctx, resultMessage(w, e, 0)); err == nil || apart {
+		if err := s.Outbox.SendResult(ctx, resultMessage(w, e, 0)); err == nil || queueOnly {
 			return err
 		}
 	}
 }
 
-// goesThroughQueue reports whether the result of an activity goes through the workflow's queue: other activities are pending, and results that
-// come together become one commit. apart says that it can go no other way, because this process has no code of the workflow: activities
-// can be deployed apart, and the run may have been moved to another build.
-func goesThroughQueue(t *session.Session, run *engine.Run) (over, apart bool) {
-	apart = commit.IsPinnedElsewhere(t, run) || t.Registry.Workflow(run.State.Started.WorkflowType) == nil
-	return apart || len(run.State.Activities) > 1, apart
+// goesThroughQueue reports whether the result of an activity goes through the workflow's queue. It
+// does if other activities are pending, because concurrent results become one commit there.
+// queueOnly is set if this process cannot run the workflow's code: activities can be deployed
+// separately, and the run may have moved to another build.
+func goesThroughQueue(t *session.Session, run *engine.Run) (over, queueOnly bool) {
+	queueOnly = commit.IsPinnedElsewhere(t, run) || t.Registry.Workflow(run.State.Started.WorkflowType) == nil
+	return queueOnly || len(run.State.Activities) > 1, queueOnly
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Claims is what a token says: which attempt it is of. The token is the ticket, encoded, and the HMAC of that under the
-// deployment's key, which stands in the store: who has the token may end the attempt, and can learn nothing else by it.
+// Claims is what a token says: which attempt it belongs to. The token is the encoded claims, and
+// their HMAC under the deployment's key, which the store has. The holder of the token may end the
+// attempt, and learns nothing else from it.
 type Claims struct {
 	WorkflowID string        `cbor:"1,keyasint"`
 	RunID      history.RunID `cbor:"2,keyasint"`
@@ -25,20 +26,21 @@ type Claims struct {
 	Attempt    int           `cbor:"4,keyasint"`
 }
 
-// signingKey is what the store keeps of the key.
+// signingKey is the stored form of the key.
 type signingKey struct {
 	Key []byte `cbor:"1,keyasint"`
 }
 
-// tokenPurpose keeps what is signed for tokens apart from anything else that may ever be signed with the key.
+// tokenPurpose separates the signatures of tokens from anything else that may ever be signed with
+// the key.
 const tokenPurpose = "weft activity token 1\n"
 
 var tokenText = base64.RawURLEncoding.Strict()
 
-// errNoKeys is a service whose ports have no store of keys.
-var errNoKeys = errors.New("turn: this deployment keeps no key to sign tokens with")
+// errNoKeys says that the service's ports have no store of keys.
+var errNoKeys = errors.New("executor: this deployment keeps no key to sign tokens with")
 
-// signToken signs a ticket. The first token of a deployment makes its key.
+// signToken signs claims. The first token of a deployment creates its key.
 func signToken(ctx context.Context, s *session.Process, k *Claims) (string, error) {
 	key, err := loadSigningKey(ctx, s, true)
 	if err != nil {
@@ -51,11 +53,8 @@ func signToken(ctx context.Context, s *session.Process, k *Claims) (string, erro
 	return tokenText.EncodeToString(append(body, sign(key, body)...)), nil
 }
 
-// Verify reads a token, and refuses one that was not made here.
+// Verify decodes a token. It refuses a token that this deployment did not sign.
 func Verify(ctx context.Context, s *session.Process, token string) (*Claims, error) {
-	if token == "" {
-		return nil, refusal.Invalid.New("there is no token: give the one that the activity took with activity.Token")
-	}
 	foreign := refusal.Invalid.New("the token is none that this deployment made, or it was changed on the way: give it as activity.Token returned it")
 	signed, err := tokenText.DecodeString(token)
 	if err != nil || len(signed) <= sha256.Size {
@@ -97,8 +96,9 @@ func sign(key, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// loadSigningKey returns the key that tokens are signed with. It never changes, so it is read once. Where there is none, one is made
-// or, unless make is set, there is no token that could be good: nil.
+// loadSigningKey returns the key that signs tokens. The key never changes, so it is read once. If
+// there is no key, loadSigningKey creates one if make is set. Otherwise it returns nil, because no
+// token can be valid.
 func loadSigningKey(ctx context.Context, s *session.Process, make bool) ([]byte, error) {
 	if known := s.Signing.Load(); known != nil {
 		return *known, nil
@@ -108,7 +108,8 @@ func loadSigningKey(ctx context.Context, s *session.Process, make bool) ([]byte,
 	}
 	body, err := s.Keys.ReadKey(ctx)
 	if make && (err == nil && len(body) == 0 || errors.Is(err, store.ErrCorrupt)) {
-		// A store that this process has alone replaces a damaged key. Tokens that it signed are refused then, and their attempts time out.
+		// A store that this process owns alone replaces a damaged key. Tokens signed with the old
+		// key are refused, and their attempts time out.
 		body, err = makeKey(ctx, s)
 	}
 	if errors.Is(err, store.ErrCorrupt) {
@@ -123,13 +124,13 @@ func loadSigningKey(ctx context.Context, s *session.Process, make bool) ([]byte,
 	}
 	kept := &signingKey{}
 	if err := history.DecodeBody(body, kept); err != nil || len(kept.Key) == 0 {
-		return nil, fmt.Errorf("turn: the key that tokens are signed with cannot be read: %w", cmp.Or(err, history.ErrCorrupt))
+		return nil, fmt.Errorf("executor: the key that tokens are signed with cannot be read: %w", cmp.Or(err, history.ErrCorrupt))
 	}
 	s.Signing.Store(&kept.Key)
 	return kept.Key, nil
 }
 
-// makeKey makes a key, and returns what the store keeps: another process may have been faster.
+// makeKey creates a key, and returns the stored one: another process may have been faster.
 func makeKey(ctx context.Context, s *session.Process) ([]byte, error) {
 	one, two := s.World.ID(), s.World.ID()
 	body, err := history.EncodeBody(&signingKey{Key: append(one[:], two[:]...)})

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// BeginAt separates the claims of copies from the records that an attempt writes of itself.
+	// BeginAt separates the claims of copies from an attempt's own records.
 	BeginAt = outbox.MaxLook + 1
-	// beatBits is the number of bits that the records of one attempt have.
+	// beatBits is the number of bits for the records of one attempt.
 	beatBits = 20
-	// MaxHeartbeats is the number of records that an attempt may write of itself. A function writes one in a few seconds at
-	// most; who has a token may send heartbeats as often as he likes.
+	// MaxHeartbeats is the number of records that an attempt may write. A function writes one every
+	// few seconds at most. A holder of a token may send heartbeats as often as they like.
 	MaxHeartbeats = 1<<beatBits - 1 - BeginAt
 )
 
-// Failed returns the number of the record that an attempt has failed.
+// Failed returns the number of the record that says that an attempt failed.
 func Failed(attempt int) int { return attempt << beatBits }
 
 // Record is what is kept of an activity, or of a failed task, between its attempts.
@@ -28,17 +28,18 @@ type Record struct {
 	// Failure is that of the attempt, and Next is when the next one begins.
 	Failure *failure.Failure  `cbor:"1,keyasint,omitempty"`
 	Next    history.Timestamp `cbor:"2,keyasint,omitempty"`
-	// By is the sending (Message.Send) whose attempt this was.
+	// By is the send (Message.Send) whose attempt this was.
 	By uint64 `cbor:"3,keyasint,omitempty"`
 	// Details are those of the last heartbeat.
 	Details history.Payload `cbor:"4,keyasint,omitempty"`
-	// Deadline is the end of the time of an attempt that goes on outside, or 0. Heard is the time of its last heartbeat.
+	// Deadline is when the time of an attempt outside is over, or 0. Heard is the time of its last
+	// heartbeat.
 	Deadline history.Timestamp `cbor:"5,keyasint,omitempty"`
 	Heard    history.Timestamp `cbor:"6,keyasint,omitempty"`
 	// Until is how long the attempt that has begun may go on without a heartbeat. It is 0 if none has begun, or if
 	// attempts are not counted.
 	Until history.Timestamp `cbor:"7,keyasint,omitempty"`
-	// Look and Copy are those of the message that goes on with the attempt, whose sending is By.
+	// Look and Copy are those of the message that continues the attempt. Its Send is By.
 	Look int    `cbor:"8,keyasint,omitempty"`
 	Copy uint64 `cbor:"9,keyasint,omitempty"`
 	// Taker identifies the delivery that has begun the attempt.
@@ -64,13 +65,15 @@ func decode(a store.Attempt) (*Record, error) {
 	return r, history.DecodeBody(a.Body, r)
 }
 
-// IsBy reports whether the record was written on behalf of a message, which then has to send what follows from it. A
-// first message that was sent again stands for an attempt that was run inline, and had no message of its own.
+// IsBy reports whether the record was written on behalf of a message, which then has to send what
+// follows from it. A repaired first message stands for an attempt that ran inline, without a
+// message of its own.
 func (r *Record) IsBy(m *engine.Message) bool {
 	return r.By == m.Send || m.Seen > 0 && m.Attempt == 1
 }
 
-// IsAhead reports whether another copy than this message goes on with an attempt.
+// IsAhead reports whether a later copy of this message, or another with the same Look, continues
+// the attempt.
 func (r *Record) IsAhead(m *engine.Message, attempt int) bool {
 	claimed := r.LastFailed == attempt-1 && r.Number > Failed(r.LastFailed)
 	return claimed && (r.Look > m.Look || r.Look == m.Look && r.Copy != m.Copy)
@@ -81,7 +84,7 @@ func (r *Record) HasClaim(m *engine.Message, attempt int) bool {
 	return r.Number > Failed(attempt-1) && r.By == m.Send && r.Look == m.Look && r.Copy == m.Copy
 }
 
-// End returns when the time of an attempt is over that goes on outside, and which limit of time that is.
+// End returns the deadline of an attempt that continues outside, and the limit that sets it.
 func (r *Record) End(a *engine.PendingActivity) (at history.Timestamp, limit string) {
 	if silent := r.Heard.Add(time.Duration(a.Heartbeat)); a.Heartbeat > 0 && silent < r.Deadline {
 		return silent, failure.Heartbeat

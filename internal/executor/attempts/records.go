@@ -36,7 +36,7 @@ func (r *Records) All(ctx context.Context, run *engine.Run) (map[int64]*Record, 
 	kept := map[int64]*Record{}
 	for _, a := range all {
 		if a.RunID != "" && a.RunID != string(run.State.RunID) {
-			continue // a run has left it that had the number before
+			continue // an earlier run with the same number left it
 		}
 		record, err := decode(a)
 		if err != nil {
@@ -50,15 +50,16 @@ func (r *Records) All(ctx context.Context, run *engine.Run) (map[int64]*Record, 
 	return kept, nil
 }
 
-// isOfEarlierRun reports whether a record of an earlier version of Weft, which has no run id, is of a run that had the
-// number before. The record of a heartbeat without an expiry does not show that: it is taken for the run's own.
+// isOfEarlierRun reports whether a record without a run id belongs to an earlier run with the same
+// number. Earlier versions of Weft wrote such records. The record of a heartbeat without an expiry
+// does not show it, and counts as the run's own.
 func (r *Records) isOfEarlierRun(run *engine.Run, a store.Attempt, record *Record) bool {
 	written := max(record.Next, record.Heard)
 	return host.Expired(r.host, history.At(a.Expires)) || written != 0 && written.Add(host.ClocksApart) < run.State.StartTime
 }
 
-// Own reads the record of an event for the handler of a message that has written it. It returns nil if the run has been
-// deleted.
+// Own reads the record of an event for the handler of a message that wrote it. It returns nil if
+// the run has been deleted.
 func (r *Records) Own(ctx context.Context, m *engine.Message, event int64) (*Record, error) {
 	all, err := r.store.ReadAttempts(ctx, m.WorkflowID, m.RunID.Number())
 	if err != nil {
@@ -71,8 +72,9 @@ func (r *Records) Own(ctx context.Context, m *engine.Message, event int64) (*Rec
 	return decode(all[at])
 }
 
-// Keep writes the record of an event of a message's run. It tries until ctx ends, and returns store.ErrStale if a record
-// with the same number or a higher one is there: that may be the one which an earlier try has written.
+// Keep writes the record of an event of a message's run. It retries until ctx ends. It returns
+// store.ErrStale if a record with the same or a higher number exists, which an earlier try may have
+// written.
 func (r *Records) Keep(ctx context.Context, m *engine.Message, event int64, record *Record) error {
 	for try := 0; ; try++ {
 		err := r.KeepOnce(ctx, m, event, record)

@@ -11,19 +11,21 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// ErrAwaited is a closed run that is kept although it might be deleted: its parent is open, and does not know yet how it ended.
-var ErrAwaited = errors.New("turn: the parent of this run waits for its outcome")
+// ErrAwaited says that a closed run must be kept past its retention: its open parent does not know
+// its outcome yet.
+var ErrAwaited = errors.New("executor: the parent of this run waits for its outcome")
 
-// IsAwaited reports whether an open run waits for the outcome of a closed one, of which part has the last commit and perhaps others. The
-// message that reports the outcome may be late or lost, if Weft was off for longer than the retention. Without the closed run, the parent
-// would start its child again.
+// IsAwaited reports whether an open run waits for the outcome of a closed one. part has the closed
+// run's last commit and perhaps others. If Weft was off for longer than the retention, the message
+// that reports the outcome may be late or lost. Without the closed run, the parent would start its
+// child again.
 //
-// It reads nothing for a run without a parent, if part has the first commit. For a child it reads the last commit of the parent's workflow,
-// and what is not known of the parent if that is open.
+// If part has the first commit, a run without a parent costs no read. A child costs a read of the
+// last commit of its parent's workflow, and of what this process does not know of an open parent.
 func IsAwaited(ctx context.Context, s *session.Process, part []store.Item) (bool, error) {
 	first, end := part[0], part[len(part)-1]
 	last, err := history.Decode(end.Slot, end.Body)
-	if err != nil || last.NextRun() != "" { // the run that follows has the outcome
+	if err != nil || last.NextRun() != "" { // the next run has the outcome
 		return false, err
 	}
 	c, err := history.Decode(0, first.Body)

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
@@ -20,12 +21,12 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// StartOrClose does what the parent of a child wants done with it: starts it, and tells the parent so; or, where the parent
-// has closed, what the child's close policy says. What is known of the parent may have grown old meanwhile: a parent that has
-// closed while its child was started is looked at again, because whoever came by its close policy found no child.
+// StartOrClose starts a child and reports that to its parent. If the parent has closed, it applies
+// the child's close policy instead. The parent may close while its child is started, and the close
+// policy may then find no child. So StartOrClose reads the parent again if that has closed.
 //
-// A crash after the child was started, or the parent was told, leaves the message. Its next delivery finds the child by the
-// request id of its start, and sends what either log owes.
+// If the process crashes after the child was started or the parent informed, the message stays. Its
+// next delivery finds the child by the request id of its start, and sends what either log owes.
 func StartOrClose(ctx context.Context, s *session.Process, m *engine.Message) (found bool, err error) {
 	for {
 		e, found, err := load(ctx, s, m)
@@ -49,29 +50,29 @@ func StartOrClose(ctx context.Context, s *session.Process, m *engine.Message) (f
 	}
 }
 
-// ensureChild makes sure that a child has started, and returns what there is to tell its parent: that it has, or could not
-// be, or how it ended; nil where there is nothing.
+// ensureChild starts a child that has not started yet. It returns the news for the parent: that the
+// child has started, could not be started, or how it ended. It returns nil if there is no news.
 func ensureChild(ctx context.Context, s *session.Process, e *outbound) (history.Attributes, error) {
 	child := e.child
 	fails := func(f *failure.Failure) (history.Attributes, error) {
 		return &history.StartChildWorkflowExecutionFailed{InitiatedEventID: child.EventID, Failure: f}, nil
 	}
-	var r *api.StartRequest
+	var start *command.Start
 	var started *history.WorkflowExecutionStarted
 	if child.RunID == "" {
 		if f := engine.OversizeChild(child.StartChildWorkflowExecutionInitiated, s.Options.MaxPayload); f != nil {
 			return fails(f)
 		}
 		var err error
-		r = startOf(child)
-		if started, err = starts.CheckStart(ctx, s, r); err != nil {
+		if start, err = s.Parser().Start(requestOf(child)); err != nil {
 			return fails(failure.FromError(failure.New(failure.ErrInvalid.Type, err.Error()).Final()))
 		}
+		started = starts.Event(ctx, s, start)
 		started.Parent = &history.Parent{WorkflowID: e.message.WorkflowID, RunID: e.message.RunID, InitiatedEventID: child.EventID}
 	}
 	var news history.Attributes
 	err := s.At(ctx, child.WorkflowID, func(ctx context.Context, t *session.Session) (err error) {
-		news, err = ensure(ctx, t, e, r, started)
+		news, err = ensure(ctx, t, e, start, started)
 		return err
 	})
 	if errors.Is(err, refusal.AlreadyOpen) {
@@ -90,8 +91,9 @@ func ensureChild(ctx context.Context, s *session.Process, e *outbound) (history.
 	return news, err
 }
 
-// neverStarted reports whether the log shows that nobody has started a child. A child that had started, closed and been deleted would
-// have left a run, or a number that is taken, for as long as runs are kept.
+// neverStarted reports whether the log shows that nobody has started a child. A child that had
+// started, closed and been deleted would have left a run or a taken number for as long as runs are
+// kept.
 func neverStarted(t *session.Session, c *engine.PendingChild) bool {
 	if t.Timestamp().Sub(c.Time) >= t.Keep(0) {
 		return false
@@ -101,8 +103,8 @@ func neverStarted(t *session.Session, c *engine.PendingChild) bool {
 		latest != nil && latest.Number == t.View.Highest && latest.State.StartTime.Add(host.ClocksApart) < c.Time
 }
 
-// startOf is the start of a child as a request.
-func startOf(c *engine.PendingChild) *api.StartRequest {
+// requestOf returns the request that starts a child, as a caller would send it.
+func requestOf(c *engine.PendingChild) *api.StartRequest {
 	id := c.WorkflowID
 	r := &api.StartRequest{
 		WorkflowID: &id, Type: c.WorkflowType, Input: json.RawMessage(c.Input), RequestID: c.RequestID, IDReusePolicy: c.IDReusePolicy,
@@ -115,8 +117,8 @@ func startOf(c *engine.PendingChild) *api.StartRequest {
 	return r
 }
 
-// ensure is ensureChild at the child's gate.
-func ensure(ctx context.Context, t *session.Session, e *outbound, r *api.StartRequest, started *history.WorkflowExecutionStarted) (history.Attributes, error) {
+// ensure is ensureChild for a caller that holds the lock of the child's workflow.
+func ensure(ctx context.Context, t *session.Session, e *outbound, start *command.Start, started *history.WorkflowExecutionStarted) (history.Attributes, error) {
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return nil, err
 	}
@@ -139,7 +141,7 @@ func ensure(ctx context.Context, t *session.Session, e *outbound, r *api.StartRe
 			e.holder = latest.State.Started.Parent
 			err = refusal.AlreadyOpen.New("run %q of workflow %q is open: give the child another workflow id, or start it when that run has closed", latest.State.RunID, t.WorkflowID)
 		} else if latest != nil {
-			err = starts.MayReuse(latest, r.IDReusePolicy)
+			err = starts.MayReuse(latest, start)
 		}
 		if err != nil {
 			return nil, err
@@ -158,15 +160,16 @@ func ensure(ctx context.Context, t *session.Session, e *outbound, r *api.StartRe
 	return &history.ChildWorkflowExecutionStarted{InitiatedEventID: e.child.EventID, RunID: run.State.FirstRunID()}, nil
 }
 
-// vanished is the outcome of a child that has been deleted before its parent was told how it ended.
+// vanished returns the outcome of a child that was deleted before its parent learned how it ended.
 func vanished(c *engine.PendingChild) history.Attributes {
 	f := &failure.Failure{Kind: failure.KindTerminated, Message: fmt.Sprintf("workflow %q is no longer there: nobody knows how it ended", c.WorkflowID)}
 	return &history.ChildWorkflowExecutionTerminated{InitiatedEventID: c.EventID, RunID: c.RunID, Failure: f}
 }
 
-// childRun is the last run of a child so far, by the request id of its start; nil where it has not been started, or is no
-// longer there. What is known of the workflow has to be current. It reads where others have started the workflow since: once for each
-// run that began after the child was asked for.
+// childRun returns the last run of a child so far, which it finds by the request id of the child's
+// start. It returns nil if the child has not been started, or is no longer there. The caller must
+// have read the workflow. If others have started the workflow since, childRun reads: once for each
+// run that began after the child was requested.
 func childRun(ctx context.Context, t *session.Session, c *engine.PendingChild) (*engine.Run, error) {
 	latest := t.Run()
 	if latest == nil || latest.State.Started.RequestID == c.RequestID {
@@ -196,9 +199,10 @@ func childRun(ctx context.Context, t *session.Session, c *engine.PendingChild) (
 	return nil, nil
 }
 
-// endChild does with the child of a parent that has closed what its close policy says. One that nobody has started yet never
-// will be: whoever starts it looks at its parent afterwards. Only an earlier delivery of this message might start it still, and die
-// before it looks: so it is looked for once more when that has to have come to its end.
+// endChild applies the close policy of a closed parent to its child. A child that nobody has
+// started yet will not start, because its starter checks the parent afterwards. The exception is an
+// earlier delivery of this message that dies before that check. So endChild checks for the child
+// once more, when no such delivery can still run.
 func endChild(ctx context.Context, s *session.Process, e *outbound) error {
 	trigger := inbox.Foreign(e.message)
 	return s.At(ctx, e.child.WorkflowID, func(ctx context.Context, t *session.Session) error {
@@ -229,8 +233,8 @@ func endChild(ctx context.Context, s *session.Process, e *outbound) error {
 
 const parentClosed = "its parent has closed"
 
-// bringNews tells the run that a message is of what came of it. It reports whether the run has closed, which it finds out for
-// certain unless it hands the news over.
+// bringNews commits news to the run of a message. It reports whether the run has closed. That is
+// certain unless bringNews hands the news over to the workflow's queue.
 func bringNews(ctx context.Context, s *session.Process, m *engine.Message, news history.Attributes) (closed bool, err error) {
 	err = s.At(ctx, m.WorkflowID, func(ctx context.Context, t *session.Session) error {
 		if news == nil { // no put proves that what is known is current
@@ -248,13 +252,14 @@ func bringNews(ctx context.Context, s *session.Process, m *engine.Message, news 
 		return takeNews(ctx, t, run, m, news)
 	})
 	if errors.Is(err, outcome.ErrBusy) && news != nil {
-		return closed, handOverNews(ctx, s, m, news) // too many others write to this run: its queue brings news together
+		return closed, handOverNews(ctx, s, m, news) // too many others write to this run: its queue batches news
 	}
 	return closed, err
 }
 
-// takeNews commits news that a message brings to an open run: here, if nothing like it is awaited besides, and otherwise through
-// the workflow's queue, where what comes together becomes one commit.
+// takeNews commits the news of a message to an open run. It commits here if the run awaits nothing
+// else of the kind. Otherwise it uses the workflow's queue, where concurrent news becomes one
+// commit.
 func takeNews(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Message, news history.Attributes) error {
 	var events []history.Event
 	if news != nil {
@@ -273,9 +278,15 @@ func takeNews(ctx context.Context, t *session.Session, run *engine.Run, m *engin
 	return commit.Events(ctx, t, run, events, m)
 }
 
-// RedirectStray is what news of a child comes to if the run that it is for has closed: whoever sent it did not know that. A message that settles
-// the child takes its place, and reads. If another run goes on from a reset, and waits for the child as well, the message brings the
-// news to that one. Otherwise it is for the run that has closed: the close policy may have found no child. A crash here leaves the news.
+// RedirectStray handles news of a child for a run that has closed, which the sender did not know.
+// It returns the messages that replace the news:
+//
+//   - If a reset continued the closed run in another run, and that run also waits for the child, a
+//     message for that run.
+//   - If the child has started, a message for the closed run: its close policy may have found no
+//     child.
+//
+// Both start or close the child, and their handlers read the log. A crash here leaves the news.
 func RedirectStray(t *session.Session, m *engine.Message) []engine.Message {
 	_, started := m.Result.Attributes.(*history.ChildWorkflowExecutionStarted)
 	child := history.ResolutionOf(m.Result.Attributes).Child
@@ -287,7 +298,7 @@ func RedirectStray(t *session.Session, m *engine.Message) []engine.Message {
 	}
 	settles := *m
 	settles.Kind, settles.EventID, settles.Result, settles.Due, settles.Sent = engine.StartOrCloseChild, child, nil, 0, 0
-	settles.Attempt = 2 // whoever handles it looks at the log of the parent
+	settles.Attempt = 2 // its handler reads the log of the parent
 	var all []engine.Message
 	if started {
 		all = append(all, settles)
@@ -300,7 +311,8 @@ func RedirectStray(t *session.Session, m *engine.Message) []engine.Message {
 	return all
 }
 
-// handOverNews sends news to the workflow's queue. What is known of the run may be old: see stray.
+// handOverNews sends news to the workflow's queue. The run may have closed meanwhile: see
+// RedirectStray.
 func handOverNews(ctx context.Context, s *session.Process, m *engine.Message, news history.Attributes) error {
 	e := history.Of(news)
 	to := *m
@@ -308,8 +320,8 @@ func handOverNews(ctx context.Context, s *session.Process, m *engine.Message, ne
 	return s.Outbox.Send(ctx, []engine.Message{to})
 }
 
-// NotifyParent tells the parent of a child how that has ended. The commit that closed the child is in its log before anybody
-// is told.
+// NotifyParent reports to the parent of a child how the child ended. The commit that closed the
+// child is in its log before anybody is told.
 func NotifyParent(ctx context.Context, s *session.Process, m *engine.Message) (found bool, err error) {
 	var child *engine.State
 	err = s.At(ctx, m.WorkflowID, func(ctx context.Context, t *session.Session) error {
@@ -338,7 +350,7 @@ func NotifyParent(ctx context.Context, s *session.Process, m *engine.Message) (f
 			to = addressedTo(t, parent, child.Started.RequestID, m)
 		}
 		if to == nil {
-			return inbox.RepairForeign(ctx, t, m) // who told it before may have died before he sent what followed
+			return inbox.RepairForeign(ctx, t, m) // an earlier delivery may have died before it sent what follows
 		}
 		return takeNews(ctx, t, t.Run(), to, news)
 	})
@@ -348,8 +360,8 @@ func NotifyParent(ctx context.Context, s *session.Process, m *engine.Message) (f
 	return true, err
 }
 
-// addressedTo is a message in the name of the run that waits for a child: the run that started it, or one that goes on from
-// that after a reset. It is nil where, by what is known, none waits.
+// addressedTo returns a message in the name of the run that waits for a child: the run that started
+// it, or one that continues that run after a reset. It returns nil if no run is known to wait.
 func addressedTo(t *session.Session, parent *history.Parent, requestID string, m *engine.Message) *engine.Message {
 	run := t.Run()
 	if run == nil || run.State.Status.Closed() {

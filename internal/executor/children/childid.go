@@ -10,13 +10,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// errEnding is a child that cannot be started yet: its workflow id has a run that is about to be terminated.
-var errEnding = errors.New("turn: the run that has the workflow id is about to end")
+// errEnding says that a child cannot start yet: the open run with its workflow id is about to be
+// terminated.
+var errEnding = errors.New("executor: the run that has the workflow id is about to end")
 
-// endingDelay is how long what needs that workflow id waits for it.
+// endingDelay is how long a message waits for that workflow id.
 const endingDelay = time.Second
 
-// AfterEnd has fn do what a message asks for, or the message come again where that cannot be done yet.
+// AfterEnd calls fn with a message. If fn has to wait for a workflow id, AfterEnd sends the message
+// again, with a delay.
 func AfterEnd(ctx context.Context, s *session.Process, m *engine.Message, fn func(context.Context, *session.Process, *engine.Message) (bool, error)) (found bool, err error) {
 	found, err = fn(ctx, s, m)
 	if !errors.Is(err, errEnding) {
@@ -25,15 +27,16 @@ func AfterEnd(ctx context.Context, s *session.Process, m *engine.Message, fn fun
 	return true, s.Outbox.SendLater(ctx, m, endingDelay)
 }
 
-// ends reports whether the run that has the workflow id of a child is about to be terminated: it is a child of a run before of
-// the same parent, which has closed. The message that terminates it may come after this one.
+// ends reports whether the run with the workflow id of a child is about to be terminated. That run
+// is a child of a closed earlier run of the same parent. The message that terminates it may arrive
+// later.
 func ends(ctx context.Context, s *session.Process, e *outbound) (ends bool, err error) {
 	by := e.holder
 	if by == nil || by.WorkflowID != e.message.WorkflowID || by.RunID == e.message.RunID {
 		return false, nil
 	}
 	err = s.At(ctx, by.WorkflowID, func(ctx context.Context, t *session.Session) error {
-		if err := t.View.EnsureLoaded(ctx); err != nil { // or a read of a run before could not tell that its end is missing
+		if err := t.View.EnsureLoaded(ctx); err != nil { // otherwise a read of an earlier run could not see that its end is missing
 			return err
 		}
 		for id := by.RunID; id != ""; {
@@ -49,7 +52,7 @@ func ends(ctx context.Context, s *session.Process, e *outbound) (ends bool, err 
 				ends = child.Policy == history.TerminateChild
 				return nil
 			}
-			id = run.State.Next() // a reset has handed it on, under the same number
+			id = run.State.Next() // a reset has passed the child on, with the same event id
 		}
 		return nil
 	})

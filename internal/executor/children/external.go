@@ -13,10 +13,12 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 )
 
-// DeliverExternal brings a signal to another workflow, or a request that it end, and tells the sender what came of it. A child that
-// is not known to have started is started before. The sender may have closed: what it has sent arrives all the same.
+// DeliverExternal delivers a signal or a request to end to another workflow, and reports the
+// outcome to the sender. It first starts a receiving child that is not known to have started.
+// Delivery continues even if the sender has closed.
 //
-// A crash on the way leaves the message; its next delivery finds what has arrived by its request id.
+// After a crash on the way, the next delivery of the message finds by its request id whether it has
+// arrived.
 func DeliverExternal(ctx context.Context, s *session.Process, m *engine.Message) (found bool, err error) {
 	e, found, err := load(ctx, s, m)
 	if e == nil || err != nil {
@@ -43,7 +45,7 @@ func DeliverExternal(ctx context.Context, s *session.Process, m *engine.Message)
 	return true, err
 }
 
-// arrival is the news of what was sent to another workflow: that it arrived, or why not.
+// arrival returns the news for the sender: that its message arrived, or why it did not.
 func arrival(p *engine.PendingExternal, f *failure.Failure) history.Attributes {
 	switch {
 	case p.Signal != nil && f == nil:
@@ -56,7 +58,7 @@ func arrival(p *engine.PendingExternal, f *failure.Failure) history.Attributes {
 	return &history.RequestCancelExternalWorkflowExecutionFailed{InitiatedEventID: p.EventID, Failure: f}
 }
 
-// checkExternal is why something cannot be sent to any workflow; nil where it can.
+// checkExternal returns why no workflow could receive the message, or nil.
 func checkExternal(p *engine.PendingExternal, limit int) *failure.Failure {
 	err := engine.CheckID("workflow id", p.WorkflowID())
 	if p.Signal != nil {
@@ -73,7 +75,8 @@ func checkExternal(p *engine.PendingExternal, limit int) *failure.Failure {
 	return nil
 }
 
-// deliverTo brings what a run sends to the workflow that it is for. It returns why that cannot be.
+// deliverTo delivers the message to the workflow that it is for. It returns why that is not
+// possible, or nil.
 func deliverTo(ctx context.Context, s *session.Process, e *outbound) (f *failure.Failure, err error) {
 	if f := checkExternal(e.external, s.Options.MaxPayload); f != nil {
 		return f, nil
@@ -94,7 +97,8 @@ func deliverTo(ctx context.Context, s *session.Process, e *outbound) (f *failure
 
 func noSuchOpenRun(workflowID string) string { return "workflow " + workflowID + " has no open run" }
 
-// receive brings what another workflow has sent to the latest run, and reports false where there is none that takes it.
+// receive commits the message of another workflow to the latest run. It returns false if no run
+// takes it.
 func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool, err error) {
 	run := t.Run()
 	if run == nil {
@@ -106,7 +110,7 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 	case err != nil:
 		return false, err
 	case gone && e.external.Cancel != nil:
-		there = false // the child has closed, or never was, and this run is another's
+		there = false // the child has closed or never started, and this is another run
 	case !there && !gone && e.message.Late && e.external.ChildEventID() == 0:
 		if gone, err = hasMissed(ctx, t, run, e); err != nil {
 			return false, err
@@ -124,12 +128,12 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 	return true, commit.Event(ctx, t, run, e.incoming(), trigger)
 }
 
-// wasDelivered reports whether something has arrived before: at the latest run, or at one before it that may have been open since it was
-// sent.
+// wasDelivered reports whether the message has arrived before: at the latest run, or at an earlier
+// one that may have been open since it was sent.
 func wasDelivered(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
 	signal, cancel := e.external.Signal, e.external.Cancel
 	if cancel != nil && (run.State.Asked(e.endRequest()) || !cancel.Terminate && run.State.CancelRequested && !run.State.Status.Closed()) {
-		return true, nil // or somebody else has asked it, and it has not ended yet
+		return true, nil // or another request to end is in progress
 	}
 	if signal != nil {
 		if there, err := starts.Arrived(ctx, t, run, signal.RequestID); there || err != nil {
@@ -142,7 +146,7 @@ func wasDelivered(ctx context.Context, t *session.Session, run *engine.Run, e *o
 		}
 		before, err := t.View.Previous(ctx, run)
 		if before == nil || err != nil {
-			return e.message.Late && run.Number > 1, err // nobody knows what a run that has been deleted got
+			return e.message.Late && run.Number > 1, err // a deleted run may have received it
 		}
 		run = before
 		if signal != nil && run.State.Signaled(signal.RequestID) || cancel != nil && run.State.Asked(e.endRequest()) {
@@ -152,8 +156,8 @@ func wasDelivered(ctx context.Context, t *session.Session, run *engine.Run, e *o
 	return false, nil
 }
 
-// hasMissed reports whether a late message has missed its receiver: no run of the latest run's chain was open when the sender closed. A
-// request to end must not end a run that was started since.
+// hasMissed reports whether a late message has missed its receiver: no run of the latest run's
+// chain was open when the sender closed. A request to end must not end a run that started later.
 func hasMissed(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
 	for looks := 0; run.State.StartTime > e.closeTime.Add(host.ClockSkew); looks++ {
 		id := run.State.Started.ContinuedFrom

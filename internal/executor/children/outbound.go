@@ -10,28 +10,30 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// outbound is what a run wants of another workflow, as its log has it.
+// outbound is what a run asks of another workflow, as its log has it.
 type outbound struct {
 	message  *engine.Message
 	child    *engine.PendingChild
 	external *engine.PendingExternal
 	// request is the request id of the start of the child that external is for.
 	request string
-	// sent is when external was sent, or before.
+	// sent is when external was sent, or an earlier moment.
 	sent history.Timestamp
-	// holder is the parent of the open run that has the workflow id of the child; nil where it has none.
+	// holder is the parent of the open run that has the child's workflow id, or nil.
 	holder *history.Parent
-	// closed says that the run has closed, so that nobody waits for news, and closeTime when.
+	// closed says that the run closed at closeTime, so that nobody waits for news.
 	closed    bool
 	closeTime history.Timestamp
-	// done is the workflow at which all has been done already, by another delivery; empty where something is to be done.
+	// done is the target workflow if another delivery has already done everything, and otherwise
+	// empty.
 	done string
 }
 
-// load finds what a message asks for. It is nil where that will not be done, or was and nothing is left to be repaired.
+// load returns what a message asks for. It returns nil if that is no longer wanted, or is done and
+// owes nothing.
 func load(ctx context.Context, s *session.Process, m *engine.Message) (e *outbound, found bool, err error) {
 	err = s.At(ctx, m.WorkflowID, func(ctx context.Context, t *session.Session) error {
-		if m.Kind == engine.StartOrCloseChild && m.Attempt > 1 { // it was sent because the parent has closed, which this process may not know
+		if m.Kind == engine.StartOrCloseChild && m.Attempt > 1 { // the parent has closed, which this process may not know
 			if err := t.View.EnsureFresh(ctx); err != nil {
 				return err
 			}
@@ -62,7 +64,7 @@ func load(ctx context.Context, s *session.Process, m *engine.Message) (e *outbou
 		child := m.EventID
 		if m.Kind == engine.DeliverExternal {
 			e.external = run.State.Externals[m.EventID]
-			if run.State.Reset == nil { // which copies what was sent before
+			if run.State.Reset == nil { // a reset copies what was sent before
 				e.sent = run.TimeOf(e.external.Slot)
 			}
 			child = e.external.ChildEventID()
@@ -86,7 +88,7 @@ func load(ctx context.Context, s *session.Process, m *engine.Message) (e *outbou
 	return e, found, err
 }
 
-// target is the workflow that a command reaches out to.
+// target returns the workflow that a command addresses, or "" if the command stays within the run.
 func target(command history.Attributes) string {
 	switch a := command.(type) {
 	case *history.StartChildWorkflowExecutionInitiated:
@@ -100,12 +102,12 @@ func target(command history.Attributes) string {
 	return ""
 }
 
-// endRequest is the request id of a request to end: its receiver knows it again.
+// endRequest returns the request id of a request to end, by which its receiver recognizes it.
 func (e *outbound) endRequest() string {
 	return fmt.Sprintf("%s.%d", e.message.RunID, e.message.EventID)
 }
 
-// incoming is the event by which something arrives at a workflow.
+// incoming returns the event by which the message arrives at its workflow.
 func (e *outbound) incoming() history.Event {
 	if s := e.external.Signal; s != nil {
 		return history.Of(&history.WorkflowExecutionSignaled{SignalName: s.SignalName, Input: s.Input, RequestID: s.RequestID})

@@ -10,11 +10,13 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// beside returns the void runs that the put which opens run t.view.Highest+1 also puts, so that no other run opens beside it.
+// beside returns the void runs that the put which opens run t.View.Highest+1 must also put, so that
+// no other run opens beside it.
 //
-// A start takes the highest number that it finds, plus one. What it finds may be deleted before its put: void runs, and runs that are
-// gone. Another start, which reads after that, finds less, and takes a lower number. So the put takes each number that the other may
-// take: the one after the run that stays, and the one after each that may be deleted. One of the two fails then.
+// A start takes the highest number that it reads, plus one. What it reads may be deleted before its
+// put: void runs, and runs being deleted. A second start that reads later then takes a lower
+// number. So the put takes every number that the second start could take: the one after the run
+// that stays, and the one after each run that may be deleted. One of the two puts then fails.
 //
 //	found                          the start takes   beside
 //	nothing                        1
@@ -23,7 +25,7 @@ import (
 //	1 is void                      2                 1
 //	7 is void                      8                 1
 //
-// A number that is void stays so: the put renews it.
+// A void number stays void: the put renews it.
 func beside(t *session.Session) (voids []*session.Change) {
 	stays := uint32(0)
 	if t.Run() != nil {
@@ -39,7 +41,7 @@ func beside(t *session.Session) (voids []*session.Change) {
 	delete(taken, t.View.Highest+1)
 	numbers := slices.Sorted(maps.Keys(taken))
 	if most := store.MaxAppend / 2; len(numbers) > most {
-		numbers = numbers[:most] // nobody has seen so many
+		numbers = numbers[:most] // so many have never been observed
 	}
 	for _, number := range numbers {
 		v := Void(t, number)
@@ -49,7 +51,7 @@ func beside(t *session.Session) (voids []*session.Change) {
 	return voids
 }
 
-// Void is the fence that makes a run void which nobody has begun.
+// Void returns the fence that makes an unopened run void.
 func Void(t *session.Session, number uint32) *session.Change {
 	w := t.Writer()
 	random := t.World.ID()

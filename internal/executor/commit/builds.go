@@ -10,8 +10,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// OtherBuild is the refusal of what only another build may do. Nothing was written. To those who know no other build it is
-// a refusal.OtherBuild; the Lambda functions hand what it refuses to the version of themselves that has the build.
+// OtherBuild refuses what only another build may do. Nothing was written. A caller that does not
+// know other builds sees a refusal.OtherBuild. The Lambda functions forward the refused work to the
+// function version that has the build.
 type OtherBuild struct {
 	WorkflowID string
 	RunID      history.RunID
@@ -19,13 +20,14 @@ type OtherBuild struct {
 	Build string
 	// Here is the build that may not.
 	Here string
-	// Moves says that the run is to be moved there; otherwise it is pinned to it.
+	// Moves says that the run is to move to Build. Otherwise the run is pinned to Build.
 	Moves bool
-	// Instead is the message that waits for the build in the place of the one that came; nil where that one does.
+	// Instead is the message that waits for the build in place of the delivered one, or nil if the
+	// delivered one waits.
 	Instead *engine.Message
 }
 
-// Error says what to do.
+// Error says how to make the build reachable.
 func (o *OtherBuild) Error() string {
 	if o.Moves {
 		return fmt.Sprintf("run %q of workflow %q is to move to build %q, which has to do that, and cannot be reached from build %q: deploy it, beside this one if that is to stay",
@@ -35,19 +37,19 @@ func (o *OtherBuild) Error() string {
 		o.RunID, o.WorkflowID, o.Build, o.Here)
 }
 
-// Unwrap is what the caller of a request is told.
+// Unwrap returns the error for the caller of a request.
 func (o *OtherBuild) Unwrap() error { return refusal.OtherBuild.New("%s", o.Error()) }
 
-// IsPinnedElsewhere reports whether another build alone may run the code of a run, as far as this process knows. Code of a run that
-// has closed may run anywhere: it changes nothing.
+// IsPinnedElsewhere reports whether only another build may run the code of a run, as far as this
+// process knows. The code of a closed run may run anywhere, because it changes nothing.
 func IsPinnedElsewhere(t *session.Session, run *engine.Run) bool {
 	pinned := run.State.Pinned
 	return pinned != "" && pinned != t.Options.Build && !run.State.Status.Closed()
 }
 
-// CheckBuild returns an OtherBuild if another build alone may run the code of a run. That answer rests on a read of this session:
-// the run may have been moved here. That it may run here needs no read: if it has been moved away its commit loses, and what
-// commits nothing is answered from a read of its own.
+// CheckBuild returns an OtherBuild if only another build may run the code of a run. It reads first,
+// because the run may have moved here. It does not read if the run may run here. If the run has
+// moved away, its commit loses the race, and an answer without a commit reads anyway.
 func CheckBuild(ctx context.Context, t *session.Session, run *engine.Run) error {
 	if !IsPinnedElsewhere(t, run) {
 		return nil

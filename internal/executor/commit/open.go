@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// Open opens a run with a task, and terminates the one that it replaces, if any, in the same put. Without triggers, a request
-// brought the task.
+// Open opens a run with a task. If it replaces a run, it terminates that run in the same put.
+// Without triggers, a request caused the task.
 func Open(ctx context.Context, t *session.Session, replaced *engine.Run, answer *api.StartResponse, task engine.Task, triggers ...*engine.Message) (*engine.Run, *engine.Transition, error) {
 	random := t.World.ID()
 	id := history.NewRunID(t.View.Highest+1, [8]byte(random[:8]))
@@ -36,8 +36,9 @@ func Open(ctx context.Context, t *session.Session, replaced *engine.Run, answer 
 	return opened, transition, nil
 }
 
-// opening makes the first commit of a new run, and runs its first task with that, if it is not to wait. One that waits begins
-// at the moment at which the run before it closed, if there is one. What opens it may take several commits: one put has them all.
+// opening returns the first commits of a new run, and runs its first task unless the run is to
+// wait. A run that waits begins when the previous run closed, if there is one. One put takes all
+// the commits.
 func opening(ctx context.Context, t *session.Session, id history.RunID, closed history.Timestamp, task engine.Task, triggers ...*engine.Message) ([]*session.Change, *engine.Transition) {
 	t.Code.Drop() // of the run before
 	run := engine.NewRun(t.WorkflowID, id.Number())
@@ -58,18 +59,19 @@ func opening(ctx context.Context, t *session.Session, id history.RunID, closed h
 		if transition.Next == nil && t.Fit(opened) {
 			return []*session.Change{opened}, transition
 		}
-		// It goes on in another run at once, and one put opens one run; or what its first task writes does not fit beside what opens
-		// it. A message runs that task.
+		// The run continues as new at once, but one put opens one run. Or the writes of the first
+		// task do not fit into the put that opens the run. A message runs the task instead.
 		t.Code.Drop()
 		w = writer()
 	} else if closed != 0 {
-		w.Now = closed // from which the delay counts
+		w.Now = closed // the delay counts from there
 	}
 	held := held(t, run, w, task.InputEvents)
 	return held, &engine.Transition{Commit: held[0].Commit}
 }
 
-// held makes the commits that open a run whose first task waits: one, or as many as hold the signals that come with it.
+// held returns the commits that open a run whose first task waits: one, or as many as the signals
+// of the start need.
 func held(t *session.Session, run *engine.Run, w *engine.Writer, inputEvents []history.Event) []*session.Change {
 	whole := &session.Change{Run: run, Commit: run.Hold(w, inputEvents)}
 	if len(inputEvents) == 1 || t.Fit(whole) {
@@ -82,7 +84,7 @@ func held(t *session.Session, run *engine.Run, w *engine.Writer, inputEvents []h
 		c := &session.Change{Run: run, Commit: draft.Hold(w, inputEvents[:n]), Folds: true}
 		t.Fit(c)
 		if err := draft.Append(c.Commit, len(c.Body)); err != nil {
-			return []*session.Change{whole} // which is too large, and so does not land
+			return []*session.Change{whole} // it is too large, so its put is refused
 		}
 		all, inputEvents = append(all, c), inputEvents[n:]
 		next := *w
@@ -91,7 +93,7 @@ func held(t *session.Session, run *engine.Run, w *engine.Writer, inputEvents []h
 	return all
 }
 
-// together is how many of these events, at least one, a commit has a place for.
+// together returns how many of these events fit into one commit, at least one.
 func together(t *session.Session, events []history.Event) int {
 	size := 0
 	for n, e := range events {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// deferred returns what a task comes to that does not fit into one commit, but does without the events that it brings: those are
-// kept, and a message runs the task. It returns nil where that is no help.
+// deferred returns a transition that keeps the events of a task and lets a message run the task. It
+// returns nil unless the task's commit is too large with its events and fits without them.
 func deferred(t *session.Session, run *engine.Run, transition *engine.Transition, task engine.Task, triggers ...*engine.Message) *engine.Transition {
 	if len(task.InputEvents) == 0 || len(task.Updates) > 0 || transition.Commit == nil {
 		return nil
@@ -25,12 +25,12 @@ func deferred(t *session.Session, run *engine.Run, transition *engine.Transition
 	return &engine.Transition{Commit: run.Defer(t.Writer(triggers...), task.InputEvents)}
 }
 
-// Events commits what messages or a request bring, with what the code does about it.
+// Events commits the events of messages or of a request, and the code's reaction to them.
 func Events(ctx context.Context, t *session.Session, run *engine.Run, events []history.Event, triggers ...*engine.Message) error {
 	return Task(ctx, t, run, engine.Task{InputEvents: events, CheckSignals: len(triggers) == 0}, triggers...)
 }
 
-// Task runs a task that messages brought, and commits it.
+// Task runs a task that messages triggered, and commits it.
 func Task(ctx context.Context, t *session.Session, run *engine.Run, task engine.Task, triggers ...*engine.Message) error {
 	transition, err := t.Step(ctx, run, task, triggers...)
 	switch {
@@ -46,17 +46,17 @@ func Task(ctx context.Context, t *session.Session, run *engine.Run, task engine.
 	t.Discard()
 	kept := deferred(t, run, transition, task, triggers...)
 	if kept == nil && len(triggers) == 0 && !task.First {
-		return err // a request, which is refused
+		return err // the request is refused
 	}
 	if kept == nil {
-		// What the code wants to write at once is larger than a commit may be. The events are kept, and the code is at
-		// fault: the task fails, and is tried again when other code has been deployed.
+		// The code writes more at once than a commit may hold. The events are kept and the task
+		// fails. It is retried when other code has been deployed.
 		kept = FailTooLarge(ctx, t, run, task, triggers...)
 	}
 	return Transition(ctx, t, run, kept, triggers...)
 }
 
-// FailTooLarge is what a task comes to whose code wants to write more at once than a commit may have.
+// FailTooLarge returns the failure of a task whose code writes more at once than a commit may hold.
 func FailTooLarge(ctx context.Context, t *session.Session, run *engine.Run, task engine.Task, triggers ...*engine.Message) *engine.Transition {
 	w := t.Writer(triggers...)
 	failed := run.Fail(w, task, t.TooLarge())
@@ -64,7 +64,7 @@ func FailTooLarge(ctx context.Context, t *session.Session, run *engine.Run, task
 	return failed
 }
 
-// Event commits an event that a request brings, or that these messages do, with what the code does about it.
+// Event commits an event of a request or of these messages, and the code's reaction to it.
 func Event(ctx context.Context, t *session.Session, run *engine.Run, e history.Event, triggers ...*engine.Message) error {
 	if run.Waits() {
 		t.Code.Drop() // it has not seen the event
@@ -76,7 +76,7 @@ func Event(ctx context.Context, t *session.Session, run *engine.Run, e history.E
 	return Events(ctx, t, run, []history.Event{e}, triggers...)
 }
 
-// refuseSignal tells the sender of a signal that it is refused. Nothing is written.
+// refuseSignal returns the refusal of a signal to its sender. Nothing is written.
 func refuseSignal(ctx context.Context, t *session.Session, transition *engine.Transition) error {
 	current := t.View.Fresh
 	t.Discard()

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// Transition commits what a task came to, and the opening of the run that continues this one, if there is one. Without triggers,
-// a request brought the task.
+// Transition commits the result of a task. If the run continues as new, the same put opens the next
+// run. Without triggers, a request caused the task.
 func Transition(ctx context.Context, t *session.Session, run *engine.Run, transition *engine.Transition, triggers ...*engine.Message) error {
 	changes := []*session.Change{{Run: run, Commit: transition.Commit}}
 	var next *engine.Transition
@@ -29,7 +29,7 @@ func Transition(ctx context.Context, t *session.Session, run *engine.Run, transi
 	return nil
 }
 
-// settle is what is left to do after a transition's commit has landed: code that failed is thrown away.
+// settle cleans up after a transition's commit has landed: it drops code that failed.
 func settle(t *session.Session, run *engine.Run, transition *engine.Transition) {
 	if transition.Failure != nil {
 		t.Code.Drop()
@@ -38,11 +38,12 @@ func settle(t *session.Session, run *engine.Run, transition *engine.Transition) 
 	warn(t, run, transition)
 }
 
-// warn reports what an author probably did not mean. It is called after the commit has landed.
+// warn reports what an author probably did not intend. It is called after the commit has landed.
 //
-//   - A signal waits of a name that no code has asked for.
-//   - A signal was set aside. One that is refused is not: its sender gets the reason.
-//   - Update handlers ran when the run closed: their callers are told that the run closed first.
+//   - A signal waits whose name no code has asked for.
+//   - A signal was set aside. A refused signal is not reported, because its sender gets the reason.
+//   - Update handlers were running when the run closed. Their callers get the error that the run
+//     closed first.
 func warn(t *session.Session, run *engine.Run, transition *engine.Transition) {
 	for _, name := range transition.Unhandled {
 		t.Observed().Observe(context.Background(), &observe.Unhandled{Run: runner.Ident(run, "", nil), Signal: name})

@@ -12,13 +12,14 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// deadDelay is how long a message waits that comes back from the dead letters.
+// deadDelay is the delay of a message that returns from the dead letters.
 const deadDelay = 5 * time.Minute
 
-// HandleDead sends a message again that was received too often. That may mean that nothing was ever begun: receives that no
-// function got count as well. So nothing ends because of it, and whoever gets the message again finds out how far it came. An
-// activity that ends its process each time is tried again for as long as its retry policy and its time-outs say, with this delay
-// after each round of receives. Where HandleDead returns nil the message is to be deleted. Otherwise it is delivered again.
+// HandleDead sends a message again that was received too often. That may mean that no handler ever
+// began, because receives that reached no function count too. So nothing ends because of it, and
+// the next handler finds out what was done. An activity that ends its process each time is retried
+// for as long as its retry policy and its timeouts allow, with this delay after each round of
+// receives. If HandleDead returns nil, the message may be deleted. Otherwise it is redelivered.
 func (s *Deliveries) HandleDead(ctx context.Context, m *engine.Message) error {
 	ctx, ended := s.Metered(ctx)
 	defer ended()
@@ -44,7 +45,7 @@ func (s *Deliveries) HandleDead(ctx context.Context, m *engine.Message) error {
 	})
 	waits := errors.Is(err, activities.ErrOther) || errors.Is(err, activities.ErrBegun)
 	if found && !waits || err != nil && !waits {
-		return err // while the attempt cannot be claimed it stays where it is: each delivery would send a copy
+		return err // without a claim the message stays: otherwise each delivery would send a copy
 	}
 	return s.Outbox.SendLater(ctx, m, deadDelay)
 }

@@ -17,17 +17,19 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// lookAgain is how long a message whose commit is not in the log is held before the next look, look by look. After the
-// last a delayed copy takes its place.
+// lookAgain has the delays between reads for a message whose commit is not in the log. After the
+// last, a delayed copy replaces the message.
 var lookAgain = []time.Duration{20 * time.Millisecond, 80 * time.Millisecond, 200 * time.Millisecond}
 
-// copyPart is the part of a message's age that a later copy waits, if that is longer. The number of copies grows with the logarithm of
-// Grace: each copy that a queue delivers twice begins a chain of its own.
+// copyPart is the fraction of a message's age that a later copy waits, if that is longer. The
+// number of copies grows with the logarithm of Grace: each copy that a queue delivers twice begins
+// a chain of its own.
 const copyPart = 4
 
-// copyAfter returns the delay of the next copy of a message whose commit is not in the log. The age adds no delay that would put off the
-// fence, or take the copy out of its queue. A message has a negative age if the clock was set back after it was sent: its copy waits
-// until the clock is where it was, so that few copies are made until then.
+// copyAfter returns the delay of the next copy of a message whose commit is not in the log. The age
+// never adds a delay that would postpone the fence, or move the copy out of its queue. A message
+// has a negative age if the clock was set back after it was sent. Its copy then waits until the
+// clock has caught up, so that few copies are sent until then.
 func copyAfter(s *session.Process, age time.Duration) time.Duration {
 	if age < 0 {
 		return max(activities.CopyDelay, min(-age, s.Options.LongTimer))
@@ -35,8 +37,9 @@ func copyAfter(s *session.Process, age time.Duration) time.Duration {
 	return max(activities.CopyDelay, min(age/copyPart, s.Options.Grace-age, s.Options.LongTimer))
 }
 
-// Handle does what a message of the activity queue or the timer queue asks for. Where it returns nil the message is to be
-// deleted: all that it set off is in the log, or on its way. Otherwise it is to be delivered again.
+// Handle does what a message of the activity queue or the timer queue asks for. If it returns nil,
+// the message may be deleted: everything that it triggered is in the log or sent. Otherwise it is
+// to be redelivered.
 func (s *Deliveries) Handle(ctx context.Context, d inbox.Delivery) error {
 	ctx, ended := s.Metered(ctx)
 	defer ended()
@@ -67,10 +70,10 @@ func (s *Deliveries) Handle(ctx context.Context, d inbox.Delivery) error {
 	}
 }
 
-// handleNamed does what a message asks for if the commit that it names is in the log. found is false where it is not
-// there yet, and may still come.
+// handleNamed does what a message asks for if the commit that it names is in the log. found is
+// false if the commit is not there yet and may still arrive.
 func handleNamed(ctx context.Context, s *session.Process, d inbox.Delivery) (found bool, err error) {
-	m := *d.Message // which is the sender's as well, or another delivery's
+	m := *d.Message // the sender or another delivery may share it
 	d.Message = &m
 	switch d.Kind {
 	case engine.RunActivity:
@@ -94,9 +97,9 @@ func handleNamed(ctx context.Context, s *session.Process, d inbox.Delivery) (fou
 	return found, err
 }
 
-// fence puts an empty commit into the slot that a message names, so that the commit which should have stood there can
-// never land: its writer has died, or sleeps. It reports false where something stands there already. A crash here leaves
-// the message, and the fence if it landed; both are found again.
+// fence puts an empty commit into the slot that a message names. The missing commit can then never
+// land: its writer has died or stalled. fence returns false if the slot is taken. A crash here
+// leaves the message, and the fence if it landed. The next delivery finds both.
 func fence(ctx context.Context, s *session.Process, m *engine.Message) (fenced bool, err error) {
 	err = s.At(ctx, m.WorkflowID, func(ctx context.Context, t *session.Session) error {
 		run, place, err := inbox.Locate(ctx, t, m)
@@ -106,9 +109,10 @@ func fence(ctx context.Context, s *session.Process, m *engine.Message) (fenced b
 		}
 		if run == nil {
 			if m.Slot != 0 && t.View.Highest == 0 {
-				return nil // of a run that has been deleted: one that opens with several commits goes on from another, which would be here
+				return nil // the run was deleted: a run that opens with several commits continues another, which would be here
 			}
-			// Its first slot is fenced, whichever slot the message names: who is to put the run puts that one, or has put it before.
+			// The first slot is fenced, whichever slot the message names: the writer of the run
+			// puts that slot first.
 			run = engine.NewRun(m.WorkflowID, m.RunID.Number())
 		} else if m.Slot != run.State.NextSlot {
 			return nil
@@ -125,7 +129,7 @@ func fence(ctx context.Context, s *session.Process, m *engine.Message) (fenced b
 	return fenced, err
 }
 
-// putFence puts a fence. Where the slot has been taken meanwhile, the message is looked at again.
+// putFence puts a fence. If the slot has been taken meanwhile, the message is handled again.
 func putFence(ctx context.Context, t *session.Session, run *engine.Run, c *history.Commit) error {
 	t.Code.Drop()
 	ch := &session.Change{Run: run, Commit: c}
@@ -135,7 +139,7 @@ func putFence(ctx context.Context, t *session.Session, run *engine.Run, c *histo
 	return t.Put(ctx, []*session.Change{ch})
 }
 
-// act does what a message asks for whose commit is in the log.
+// act does what a message asks for if the message's commit is in the log.
 func act(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Message) error {
 	if !run.Needed(m) {
 		return inbox.Repair(ctx, t, run, m)
@@ -170,11 +174,12 @@ func act(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Mes
 	return nil
 }
 
-// HungRetry is the longest delay between two looks at a run whose code hangs.
+// HungRetry is the longest delay between two checks of a run whose code hangs.
 const HungRetry = time.Minute
 
-// retryTask is the next attempt at a task that failed. One that fails again sends the message of the one after it before
-// its own is deleted, so the chain never ends, and there is one: a later commit ends it.
+// retryTask makes the next attempt at a failed task. If it fails again, it sends the message of the
+// next attempt before its own is deleted, so the chain never breaks. It is one chain: a later
+// commit ends it.
 func retryTask(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Message) error {
 	task := engine.Task{Attempt: m.Attempt}
 	transition, err := t.Step(ctx, run, task, m)
@@ -193,7 +198,7 @@ func retryTask(ctx context.Context, t *session.Session, run *engine.Run, m *engi
 	next.Attempt++
 	delay := engine.TaskRetryDelay(m.Attempt)
 	if t.Runner.Blocked(t.WorkflowID, run.State.RunID) != nil {
-		delay = min(delay, HungRetry) // the code may come back at any moment
+		delay = min(delay, HungRetry) // the code may return at any moment
 	}
 	next.Due, next.Sent = t.Timestamp().Add(delay), 0
 	return activities.NextAttempt(ctx, t.Process, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure)

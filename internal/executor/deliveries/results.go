@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// HandleResults commits the results that messages of one workflow bring, as many in one commit as fit. Where it returns
-// nil the messages are to be deleted.
+// HandleResults commits the results of messages of one workflow, as many in one commit as fit. If
+// it returns nil, the messages may be deleted.
 func (s *Deliveries) HandleResults(ctx context.Context, workflowID string, messages []*engine.Message) error {
 	ctx, ended := s.Metered(ctx)
 	defer ended()
@@ -29,7 +29,8 @@ func (s *Deliveries) HandleResults(ctx context.Context, workflowID string, messa
 	return nil
 }
 
-// fitting is how many of the results fit into one commit, and leave room for what the code does about them.
+// fitting returns how many of the results fit into one commit and leave space for the code's
+// reaction.
 func fitting(s *session.Process, messages []*engine.Message) int {
 	size := 0
 	for i, m := range messages {
@@ -42,7 +43,7 @@ func fitting(s *session.Process, messages []*engine.Message) int {
 }
 
 func takeResults(ctx context.Context, t *session.Session, messages []*engine.Message) error {
-	// Find them all first: that may read, and what was known before the read says nothing about what is needed after it.
+	// Locate all of them first: that may read, and the read may change which messages are needed.
 	var triggers []*engine.Message
 	var strays []engine.Message
 	for _, m := range messages {
@@ -51,7 +52,7 @@ func takeResults(ctx context.Context, t *session.Session, messages []*engine.Mes
 			return err
 		}
 		if place == inbox.InLog {
-			triggers = append(triggers, m) // of the others the run has closed, or is gone: their results are moot
+			triggers = append(triggers, m) // the others' runs have closed or are gone: their results are moot
 		}
 		if place == inbox.Never || place == inbox.InLog && run.State.Status.Closed() {
 			strays = append(strays, children.RedirectStray(t, m)...)

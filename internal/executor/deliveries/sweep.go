@@ -13,10 +13,10 @@ func (s *Deliveries) Sweep(ctx context.Context) (sent int, err error) {
 	return s.Outbox.Sweep(ctx)
 }
 
-// Park keeps a message for some minutes whose build is not deployed: see outbox.Outbox.Park.
+// Park keeps a message for some minutes if its build is not deployed: see outbox.Outbox.Park.
 func (s *Deliveries) Park(ctx context.Context, m *engine.Message) error { return s.Outbox.Park(ctx, m) }
 
-// Postpone sends a message again that has not reached its run's build: see outbox.Outbox.Postpone.
+// Postpone sends a message again if it has not reached its run's build: see outbox.Outbox.Postpone.
 func (s *Deliveries) Postpone(ctx context.Context, m *engine.Message) error {
 	return s.Outbox.Postpone(ctx, m)
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// place is where the commit stands that a message names.
+// place says whether the commit that a message names is in the log.
 type place uint8
 
 const (
-	// notYet: its slot is empty.
+	// NotYet: its slot is empty.
 	NotYet place = iota
-	// inLog: it is in the log.
+	// InLog: it is in the log.
 	InLog
 	// never: its slot holds another commit, or can no longer be filled. Nobody acts on the message.
 	Never
@@ -39,7 +39,7 @@ func Locate(ctx context.Context, t *session.Session, m *engine.Message) (*engine
 	}
 }
 
-// Find is named by what is known.
+// Find is Locate without a read: it uses what the session knows.
 func Find(t *session.Session, m *engine.Message) (*engine.Run, place) {
 	run, number := t.Run(), m.RunID.Number()
 	switch {
@@ -47,12 +47,13 @@ func Find(t *session.Session, m *engine.Message) (*engine.Run, place) {
 		if t.View.IsMoot(number) {
 			return nil, Never // a void run, or one that is gone
 		}
-		// What the cache knows to have been void may have been deleted since: a start that is under way may take its number.
+		// The void run that the cache knows may have been deleted since. A start in progress may
+		// take its number.
 		return nil, NotYet
 	case run.Number > number:
-		return run, Never // a run before the latest has closed: all it was waiting for is moot; see past
+		return run, Never // an earlier run has closed, and what it waited for is moot; see locatePast
 	case run.State.RunID != m.RunID:
-		return nil, Never // of a run that has been deleted, and whose number another has now
+		return nil, Never // the run was deleted, and another has its number now
 	case m.Slot < run.State.NextSlot:
 		if !run.Has(m.Slot, m.Commit) {
 			return nil, Never
@@ -64,8 +65,8 @@ func Find(t *session.Session, m *engine.Message) (*engine.Run, place) {
 	return run, NotYet
 }
 
-// locatePast is what a message of a run before the latest comes to. What that run does to others outlives it: its children, its
-// parent, and what it has sent.
+// locatePast is Locate for a message of a run before the latest. Some of that run's messages
+// outlive it: to its children, to its parent, and to other workflows.
 func locatePast(ctx context.Context, t *session.Session, latest *engine.Run, m *engine.Message) (*engine.Run, place, error) {
 	if err := repairPast(ctx, t, latest, m); err != nil {
 		return latest, Never, err

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// RepairForeignAt is session.repairForeign, at the gate of a workflow.
+// RepairForeignAt is RepairForeign, with the lock of the workflow.
 func RepairForeignAt(ctx context.Context, s *session.Process, workflowID string, m *engine.Message) error {
 	return s.At(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
@@ -19,8 +19,9 @@ func RepairForeignAt(ctx context.Context, s *session.Process, workflowID string,
 	})
 }
 
-// RepairForeign sends again what the commits of another workflow owe that an earlier delivery of a message has made. They are
-// in runs that were open since it was sent. It reads only if the latest run began after that.
+// RepairForeign sends again what another workflow's commits owe that an earlier delivery of a
+// message made. Those commits are in runs that were open since the message was sent. It reads only
+// if the latest run began after that.
 func RepairForeign(ctx context.Context, t *session.Session, m *engine.Message) error {
 	run := t.Run()
 	if run == nil {
@@ -32,7 +33,7 @@ func RepairForeign(ctx context.Context, t *session.Session, m *engine.Message) e
 		if err != nil {
 			return err
 		}
-		if m.Kind == engine.StartOrCloseChild { // its handler tells the parent itself
+		if m.Kind == engine.StartOrCloseChild { // its handler notifies the parent itself
 			owed = slices.DeleteFunc(owed, func(o engine.Message) bool { return o.Kind == engine.NotifyParent })
 		}
 		return t.Outbox.Send(ctx, owed)
@@ -40,7 +41,7 @@ func RepairForeign(ctx context.Context, t *session.Session, m *engine.Message) e
 	if err := repair(run); err != nil {
 		return err
 	}
-	for run.State.StartTime.Add(host.ClockSkew) >= m.Sent { // an earlier run was open since
+	for run.State.StartTime.Add(host.ClockSkew) >= m.Sent { // an earlier run was open after the send
 		before, err := t.View.Previous(ctx, run)
 		if before == nil || err != nil || before.State.CloseTime.Add(host.ClockSkew) < m.Sent {
 			return err
@@ -53,29 +54,33 @@ func RepairForeign(ctx context.Context, t *session.Session, m *engine.Message) e
 	return nil
 }
 
-// Foreign is a message as the trigger of a commit in the log of another workflow: Seen is a slot of its own workflow's log.
+// Foreign returns a message as the trigger of a commit in another workflow's log. It clears Seen,
+// which is a slot of the message's own log.
 func Foreign(m *engine.Message) *engine.Message {
 	other := *m
 	other.Seen = 0
 	return &other
 }
 
-// Repair sends again what the commits of a message's causation id schedule and what is still needed, before the message is
-// deleted: what the message asks for was done before, by one who may have died before it sent what follows.
+// Repair sends again what the commits of a message's causation id schedule and what is still
+// needed. An earlier delivery did what the message asks for, and may have died before it sent what
+// follows.
 func Repair(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Message) error {
 	return SendOwed(ctx, t, run, []*engine.Message{m})
 }
 
-// repairPast is repair for a message of a run before the latest. Whoever closed that run on its behalf may have died before
-// he sent what follows from that, also in the run that the same put opened. The log says whether anybody has: that costs no read
-// if the latest run continues the message's run, and otherwise a read of one commit.
+// repairPast is Repair for a message of a run before the latest. An earlier delivery may have
+// closed that run and died before it sent what follows, also in the run that the same put opened.
+// The log says whether one did. That costs no read if the latest run continues the message's run,
+// and otherwise a read of one commit.
 func repairPast(ctx context.Context, t *session.Session, latest *engine.Run, m *engine.Message) error {
-	// A run that a reset opened has the start of the one that was reset: another put opened it.
+	// A run that a reset opened copies its start from the run that was reset: another put opened
+	// it.
 	if latest.State.Reset == nil && latest.State.Started.ContinuedFrom == m.RunID && !slices.Contains(latest.First().CausationIDs, m.CausationID) {
-		return nil // the put that closed its run opened this one: another message, or a request, has made it
+		return nil // the put that closed its run opened this one: and another message or a request caused it
 	}
 	if last, err := t.View.LastCommit(ctx, t.WorkflowID, m.RunID); err != nil || last != nil && last.Status.Closed() && !slices.Contains(last.CausationIDs, m.CausationID) {
-		return err // what another causation id has closed owes nothing on behalf of this one
+		return err // another causation id closed the run, so it owes nothing to this one
 	}
 	run, err := t.View.Other(ctx, m.RunID)
 	if err != nil {
@@ -85,7 +90,7 @@ func repairPast(ctx context.Context, t *session.Session, latest *engine.Run, m *
 		return repairNext(ctx, t, latest, m)
 	}
 	if m.Seen >= run.State.NextSlot {
-		return nil // the run had closed when this was sent, and all that follows was sent again then
+		return nil // the run had closed before the message was sent, and its messages were sent again then
 	}
 	if err := Repair(ctx, t, run, m); err != nil {
 		return err
@@ -102,8 +107,9 @@ func repairPast(ctx context.Context, t *session.Session, latest *engine.Run, m *
 	return repairNext(ctx, t, next, m)
 }
 
-// repairNext is repair for a message of a run that another one continues: the put that closed it also opened the next
-// run, and whoever made it may have died before it sent what that run's first task schedules.
+// repairNext is Repair for a message of a run that another one continues. The put that closed the
+// run also opened the next one, and its writer may have died before it sent what that run's first
+// task schedules.
 func repairNext(ctx context.Context, t *session.Session, next *engine.Run, m *engine.Message) error {
 	if next.State.Started.ContinuedFrom != m.RunID {
 		return nil
@@ -111,7 +117,7 @@ func repairNext(ctx context.Context, t *session.Session, next *engine.Run, m *en
 	return t.Outbox.Send(ctx, next.OwedFirst(m))
 }
 
-// SendOwed sends what a run owes on behalf of messages.
+// SendOwed sends what a run owes because of these messages.
 func SendOwed(ctx context.Context, t *session.Session, run *engine.Run, triggers []*engine.Message) error {
 	owed, err := t.View.Owed(ctx, run, triggers, nil)
 	if err != nil {

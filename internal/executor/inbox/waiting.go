@@ -6,7 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// Waiting lists what an open run waits for, as messages: each as it was sent first. log is the run's. An error of it is the last that comes.
+// Waiting lists what an open run waits for, as the messages that were first sent for it. log is the
+// run's. It stops after an error.
 func Waiting(run *engine.Run, log engine.Commits) iter.Seq2[engine.Message, error] {
 	return func(yield func(engine.Message, error) bool) {
 		for c, err := range log {

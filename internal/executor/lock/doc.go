@@ -11,5 +11,5 @@
 // The lock spares the process races against itself. Correctness does not depend on it: other processes have
 // locks of their own, and the condition of each put decides.
 //
-// Watchers tells those who wait for a commit of a workflow that this process has made one.
+// Watchers notifies those who wait for a workflow's next commit when this process has made it.
 package lock

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 )
 
-// ErrTaken says that a holder has taken the caller's call and has not answered it before the caller's time was
-// over. The holder goes on with it.
+// ErrTaken says that a holder has taken the caller's call, and had not answered it when the
+// caller's time was over. The holder continues with it.
 var ErrTaken = errors.New("lock: another holder carries out the call")
 
 // Result says how an Acquire without an error ended.
@@ -32,13 +32,13 @@ type Table[Call comparable] struct {
 	held map[string]held[Call]
 }
 
-// held is a lock that somebody holds.
+// held is a lock that has a holder.
 type held[Call comparable] struct {
 	waiting []*Waiter[Call] // in order of arrival
 	alone   bool            // the holder carries out a call that was given back
 }
 
-// Waiter is somebody who waits for a lock.
+// Waiter waits for a lock.
 type Waiter[Call comparable] struct {
 	Call     Call
 	wake     chan struct{}

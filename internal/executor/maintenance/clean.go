@@ -12,33 +12,36 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// errAsked is a run that is kept although it might be deleted: an open one asks it for ids.
-var errAsked = errors.New("turn: an open run asks this one for ids")
+// errAsked says that a closed run must be kept past its retention: an open run asks it for ids.
+var errAsked = errors.New("executor: an open run asks this one for ids")
 
-// clean deletes a closed run. part is what a scan has seen of it, its last commit at the end: a closed run never changes.
+// clean deletes a closed run, and reports whether it did. part is what a scan has read of the run,
+// with its last commit at the end: a closed run never changes. The order of the deletions makes it
+// safe:
 //
-// The order is what makes it safe:
+//  1. The run's attempts. They name the run by its number, which another run may get some day.
+//  2. All commits but the last. A concurrent reader finds a closed run without its first slots, and
+//     knows that it is gone (View.foldRun). Without its last commit the run would look open.
+//  3. If the next number is free, a void run there, which expires. Run numbers must not go back
+//     while a start is in progress: the start has read "the latest is run 7" and puts run 8.
+//     Another start that reads after the last commit has gone would put run 1 beside it. With the
+//     void run, the put of run 8 fails. A start that reads "the latest is run 8, void" puts run 9
+//     and, in the same transaction, fills the first slot of run 1 (commit.beside). So the void run
+//     may expire at any moment too.
+//  4. The last commit.
 //
-//  1. its attempts: they name the run by its number, and another run may have that some day;
-//  2. all commits but the last. Whoever reads meanwhile finds a closed run that lacks its first slots, and knows that it is
-//     gone (session.foldRun). Without its last commit it would look open;
-//  3. if nothing stands at the next number, a void run there, which expires. Numbers of runs must not go back under a start
-//     that is under way: it has read "the latest is run 7", puts run 8, and another start, which reads after the last commit
-//     has gone, would put run 1 beside it. Now the put of run 8 fails, and whoever reads "the latest is run 8, void" puts
-//     run 9, and, in the same transaction, something into the first slot of run 1 (session.beside): so it does not matter
-//     when the void run goes either;
-//  4. the last commit.
+// If an earlier round put the void run of step 3, it is renewed if it expires within two hours: a
+// start that has read it must not find its place empty once the last commit has gone. It is put
+// again if it has expired, even if there are void runs above it.
 //
-// A void run that an earlier round put at 3 is renewed if it expires within two hours: a start that has read it may not find its place
-// empty once the last commit has gone. It is put again if it has expired already, even if there are void runs above it.
+// A crash anywhere leaves the last commit, by which the next round finds the run. After step 3 it
+// finds a run that is not the latest. Each deletion demands the commit that was read, so a very
+// late one deletes nothing of a later run with the same number. Two processes that delete the same
+// run delete it once.
 //
-// A crash anywhere leaves the last commit, and the next round finds the run by it; after 3 it finds it without being the
-// latest. Each deletion demands the commit that was read, so one that comes very late deletes nothing of a later run that
-// has the number again. Two processes that do the same do it once.
-//
-// A run that was continued as new is kept while the run after it is open, because that one asks it for the ids of updates
-// and signals that may be sent again: the error is errAsked. A child is kept while its parent waits for its outcome: the error is
-// errAwaited. clean reports whether it deleted the run.
+// clean returns errAsked if the run was continued as new and the next run is open: that run asks it
+// for the ids of updates and signals that may be sent again. It returns children.ErrAwaited if the
+// run is a child whose parent waits for its outcome.
 func clean(ctx context.Context, s *session.Process, part []store.Item) (bool, error) {
 	if waits, err := children.IsAwaited(ctx, s, part); err != nil {
 		return false, err
@@ -51,7 +54,7 @@ func clean(ctx context.Context, s *session.Process, part []store.Item) (bool, er
 		return false, err
 	}
 	defer t.Close()
-	t.Forget() // nobody here goes on with what is deleted now
+	t.Forget() // no later session may use what is deleted now
 	latest, err := s.Log.Backward(ctx, last.Workflow, store.Key{}, store.Key{}, 1)
 	if err != nil || len(latest.Items) == 0 { // another process was faster
 		return false, err
@@ -80,9 +83,10 @@ func clean(ctx context.Context, s *session.Process, part []store.Item) (bool, er
 	return true, nil
 }
 
-// takeNext puts a void run at the number after a run that is being deleted if nothing stands there, and renews one that expires within
-// two hours. It does nothing below a run that is not void: the put that opened that one took the number as well. latest is the workflow's
-// latest item. It costs a read if there are several void runs.
+// takeNext puts a void run at the number after a run that is being deleted if nothing is there, and
+// renews one that expires within two hours. It does nothing below a run that is not void: the put
+// that opened that run took the number as well. latest is the workflow's latest item. It costs a
+// read if there are several void runs.
 func takeNext(ctx context.Context, t *session.Session, number uint32, latest store.Item) error {
 	next := latest
 	switch {
@@ -107,15 +111,15 @@ func takeNext(ctx context.Context, t *session.Session, number uint32, latest sto
 	return nil
 }
 
-// asks reports whether the run of the latest item of a workflow is open, and continues the one that ends with last: the run
-// after it, or one that goes on from that after a reset.
+// asks reports whether the run of the latest item of a workflow is open and continues the run that
+// ends with last: it is the next run, or one that continues the next run after a reset.
 func asks(ctx context.Context, t *session.Session, latest, last store.Item) (bool, error) {
 	if latest.Run <= last.Run {
 		return false, nil
 	}
 	c, err := history.Decode(latest.Slot, latest.Body)
 	if err != nil || c.Status.Closed() {
-		// A run that was opened together with the close may ask: it is there, and this read has not seen it.
+		// The close may have opened a run that asks. It exists, but this read may not have seen it.
 		return err == nil && c.OpenedWith() != "" && t.View.IsRecent(c.Time), err
 	}
 	c, err = history.Decode(last.Slot, last.Body)
@@ -130,8 +134,8 @@ func asks(ctx context.Context, t *session.Session, latest, last store.Item) (boo
 	return first.Opens().ContinuedFrom == c.RunID, nil
 }
 
-// deleteBefore deletes the commits of a run but the last. Where the scan did not see all of them, they are read: as a page
-// of the scan began in the middle of the run, or an earlier round has deleted some.
+// deleteBefore deletes the commits of a run but the last. It reads those that the scan did not see:
+// a page of the scan may begin in the middle of the run, or an earlier round may have deleted some.
 func deleteBefore(ctx context.Context, s *session.Process, part []store.Item, last store.Item) error {
 	if part[0].Slot == 0 {
 		return deleteItems(ctx, s, part[:len(part)-1])
@@ -154,7 +158,7 @@ func deleteBefore(ctx context.Context, s *session.Process, part []store.Item, la
 
 func deleteItems(ctx context.Context, s *session.Process, items []store.Item) error {
 	if len(items) > 0 && items[0].Slot == 0 && runlog.IsVoid(items[0]) {
-		items = items[1:] // it took the place of the first commit, which was gone: it keeps the number taken (session.beside)
+		items = items[1:] // it replaced the deleted first commit, and keeps the number taken (commit.beside)
 	}
 	if len(items) == 0 {
 		return nil
@@ -162,8 +166,9 @@ func deleteItems(ctx context.Context, s *session.Process, items []store.Item) er
 	return s.Eraser.Delete(ctx, items, nil)
 }
 
-// putVoid makes a run void, if nothing stands there: a run that was started meanwhile does as well. If over is not zero, it renews the
-// void run that has this commit, and fails if that is no longer there.
+// putVoid makes a run void. It succeeds if a run has started there meanwhile, because that takes
+// the number too. If over is not zero, it renews the void run with that commit, and fails if that
+// run is no longer there.
 func putVoid(ctx context.Context, t *session.Session, number uint32, over [16]byte) error {
 	v := commit.Void(t, number)
 	if err := t.Encode([]*session.Change{v}); err != nil {

@@ -6,25 +6,21 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/children"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/runlog"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Delete deletes a closed run, with all that belongs to it, as its retention does (see clean). It is gone when Delete returns
-// nil; a process that has it in memory may answer from that for up to an hour. The same again finds nothing, or goes on with
-// what a crash has left.
-func (s *Maintenance) Delete(ctx context.Context, workflowID string, runID history.RunID) error {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return err
-	}
-	if runID == "" {
-		return refusal.Invalid.New("the runId is missing: say which run is to be deleted")
-	}
+// Delete deletes a closed run with everything that belongs to it, as its retention would (see
+// clean). The run is gone when Delete returns nil. A process that has it in memory may answer from
+// that for up to an hour. Repeating the request finds nothing, or continues what a crash
+// interrupted.
+func (s *Maintenance) Delete(ctx context.Context, d command.Delete) error {
+	workflowID, runID := d.Workflow(), d.Run()
 	ctx, cancel := s.World.WithTimeout(context.WithoutCancel(ctx), s.Options.SoftLimit)
 	defer cancel()
 	last, err := lastCommit(ctx, s.Process, workflowID, runID)
@@ -46,10 +42,8 @@ func (s *Maintenance) Delete(ctx context.Context, workflowID string, runID histo
 	return nil
 }
 
-// lastCommit is the last commit of a run that may be deleted.
-//
-// One that has closed only now may not: another process may know it as open, and would find a slot empty that has been
-// taken.
+// lastCommit returns the last commit of a run that may be deleted. It refuses a run that has closed
+// only recently: another process may know that run as open, and would find a taken slot empty.
 func lastCommit(ctx context.Context, s *session.Process, workflowID string, runID history.RunID) (*store.Item, error) {
 	number := runID.Number()
 	page, err := s.Log.Backward(ctx, workflowID, store.Key{Run: number + 1}, store.Key{Run: number}, 1)

@@ -14,23 +14,24 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// scanPage is how many commits one look at the store returns: few enough that what follows from them is done in seconds.
+// scanPage is how many commits one scan of the store returns: few enough to be handled in seconds.
 const scanPage = 250
 
-// round is where the slow check stands: what is kept between its steps.
+// round is the position of the slow check, which is stored between its steps.
 type round struct {
-	// Walking says that the walk is under way; otherwise it waits until it is time for the next.
+	// Walking says that the walk is in progress. Otherwise it waits until the next one is due.
 	Walking bool `cbor:"1,keyasint,omitempty"`
-	// Began is when this walk began, or the last one, and Before when the one before that began.
+	// Began is when this walk began, or the last one. Before is when the one before that began.
 	Began  history.Timestamp `cbor:"2,keyasint"`
 	Before history.Timestamp `cbor:"3,keyasint,omitempty"`
-	// Cursor is where the walk goes on, and Open the run with which its last page ended, unless that was seen to its end:
-	// it may go on with the next page.
+	// Cursor is where the walk continues. Open is the run with which its last page ended, if it may
+	// continue on the next page.
 	Cursor string    `cbor:"4,keyasint,omitempty"`
 	Open   *openPart `cbor:"5,keyasint,omitempty"`
-	// Failed are runs that this walk could not look after, and Missed those of the walk before: what the walks that failed would have
-	// sent is sent by the first that succeeds. Of more than maxFailed, Failed has one more, and the next walk comes by all runs as if
-	// this one had not.
+	// Failed has the runs that this walk could not handle, and Missed those of the walk before. The
+	// first walk that succeeds sends what the failed ones would have sent. If there are more than
+	// maxFailed, Failed has one more than that, and the next walk treats all runs as if this walk
+	// had not happened.
 	Failed []failedPart `cbor:"6,keyasint,omitempty"`
 	Missed []failedPart `cbor:"7,keyasint,omitempty"`
 }
@@ -40,16 +41,16 @@ type openPart struct {
 	Run      uint32 `cbor:"2,keyasint"`
 }
 
-// failedPart is a run that walks could not look after since the one before them began.
+// failedPart is a run that no walk could handle since the one that began at Since.
 type failedPart struct {
 	openPart
 	Since history.Timestamp `cbor:"3,keyasint"`
 }
 
-// maxFailed is how many runs the place of the check has that it could not look after.
+// maxFailed is how many failed runs the stored position lists.
 const maxFailed = 50
 
-// since is when the last walk began that could look after a run.
+// since returns when the last walk began that could handle a run.
 func (r *round) since(run openPart) history.Timestamp {
 	for _, f := range r.Missed {
 		if f.openPart == run {
@@ -59,7 +60,7 @@ func (r *round) since(run openPart) history.Timestamp {
 	return r.Before
 }
 
-// next is the round that follows.
+// next returns the next round.
 func (r *round) next(now history.Timestamp) *round {
 	n := &round{Walking: true, Began: now, Before: r.Began, Missed: r.Failed}
 	if len(r.Failed) > maxFailed {
@@ -68,7 +69,7 @@ func (r *round) next(now history.Timestamp) *round {
 	return n
 }
 
-// fail notes that this walk could not look after a run.
+// fail records that this walk could not handle a run.
 func (r *round) fail(run openPart) {
 	if len(r.Failed) <= maxFailed {
 		r.Failed = append(r.Failed, failedPart{run, r.since(run)})
@@ -77,29 +78,36 @@ func (r *round) fail(run openPart) {
 
 // Report is what a step of Maintain did.
 type Report struct {
-	// Commits were looked at, Deleted runs deleted, and Sent messages sent again. Failed runs are left to the next round.
+	// Commits is how many commits were read, Deleted how many runs were deleted, and Sent how many
+	// messages were sent again. Failed runs are left to the next round.
 	Commits, Deleted, Sent, Failed int
-	// Asked are the children that were asked how they are.
+	// Asked is how many children were asked for their state.
 	Asked int
-	// Late are the messages that were sent again for closed runs, in case the first ones were lost.
+	// Late is how many messages were sent again for closed runs, in case the first ones were lost.
 	Late int
-	// Ended says that the walk has come by everything.
+	// Ended says that the walk has covered everything.
 	Ended bool
 }
 
-// Maintain makes one bounded step of the slow check over all runs. It deletes runs that closed longer ago than their retention
-// (see clean), and sends again what open runs have waited for in vain, what ends children whose parents have closed (see resend), and
-// what closed runs have sent to others in their last tasks (see resendClosed). A walk over all commits begins at most every Options.CheckEvery; a step looks at Options.CheckAtOnce of them, and keeps its
-// place in the store. Nothing that is correct rests on it.
+// Maintain makes one bounded step of the slow check over all runs:
 //
-// A crash in the middle, or another process that makes the same step, has the step made twice. Deletions do nothing the
-// second time, and the receivers of messages bear duplicates.
+//   - It deletes runs that closed longer ago than their retention (see clean).
+//   - It sends again what open runs have waited for in vain, and what ends children of closed
+//     parents (see resend).
+//   - It sends again what closed runs sent to others in their last tasks (see resendClosed).
 //
-// What it costs on AWS (us-east-1 on demand: $0.125 per million reads, $0.625 per million writes), called each minute with
-// the defaults, in dollars a month; a commit is taken to be 250 bytes, a run to have five of them:
+// A walk over all commits begins at most every Options.CheckEvery. A step reads Options.CheckAtOnce
+// commits, and stores its position. Correctness does not depend on it.
+//
+// If it crashes in the middle, or another process makes the same step, the step runs twice.
+// Repeated deletions do nothing, and the receivers of messages tolerate duplicates.
+//
+// Its cost on AWS in dollars a month (us-east-1 on demand: $0.125 per million reads, $0.625 per
+// million writes), if it is called each minute with the defaults, a commit has 250 bytes, and a run
+// has five commits:
 //
 //	the place is read each minute, consistently: 43,200 reads                              0.005
-//	an empty table, a walk a day: 4 scans and 2 writes of the place                        0.000
+//	an empty table, a walk a day: 4 scans and 2 writes of the position                     0.000
 //	100,000 runs that are there: 500,000 commits a day, half a read for 4 KB: 475,000      0.06
 //	   the place is kept after each 20,000 commits: 25 writes a day                        0.0005
 //	100,000 runs that are deleted: 5 writes each, 1 for the run's number, 2 reads          0.40
@@ -133,7 +141,7 @@ func (s *Maintenance) Maintain(ctx context.Context) (did Report, err error) {
 	if err != nil {
 		return did, err
 	}
-	// A crash before the place is kept leaves the place before, and the step is made again.
+	// After a crash before this write, the old position is stored and the step runs again.
 	err = s.Scanner.WriteMark(context.WithoutCancel(ctx), mark, body)
 	if errors.Is(err, store.ErrStale) {
 		err = nil // another process has made the same step
@@ -141,7 +149,7 @@ func (s *Maintenance) Maintain(ctx context.Context) (did Report, err error) {
 	return did, errors.Join(walkErr, err)
 }
 
-// nextRound is the round that a mark keeps, or the next one if it is time for that.
+// nextRound returns the stored round, or the next one if that is due.
 func nextRound(s *session.Process, mark []byte) (*round, error) {
 	r := &round{}
 	if len(mark) > 0 {
@@ -160,7 +168,8 @@ func nextRound(s *session.Process, mark []byte) (*round, error) {
 	return r, nil
 }
 
-// walk makes a step of a round: some pages. Where ctx ends in the middle of a page, the page is walked again.
+// walk makes a step of a round: some pages. If ctx ends in the middle of a page, the page is
+// repeated.
 func walk(ctx context.Context, s *session.Process, r *round, did *Report) error {
 	for did.Commits < s.Options.CheckAtOnce && ctx.Err() == nil {
 		items, next, err := s.Scanner.Scan(ctx, r.Cursor, scanPage)
@@ -176,7 +185,7 @@ func walk(ctx context.Context, s *session.Process, r *round, did *Report) error 
 		if err != nil {
 			return err
 		}
-		did.Commits += max(len(items), 1) // a page of what is no commit has its cost too
+		did.Commits += max(len(items), 1) // a page without commits has its cost too
 		if r.Cursor, r.Open = next, open; next == "" {
 			r.Walking, did.Ended = false, true
 			return nil
@@ -185,8 +194,8 @@ func walk(ctx context.Context, s *session.Process, r *round, did *Report) error 
 	return ctx.Err()
 }
 
-// page looks at the runs of a page. It returns the one that may go on with the next page; of a run that went on with this
-// page only the end is here.
+// page handles the runs of a page. It returns the run that may continue on the next page. If a run
+// began on an earlier page, only its end is here.
 func page(ctx context.Context, s *session.Process, r *round, items []store.Item, last bool, did *Report) (*openPart, error) {
 	parts := partition(items)
 	if before := r.Open; before != nil {
@@ -219,8 +228,8 @@ func page(ctx context.Context, s *session.Process, r *round, items []store.Item,
 	return nil, nil
 }
 
-// tend does something for one run. What goes wrong with it is told, and left to the next round; only the end of ctx ends the
-// step.
+// tend does something for one run. It logs a failure and leaves the run to the next round. It
+// returns an error only if ctx has ended.
 func tend(ctx context.Context, s *session.Process, r *round, did *Report, run openPart, do func() error) error {
 	err := do()
 	if err == nil {
@@ -235,7 +244,7 @@ func tend(ctx context.Context, s *session.Process, r *round, did *Report, run op
 	return nil
 }
 
-// partition parts items into those of each run.
+// partition splits items by run.
 func partition(items []store.Item) (parts [][]store.Item) {
 	for len(items) > 0 {
 		first := items[0]
@@ -255,8 +264,8 @@ func oneIf(b bool) int {
 	return 0
 }
 
-// examine decides from the commits of a run that a page has, the last one among them, whether there is something to do.
-// Void runs expire.
+// examine decides from the commits of a run on a page, the last one among them, whether there is
+// something to do. Void runs expire.
 func examine(ctx context.Context, s *session.Process, r *round, part []store.Item, last *history.Commit, did *Report) error {
 	id, number := part[0].Workflow, part[0].Run
 	switch {
@@ -315,12 +324,12 @@ func over(ctx context.Context, s *session.Process, r *round, part []store.Item, 
 	if age > s.Keep(retention) {
 		return true, nil
 	}
-	// An earlier version of Weft wrote commits that expire. Where the last one does before the first, the run would look open: it goes
-	// as a whole before that.
+	// An earlier version of Weft wrote commits that expire. If the last one expired before the
+	// first, the run would look open, so the whole run is deleted before that.
 	end := part[len(part)-1].Expires
 	endsFirst := !end.IsZero() && (first.Expires.IsZero() || first.Expires.After(end))
 	return endsFirst && history.At(end).Sub(r.Began) < 2*s.Options.CheckEvery, nil
 }
 
-// Maintenance looks after all runs.
+// Maintenance is the slow check over all runs.
 type Maintenance struct{ *session.Process }

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// orphan is an open run, as the slow check looks at it that asks whether its parent has closed.
+// orphan is an open run of which the slow check asks whether its parent has closed.
 type orphan struct {
 	run       openPart
 	started   *history.WorkflowExecutionStarted
@@ -16,9 +16,9 @@ type orphan struct {
 	asked     bool // to end
 }
 
-// lostCloseMessage is the message that has a child do what its close policy says, where its parent closed long ago and the child goes on as
-// if nothing had been: the message that the parent sent then is lost. It is nil where there is no such message, and where the
-// parent has been deleted, because nobody knows the policy then.
+// lostCloseMessage returns the message that applies the close policy of a parent that closed long
+// ago, if its child still runs: the parent's own message was lost. It returns nil if there is no
+// such message, or if the parent has been deleted, because nobody knows the policy then.
 func lostCloseMessage(ctx context.Context, s *session.Process, r *round, o orphan) (policy *engine.Message, err error) {
 	if o.started == nil || o.started.Parent == nil {
 		return nil, nil
@@ -38,7 +38,7 @@ func lostCloseMessage(ctx context.Context, s *session.Process, r *round, o orpha
 			}
 			id = ""
 			if end, ok := run.State.Close.(*history.WorkflowExecutionTerminated); ok && parent.InitiatedEventID < end.ResetEventID {
-				id = end.NewRunID // the child is that run's
+				id = end.NewRunID // the child belongs to that run
 			}
 		}
 		return nil
@@ -46,8 +46,8 @@ func lostCloseMessage(ctx context.Context, s *session.Process, r *round, o orpha
 	return policy, err
 }
 
-// closeMessage is the message about a child that the commit which closed a run has caused; nil where it is none of the run's, or has
-// ended, or is to outlive it.
+// closeMessage returns the message for a child that was scheduled by the commit which closed a run.
+// It returns nil if the child is not this run's, has ended, or is to outlive the run.
 func closeMessage(run *engine.Run, child int64) *engine.Message {
 	for _, m := range run.Messages(run.Last()) {
 		if m.Kind == engine.StartOrCloseChild && m.EventID == child && run.Needed(&m) && run.State.Children[child].Policy != history.AbandonChild {
@@ -57,8 +57,8 @@ func closeMessage(run *engine.Run, child int64) *engine.Message {
 	return nil
 }
 
-// overdue reports whether a child should long have been ended, and is to be in this round. One that was asked to end may take as
-// long as it likes, and so may the run that follows it.
+// overdue reports whether a child should have been ended long ago, and this round must end it. A
+// child that was asked to end may take as long as it likes, and so may the run that continues it.
 func (o orphan) overdue(r *round, parent *engine.Run, p *engine.PendingChild) bool {
 	closed := parent.State.CloseTime
 	if p.Policy == history.RequestCancelChild && (o.asked || o.startTime > closed) {

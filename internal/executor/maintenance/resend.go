@@ -14,16 +14,18 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// overdue is how long something has to be late before the slow check takes its message for lost: longer than the retries of
-// a message whose handlers crash, but not than a backlog of days. Where the message is only late, its receivers bear
-// another. They are few: a message is sent again when it is late by this, and then each time its lateness has doubled.
+// overdue is how late something must be before the slow check considers its message lost: longer
+// than the retries of a message whose handlers crash, but shorter than a backlog of days. If the
+// message is only late, its receivers tolerate another. There are few: a message is sent again when
+// it is this late, and then each time that its lateness has doubled.
 //
-// An attempt that is counted and has begun, or that goes on outside, is on record: a message of it that was only late begins no other
-// (see begin.go). Any other attempt may be made twice.
+// An attempt that is counted and has begun, or that continues outside, is on record: its late
+// message begins no other attempt (see begin.go). Any other attempt may be made twice.
 const overdue = 24 * time.Hour
 
-// resend sends again what an open run waits for and should long have come, and what ends it where its parent has closed. A crash
-// in the middle leaves the walk where it was, and the rest is sent in its next step.
+// resend sends again what an open run has waited for too long, and what ends the run if its parent
+// has closed. A crash in the middle leaves the position of the walk, and the next step sends the
+// rest.
 func resend(ctx context.Context, s *session.Process, r *round, workflowID string, number uint32, did *Report) error {
 	messages, child, err := missed(ctx, s, r, workflowID, number)
 	if err != nil {
@@ -31,7 +33,7 @@ func resend(ctx context.Context, s *session.Process, r *round, workflowID string
 	}
 	late := 0
 	for _, m := range messages {
-		late += oneIf(m.Kind != engine.StartOrCloseChild) // a child may take as long as it likes: this only asks how it is
+		late += oneIf(m.Kind != engine.StartOrCloseChild) // a child may take as long as it likes: this only asks for its state
 	}
 	policy, err := lostCloseMessage(ctx, s, r, child)
 	if err != nil {
@@ -54,12 +56,13 @@ func resend(ctx context.Context, s *session.Process, r *round, workflowID string
 	return nil
 }
 
-// resendClosed sends again what the commit that closed a run sends to workflows that do not ask for it: signals, requests to end, and
-// starts of children that outlive the run. It does so when the run has been closed for a day, and each time that has doubled. Nobody
-// waits for an answer, so the log does not say whether the first message arrived; the receiver finds that out (see Message.Late).
-// Parents and children look after each other instead (see policy).
+// resendClosed sends again what the commit that closed a run sends to workflows that do not ask for
+// it: signals, requests to end, and starts of children that outlive the run. It does so when the
+// run has been closed for a day, and each time that age has doubled. Nobody waits for an answer, so
+// the log does not say whether the first message arrived. Its receiver finds out (see
+// Message.Late). Parents and children check each other instead (see lostCloseMessage).
 //
-// It reads nothing if the page has all commits of the run, and otherwise the run. A crash in the middle has the step made again.
+// It reads the run unless the page has all its commits. A crash in the middle repeats the step.
 func resendClosed(ctx context.Context, s *session.Process, r *round, part []store.Item, last *history.Commit, did *Report) error {
 	if !r.reaches(last.Time, openPart{part[0].Workflow, part[0].Run}) {
 		return nil
@@ -79,11 +82,12 @@ func resendClosed(ctx context.Context, s *session.Process, r *round, part []stor
 	return nil
 }
 
-// owes reports whether a closed run is kept for another round although its retention is over: it wants something of other workflows, and
-// no round has looked after that since it had been closed for a day. After an outage of weeks its messages are still in their queues, or
-// gone. This round sends them again, or asks the children; the next one deletes the run.
+// owes reports whether a closed run must be kept for another round although its retention is over:
+// it sends something to other workflows, and no round has handled that since the run had been
+// closed for a day. After an outage of weeks its messages may still be in their queues, or gone.
+// This round sends them again, or asks the children. The next one deletes the run.
 //
-// It reads the run if the page lacks commits of it, in such a round only.
+// In such a round it reads the run if the page lacks some of its commits.
 func owes(ctx context.Context, s *session.Process, r *round, part []store.Item, last *history.Commit) (bool, error) {
 	if r.since(openPart{part[0].Workflow, part[0].Run}).Sub(last.Time) >= overdue {
 		return false, nil
@@ -97,7 +101,7 @@ func owes(ctx context.Context, s *session.Process, r *round, part []store.Item, 
 	}), nil
 }
 
-// wholeRun is the run whose commits a page has, or some of them; nil where it is being deleted.
+// wholeRun returns the run of which a page has some commits, or nil if the run is being deleted.
 func wholeRun(ctx context.Context, s *session.Process, part []store.Item, last *history.Commit) (*engine.Run, error) {
 	if run := runOf(part); run != nil {
 		return run, nil
@@ -110,7 +114,7 @@ func wholeRun(ctx context.Context, s *session.Process, part []store.Item, last *
 	return t.View.Other(ctx, last.RunID)
 }
 
-// runOf is the run whose commits a page has; nil if the page lacks some.
+// runOf returns the run whose commits a page has, or nil if the page lacks some.
 func runOf(part []store.Item) *engine.Run {
 	run := engine.NewRun(part[0].Workflow, part[0].Run)
 	for _, item := range part {
@@ -122,7 +126,8 @@ func runOf(part []store.Item) *engine.Run {
 	return run
 }
 
-// unconfirmed lists what a closed run has sent to workflows that do not ask for it, as messages that are marked as late.
+// unconfirmed returns the messages of a closed run to workflows that do not ask for them. They are
+// marked as late.
 func unconfirmed(run *engine.Run) (messages []engine.Message) {
 	for _, m := range run.Messages(run.Last()) {
 		starts := m.Kind == engine.StartOrCloseChild && run.State.Children[m.EventID] != nil && run.State.Children[m.EventID].Policy == history.AbandonChild
@@ -134,8 +139,8 @@ func unconfirmed(run *engine.Run) (messages []engine.Message) {
 	return messages
 }
 
-// missed is what an open run waits for and should long have come, and what the run is to its parent. It looks at the log itself,
-// because what a scan has seen may be old.
+// missed returns the messages that an open run has waited for too long, and the run as a child of
+// its parent. It reads the log, because the scan may be outdated.
 func missed(ctx context.Context, s *session.Process, r *round, workflowID string, number uint32) (messages []engine.Message, child orphan, err error) {
 	err = s.At(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
@@ -163,7 +168,7 @@ func missed(ctx context.Context, s *session.Process, r *round, workflowID string
 	return messages, child, err
 }
 
-// end is when what a message asks for should have come about, at the latest.
+// end returns the latest moment at which the effect of a message was due.
 func end(m *engine.Message) history.Timestamp {
 	if m.Activity == nil {
 		return max(m.Scheduled, m.Due)
@@ -171,10 +176,14 @@ func end(m *engine.Message) history.Timestamp {
 	return max(m.Scheduled, m.Due).Add(time.Duration(max(m.Activity.StartToClose, m.Activity.ScheduleToClose)))
 }
 
-// inPlaceOf is what is to be sent in the place of a message that may be lost, by what is recorded of its activity or of the task that
-// failed: the message of the next attempt, or the one that looks after an attempt which goes on outside. Such an attempt is not made
-// again: it may go on for as long as its options allow. Where a message has claimed the attempt, the new one is a copy of that: another
-// sending would have to wait for it (see claim).
+// inPlaceOf returns the message to send instead of one that may be lost, by the records of
+// attempts:
+//
+//   - the message of the next attempt at its activity or its failed task;
+//   - for an attempt outside, the message that watches it. Such an attempt is not repeated, because
+//     it may take as long as its options allow;
+//   - if a message has claimed the attempt, a copy of that message. Another send would have to wait
+//     for it (see claim).
 func inPlaceOf(s *session.Process, m engine.Message, run *engine.Run, kept map[int64]*attempts.Record) engine.Message {
 	event := int64(0)
 	switch m.Kind {
@@ -200,18 +209,19 @@ func inPlaceOf(s *session.Process, m engine.Message, run *engine.Run, kept map[i
 	return m
 }
 
-// lost reports whether a message is to be sent again in this round.
+// lost reports whether a message must be sent again in this round.
 func (r *round) lost(run *engine.Run, m *engine.Message) bool {
 	return r.reaches(end(m), openPart{run.WorkflowID, run.Number})
 }
 
-// reaches reports whether this round is the first that could look after a run since a moment was a day ago, or since its age has
-// doubled again.
+// reaches reports whether this round is the first that could handle a run since a moment was a day
+// ago, or since the moment's age has doubled again.
 func (r *round) reaches(moment history.Timestamp, run openPart) bool {
 	return doublings(r.Began.Sub(moment), overdue) > doublings(r.since(run).Sub(moment), overdue)
 }
 
-// doublings is how often something that is late by d has been found to be late: after a span, and each time that doubles.
+// doublings returns how often something that is late by d has been found late: after a span, and
+// each time that doubles.
 func doublings(d, span time.Duration) (n int) {
 	for ; d >= span; d /= 2 {
 		n++
@@ -219,8 +229,8 @@ func doublings(d, span time.Duration) (n int) {
 	return n
 }
 
-// mayWait reports whether a run, as a scan has seen it, may wait for something in vain. It is asked of every open run, and
-// reads nothing.
+// mayWait reports whether a run, as a scan has seen it, may be waiting in vain. It is called for
+// every open run, and reads nothing.
 func mayWait(s *session.Process, r *round, part []store.Item) bool {
 	run := runOf(part)
 	if run == nil {

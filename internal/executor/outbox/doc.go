@@ -7,9 +7,10 @@
 //	   └──▶ store of timers ── Sweep ──────┘
 //	          due later; parked; the task queue is gone
 //
-// A message has two ids. Send tells one sending of a message from another: a copy that takes the place of a
-// message keeps it. Causation id is the causation id: the chain of deliveries that one sending has started, with all
-// that they send and commit. A redelivered message repairs what its causation id owes, and nothing else.
+// A message has two ids. Its send id distinguishes one send of a message from another: a copy that
+// replaces a message keeps it. Its causation id identifies the chain of deliveries that one send
+// started, with all that they send and commit. A redelivered message repairs what its causation id
+// owes, and nothing else.
 //
 // Nothing here decides whether a message is still needed; its receiver does. So each function may send a message
 // twice after a crash or an unclear answer.

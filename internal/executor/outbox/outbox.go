@@ -81,7 +81,7 @@ func (o *Outbox) Copy(m *engine.Message) engine.Message {
 // MaxLook is the highest Look of a message. Copies beyond it are not distinguished from the one before.
 const MaxLook = 1<<17 - 1
 
-// NewSendID returns an id that tells a sending from others of the same message.
+// NewSendID returns an id that distinguishes one send of a message from others.
 func (o *Outbox) NewSendID() uint64 {
 	id := o.host.ID()
 	return binary.BigEndian.Uint64(id[:])

@@ -51,8 +51,9 @@ var (
 //   - it cannot be read, because a newer version of Weft wrote it or its key is missing: ErrUnreadable;
 //   - it is large and the bucket does not answer, or its queue does not exist: ErrUnsent.
 //
-// A timer that its queue refuses for another reason stays for the next sweep. Only if such timers fill the page are they
-// set aside, and if none of the page can be sent, only after they have been overdue for setAsideFor.
+// A timer that its queue refuses for another reason stays for the next sweep. Such timers are set
+// aside only if they fill the page. If the whole page fails, they are set aside only after they
+// have been overdue for setAsideFor.
 func (o *Outbox) Sweep(ctx context.Context) (sent int, err error) {
 	s := sweep{o, aside{why: ErrUnreadable}, aside{why: ErrUnsent}}
 	defer func() { err = errors.Join(err, s.unreadable.report(ctx, o), s.unsent.report(ctx, o)) }()

@@ -13,7 +13,8 @@ import (
 // batch is the updates of a workflow that are carried out together: a call that holds the workflow's lock, and those
 // that wait behind it.
 type batch struct {
-	// ctx is that of the first call. The batch is a call in progress, which goes on when its caller has gone.
+	// ctx is that of the first call. The batch is a call in progress, and continues if its caller
+	// leaves.
 	ctx   context.Context
 	first *updateCall
 	taken []*lock.Waiter[any]
@@ -103,9 +104,9 @@ func (calls group) conclude(t *session.Session, err error) (alone, rest group) {
 	if err == nil {
 		return nil, nil
 	}
-	var apart *togetherError
-	if errors.As(err, &apart) && len(calls) > 1 {
-		return apart.split(calls)
+	var separate *togetherError
+	if errors.As(err, &separate) && len(calls) > 1 {
+		return separate.split(calls)
 	}
 	for _, c := range calls {
 		switch {

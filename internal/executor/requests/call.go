@@ -23,24 +23,26 @@ type updateCall struct {
 	request    engine.UpdateRequest
 	runID      history.RunID // pinned; empty for the latest run
 
-	// first is a call of the same id that came before it and is carried out with it; nil where there is none.
+	// first is an earlier call with the same id that is carried out with this one, or nil.
 	first *updateCall
 
 	answer api.UpdateResponse
 	err    error
 
-	// settled says that the call is answered from a commit that has landed, whatever becomes of those that it was carried out with.
+	// settled says that the call is answered from a commit that has landed, whatever happens to the
+	// other calls of its group.
 	settled bool
 
-	// returned says that whoever carried it out has returned.
+	// returned says that the work has returned.
 	returned bool
-	// over says that the caller's time is over, or that whoever carried it out has panicked with what panicked has.
+	// over says that the caller's time is over, or that the work has panicked with panicked.
 	over     atomic.Bool
 	panicked host.Panic
 
-	// wait is how long the caller waits, from when the call came.
+	// wait is how long the caller waits, counted from began.
 	wait time.Duration
-	// began is when the call came. If it came to a verdict, that is the verdict, when it was known, and on which run.
+	// began is when the call arrived. verdict is the verdict on it, if there is one, decided when
+	// it was reached, and on the run.
 	began, decided time.Time
 	verdict        observe.Outcome
 	on             observe.Run
@@ -48,8 +50,9 @@ type updateCall struct {
 
 func (c *updateCall) isSettled() bool { return c.settled }
 
-// waitedLittle is how much of the soft limit a caller may have waited at the gate to be told what the work came to that ends with the
-// limit itself. He is answered that much late at most, and lastWords.
+// waitedLittle is how much of the soft limit a caller may have spent waiting for the lock and still
+// get the outcome of work that ends exactly at the limit. Its answer may be late by that and
+// lastWords.
 const (
 	waitedLittle = 500 * time.Millisecond
 	lastWords    = 100 * time.Millisecond
@@ -67,14 +70,15 @@ func (c *updateCall) timeLeft() time.Duration {
 	return left
 }
 
-// abandon leaves the call to the work, because the caller's time is over.
+// abandon leaves the call to the work in progress, because the caller's time is over.
 func (c *updateCall) abandon() {
 	if c.over.Swap(true) {
 		c.panickedLate() // at this very moment
 	}
 }
 
-// outlive is the end of work for a c. A panic of it goes on in the caller. If the caller has gone, outlive logs it.
+// outlive handles a panic of the work at its end. It passes the panic on to the caller, or logs it
+// if the caller has left.
 func (c *updateCall) outlive() {
 	value := recover()
 	if value == nil {
@@ -94,10 +98,10 @@ func (c *updateCall) panickedLate() {
 	c.Options.Logger.Error("an update panicked after its caller's time was over", "update", c.request.Name, "updateId", c.request.ID, "panic", c.panicked)
 }
 
-// errStillRuns is a request that is still being carried out when the caller's time is over.
+// errStillRuns says that a request is still being carried out when the caller's time is over.
 var errStillRuns = refusal.OutcomeUnknown.New("the request is still being carried out, and its timeout is over: send it again with the same id to learn the outcome")
 
-// reportVerdict tells the verdict on an update, if there was one.
+// reportVerdict reports the verdict on an update to the observers, if there is one.
 func reportVerdict(ctx context.Context, s *session.Process, c *updateCall) {
 	if c.verdict == "" || !s.Observed().On() {
 		return
@@ -108,7 +112,7 @@ func reportVerdict(ctx context.Context, s *session.Process, c *updateCall) {
 	})
 }
 
-// decide notes the verdict on an update that the code has seen, or that it never came to.
+// decide records the verdict on an update that the code has seen or never reached.
 func (c *updateCall) decide(now time.Time, run *engine.Run, verdict observe.Outcome) {
 	c.on, c.verdict, c.decided = runner.Ident(run, "", nil), verdict, now
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// Describe returns what is known of a run. It does not wait behind a busy run.
-func (s *Requests) Describe(ctx context.Context, workflowID string, runID history.RunID) (*api.Description, error) {
+// Describe describes a run. It does not wait behind a busy run.
+func (s *Requests) Describe(ctx context.Context, of command.Target) (*api.Description, error) {
 	var d *api.Description
-	err := lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), workflowID, runID, func(t *session.Session, run *engine.Run) error {
+	err := lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) error {
 		d = describe(run)
 		addQueues(t.Process, d)
 		if len(d.PendingActivities) == 0 && d.StuckTask == nil {
@@ -78,8 +79,8 @@ func describe(run *engine.Run) *api.Description {
 // maxUnread is how many names of unread signals a description lists.
 const maxUnread = 100
 
-// unreadSignals lists the signals that the code of a run has not received, and those that it has set aside, by name. What a run had not
-// received when another one took over is that one's.
+// unreadSignals lists, by name, the signals that the code of a run has not received, and those that
+// it has set aside. If another run took over, the unread signals belong to that one.
 func unreadSignals(run *engine.Run) (all []api.UnreadSignal) {
 	s := run.State
 	unread := s.Unread
@@ -107,7 +108,8 @@ func unreadSignals(run *engine.Run) (all []api.UnreadSignal) {
 	return all
 }
 
-// addQueues adds to a description which activities wait for a task queue that the deployment no longer has.
+// addQueues marks the activities of a description that wait for a task queue which the deployment
+// no longer has.
 func addQueues(s *session.Process, d *api.Description) {
 	for i := range d.PendingActivities {
 		if p := &d.PendingActivities[i]; !s.Options.Engine.HasTaskQueue(p.TaskQueue) {
@@ -116,7 +118,8 @@ func addQueues(s *session.Process, d *api.Description) {
 	}
 }
 
-// addAttempts adds to a description what is known of the attempts at its activities and at its stuck task.
+// addAttempts adds to a description what is recorded of the attempts at its activities and at its
+// stuck task.
 func addAttempts(ctx context.Context, t *session.Session, run *engine.Run, d *api.Description) error {
 	records, err := t.Attempts.All(ctx, run)
 	if err != nil {
@@ -146,14 +149,14 @@ func addAttempts(ctx context.Context, t *session.Session, run *engine.Run, d *ap
 	return nil
 }
 
-// maxFailures is how many bytes of failures of pending activities a description has in full, and shortFailure how long the message
-// of each further one is.
+// maxFailures is how many bytes of failures of pending activities a description has in full.
+// shortFailure is the length to which the message of each further one is cut.
 const (
 	maxFailures  = 1 << 20
 	shortFailure = 256
 )
 
-// failureRoom is how many bytes of failures a description has room for.
+// failureRoom is how many more bytes of failures fit into a description.
 type failureRoom int
 
 // take returns the failure if there is room for it, and otherwise its kind, its type and the beginning of its message.

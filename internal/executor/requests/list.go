@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// List returns a page of the list of workflows. asked is what the caller has asked for, in any words that are the same for the same
-// list: a page token goes on with the list that it came from, and with no other.
+// List returns a page of the list of workflows. asked identifies the query: any text that is the
+// same for the same query. A page token is valid only for the query that returned it.
 func (s *Requests) List(ctx context.Context, f store.Filter, asked, token string, limit int) (*api.ListResponse, error) {
 	if s.Lister == nil {
 		return nil, refusal.NotFound.New("this deployment keeps no list of workflows")
@@ -51,8 +51,8 @@ func (s *Requests) List(ctx context.Context, f store.Filter, asked, token string
 	return answer, nil
 }
 
-// listMark is what the page tokens of a list begin with. In another list a token is a place, too, and what came before it there would be
-// left out, or come twice, and nobody would know.
+// listMark returns the prefix of the page tokens of a query. In another query, a token would also
+// be a valid position, and workflows would be missing or listed twice without notice.
 func listMark(asked string) string {
 	sum := sha256.Sum256([]byte(asked))
 	return base64.RawURLEncoding.EncodeToString(sum[:6])
@@ -62,8 +62,8 @@ func errPageToken() error {
 	return refusal.Invalid.New("the pageToken is none that this list returned: give all other parameters as for the page before, or begin again without a pageToken")
 }
 
-// shown is what a row has of what its run shows. A memo that cannot be opened here is left out, and so is what a newer version
-// wrote: the list goes on without them.
+// visibility returns the memo and the search attributes of a row. It leaves out a memo that cannot
+// be decrypted here, and what a newer version wrote. The list continues without them.
 func visibility(s *session.Process, r *store.Summary) (memo history.Memo, attributes history.SearchAttributes) {
 	for _, part := range []struct {
 		body string

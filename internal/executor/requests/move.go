@@ -6,37 +6,31 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// Move has another build run an open run from now on: this one, or none in particular. Only the build itself can be asked to,
-// and it replays the run's history first, from the beginning: where that fails, nothing is written. The run is moved, in the
-// log, when Move returns nil.
-func (s *Requests) Move(ctx context.Context, workflowID string, runID history.RunID, r api.MoveRequest) (*api.MoveResponse, error) {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return nil, err
-	}
-	if r.Build != "" && r.Unpin {
-		return nil, refusal.Invalid.New("a move to build %q cannot unpin the run: give either", r.Build)
-	}
+// Move pins an open run to this build, or unpins it. Only the build itself can be asked to take the
+// run. It first replays the run's history from the beginning, and writes nothing if that fails.
+// When Move returns nil, the move is in the log.
+func (s *Requests) Move(ctx context.Context, m command.Move) (*api.MoveResponse, error) {
 	target := s.Options.Build
-	if r.Unpin {
+	if m.Unpin() {
 		target = ""
 	}
 	answer := &api.MoveResponse{Build: target}
-	err := s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
+	err := s.Request(ctx, m.Workflow(), func(ctx context.Context, t *session.Session) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
 			return err
 		}
-		run, err := t.OpenRun(ctx, runID)
+		run, err := t.OpenRun(ctx, m.Run())
 		if err != nil {
 			return err
 		}
-		if r.Build != "" && r.Build != s.Options.Build {
-			return &commit.OtherBuild{WorkflowID: workflowID, RunID: run.State.RunID, Build: r.Build, Here: s.Options.Build, Moves: true}
+		if m.Build() != "" && m.Build() != s.Options.Build {
+			return &commit.OtherBuild{WorkflowID: m.Workflow(), RunID: run.State.RunID, Build: m.Build(), Here: s.Options.Build, Moves: true}
 		}
 		answer.RunID = run.State.RunID
 		if run.State.Pinned == target {
@@ -47,7 +41,8 @@ func (s *Requests) Move(ctx context.Context, workflowID string, runID history.Ru
 	return answer, err
 }
 
-// move brings the event that moves a run to a task of it that this build runs, on an instance that has replayed everything.
+// move commits the event that moves a run, with a task that this build runs on an instance that has
+// replayed everything.
 func move(ctx context.Context, t *session.Session, run *engine.Run, moved history.Event) error {
 	t.Code.Drop()
 	if run.State.Pending == history.PendingStart { // nothing has run yet, and nothing is to run early

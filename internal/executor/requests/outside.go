@@ -10,45 +10,25 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/activities"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// CompleteActivity ends the attempt that a token names, from outside: it has succeeded. The result is in the log when
-// CompleteActivity returns nil, and the code has seen it unless it fails. The same again finds that, and says so.
-func (s *Requests) CompleteActivity(ctx context.Context, r api.CompleteActivityRequest) (*api.ActivityResponse, error) {
-	if err := starts.CheckPayload(s.Process, r.Result); err != nil {
-		return nil, err
-	}
-	return endOutside(ctx, s.Process, r.Token, history.Payload(r.Result), nil)
-}
-
-// maxErrorText is the longest type and message of an error from outside, in bytes, together: what package failure cuts each to has
-// room.
-const maxErrorText = 20 << 10
-
-// FailActivity ends the attempt that a token names, from outside: it has failed, and the retry policy says what follows, as
-// for any other attempt. That is durable when FailActivity returns nil.
-func (s *Requests) FailActivity(ctx context.Context, r api.FailActivityRequest) (*api.ActivityResponse, error) {
-	if len(r.Message)+len(r.Type) > maxErrorText {
-		return nil, refusal.TooLarge.New("type and message have %d bytes: give at most %d", len(r.Message)+len(r.Type), maxErrorText)
-	}
-	if len(r.Details) > failure.MaxDetails {
-		return nil, refusal.TooLarge.New("the details of the error have %d bytes: give at most %d", len(r.Details), failure.MaxDetails)
-	}
-	f := &failure.Failure{Kind: failure.KindApplication, Type: r.Type, Message: r.Message, NonRetryable: r.NonRetryable, Details: r.Details}
-	return endOutside(ctx, s.Process, r.Token, nil, f)
-}
-
-func endOutside(ctx context.Context, s *session.Process, token string, result history.Payload, f *failure.Failure) (*api.ActivityResponse, error) {
+// EndActivity ends the attempt that a token names, from outside.
+//
+//   - It has succeeded: the result is in the log when EndActivity returns nil, and the code has seen it unless it fails. The same again
+//     finds that, and says so.
+//   - It has failed: the retry policy says what follows, as for any other attempt. That is durable when EndActivity returns nil.
+func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*api.ActivityResponse, error) {
+	result, f := c.Result(), c.Failure()
 	answer := &api.ActivityResponse{}
-	err := outside(ctx, s, token, func(ctx context.Context, t *session.Session, k *activities.Claims) error {
+	err := outside(ctx, s.Process, c.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
 		*answer = api.ActivityResponse{}
 		run, err := runOf(ctx, t, k)
 		if err != nil {
@@ -73,7 +53,7 @@ func endOutside(ctx context.Context, s *session.Process, token string, result hi
 			return err
 		}
 		w := activities.Outside(run, m, kept)
-		if err := checkResult(s, w.Activity.ActivityType, result, f); err != nil {
+		if err := checkResult(s.Process, w.Activity.ActivityType, result, f); err != nil {
 			return err
 		}
 		w.Asked = w.Activity.CancelRequested
@@ -89,8 +69,8 @@ func endOutside(ctx context.Context, s *session.Process, token string, result hi
 	return answer, nil
 }
 
-// checkResult refuses a result that workflow code could not decode, and would fail at until it is deployed anew. A process that
-// does not know the activity takes what comes.
+// checkResult refuses a result that workflow code could not decode: the run would be stuck until
+// another deployment. A process that does not know the activity accepts any result.
 func checkResult(s *session.Process, activityType string, result history.Payload, f *failure.Failure) error {
 	code := s.Registry.Activity(activityType)
 	if f != nil || code == nil || code.CheckResult == nil {
@@ -102,9 +82,9 @@ func checkResult(s *session.Process, activityType string, result history.Payload
 	return nil
 }
 
-// retryOutside records that an attempt has failed, and sends the next: a request sends first, and then writes. A crash
-// between the two leaves an attempt that is made although the one before it is not known to have failed; the caller, who was
-// not answered, says so once more.
+// retryOutside records that an attempt has failed, and sends the next: a request sends first, and
+// then writes. After a crash between the two, the next attempt is made although no failure is
+// recorded. The caller got no answer, and repeats the request.
 func retryOutside(ctx context.Context, t *session.Session, run *engine.Run, w *activities.Attempt, next *engine.Message, f *failure.Failure) error {
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return err
@@ -116,12 +96,12 @@ func retryOutside(ctx context.Context, t *session.Session, run *engine.Run, w *a
 		return err
 	}
 	kept := &attempts.Record{Failure: f, Next: next.Due, Details: next.Details, Number: attempts.Failed(w.Number)}
-	// Where something stands there already, the next attempt is further on, or this is recorded.
+	// If a record is already there, a later attempt wrote it, or this request did.
 	return recordProblem(t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept))
 }
 
-// recordProblem is what the record of an attempt comes to, for the request that brings it. A record that another one was
-// before is none.
+// recordProblem returns the error that a request gets for the write of an attempt's record. It
+// returns nil if another record was faster.
 func recordProblem(err error) error {
 	switch {
 	case err == nil, errors.Is(err, store.ErrStale):
@@ -132,14 +112,12 @@ func recordProblem(err error) error {
 	return fmt.Errorf("%w: record an attempt: %w", outcome.ErrBusy, err)
 }
 
-// HeartbeatActivity says that the attempt which a token names is alive, and keeps details for the next one. The answer says
-// whether it should end. It is recorded when HeartbeatActivity returns nil.
-func (s *Requests) HeartbeatActivity(ctx context.Context, r api.HeartbeatActivityRequest) (*api.HeartbeatResponse, error) {
-	if len(r.Details) > activities.MaxDetails {
-		return nil, refusal.TooLarge.New("the details of a heartbeat have %d bytes: give at most %d", len(r.Details), activities.MaxDetails)
-	}
+// HeartbeatActivity records that the attempt which a token names is alive, and keeps details for
+// the next one. The answer says whether the attempt should end. The heartbeat is durable when
+// HeartbeatActivity returns nil.
+func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) (*api.HeartbeatResponse, error) {
 	answer := &api.HeartbeatResponse{}
-	err := outside(ctx, s.Process, r.Token, func(ctx context.Context, t *session.Session, k *activities.Claims) error {
+	err := outside(ctx, s.Process, h.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
 			return err
 		}
@@ -169,10 +147,10 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, r api.HeartbeatActivit
 		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
 			return refusal.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxHeartbeats)
 		}
-		kept.Details, kept.Heard = history.Payload(r.Details), t.Timestamp()
+		kept.Details, kept.Heard = history.Payload(h.Details()), t.Timestamp()
 		err = t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
 		if errors.Is(err, store.ErrStale) {
-			return outcome.ErrStale // another heartbeat, or whoever looks after the attempt, was faster
+			return outcome.ErrStale // another heartbeat, or the watching message, was faster
 		}
 		return recordProblem(err)
 	})
@@ -182,7 +160,7 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, r api.HeartbeatActivit
 	return answer, nil
 }
 
-// outside carries out fn for the attempt that a token names.
+// outside calls fn for the attempt that a token names.
 func outside(ctx context.Context, s *session.Process, token string, fn func(context.Context, *session.Session, *activities.Claims) error) error {
 	k, err := activities.Verify(ctx, s, token)
 	if err != nil {
@@ -191,7 +169,7 @@ func outside(ctx context.Context, s *session.Process, token string, fn func(cont
 	return s.Request(ctx, k.WorkflowID, func(ctx context.Context, t *session.Session) error { return fn(ctx, t, k) })
 }
 
-// runOf is the run that a ticket names, open or closed.
+// runOf returns the run that a token names, open or closed.
 func runOf(ctx context.Context, t *session.Session, k *activities.Claims) (*engine.Run, error) {
 	if err := t.View.EnsureLoaded(ctx); err != nil {
 		return nil, err
@@ -210,7 +188,8 @@ func runOf(ctx context.Context, t *session.Session, k *activities.Claims) (*engi
 	return run, err
 }
 
-// notPending is the refusal of what is said of an attempt that has ended; nil where the same was said before.
+// notPending refuses a request about an attempt that has ended. It returns nil if the request is a
+// repetition.
 func notPending(run *engine.Run, k *activities.Claims, repeated bool) error {
 	switch {
 	case repeated:
@@ -223,8 +202,9 @@ func notPending(run *engine.Run, k *activities.Claims, repeated bool) error {
 	return refusal.ActivityEnded.New("attempt %d at the activity of event %d has ended, and another has followed or will", k.Attempt, k.EventID)
 }
 
-// endedSo reports whether an attempt has ended the activity in just this way: whoever says so was not answered before.
-// It looks at the commits that are kept, and then at the others from where the activity was scheduled on.
+// endedSo reports whether an attempt has ended the activity in exactly this way: the caller repeats
+// a request that was not answered. It searches the commits in memory, and then the others from
+// where the activity was scheduled.
 func endedSo(ctx context.Context, t *session.Session, run *engine.Run, k *activities.Claims, result history.Payload, f *failure.Failure) (bool, error) {
 	for _, c := range slices.Backward(run.Log) {
 		if c == nil {
@@ -274,7 +254,8 @@ func sameEnd(e history.Event, k *activities.Claims, result history.Payload, f *f
 	return false
 }
 
-// messageOf is the message of the attempt that a ticket names, as it was sent when the activity was scheduled.
+// messageOf returns the message of the attempt that a token names, as it was sent when the activity
+// was scheduled.
 func messageOf(ctx context.Context, t *session.Session, run *engine.Run, k *activities.Claims) (*engine.Message, error) {
 	c, err := t.View.Commit(ctx, run, run.State.Activities[k.EventID].Slot)
 	if err != nil {

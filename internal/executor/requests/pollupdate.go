@@ -9,24 +9,18 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // PollUpdate returns the stage of an update that was accepted, when it has completed or after wait. It never runs code.
-func (s *Requests) PollUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID string, wait time.Duration) (*api.UpdateResponse, error) {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return nil, err
-	}
-	if err := engine.CheckID("updateId", updateID); err != nil {
-		return nil, refusal.Invalid.New("%v", err)
-	}
-	return pollUpdate(ctx, s.Process, workflowID, runID, updateID, wait, nil)
+func (s *Requests) PollUpdate(ctx context.Context, p command.Poll, wait time.Duration) (*api.UpdateResponse, error) {
+	return pollUpdate(ctx, s.Process, p.Workflow(), p.Run(), p.Update(), wait, nil)
 }
 
-// pollUpdate is PollUpdate, perhaps by a process that has just accepted the update.
+// pollUpdate is PollUpdate. wrote is not nil if this process has just accepted the update.
 func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, updateID string, wait time.Duration, wrote *wrote) (*api.UpdateResponse, error) {
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}}
 	err := await(ctx, s, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
@@ -44,19 +38,12 @@ func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runI
 	return &call.answer, err
 }
 
-// FailUpdate fails an accepted update of an open run for an operator: its caller gets the failure, and its handler does not run any
-// more, nor when the run is rebuilt. The update has failed when FailUpdate returns. One that has completed keeps its outcome, which
-// is returned: so a request that is sent again does nothing.
-func (s *Requests) FailUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID, reason string) (*api.UpdateResponse, error) {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return nil, err
-	}
-	if err := engine.CheckID("updateId", updateID); err != nil {
-		return nil, refusal.Invalid.New("%v", err)
-	}
-	if err := checkReason(reason); err != nil {
-		return nil, err
-	}
+// FailUpdate fails an accepted update of an open run for an operator. Its caller gets the failure.
+// Its handler no longer runs, not even when the run is rebuilt. The failure is in the log when
+// FailUpdate returns. A completed update keeps its outcome, which is returned, so repeating the
+// request does nothing.
+func (s *Requests) FailUpdate(ctx context.Context, f command.FailUpdate) (*api.UpdateResponse, error) {
+	workflowID, runID, updateID := f.Workflow(), f.Run(), f.Update()
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}, runID: runID}
 	err := s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
 		if err := t.View.EnsureLoaded(ctx); err != nil {
@@ -78,7 +65,7 @@ func (s *Requests) FailUpdate(ctx context.Context, workflowID string, runID hist
 			call.outcome(run)
 			return t.RequireFresh(ctx, nil)
 		}
-		failed := failure.FromError(failure.New("UpdateFailedByOperator", cmp.Or(reason, "an operator has failed the update")))
+		failed := failure.FromError(failure.New("UpdateFailedByOperator", cmp.Or(f.Reason(), "an operator has failed the update")))
 		failed.NonRetryable = true
 		event := history.Of(&history.WorkflowExecutionUpdateFailed{UpdateID: updateID, AcceptedEventID: u.AcceptedEventID, Failure: failed})
 		if err := commit.Event(ctx, t, run, event); err != nil {

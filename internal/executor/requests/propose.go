@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// try is one try at answering the calls. An error means that none of them is answered but those that are settled.
+// try tries to answer the calls. If it returns an error, it has answered only the settled ones.
 func (calls group) try(ctx context.Context, t *session.Session) error {
 	if slices.ContainsFunc(calls, (*updateCall).isSettled) {
 		calls = slices.DeleteFunc(slices.Clone(calls), (*updateCall).isSettled)
@@ -40,7 +40,8 @@ func (calls group) try(ctx context.Context, t *session.Session) error {
 	return nil
 }
 
-// lookUpAll answers the calls that the logs of the workflow's runs answer, and returns the others.
+// lookUpAll answers the calls that the logs of the workflow's runs can answer, and returns the
+// others.
 func (calls group) lookUpAll(ctx context.Context, t *session.Session) (group, error) {
 	fresh, answered := calls.lookUp(t)
 	if answered > 0 && !t.View.Fresh {
@@ -52,8 +53,8 @@ func (calls group) lookUpAll(ctx context.Context, t *session.Session) (group, er
 	return fresh.lookUpBefore(ctx, t, t.Run())
 }
 
-// propose runs the workflow's code with the calls in it, speculatively: nothing is written unless it accepts one of them, or
-// issues a command.
+// propose runs the workflow's code with the calls speculatively. Nothing is written unless the code
+// accepts one of them, or issues a command.
 func (calls group) propose(ctx context.Context, t *session.Session) error {
 	run := t.Run()
 	if err := commit.CheckBuild(ctx, t, run); err != nil {
@@ -84,7 +85,8 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 	if transition.Commit == nil {
 		t.Retire(transition)
 		if next := run.NextTask(); next != nil && transition.Left() {
-			// The workflow's function has returned, and the run closes in its next task, whoever brings that.
+			// The workflow's function has returned. The run closes in its next task, whatever
+			// triggers that.
 			if err := commit.Task(ctx, t, run, engine.Task{InputEvents: []history.Event{history.Of(next)}}); err != nil {
 				return err
 			}
@@ -117,13 +119,13 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 		}
 	}
 	if len(others) > 0 {
-		return others.try(ctx, t) // the run that continues this one takes them, or they are told that it has closed
+		return others.try(ctx, t) // the next run takes them, or they are answered that this one has closed
 	}
 	return nil
 }
 
-// lookUp answers the calls that need no code: ids that are known, runs that are closed or not there. It returns the
-// others. The answers hold only if what is known is current.
+// lookUp answers the calls that need no code: known ids, and closed or missing runs. It returns the
+// others. The answers hold only if the session's knowledge is current.
 func (calls group) lookUp(t *session.Session) (fresh group, answered int) {
 	run := t.Run()
 	seen := map[string]*updateCall{}
@@ -156,8 +158,9 @@ func (c *updateCall) pinsOther(latest *engine.Run) bool {
 	return latest != nil && c.runID != "" && c.runID != latest.State.RunID
 }
 
-// lookUpOlder answers the calls that the latest run takes no more from a run before: the one that they pin, or the one that
-// the latest continues, for callers who may not know that there were others since.
+// lookUpOlder answers the calls that the latest run no longer takes. The answer comes from an
+// earlier run: the one that they pin, or the one that the latest continues, for callers who may not
+// know of the later runs.
 func (calls group) lookUpOlder(ctx context.Context, t *session.Session) error {
 	latest := t.Run()
 	if latest == nil {
@@ -186,9 +189,9 @@ func (calls group) lookUpOlder(ctx context.Context, t *session.Session) error {
 	return nil
 }
 
-// lookUpBefore answers the calls whose ids the run before knows, which this one continues: the caller may not know that
-// there is another one now. It returns the other calls. The answers hold only if this run is the latest: a later one may
-// have accepted an id of theirs anew.
+// lookUpBefore answers the calls whose ids the previous run knows, which this one continues: the
+// caller may not know of this run yet. It returns the other calls. The answers hold only if this
+// run is the latest: a later one may have accepted the same id again.
 func (calls group) lookUpBefore(ctx context.Context, t *session.Session, run *engine.Run) (group, error) {
 	before, err := t.View.Before(ctx, run)
 	if err != nil || before == nil {

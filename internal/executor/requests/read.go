@@ -9,32 +9,26 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// look calls fn with the latest run, or with the one that runID names, as the log has it now.
-func look(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, fn func(*session.Session, *engine.Run) error) error {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return err
-	}
-	return s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error { return lookAt(ctx, t, runID, fn) })
+// look calls fn with the run that a request is for, as the log has it now.
+func look(ctx context.Context, s *session.Process, of command.Target, fn func(*session.Session, *engine.Run) error) error {
+	return s.Request(ctx, of.Workflow(), func(ctx context.Context, t *session.Session) error { return lookAt(ctx, t, of.Run(), fn) })
 }
 
-// besideAfter is how long what only reads the log waits for the gate of a workflow: a task seldom takes longer. It reads beside the
-// holder then, and reads the whole run anew.
+// besideAfter is how long a request that only reads the log waits for the lock of a workflow: a
+// task seldom takes longer. After that it reads without the lock, which reads the whole run again.
 const besideAfter = 100 * time.Millisecond
 
-// lookIn is look for fn that runs no code. It waits for the gate no longer than wait, and then reads beside it. A read that has not ended
-// at end fails, but it has leastTime.
+// lookIn is look for an fn that runs no code. It waits for the lock for at most wait, and then
+// reads without it. A read that has not finished at end fails, but it gets at least leastTime.
 func lookIn(ctx context.Context, s *session.Process, wait time.Duration, end time.Time, workflowID string, runID history.RunID, fn func(*session.Session, *engine.Run) error) error {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return err
-	}
 	t, err := s.OpenWithin(ctx, max(wait, 0), workflowID)
 	if err != nil {
 		t = s.ReadBeside(workflowID)
@@ -63,19 +57,20 @@ func lookAt(ctx context.Context, t *session.Session, runID history.RunID, fn fun
 	return fn(t, run)
 }
 
-// pollEvery is how long a waiting caller waits at most before it looks again: commits of other processes wake nobody
-// here.
+// pollEvery is the longest interval between two looks of a waiting caller: commits of other
+// processes wake nobody here.
 const pollEvery = 2 * time.Second
 
-// await looks at a run until fn says that it has seen what it waits for, or wait or the soft limit has passed. The first look, and each
-// after a wait that nothing ended, is a read. A commit of this process ends the wait between two looks, and is known here without a read.
-// What fn waits for never changes once it is in the log.
+// await looks at a run until fn has seen what it waits for, or until wait or the soft limit has
+// passed. What fn waits for never changes once it is in the log.
 //
-// By wrote a process that has just written to the run says that it knows the run: the first look is no read then. There is none if wrote
-// has a watch, which has been on since before anybody else could write.
-//
-// A read that begins at the end of the wait has leastTime. If the store does not answer by then, what fn has seen before stands; the error
-// is busy if it has seen nothing.
+//   - The first look reads, and so does each look after a wait that nothing ended.
+//   - A commit of this process ends the wait between two looks. The next look needs no read.
+//   - If wrote is not nil, this process has just written to the run and knows it: the first look
+//     needs no read. If wrote has a watch, set before anybody else could write, there is no first
+//     look.
+//   - A read that begins at the end of the wait gets at least leastTime. If the store does not
+//     answer in time, what fn saw before stands. If fn has seen nothing, the error is busy.
 func await(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote, fn func(*engine.Run) (bool, error)) error {
 	w := &awaiting{Process: s, workflowID: workflowID, runID: runID, pinned: runID != "", end: s.World.Now().Add(min(wait, s.Options.SoftLimit)), fn: fn, known: wrote != nil}
 	var watched lock.Watch
@@ -102,10 +97,10 @@ func await(ctx context.Context, s *session.Process, workflowID string, runID his
 	}
 }
 
-// wrote is what a process knows that has just written to a run.
+// wrote is the watch of a process that has just written to a run.
 type wrote struct{ lock.Watch }
 
-// awaiting is a caller who waits for something that happens to a run.
+// awaiting is a caller who waits for something in a run.
 type awaiting struct {
 	*session.Process
 	workflowID string
@@ -119,7 +114,7 @@ type awaiting struct {
 	done   bool
 }
 
-// look looks at the run. It reports true if fn has seen what it waits for, or the wait is over.
+// look looks at the run. It returns true if fn has seen what it waits for, or if the wait is over.
 func (w *awaiting) look(ctx context.Context) (over bool, err error) {
 	seen := false
 	if w.runID != "" {
@@ -135,7 +130,7 @@ func (w *awaiting) look(ctx context.Context) (over bool, err error) {
 	return w.done || left <= 0, err
 }
 
-// see shows the run to fn.
+// see calls fn with the run.
 func (w *awaiting) see(run *engine.Run) (err error) {
 	w.runID = run.State.RunID // the same run, also if another one follows
 	w.done, err = w.fn(run)
@@ -143,8 +138,9 @@ func (w *awaiting) see(run *engine.Run) (err error) {
 	return err
 }
 
-// lookBack calls see with a run, and then, if it is not there what the caller is after, with the run that this one
-// continues: the caller may not know that there is another one now, unless it pins the run.
+// lookBack calls see with a run. If see does not find what the caller wants, and the caller does
+// not pin the run, it calls see with the run that this one continues: the caller may not know of
+// the later run.
 func lookBack(ctx context.Context, t *session.Session, run *engine.Run, pinned bool, see func(*engine.Run) error) error {
 	err := see(run)
 	if pinned || !errors.Is(err, refusal.NotFound) {
@@ -169,8 +165,8 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// glance calls fn with a run as far as this process knows it. It reports false where it does not, or somebody holds the gate for longer
-// than wait.
+// glance calls fn with a run as this process knows it. It returns false if the process does not
+// know the run, or somebody holds the lock for longer than wait.
 func glance(ctx context.Context, s *session.Process, wait time.Duration, workflowID string, runID history.RunID, fn func(*engine.Run) error) (bool, error) {
 	t, err := s.OpenWithin(ctx, max(wait, 0), workflowID)
 	if err != nil {
@@ -182,7 +178,7 @@ func glance(ctx context.Context, s *session.Process, wait time.Duration, workflo
 		return false, nil
 	}
 	if err := fn(run); errors.Is(err, refusal.NotFound) {
-		return false, nil // not that anybody here knows
+		return false, nil // as far as this process knows
 	} else if err != nil {
 		return true, err
 	}
@@ -190,15 +186,16 @@ func glance(ctx context.Context, s *session.Process, wait time.Duration, workflo
 }
 
 // Result returns how a run ended, when it has ended or after wait.
-func (s *Requests) Result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration) (*api.ResultResponse, error) {
-	return result(ctx, s.Process, workflowID, runID, wait, nil)
+func (s *Requests) Result(ctx context.Context, of command.Target, wait time.Duration) (*api.ResultResponse, error) {
+	return result(ctx, s.Process, of.Workflow(), of.Run(), wait, nil)
 }
 
-// StartAndAwait is Start, and then waits until the run has closed, and adds how it ended to the answer. The start is durable, so the
-// answer has no outcome if the run cannot be read, or if the caller goes before anybody has looked at it.
-func (s *Requests) StartAndAwait(ctx context.Context, r api.StartRequest, wait time.Duration) (*api.StartResponse, error) {
+// StartAndAwait is Start, and then waits until the run has closed, and adds the outcome to the
+// answer. The start is durable, so the answer has no outcome if the run cannot be read, or if the
+// caller leaves before the first look.
+func (s *Requests) StartAndAwait(ctx context.Context, c *command.Start, wait time.Duration) (*api.StartResponse, error) {
 	watched := lock.Watch{}
-	started, err := startWatching(ctx, s.Process, r, &watched)
+	started, err := startWatching(ctx, s.Process, c, &watched)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +210,8 @@ func (s *Requests) StartAndAwait(ctx context.Context, r api.StartRequest, wait t
 	return started, nil
 }
 
-// result is Result, perhaps by a process that has just written to the run. The answer has no run id if ctx ended before the first look.
+// result is Result. wrote is not nil if this process has just written to the run. The answer has no
+// run id if ctx ended before the first look.
 func result(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote) (*api.ResultResponse, error) {
 	answer := &api.ResultResponse{WorkflowID: workflowID}
 	err := await(ctx, s, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
@@ -225,16 +223,11 @@ func result(ctx context.Context, s *session.Process, workflowID string, runID hi
 	return answer, err
 }
 
-// Query asks a query of the state that the log has now. Nothing is written, and the code that answered is thrown away.
-func (s *Requests) Query(ctx context.Context, workflowID string, runID history.RunID, name string, input history.Payload) (*api.QueryResponse, error) {
-	if err := engine.CheckName("query's name", name); err != nil {
-		return nil, refusal.Invalid.New("%v", err)
-	}
-	if err := starts.CheckPayload(s.Process, input); err != nil {
-		return nil, err
-	}
+// Query runs a query on the state that the log has now. Nothing is written, and the instance that
+// answered is dropped.
+func (s *Requests) Query(ctx context.Context, q *command.Query) (*api.QueryResponse, error) {
 	answer := &api.QueryResponse{}
-	err := look(ctx, s.Process, workflowID, runID, func(t *session.Session, run *engine.Run) (err error) {
+	err := look(ctx, s.Process, q.Target, func(t *session.Session, run *engine.Run) (err error) {
 		if err := commit.CheckBuild(ctx, t, run); err != nil {
 			return err
 		}
@@ -252,7 +245,7 @@ func (s *Requests) Query(ctx context.Context, workflowID string, runID history.R
 		case lost != nil:
 			return notReady(lost)
 		}
-		answer.Result, err = t.Code.Query(t.Run(), run, t.Writer(), name, input)
+		answer.Result, err = t.Code.Query(t.Run(), run, t.Writer(), q.Name(), q.Input())
 		return queryProblem(err)
 	})
 	return answer, err
@@ -273,14 +266,15 @@ func queryProblem(err error) error {
 	return refusal.QueryFailed.New("%v", q.Err).With(failure.FromError(q.Err))
 }
 
-// historyPage and historyPageBytes are how many events, and bytes of their encoded attributes, a page of a history has at most, but at least
-// one event. Whoever encodes the page bounds the bytes of its JSON.
+// historyPage and historyPageBytes limit the events of a page of a history, and the bytes of their
+// encoded attributes. A page has at least one event. The encoder of the page bounds the bytes of
+// its JSON.
 const historyPage, historyPageBytes = 1000, 1 << 20
 
-// History returns events of a run, from the one with the id from on: as many as a page holds, and whether there are more. It does not wait
-// behind a busy run.
-func (s *Requests) History(ctx context.Context, workflowID string, runID history.RunID, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
-	err = lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), workflowID, runID, func(t *session.Session, run *engine.Run) (err error) {
+// History returns the events of a run from an id on, as many as a page holds, and whether there are
+// more. It does not wait behind a busy run.
+func (s *Requests) History(ctx context.Context, of command.Target, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
+	err = lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) (err error) {
 		id = run.State.RunID
 		events, more, err = readEvents(ctx, t, run, from)
 		return err
@@ -288,7 +282,8 @@ func (s *Requests) History(ctx context.Context, workflowID string, runID history
 	return events, id, more, err
 }
 
-// readEvents returns those of a page of a run's history. If the run lacks their commits, only these are read.
+// readEvents returns the events of a page of a run's history. If memory lacks their commits, it
+// reads only those.
 func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from int64) (events []api.HistoryEvent, more bool, err error) {
 	if run.Lacks(1) == 0 {
 		events, more = api.Events(run.Log, from, historyPage, historyPageBytes)

@@ -17,16 +17,6 @@ func refused(t *session.Session, run *engine.Run, kind runner.CodeKind) error {
 	return refusal.NotReady.New("%s", f.Message).With(f)
 }
 
-// maxReason is the longest reason, in bytes: each update that is in flight when a run is canceled repeats it.
-const maxReason = 4 << 10
-
-func checkReason(reason string) error {
-	if len(reason) > maxReason {
-		return refusal.TooLarge.New("the reason has %d bytes: give at most %d", len(reason), maxReason)
-	}
-	return nil
-}
-
 // notReady is the refusal of a request whose code fails.
 func notReady(f *failure.Failure) *refusal.Error {
 	return refusal.NotReady.New("the workflow's code fails: its next deployment that does not will go on from here").With(f)

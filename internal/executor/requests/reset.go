@@ -3,26 +3,16 @@ package requests
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
-)
-
-// The places to reset to, besides an event, and what may be left out.
-const (
-	firstTask = "firstTask"
-	lastTask  = "lastTask"
-
-	excludeUpdates = "updates"
-	excludeSignals = "signals"
 )
 
 // Reset opens a run that goes on from an earlier task of the latest one, which it terminates if it is open. Both are in the
@@ -31,35 +21,23 @@ const (
 //
 // It sends, and puts then. A crash between the two leaves messages that name a slot of a run that never was; their
 // receivers make it void.
-func (s *Requests) Reset(ctx context.Context, workflowID string, runID history.RunID, r api.ResetRequest) (*api.ResetResponse, error) {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return nil, err
-	}
-	if err := checkReason(r.Reason); err != nil {
-		return nil, err
-	}
-	requestID, err := starts.RequestID(s.Process, r.RequestID)
-	if err != nil {
-		return nil, err
-	}
+func (s *Requests) Reset(ctx context.Context, r *command.Reset) (*api.ResetResponse, error) {
 	how := &engine.Reset{
-		LeaveUpdates: slices.Contains(r.Exclude, excludeUpdates), LeaveSignals: slices.Contains(r.Exclude, excludeSignals),
-		Reason: r.Reason, RequestID: requestID, MaxCommit: s.Options.MaxCommit, MaxTotal: s.Options.MaxPut(),
+		LeaveUpdates: r.WithoutUpdates(), LeaveSignals: r.WithoutSignals(),
+		Reason: r.Reason(), RequestID: r.RequestID(), MaxCommit: s.Options.MaxCommit, MaxTotal: s.Options.MaxPut(),
 	}
-	if err := checkReset(&r); err != nil {
-		return nil, err
-	}
-	answer := &api.ResetResponse{WorkflowID: workflowID}
-	err = s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
+	answer := &api.ResetResponse{WorkflowID: r.Workflow()}
+	err := s.Request(ctx, r.Workflow(), func(ctx context.Context, t *session.Session) error {
 		var err error
-		answer.RunID, err = resetTo(ctx, t, runID, &r, how)
+		answer.RunID, err = resetTo(ctx, t, r, how)
 		return err
 	})
 	return answer, err
 }
 
-// resetTo carries a reset out, and returns the run that it opened, or that an earlier sending of it did.
-func resetTo(ctx context.Context, t *session.Session, runID history.RunID, r *api.ResetRequest, how *engine.Reset) (history.RunID, error) {
+// resetTo carries out a reset. It returns the run that it opened, or that an earlier attempt at the
+// same request opened.
+func resetTo(ctx context.Context, t *session.Session, r *command.Reset, how *engine.Reset) (history.RunID, error) {
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return "", err
 	}
@@ -70,8 +48,8 @@ func resetTo(ctx context.Context, t *session.Session, runID history.RunID, r *ap
 	if made, err := sameReset(ctx, t, run, how.RequestID); err != nil || made != "" {
 		return made, err
 	}
-	if runID != "" && runID != run.State.RunID {
-		return "", session.NotLatest(t.WorkflowID, runID)
+	if r.Run() != "" && r.Run() != run.State.RunID {
+		return "", session.NotLatest(t.WorkflowID, r.Run())
 	}
 	if err := commit.CheckBuild(ctx, t, run); err != nil {
 		return "", err
@@ -91,8 +69,8 @@ func resetTo(ctx context.Context, t *session.Session, runID history.RunID, r *ap
 	return made, nil
 }
 
-// sameReset returns the run that an earlier sending of the same reset made: the latest, or one that this one comes from, by
-// other resets or because it failed. Each look is a read.
+// sameReset returns the run that an earlier attempt at the same reset opened: the latest, or one
+// that the latest continues after other resets or failures. Each look is a read.
 func sameReset(ctx context.Context, t *session.Session, run *engine.Run, requestID string) (history.RunID, error) {
 	for range session.MaxLookBack {
 		from := run.State.Started.ContinuedFrom
@@ -114,45 +92,24 @@ func sameReset(ctx context.Context, t *session.Session, run *engine.Run, request
 	return "", nil
 }
 
-func checkReset(r *api.ResetRequest) error {
-	given := 0
-	for _, is := range []bool{r.EventID != 0, r.To != "", r.Build != ""} {
-		if is {
-			given++
-		}
-	}
-	if given != 1 {
-		return refusal.Invalid.New("say what to reset to: give one of eventId, to, and build")
-	}
-	if r.To != "" && r.To != firstTask && r.To != lastTask {
-		return refusal.Invalid.New("there is no task %q to reset to: give %s or %s", r.To, firstTask, lastTask)
-	}
-	for _, what := range r.Exclude {
-		if what != excludeUpdates && what != excludeSignals {
-			return refusal.Invalid.New("a reset cannot exclude %q: give %s or %s", what, excludeUpdates, excludeSignals)
-		}
-	}
-	return nil
-}
-
 // resetPoint is an event of the task that a request means.
-func resetPoint(ctx context.Context, t *session.Session, run *engine.Run, r *api.ResetRequest) (int64, error) {
-	if r.EventID != 0 {
-		return r.EventID, nil
+func resetPoint(ctx context.Context, t *session.Session, run *engine.Run, r *command.Reset) (int64, error) {
+	if r.Event() != 0 {
+		return r.Event(), nil
 	}
-	if last := run.State.LastTask; r.To == lastTask && last != nil {
+	if last := run.State.LastTask; r.Last() && last != nil {
 		return last.TaskScheduledID(), nil
 	}
 	for c, err := range engine.Tasks(t.View.Commits(ctx, run, 0)) {
 		switch {
 		case err != nil:
 			return 0, err
-		case r.Build == "", c.Task.Build == r.Build && c.Task.Reset == nil:
+		case r.Build() == "", c.Task.Build == r.Build() && c.Task.Reset == nil:
 			return c.TaskScheduledID(), nil
 		}
 	}
-	if r.Build != "" {
-		return 0, refusal.Invalid.New("no task of run %q ran under build %q", run.State.RunID, r.Build)
+	if r.Build() != "" {
+		return 0, refusal.Invalid.New("no task of run %q ran under build %q", run.State.RunID, r.Build())
 	}
 	return 0, refusal.Invalid.New("run %q has had no task yet: there is nothing to reset it to", run.State.RunID)
 }
@@ -161,7 +118,7 @@ func resetTooLarge(err error) error {
 	return refusal.TooLarge.New("%v: reset to another task, or exclude updates and signals", err)
 }
 
-// reset opens the run that goes on from an earlier task of run.
+// reset opens the run that continues from an earlier task of run.
 func reset(ctx context.Context, t *session.Session, run *engine.Run, how *engine.Reset) (*engine.Run, error) {
 	t.Code.Drop()
 	w := t.Writer()
@@ -190,7 +147,7 @@ func reset(ctx context.Context, t *session.Session, run *engine.Run, how *engine
 	for _, c := range commits {
 		body, err := history.Encode(c)
 		if err == nil {
-			err = draft.Append(c, len(body)) // what does not fold never lands
+			err = draft.Append(c, len(body)) // a commit that does not fold never lands
 		}
 		if err != nil {
 			return nil, err

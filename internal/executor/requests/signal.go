@@ -4,54 +4,36 @@ import (
 	"context"
 	"errors"
 
-	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// Signal sends a signal to the latest run, or to the one that runID pins, or to one that it opens. The signal is in the log
-// when Signal returns nil, and the code has seen it unless it fails.
-func (s *Requests) Signal(ctx context.Context, workflowID string, runID history.RunID, name string, r api.SignalRequest) (*api.SignalResponse, error) {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return nil, err
+// Signal sends a signal to the latest run, to the one that runID pins, or to one that it opens. The
+// signal is in the log when Signal returns nil, and the code has seen it unless the code fails.
+func (s *Requests) Signal(ctx context.Context, c *command.Signal) (*api.SignalResponse, error) {
+	event := c.Event()
+	signal := history.Of(&event)
+	if c.Start() == nil {
+		return &api.SignalResponse{}, sendSignal(ctx, s.Process, c.Target, event.RequestID, signal)
 	}
-	if err := engine.CheckName("signal's name", name); err != nil {
-		return nil, refusal.Invalid.New("%v", err)
-	}
-	requestID, err := starts.RequestID(s.Process, r.RequestID)
-	if err != nil {
-		return nil, err
-	}
-	if err := starts.CheckPayload(s.Process, r.Input); err != nil {
-		return nil, err
-	}
-	signal := history.Of(&history.WorkflowExecutionSignaled{SignalName: name, Input: history.Payload(r.Input), RequestID: requestID})
-	if r.Start == nil {
-		return &api.SignalResponse{}, sendSignal(ctx, s.Process, workflowID, runID, requestID, signal)
-	}
-	if r.Start.IDConflictPolicy == starts.ConflictFail {
-		return nil, refusal.Invalid.New("a signal with a start goes to the run that is open: give the idConflictPolicy %s or %s, or none", starts.UseExisting, starts.TerminateExisting)
-	}
-	w, err := checkWithStart(ctx, s.Process, workflowID, runID, r.Start)
-	if err != nil {
-		return nil, err
-	}
-	err = s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
-		return signalWithStart(ctx, t, w, requestID, signal)
+	w := newWithStart(ctx, s.Process, c.Start())
+	err := s.Request(ctx, c.Workflow(), func(ctx context.Context, t *session.Session) error {
+		return signalWithStart(ctx, t, w, event.RequestID, signal)
 	})
 	return &api.SignalResponse{RunID: w.answer.RunID, Started: &w.answer.Started}, err
 }
 
-func sendSignal(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, requestID string, signal history.Event) error {
-	return s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
-		run, err := t.OpenRun(ctx, runID)
+func sendSignal(ctx context.Context, s *session.Process, to command.Target, requestID string, signal history.Event) error {
+	return s.Request(ctx, to.Workflow(), func(ctx context.Context, t *session.Session) error {
+		run, err := t.OpenRun(ctx, to.Run())
 		switch {
 		case errors.Is(err, refusal.NotFound):
-			if arrived, lookErr := signaled(ctx, t, runID, requestID); arrived || lookErr != nil {
+			if arrived, lookErr := signaled(ctx, t, to.Run(), requestID); arrived || lookErr != nil {
 				return lookErr // it arrived before the run closed, and its answer was lost
 			}
 			return err
@@ -60,15 +42,15 @@ func sendSignal(ctx context.Context, s *session.Process, workflowID string, runI
 		case run.State.Signaled(requestID):
 			return t.RequireFresh(ctx, nil)
 		}
-		if before, err := t.View.Before(ctx, run); err != nil || runID == "" && before != nil && before.State.Signaled(requestID) {
+		if before, err := t.View.Before(ctx, run); err != nil || to.Run() == "" && before != nil && before.State.Signaled(requestID) {
 			return err
 		}
 		return commit.Event(ctx, t, run, signal)
 	})
 }
 
-// signaled reports whether a signal has arrived at a run that is not open: at the one that the caller pinned, or else at
-// the latest or the one that this continues.
+// signaled reports whether a signal has arrived at a run that is not open: at the one that the
+// caller pinned, or at the latest or the one that the latest continues.
 func signaled(ctx context.Context, t *session.Session, pinned history.RunID, requestID string) (bool, error) {
 	run := t.Run()
 	switch {
@@ -86,16 +68,10 @@ func signaled(ctx context.Context, t *session.Session, pinned history.RunID, req
 }
 
 // Cancel asks a run to end: its code's context is canceled. A run that has been asked is not asked again.
-func (s *Requests) Cancel(ctx context.Context, workflowID string, runID history.RunID, reason string) error {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return err
-	}
-	if err := checkReason(reason); err != nil {
-		return err
-	}
-	cancel := history.Of(&history.WorkflowExecutionCancelRequested{Reason: reason})
-	return s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
-		run, err := t.OpenRun(ctx, runID)
+func (s *Requests) Cancel(ctx context.Context, end command.End) error {
+	cancel := history.Of(&history.WorkflowExecutionCancelRequested{Reason: end.Reason()})
+	return s.Request(ctx, end.Workflow(), func(ctx context.Context, t *session.Session) error {
+		run, err := t.OpenRun(ctx, end.Run())
 		if run == nil {
 			return err
 		}
@@ -107,20 +83,14 @@ func (s *Requests) Cancel(ctx context.Context, workflowID string, runID history.
 }
 
 // Terminate closes a run without asking its code. It has closed when Terminate returns nil.
-func (s *Requests) Terminate(ctx context.Context, workflowID string, runID history.RunID, reason string) error {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return err
-	}
-	if err := checkReason(reason); err != nil {
-		return err
-	}
-	return s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
-		run, err := t.OpenRun(ctx, runID)
+func (s *Requests) Terminate(ctx context.Context, end command.End) error {
+	return s.Request(ctx, end.Workflow(), func(ctx context.Context, t *session.Session) error {
+		run, err := t.OpenRun(ctx, end.Run())
 		if run == nil {
 			return err
 		}
-		end := history.Of(&history.WorkflowExecutionTerminated{Reason: reason})
+		terminated := history.Of(&history.WorkflowExecutionTerminated{Reason: end.Reason()})
 		t.Code.Drop()
-		return t.Commit(ctx, []*session.Change{{Run: run, Commit: run.End(t.Writer(), end)}}, nil)
+		return t.Commit(ctx, []*session.Change{{Run: run, Commit: run.End(t.Writer(), terminated)}}, nil)
 	})
 }

@@ -6,31 +6,25 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 )
 
-// Start starts a run, or finds the one that an earlier sending of the same request started. The run is in the log when
-// Start returns nil.
-func (s *Requests) Start(ctx context.Context, r api.StartRequest) (*api.StartResponse, error) {
-	return startWatching(ctx, s.Process, r, nil)
+// Start starts a run, or returns the one that an earlier attempt at the same request started. The
+// run is in the log when Start returns nil.
+func (s *Requests) Start(ctx context.Context, c *command.Start) (*api.StartResponse, error) {
+	return startWatching(ctx, s.Process, c, nil)
 }
 
 // startWatching is Start. It watches the run from its start on, if it starts one that does not close at once and watched is not nil.
-func startWatching(ctx context.Context, s *session.Process, r api.StartRequest, watched *lock.Watch) (*api.StartResponse, error) {
-	made := r.WorkflowID == nil && r.RequestID == ""
-	if r.WorkflowID == nil {
-		r.WorkflowID = starts.MakeWorkflowID(s, r.RequestID)
-	}
-	started, err := starts.CheckStart(ctx, s, &r)
-	if err != nil {
-		return nil, err
-	}
-	answer := &api.StartResponse{WorkflowID: *r.WorkflowID}
-	err = s.Request(ctx, *r.WorkflowID, func(ctx context.Context, t *session.Session) error {
-		err := start(ctx, t, &r, started, made, answer)
+func startWatching(ctx context.Context, s *session.Process, c *command.Start, watched *lock.Watch) (*api.StartResponse, error) {
+	started := starts.Event(ctx, s, c)
+	answer := &api.StartResponse{WorkflowID: c.Workflow()}
+	err := s.Request(ctx, c.Workflow(), func(ctx context.Context, t *session.Session) error {
+		err := start(ctx, t, c, started, answer)
 		if run := t.Run(); err == nil && answer.Started && run != nil && run.State.RunID == answer.RunID && !run.State.Status.Closed() {
 			t.Watched = watched
 		}
@@ -41,13 +35,13 @@ func startWatching(ctx context.Context, s *session.Process, r api.StartRequest, 
 
 // start opens the next run of the workflow. A start takes the highest number that is physically there, plus one: it has
 // to read first. Only an id that was made for this request can have no runs.
-func start(ctx context.Context, t *session.Session, r *api.StartRequest, started *history.WorkflowExecutionStarted, made bool, answer *api.StartResponse) error {
-	if !made && !t.View.Fresh {
+func start(ctx context.Context, t *session.Session, c *command.Start, started *history.WorkflowExecutionStarted, answer *api.StartResponse) error {
+	if !c.Made() && !t.View.Fresh {
 		if err := t.View.Refresh(ctx); err != nil {
 			return err
 		}
 	}
-	replaced, err := starts.CheckConflict(ctx, t, r, started.RequestID, answer)
+	replaced, err := starts.CheckConflict(ctx, t, c, answer)
 	if err != nil || answer.RunID != "" {
 		return err
 	}

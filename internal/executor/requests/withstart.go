@@ -7,54 +7,36 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// withStart is a start that comes with an update or a signal: it opens a run where none is open that would take it.
+// withStart is a start that comes with an update or a signal. It opens a run if no open run takes
+// that.
 type withStart struct {
-	request *api.StartRequest
+	request *command.Start
 	started *history.WorkflowExecutionStarted
 	answer  api.StartResponse
-	// opened says that the run which it has opened is in the log.
+	// opened says that the run which the start opened is in the log.
 	opened bool
 }
 
-// checkWithStart refuses what cannot be together.
-func checkWithStart(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, r *api.StartRequest) (*withStart, error) {
-	switch {
-	case runID != "":
-		return nil, refusal.Invalid.New("a request with a start cannot pin a run: leave the runId out")
-	case r.WorkflowID != nil && *r.WorkflowID != workflowID:
-		return nil, refusal.Invalid.New("the start is of workflow %q, and the request to workflow %q: leave the start's workflowId out", *r.WorkflowID, workflowID)
-	case r.StartDelay != 0:
-		return nil, refusal.Invalid.New("a start that comes with something cannot be delayed: leave the startDelay out")
-	}
-	r.WorkflowID = &workflowID
-	started, err := starts.CheckStart(ctx, s, r)
-	return &withStart{request: r, started: started}, err
+func newWithStart(ctx context.Context, s *session.Process, c *command.Start) *withStart {
+	return &withStart{request: c, started: starts.Event(ctx, s, c)}
 }
 
-// same reports whether an earlier sending of this start opened the latest run.
+// same reports whether an earlier attempt at this start opened the latest run.
 func (w *withStart) same(ctx context.Context, t *session.Session, latest *engine.Run) (bool, error) {
-	id, err := starts.SameStart(ctx, t, latest, w.started.RequestID)
+	id, err := starts.SameStart(ctx, t, latest, w.request)
 	return id != "", err
 }
 
-// acquireWithStart is acquire for an update that may open the run which it is for.
-func (c *updateCall) acquireWithStart(ctx context.Context, r *api.StartRequest) (work func(), err error) {
-	if r.IDConflictPolicy == "" {
-		return nil, refusal.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", starts.ConflictFail, starts.UseExisting, starts.TerminateExisting)
-	}
-	if r.Cron != "" {
-		return nil, refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
-	}
-	w, err := checkWithStart(ctx, c.Process, c.workflowID, c.runID, r)
-	if err != nil {
-		return nil, err
-	}
+// acquireWithStart is acquire for an update that may open its own run.
+func (c *updateCall) acquireWithStart(ctx context.Context, start *command.Start) (work func(), err error) {
+	w := newWithStart(ctx, c.Process, start)
 	t, err := c.OpenWithin(ctx, c.wait, c.workflowID)
 	if err != nil {
 		return nil, session.ErrWaited
@@ -76,17 +58,18 @@ func (c *updateCall) acquireWithStart(ctx context.Context, r *api.StartRequest) 
 	}, nil
 }
 
-// errOpened is an update that came with a start and was not carried out, after the start had opened its run.
+// errOpened says that the start of a request opened its run, and that its update was not carried
+// out.
 var errOpened = refusal.OutcomeUnknown.New("the workflow was started, and its update was not carried out in time: send the request again with the same ids")
 
-// updateWithStart answers an update, after it has opened a run if need be. An update whose outcome is known, or that an open
-// run has accepted, has that outcome whatever the policies say.
+// updateWithStart answers an update, after it has opened a run if necessary. If the update already
+// has an outcome, or an open run has accepted it, that is the answer whatever the policies say.
 func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call *updateCall) error {
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return err
 	}
 	w.answer = api.StartResponse{Started: w.opened}
-	if w.opened { // and what came after that has lost a race
+	if w.opened { // a later step has lost a race
 		return group{call}.try(ctx, t)
 	}
 	if latest := t.Run(); latest != nil {
@@ -98,7 +81,7 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 			return group{call}.try(ctx, t)
 		}
 	}
-	replaced, err := starts.CheckConflict(ctx, t, w.request, w.started.RequestID, &w.answer)
+	replaced, err := starts.CheckConflict(ctx, t, w.request, &w.answer)
 	if err != nil {
 		return err
 	}
@@ -118,14 +101,15 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	return nil
 }
 
-// attaches reports whether an update opens no run: this start has opened the latest, or takes one that is open; or the update has
-// an outcome already, at the latest run or at the one that it continues, or is in flight at an open one.
+// attaches reports whether an update opens no run. It opens none if this start has opened the
+// latest run, or uses an open one, or if the update has an outcome already, at the latest run or at
+// the one that it continues, or is in flight at an open one.
 func attaches(ctx context.Context, t *session.Session, w *withStart, latest *engine.Run, updateID string) (bool, error) {
 	if same, err := w.same(ctx, t, latest); same || err != nil {
 		return same, err
 	}
 	open := !latest.State.Status.Closed()
-	if open && w.request.IDConflictPolicy == starts.UseExisting {
+	if open && w.request.Conflict() == command.UseExisting {
 		return true, nil
 	}
 	if _, admitted := latest.State.Admitted[updateID]; admitted && open {
@@ -142,7 +126,7 @@ func attaches(ctx context.Context, t *session.Session, w *withStart, latest *eng
 	return known != nil && known.Completed != nil, nil
 }
 
-// signalWithStart brings a signal to the open run, or opens one with it.
+// signalWithStart commits a signal to the open run, or opens one with it.
 func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requestID string, signal history.Event) error {
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return err
@@ -160,12 +144,12 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 			return err
 		case same && !open:
 			return session.RunClosed(latest)
-		case same || open && w.request.IDConflictPolicy != starts.TerminateExisting:
+		case same || open && w.request.Conflict() != command.TerminateExisting:
 			return commit.Event(ctx, t, latest, signal)
 		}
 		w.answer = api.StartResponse{}
 	}
-	replaced, err := starts.CheckConflict(ctx, t, w.request, w.started.RequestID, &w.answer)
+	replaced, err := starts.CheckConflict(ctx, t, w.request, &w.answer)
 	if err != nil {
 		return err
 	}

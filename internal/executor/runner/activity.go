@@ -13,15 +13,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/attempt"
 )
 
-// AttemptGrace is how much longer than its time an attempt is waited for before it is given up: its context has ended, and
-// it should have returned.
+// AttemptGrace is how long after its time an attempt is waited for before it is abandoned. Its
+// context has ended, so it should have returned.
 const AttemptGrace = 2 * time.Second
 
-// Attempted is how an attempt at an activity has ended.
+// Attempted is the outcome of an attempt at an activity.
 type Attempted struct {
 	Result  history.Payload
 	Failure *failure.Failure // nil is success
-	Pending bool             // it goes on outside
+	Pending bool             // it continues outside
 }
 
 // CallActivity calls the code of an activity.

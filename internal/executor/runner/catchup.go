@@ -8,12 +8,13 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// CatchUp replays, page by page, the commits that a run lacks in memory and its code has not seen. Whoever runs the code next
-// replays the rest, and finds out that the code has failed. The caller has made sure that the code may run.
+// CatchUp replays, page by page, the commits that a run lacks in memory and its code has not seen.
+// The next run of the code replays the rest, and finds out if the code has failed. The caller has
+// checked that the code may run.
 //
-// It returns the failure of code that did not return, or that ended its goroutine: there is no instance any more then, and the
-// caller must not run the code. An error is a page that cannot be read. The code stays where it is then, and the next try goes on
-// from there.
+// It returns the failure of code that did not return, or that ended its goroutine. There is no
+// instance any more then, and the caller must not run the code. It returns an error if a page
+// cannot be read. The code stays where it is, and the next try continues from there.
 func (c *Code) CatchUp(ctx context.Context, run *engine.Run, kind CodeKind) (lost *failure.Failure, err error) {
 	seen := uint32(0)
 	if in := c.Instance; in != nil && in.RunID() == run.State.RunID {

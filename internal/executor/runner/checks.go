@@ -9,23 +9,24 @@ import (
 )
 
 const (
-	// maxChecked and maxCheckedBytes are how many events, and how many bytes, a run may have for its validators to be checked: a check
-	// replays them.
+	// maxChecked and maxCheckedBytes limit the runs whose validators are checked, in events and
+	// bytes: a check replays the whole run.
 	maxChecked      = 1000
 	maxCheckedBytes = 1 << 20
-	// checkFor is how long a check begins further replays. It holds the gate of the workflow meanwhile.
+	// checkFor is how long a check may begin further replays. It holds the lock of the workflow
+	// meanwhile.
 	checkFor = 2 * time.Second
 )
 
-// checks counts the checks of validators and query handlers that are left, and lets one at a time be made.
+// checks counts the remaining checks of validators and query handlers, and runs one at a time.
 type checks struct {
-	turn chan struct{} // has room for the check that is under way
+	turn chan struct{} // full while a check runs
 	mu   sync.Mutex
 	most int
 	done map[[2]string]int // by the type of the workflow, and what ran
 }
 
-// on reports whether any checks are made.
+// on reports whether checks are enabled.
 func (l *checks) on() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,8 +52,8 @@ func (l *checks) left(workflowType string, names ...string) bool {
 	return false
 }
 
-// begin lets a check begin, which has to call end. If another check is under way it waits for that, or returns false: a check is a sample,
-// and is made at the gate of its workflow.
+// begin lets a check begin. The caller must call end. If another check is running, begin waits for
+// it, or returns false: a check is a sample, and holds the lock of its workflow.
 func (l *checks) begin(ctx context.Context, wait bool) bool {
 	select {
 	case l.turn <- struct{}{}:
@@ -72,7 +73,7 @@ func (l *checks) begin(ctx context.Context, wait bool) bool {
 
 func (l *checks) end() { <-l.turn }
 
-// count counts a check that has compared something.
+// count counts a check that compared something.
 func (l *checks) count(run *engine.Run, names []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +127,8 @@ func (c *Code) check(ctx context.Context, in *engine.Instance, before int, run *
 	return failed
 }
 
-// trials returns what gives the trials of a check new instances. Each trial may take as long as any code. One that hangs is reported.
+// trials returns a function that gives each trial of a check a new instance. A trial may take as
+// long as any code. One that hangs is reported.
 func (c *Code) trials(in *engine.Instance) func(fn func(in *engine.Instance)) bool {
 	workflow, id, began := c.registry.Workflow(in.Info().WorkflowType), in.RunID(), c.host.Now()
 	return func(fn func(in *engine.Instance)) bool {

@@ -33,7 +33,7 @@ type Code struct {
 	Unsettled bool
 	// Active says that code has run in this session.
 	Active bool
-	// Tasks are those that were run, and of which it is not known yet what becomes of them.
+	// Tasks are the tasks that were run and whose outcome is not known yet.
 	Tasks Tasks
 
 	*Runner
@@ -84,8 +84,8 @@ func (c *Code) ensure(run *engine.Run, runID history.RunID, started *history.Wor
 	return c.Instance
 }
 
-// Step runs a task of a run, after it has replayed what the code has not seen of the log. writer is called after that. An
-// error is a page of the log that cannot be read: nothing has run then.
+// Step runs a task of a run. It first replays what the code has not seen of the log, and then calls
+// writer. It returns an error if a page of the log cannot be read. Nothing has run then.
 func (c *Code) Step(ctx context.Context, run *engine.Run, task engine.Task, writer func() *engine.Writer) (*engine.Transition, error) {
 	if f := c.Barred(CodeTask, c.workflowID, run.State.RunID); f != nil {
 		return c.passOver(run, writer(), task, f), nil
@@ -132,8 +132,8 @@ func (c *Code) step(ctx context.Context, run *engine.Run, w *engine.Writer, task
 // taskPart is code that runs a part of a task: engine.Run.Step, or what continues that.
 type taskPart func(*engine.Run, *engine.Instance, *engine.Writer, engine.Task) *engine.Transition
 
-// guardTask runs a part of a task with fn, and returns the transition that it comes to: a failure of the task if the code does not
-// return, or ends its goroutine.
+// guardTask runs a part of a task with fn, and returns its transition. If the code does not return
+// or ends its goroutine, that is a failure of the task.
 func (c *Code) guardTask(in *engine.Instance, run *engine.Run, w *engine.Writer, task engine.Task, fn taskPart) *engine.Transition {
 	var came *engine.Transition // read only if the code has ended: it may still set it
 	note := c.beginTask(in, task.Updates)
@@ -193,15 +193,16 @@ func (c *Code) lost(in *engine.Instance, ended bool, limit time.Duration) *failu
 	}
 }
 
-// passOver returns what a task comes to whose code is not run because of f: the task fails, and what it brought is kept. A
-// message tries it again later.
+// passOver fails a task with f without running its code. The task's events are kept, and a message
+// retries the task later.
 func (c *Code) passOver(run *engine.Run, w *engine.Writer, task engine.Task, f *failure.Failure) *engine.Transition {
-	c.Drop() // it has not seen what the task brings
+	c.Drop() // it has not seen the task's events
 	return run.Fail(w, task, f)
 }
 
-// Query runs the handler of a query. It first runs what a failed task brought, and what waits for a start delay, and forgets
-// that. The instance of the latest run stays if only the query's handler ran.
+// Query runs the handler of a query. It first runs the events of a failed task, and what waits for
+// a start delay, and forgets that. The instance of the latest run stays if only the query's handler
+// ran.
 func (c *Code) Query(latest, run *engine.Run, w *engine.Writer, name string, input history.Payload) (history.Payload, error) {
 	in := c.ensure(run, run.State.RunID, run.State.Started)
 	keep := false
@@ -232,11 +233,11 @@ func (c *Code) Query(latest, run *engine.Run, w *engine.Writer, name string, inp
 	return answer.result, answer.err
 }
 
-// readyForQuery brings the code of a run to where it answers queries. That may replay a long history, and has the time of a
-// task.
+// readyForQuery brings the code of a run to the point where it answers queries. That may replay a
+// long history, and has the time limit of a task.
 func (c *Code) readyForQuery(in *engine.Instance, run *engine.Run, w *engine.Writer) error {
 	if run.State.Pending == history.PendingNone && in.Slot() == run.State.NextSlot {
-		return nil // it is there
+		return nil // it is ready
 	}
 	came := make(chan error, 1) // not a variable: code that does not return may still write to it
 	note := c.Begin(CodeQuery, c.workflowID, in.RunID(), 0)

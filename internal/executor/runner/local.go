@@ -17,15 +17,16 @@ type localTask struct {
 	*Code
 	run    observe.Run
 	commit history.CommitID
-	// end is when the time of local activities is over in this session, and whole is how much that is.
+	// end is when the time for local activities is over in this session, and whole is how long that
+	// time is.
 	end   history.Timestamp
 	whole time.Duration
 	// speculative says that the task hands updates over, which may still be refused.
 	speculative bool
 }
 
-// locals runs the local activities that a task waits for, and goes on with the task, until it waits for none. What they do
-// they may do again: nothing of them is durable before the task's commit is.
+// locals runs the local activities that a task waits for, and continues the task, until it waits
+// for none. They may run again: nothing of them is durable before the task's commit is.
 func (c *Code) locals(ctx context.Context, in *engine.Instance, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
 	if len(transition.Locals) == 0 {
 		return transition
@@ -50,7 +51,7 @@ func (c *Code) locals(ctx context.Context, in *engine.Instance, run *engine.Run,
 	return transition
 }
 
-// all runs local activities, perhaps at the same time, and returns what became of each.
+// all runs local activities, perhaps concurrently, and returns their results.
 func (l *localTask) all(ctx context.Context, due []*engine.LocalActivity) []engine.LocalResult {
 	results, calls := make([]engine.LocalResult, len(due)), make([]func(), len(due))
 	for i, a := range due {
@@ -60,8 +61,9 @@ func (l *localTask) all(ctx context.Context, due []*engine.LocalActivity) []engi
 	return results
 }
 
-// one makes attempts at a local activity until it succeeds or fails, or what is left of it is for another task: because there
-// is no time for it in this one, or because the update that asked for it has first to be recorded as accepted.
+// one makes attempts at a local activity until it succeeds or fails. It leaves the rest to another
+// task if no time is left in this one, or if the update that asked for the activity must first be
+// recorded as accepted.
 func (l *localTask) one(ctx context.Context, a *engine.LocalActivity) engine.LocalResult {
 	var last *failure.Failure
 	for number := a.Attempt; ; number++ {
@@ -94,7 +96,8 @@ func (l *localTask) one(ctx context.Context, a *engine.LocalActivity) engine.Loc
 	}
 }
 
-// attempt makes an attempt at a local activity, and tells of it. A nil failure is success.
+// attempt makes an attempt at a local activity, and reports it to the observers. A nil failure is
+// success.
 func (l *localTask) attempt(ctx context.Context, a *engine.LocalActivity, number int, limit time.Duration, limited string) (history.Payload, *failure.Failure) {
 	ctx, ended := l.options.Observe.Attempt(ctx, &observe.Attempt{
 		Run: l.run, ActivityType: a.ActivityType, Commit: l.commit, Number: number, Began: l.host.Now(),

@@ -44,8 +44,9 @@ type CodeRef struct {
 	Part uint64
 }
 
-// Recorder records which code of users runs, so that the next process knows what ran when this one died. Its methods are safe for
-// concurrent use, and do not fail: without a record the server goes on.
+// Recorder records which user code runs, so that the next process knows what ran when this one
+// died. Its methods are safe for concurrent use, and do not fail: without a record the server
+// continues.
 type Recorder interface {
 	// Begin records that code is about to run. Code that may have ended an earlier process waits for its turn first. Give the note to End.
 	Begin(c CodeRef) (note int)
@@ -90,7 +91,7 @@ func (c *Code) beginTask(in *engine.Instance, updates []engine.UpdateRequest) (n
 	return c.Begin(kind, c.workflowID, in.RunID(), part)
 }
 
-// leave is the end of code of an instance. Code that the instance unwinds is still part of it.
+// leave ends a run of an instance's code. Code that the instance unwinds is still part of it.
 func (c *Code) leave(in *engine.Instance, note int) {
 	defer c.End(note)
 	in.Leave()

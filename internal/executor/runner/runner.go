@@ -22,13 +22,15 @@ type Options struct {
 	// Checks is how many tasks after each validator and query handler are checked for a change of state that it made; 0 checks
 	// none. See engine.Check.
 	Checks int
-	// CheckAlways makes a check wait for another one in the process. Without it, such a check is left out and not counted.
+	// CheckAlways makes a check wait for another one in the process. Otherwise such a check is
+	// skipped and not counted.
 	CheckAlways bool
-	// Recorder records which code runs, for the process after one that code has ended; nil records nothing.
+	// Recorder records which code runs, for the process that follows one which code has ended; nil
+	// records nothing.
 	Recorder Recorder
-	// Allocated returns how many bytes the process has allocated; nil is not known.
+	// Allocated returns how many bytes the process has allocated; nil if that is not known.
 	Allocated func() int64
-	// Observe gets events; nil is nobody.
+	// Observe gets events; nil if nobody wants them.
 	Observe *observe.Hub
 	// Logger gets what operators should know.
 	Logger *slog.Logger

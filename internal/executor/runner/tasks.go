@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// Tasks are the workflow tasks that a session has run, and of which nobody knows yet what becomes of them.
+// Tasks are the workflow tasks that a session has run and whose outcome is not known yet.
 type Tasks struct {
 	observe *observe.Hub
 	logger  *slog.Logger
@@ -28,8 +28,9 @@ type ranTask struct {
 	observe.Task
 }
 
-// Ran records a task that was run, and logs it if it failed. The text of the failure may hold a payload, so it stays in the
-// history. What a check of validators has found is logged without that.
+// Ran records a task that was run, and logs it if it failed. The text of the failure stays in the
+// history, because it may hold a payload. A finding of a check of validators is logged without
+// payloads.
 func (t *Tasks) Ran(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task, began time.Time, transition *engine.Transition) {
 	f := transition.Failure
 	if f == nil && !t.observe.On() {
@@ -59,7 +60,8 @@ func (t *Tasks) Ran(ctx context.Context, run *engine.Run, w *engine.Writer, task
 	}
 }
 
-// Report reports what became of the tasks: those with one of these commits came to err, and the others to nothing.
+// Report reports the outcome of the tasks: err for those with one of these commits, and no commit
+// for the others.
 func (t *Tasks) Report(err error, commits ...history.CommitID) {
 	if len(t.ran) == 0 {
 		return
@@ -78,7 +80,7 @@ func (t *Tasks) Report(err error, commits ...history.CommitID) {
 	t.ran = nil
 }
 
-// committed returns what became of a task whose commit came to err.
+// committed returns the outcome of a task whose commit returned err.
 func committed(err error) observe.Outcome {
 	switch {
 	case err == nil:
@@ -91,7 +93,7 @@ func committed(err error) observe.Outcome {
 	return observe.Refused
 }
 
-// trigger returns what a task brought, in a word.
+// trigger returns what triggered a task, in a word.
 func trigger(task engine.Task) string {
 	if len(task.InputEvents) == 0 {
 		switch {
@@ -143,7 +145,7 @@ func KindOf(f *failure.Failure) string {
 	return f.Kind.String()
 }
 
-// Ended returns how an attempt has ended that came to this failure, or to none.
+// Ended returns the outcome of an attempt that ended with this failure, or with none.
 func Ended(f *failure.Failure) observe.Outcome {
 	switch {
 	case f == nil:

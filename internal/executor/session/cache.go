@@ -8,18 +8,19 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 )
 
-// entry is what a process keeps of a workflow between sessions. A session has it alone.
+// entry is what a process keeps of a workflow between sessions. Only one session uses it at a time.
 type entry struct {
 	known *runlog.Known
 	kept  runner.Kept
-	// size is about how many bytes it keeps, besides what the code keeps in variables.
+	// size is about how many bytes it keeps, besides the variables of the code.
 	size int
 }
 
-// instanceSize is about what the coroutines of an instance keep.
+// instanceSize is about how many bytes the coroutines of an instance keep.
 const instanceSize = 16 << 10
 
-// cache keeps the entries that were used last. It may be emptied at any moment: nothing but speed depends on it.
+// cache keeps the most recently used entries. It may be emptied at any moment: only speed depends
+// on it.
 type cache struct {
 	mu         sync.Mutex
 	maxEntries int
@@ -27,14 +28,14 @@ type cache struct {
 	logBytes   int64
 	bytes      int
 	byID       map[string]*list.Element
-	order      *list.List // of *entry, the one used last in front
+	order      *list.List // of *entry, the most recently used in front
 }
 
 func newCache(maxEntries, maxBytes, logBytes int) *cache {
 	return &cache{maxEntries: maxEntries, maxBytes: maxBytes, logBytes: int64(logBytes), byID: map[string]*list.Element{}, order: list.New()}
 }
 
-// take removes an entry from the cache and returns it; nil where there is none. The taker has it alone.
+// take removes an entry from the cache and returns it, or nil if there is none. The caller owns it.
 func (c *cache) take(workflowID string) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,8 +53,9 @@ func (c *cache) remove(element *list.Element) *entry {
 	return e
 }
 
-// put gives an entry back and returns those that had to go for it. Commits of a run whose log is longer than logBytes do not stay, nor
-// those of the run before: what is asked of that its state answers.
+// put gives an entry back, and returns the entries that it evicted. Commits of a run whose log is
+// longer than logBytes are dropped, and so are those of the previous run: its state answers all
+// questions about it.
 func (c *cache) put(e *entry) (evicted []*entry) {
 	e.size = e.known.Trim(c.logBytes) + 1<<10
 	if e.kept.Instance != nil {

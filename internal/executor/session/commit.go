@@ -14,18 +14,19 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Change is a commit that is to be put into a run.
+// Change is a commit to put into a run.
 type Change struct {
 	Run    *engine.Run
 	Commit *history.Commit
 	Body   []byte // nil until it is encoded
-	// over is the commit whose place it may take; zero is none.
+	// Over is the commit that it may replace; zero if none.
 	Over [16]byte
-	// folds says that it has been found to fold, after others of the same put.
+	// Folds says that the commit has been checked: it folds after the others of the same put.
 	Folds bool
 }
 
-// Writer is what this process brings to a commit that these messages triggered, or none: a fresh id and its clock.
+// Writer returns the writer of a commit that these messages triggered, or a request: a fresh id and
+// the clock.
 func (t *Session) Writer(triggers ...*engine.Message) *engine.Writer {
 	id := t.World.ID()
 	return &engine.Writer{
@@ -35,7 +36,7 @@ func (t *Session) Writer(triggers ...*engine.Message) *engine.Writer {
 	}
 }
 
-// nextTime is the next moment that a cron expression names.
+// nextTime returns the next moment of a cron expression, or 0 if it cannot be parsed.
 func nextTime(expression string, after history.Timestamp) history.Timestamp {
 	schedule, err := cron.Parse(expression)
 	if err != nil {
@@ -44,10 +45,10 @@ func nextTime(expression string, after history.Timestamp) history.Timestamp {
 	return history.At(schedule.Next(after.Time()))
 }
 
-// Commit commits changes in one put, and sends the messages that they schedule. If triggers is empty, a request brought
-// the changes, and Commit sends first: nobody would send the messages if the process died after the put. A crash before
-// the put leaves messages that name a commit which is not in the log. Their receivers wait for it, and fence its slot in
-// the end.
+// Commit commits changes in one put, and sends the messages that they schedule. If triggers is
+// empty, a request caused the changes, and Commit sends first: nobody would send the messages if
+// the process died after the put. A crash before the put leaves messages that name a commit which
+// is not in the log. Their receivers wait for it, and finally fence its slot.
 //
 // Otherwise these messages triggered the changes, and Commit puts first. A crash after the put is repaired by a trigger:
 // it is redelivered, and its receiver sends what its causation id owes.
@@ -72,7 +73,7 @@ func (t *Session) Commit(ctx context.Context, changes []*Change, triggers []*eng
 	return err
 }
 
-// sendBefore sends the messages that changes of a request schedule.
+// sendBefore sends the messages scheduled by the changes of a request.
 func (t *Session) sendBefore(ctx context.Context, changes []*Change) error {
 	for _, c := range changes {
 		if err := t.Outbox.Send(ctx, c.Run.Messages(c.Commit)); err != nil {
@@ -82,8 +83,8 @@ func (t *Session) sendBefore(ctx context.Context, changes []*Change) error {
 	return nil
 }
 
-// sendAfter sends the messages that changes schedule which these messages triggered, and what else the run owes on
-// their behalf.
+// sendAfter sends the messages scheduled by changes that messages triggered, and what else the run
+// owes to these triggers.
 func (t *Session) sendAfter(ctx context.Context, changes []*Change, triggers []*engine.Message) error {
 	run := changes[0].Run
 	messages, err := t.View.Owed(ctx, run, triggers, changes[0].Commit)
@@ -94,14 +95,15 @@ func (t *Session) sendAfter(ctx context.Context, changes []*Change, triggers []*
 		messages = append(messages, c.Run.Messages(c.Commit)...)
 	}
 	if t.Follows != nil {
-		// What it takes is not sent. If this process dies before that is done, the trigger is redelivered, and repairs.
+		// What Follows takes is not sent. If this process dies before that is done, the trigger is
+		// redelivered and repairs.
 		messages = t.Follows.Take(run, messages)
 	}
 	return t.Outbox.Send(ctx, messages)
 }
 
-// Committed reports what became of changes to those who wait for the code's tasks. After an error it drops the instance
-// of the code, which may be ahead of the log.
+// Committed reports the outcome of changes to the code's tasks. After an error it drops the
+// instance of the code, which may be ahead of the log.
 func (t *Session) Committed(changes []*Change, err error) {
 	ids := make([]history.CommitID, len(changes))
 	for i, c := range changes {
@@ -113,8 +115,8 @@ func (t *Session) Committed(changes []*Change, err error) {
 	}
 }
 
-// Encode makes the bodies of commits. One that would not fold is a defect of this package: it is found here, and never
-// lands.
+// Encode encodes the bodies of commits. It returns an error for a commit that would not fold, a
+// defect of this package, so that it never lands.
 func (t *Session) Encode(changes []*Change) (err error) {
 	total := 0
 	for _, c := range changes {
@@ -136,19 +138,19 @@ func (t *Session) Encode(changes []*Change) (err error) {
 	return nil
 }
 
-// Fit reports whether a commit is not too large. It makes the commit's body.
+// Fit reports whether a commit is small enough. It encodes the commit's body.
 func (t *Session) Fit(c *Change) bool {
 	body, err := history.Encode(c.Commit)
 	if err != nil {
-		return true // and encode says why it cannot be put
+		return true // Encode says why it cannot be put
 	}
 	c.Body = body
 	return len(body) <= t.Options.MaxCommit
 }
 
-// Put puts commits into their slots, all or none. When it returns nil they are durable, and part of what is known. While
-// the answer is not known, the identical put is repeated and nothing else is tried: a second attempt beside one that may
-// still land could do the same thing twice.
+// Put puts commits into their slots, all or none. When it returns nil they are durable, and part of
+// what is known. While the answer is unknown, it repeats the identical put and tries nothing else:
+// a second attempt beside one that may still land could do the same thing twice.
 func (t *Session) Put(ctx context.Context, changes []*Change) error {
 	items := make([]store.Item, len(changes))
 	for i, c := range changes {
@@ -171,7 +173,7 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 		case err == nil:
 			return t.landed(ctx, changes)
 		case conflicts && own(conflict, items):
-			return t.landed(ctx, changes) // an earlier try of this very put
+			return t.landed(ctx, changes) // an earlier try of this put landed
 		case conflicts:
 			t.Observed().Observe(ctx, &observe.LostRace{WorkflowID: t.WorkflowID})
 			return outcome.ErrLost
@@ -180,9 +182,9 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 		case errors.Is(err, store.ErrUnknown):
 			unknown = true
 		case !unknown && (t.whyRefused(err) != "" || !errors.Is(err, store.ErrThrottled) && ctx.Err() == nil):
-			return fmt.Errorf("%w: put: %w", outcome.ErrBusy, err) // and trying again is no use
+			return fmt.Errorf("%w: put: %w", outcome.ErrBusy, err) // retrying is useless
 		case unknown && t.whyRefused(err) != "":
-			return fmt.Errorf("%w: put: %w", outcome.ErrUnknown, err) // and nobody finds out for now
+			return fmt.Errorf("%w: put: %w", outcome.ErrUnknown, err) // the outcome stays unknown for now
 		}
 		if t.World.Wait(ctx, host.Backoff(t.World, try), nil) != nil || ctx.Err() != nil {
 			if unknown {
@@ -193,7 +195,7 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 	}
 }
 
-// own reports whether the item that stands in the way is one of the writer's own.
+// own reports whether the conflicting item is one of the writer's own.
 func own(conflict *store.Conflict, items []store.Item) bool {
 	for _, item := range items {
 		if item.Key == conflict.Existing.Key {
@@ -203,13 +205,13 @@ func own(conflict *store.Conflict, items []store.Item) bool {
 	return false
 }
 
-// landed adds commits that are in the log to what is known. Those who wait for them are woken when the session leaves the gate: they have
-// to enter it to see.
+// landed adds commits that are in the log to what is known. Those who wait for them wake when the
+// session releases the lock, because they need it to look.
 func (t *Session) landed(ctx context.Context, changes []*Change) error {
 	reportLanded(ctx, t, changes)
 	t.committed = true
 	if t.Code.Tainted {
-		t.Forget() // code that hangs holds the run: leave it to it, and read the log again
+		t.Forget() // code that hangs holds the run: leave the run to it, and read the log again
 		return nil
 	}
 	for _, c := range changes {
@@ -229,8 +231,9 @@ func (t *Session) landed(ctx context.Context, changes []*Change) error {
 	return nil
 }
 
-// summary is the row that a commit which opens or closes a run, or changes what the list has of it, has there. What later
-// commits of the same put change is in the row of the one that opens the run.
+// summary returns the list's row for a commit that opens or closes a run, or changes what the list
+// has of it, and nil for others. Changes by later commits of the same put are in the row of the one
+// that opens the run.
 func summary(workflowID string, c *Change, later []*Change) (*store.Summary, error) {
 	run, commit := c.Run, c.Commit
 	started, at := run.State.Started, run.State.StartTime
@@ -263,7 +266,7 @@ func summary(workflowID string, c *Change, later []*Change) (*store.Summary, err
 	return s, err
 }
 
-// row is how a row has what a run shows; nothing where there is none of it.
+// row returns the encoded form of a run's visibility for a row, or "" if it is empty.
 func row(visibility any, n int) (string, error) {
 	if n == 0 {
 		return "", nil

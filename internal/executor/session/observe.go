@@ -10,7 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// reportLanded tells what commits say that have landed, and are not yet part of what is known.
+// reportLanded reports commits to the observers. They have landed, and are not yet part of what is
+// known.
 func reportLanded(ctx context.Context, t *Session, changes []*Change) {
 	if !t.Observed().On() {
 		return
@@ -44,7 +45,7 @@ func reportLanded(ctx context.Context, t *Session, changes []*Change) {
 	}
 }
 
-// RecordRun notes which run a request was carried out on.
+// RecordRun records which run a request was carried out on.
 func RecordRun(ctx context.Context, t *Session) {
 	if run := t.Run(); run != nil && t.Observed().On() {
 		r := runner.Ident(run, "", nil)
@@ -52,7 +53,8 @@ func RecordRun(ctx context.Context, t *Session) {
 	}
 }
 
-// Metered returns a context of the handling of messages, and what tells its cost when that has ended.
+// Metered returns a context for handling messages, and a function that reports their cost when that
+// has ended.
 func (s *Process) Metered(ctx context.Context) (context.Context, func()) {
 	ctx, m := meter.With(ctx)
 	return ctx, func() {

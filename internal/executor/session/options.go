@@ -24,13 +24,16 @@ type Memory interface {
 	Collect()
 }
 
-// maxReset is the largest put of a reset, in bytes: a transaction of DynamoDB takes 4 MB, names and keys included. Where large
-// commits are kept apart it may be larger.
+// maxReset is the largest put of a reset, in bytes: a DynamoDB transaction takes 4 MB, names and
+// keys included. It may be larger if large commits are offloaded.
 const maxReset = 3500 << 10
 
-// Ports are the stores and queues that a service works on. Lister may be nil: there is no list of workflows then. So may
-// Scanner: Maintain does nothing then; and Keys: no activity can be completed from outside then; and Rates, where no task queue
-// has a rate.
+// Ports are the stores and queues that a service works on. Some may be nil:
+//
+//   - Lister: there is no list of workflows.
+//   - Scanner: Maintain does nothing.
+//   - Keys: no activity can be completed from outside.
+//   - Rates: no task queue has a rate.
 type Ports struct {
 	Log      store.Log
 	Attempts store.Attempts
@@ -39,7 +42,7 @@ type Ports struct {
 	Scanner  store.Scanner
 	Keys     store.Keys
 	Rates    store.Rates
-	// Eraser is the scanner, where there is one.
+	// Eraser is the scanner, if there is one.
 	Eraser store.Eraser
 	Queue  queue.Sender
 }
@@ -48,14 +51,15 @@ type Ports struct {
 type Options struct {
 	// Build names the code that runs, so that a run that fails under one build is tried again under the next.
 	Build string
-	// Engine are the limits of the engine. A negative one is none.
+	// Engine are the limits of the engine. A negative limit is no limit.
 	Engine engine.Options
-	// Rate is how many attempts at activities of a task queue, whose name is empty where it is the default one, may begin; nil is
-	// any number of each. All processes that make attempts at activities of a queue have the same.
+	// Rate returns how many attempts at activities of a task queue may begin; nil is no limit. The
+	// default queue has an empty name. All processes that make attempts for a queue must have the
+	// same rate.
 	Rate func(taskQueue string) limits.Rate
-	// SoftLimit is how long a request is tried, or waits for what has not happened yet.
+	// SoftLimit is how long a request is retried, or waits for something that has not happened yet.
 	SoftLimit time.Duration
-	// DeadlockAfter is how long workflow code may run before it is taken to be stuck.
+	// DeadlockAfter is how long workflow code may run before it counts as stuck.
 	DeadlockAfter time.Duration
 	// ValidateFor is how long a validator may run before its task fails.
 	ValidateFor time.Duration
@@ -72,40 +76,45 @@ type Options struct {
 	CheckAtOnce int
 	// MaxPayload is the largest input or result, and MaxCommit the largest commit, in bytes.
 	MaxPayload, MaxCommit int
-	// CacheEntries and CacheBytes bound the runs that are kept in memory; negative keeps none. CacheAge is how long one is
-	// used; longer than the default it may be only where nothing is deleted.
+	// CacheEntries and CacheBytes bound the runs that are kept in memory; a negative value keeps
+	// none. CacheAge is how long one is used. It may exceed the default only if nothing is deleted.
 	CacheEntries int
 	CacheBytes   int
 	CacheAge     time.Duration
-	// LogBytes is how many stored bytes the log of a run may have that is kept in memory, decoded. Of a longer one the state is kept, the
-	// code, and the last commits; any other commit is read from the store when it is needed. 0 is an eighth of CacheBytes, so that one
-	// run takes half of the cache at most.
+	// LogBytes is the size, in stored bytes, of the longest log that memory keeps decoded. Of a
+	// longer log, memory keeps the state, the code and the last commits. Any other commit is read
+	// from the store when it is needed. 0 is an eighth of CacheBytes, so that one run takes at most
+	// half of the cache.
 	LogBytes int
-	// Memory measures the process. What runs in memory keep is bounded by CacheBytes then, too, as measured: the process grows by no
-	// more than about twice that for them. Nil measures nothing, and variables of workflow code do not count.
+	// Memory measures the process. CacheBytes then also bounds what runs keep, as measured: the
+	// process grows by at most about twice that for them. Nil measures nothing, and variables of
+	// workflow code do not count.
 	Memory Memory
-	// CheckLooks is how many tasks after each validator and query handler are checked for a change of state that it made: see
-	// engine.Check. A check replays the run, so none is made in a run with more than maxChecked events or maxCheckedBytes. 0 is no check.
+	// CheckLooks is how many tasks after each validator and query handler are checked for a change
+	// of state that it made: see engine.Check. A check replays the run, so a run with more than
+	// maxChecked events or maxCheckedBytes is not checked. 0 checks nothing.
 	CheckLooks int
-	// CheckAlways has a check wait for another one that is under way in the process. Otherwise it is left out, and not counted.
+	// CheckAlways makes a check wait for a running one in the process. Otherwise the check is
+	// skipped, and not counted.
 	CheckAlways bool
-	// UpdatesTogether is how many waiting updates share an activation at most.
+	// UpdatesTogether is how many waiting updates may share a task.
 	UpdatesTogether int
-	// SendsAtOnce is how many requests to queues a commit's messages make at once, at most. With more than one, messages of a queue
-	// change places.
+	// SendsAtOnce is how many concurrent requests to queues the messages of a commit may use. With
+	// more than one, messages of a queue may change places.
 	SendsAtOnce int
-	// WhyRefused says to callers why a store or a queue that returned this error refuses; empty if it does not know. nil knows
-	// nothing.
+	// WhyRefused returns, for callers, why a store or a queue that returned this error refuses, or
+	// "" if that is unknown. It may be nil.
 	WhyRefused func(err error) string
 	// Logger takes what operators should know; nil is slog.Default.
 	Logger *slog.Logger
-	// Recorder records which code runs, for the process after one that code has ended; nil records nothing.
+	// Recorder records which code runs, for the process that follows one which code has ended; nil
+	// records nothing.
 	Recorder runner.Recorder
-	// Observe is told what happens; nil is nobody.
+	// Observe gets events; nil if nobody wants them.
 	Observe *observe.Hub
 }
 
-// Defaults are the settings of a service that is given none.
+// Defaults returns the default settings of a service.
 func Defaults() Options {
 	return Options{
 		Engine: engine.Options{
@@ -126,14 +135,14 @@ func Defaults() Options {
 	}
 }
 
-// MaxPut is how many bytes the commits of one put may have together.
+// MaxPut returns how many bytes the commits of one put may have together.
 func (o *Options) MaxPut() int { return max(maxReset, 2*o.MaxCommit) }
 
-// localTime is how long the local activities of a session may take together, and no longer than half of the soft limit. What does not fit
-// waits for a task of its own.
+// localTime is how long the local activities of a session may take together, and at most half of
+// the soft limit. The rest waits for a task of its own.
 const localTime = 10 * time.Second
 
-// counted are ports whose costs are counted.
+// counted returns ports that count their costs.
 func counted(p Ports) Ports {
 	p.Log, p.Attempts, p.Timers, p.Queue = meter.Log(p.Log), meter.Attempts(p.Attempts), meter.Timers(p.Timers), meter.Sender(p.Queue)
 	if p.Lister != nil {

@@ -2,10 +2,10 @@ package session
 
 // pressure bounds the cache by measured memory.
 //
-// Two figures bound what cached runs keep: what the process has beyond what it began with, and what the runs' code has allocated
-// while it ran. Both are too high, since they count garbage and what others keep, so the lower one counts. A measurement without
-// garbage costs a collection. It is made when the process uses twice the budget, and not before it has used half a budget more than
-// after the last one.
+// Two figures bound what cached runs keep: the memory beyond what the process began with, and what
+// the runs' code has allocated while it ran. Both are too high, because they include garbage and
+// memory of others, so the lower one counts. An exact measurement costs a collection. It happens
+// when the process uses twice the budget, and has used half a budget more than after the last one.
 type pressure struct {
 	memory Memory // nil measures nothing
 	budget int64
@@ -31,8 +31,9 @@ func (p *pressure) allocated() int64 {
 	return p.memory.Allocated()
 }
 
-// relieve evicts entries if the process uses too much memory. While it does, others who find that wait: what they did next would take more.
-// It must be called without a gate: it may collect garbage.
+// relieve evicts entries if the process uses too much memory. Concurrent callers that also find too
+// much wait, because their next work would take more. The caller must not hold a workflow's lock:
+// relieve may collect garbage.
 func (s *Process) relieve() {
 	p := &s.pressure
 	if p.memory == nil {
@@ -66,8 +67,9 @@ func (s *Process) relieve() {
 	p.settled = p.memory.InUse()
 }
 
-// shrink evicts entries until those that stay keep no more than three quarters of the budget, if all together keep more than the budget.
-// measured is the most that they can keep. Runs whose code keeps much go first, and then others, those used last at the end.
+// shrink evicts entries if all together keep more than the budget, until the rest keep at most
+// three quarters of it. measured is the most that they can keep. Runs whose code keeps much go
+// first, and then the least recently used.
 func (c *cache) shrink(measured, budget int64) (evicted []*entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,8 +91,8 @@ func (c *cache) shrink(measured, budget int64) (evicted []*entry) {
 	return evicted
 }
 
-// calibrate returns how much the entries keep, as far as is known: no more than was measured. It lowers what is taken to be kept by
-// their code to what the measurement leaves.
+// calibrate returns how much the entries keep, as far as that is known, and at most measured. It
+// scales the estimates for their code down to what the measurement leaves.
 func (c *cache) calibrate(measured int64) int64 {
 	var grown int64
 	for element := c.order.Front(); element != nil; element = element.Next() {

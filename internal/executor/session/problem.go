@@ -13,12 +13,12 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// TooLarge is the failure of a task whose commit would be larger than a commit may be.
+// TooLarge returns the failure of a task whose commit would be too large.
 func (s *Process) TooLarge() *failure.Failure {
 	return &failure.Failure{Kind: failure.KindMisuse, Message: s.tooLargeText()}
 }
 
-// tooLargeText says what a task may write at once, and what to do about one that writes more.
+// tooLargeText returns how much a task may write at once, and what to do if one writes more.
 func (s *Process) tooLargeText() string {
 	advice := "receive signals before continuing as new, let local activities return less, or pass large things by reference"
 	if s.Options.MaxPayload <= engine.MaxPayload {
@@ -27,11 +27,13 @@ func (s *Process) tooLargeText() string {
 	return fmt.Sprintf("what the workflow's code does in this task is larger than a commit may be, %d bytes: %s", s.Options.MaxCommit, advice)
 }
 
-// ErrWaited is a request whose time was over while it waited behind others. It was not carried out.
+// ErrWaited refuses a request whose time was over while it waited behind others. It was not carried
+// out.
 var ErrWaited = refusal.Busy.New("the request waited behind others to this workflow until its time was over; nothing was written: send the request again")
 
-// Problem returns the problem that answers a request. Damage to what is stored names the workflow: only its callers meet it, and asking
-// again is no use until somebody has restored the data or deleted it.
+// Problem returns the problem that answers a request. If stored data is damaged, the problem names
+// the workflow: only its callers see it, and retrying is useless until somebody has restored the
+// data or deleted it.
 func Problem(t *Session, err error) error {
 	if !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, history.ErrCorrupt) {
 		return t.Process.Problem(err)
@@ -45,7 +47,7 @@ func Problem(t *Session, err error) error {
 		t.WorkflowID)
 }
 
-// Problem turns what the protocol came to into what the caller is told.
+// Problem returns the problem that answers a request which failed with err.
 func (s *Process) Problem(err error) error {
 	var p *refusal.Error
 	if errors.Is(err, outcome.ErrBusy) && err != outcome.ErrBusy {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// At carries out fn at a workflow's gate, again and again while it loses races.
+// At calls fn with a workflow's lock, again and again while it loses races.
 func (s *Process) At(ctx context.Context, workflowID string, fn func(context.Context, *Session) error) error {
 	t, err := s.Open(ctx, workflowID)
 	if err != nil {
@@ -21,9 +21,9 @@ func (s *Process) At(ctx context.Context, workflowID string, fn func(context.Con
 	return t.Insist(ctx, fn)
 }
 
-// Request carries out fn at a workflow's gate: again and again while it loses races, until the soft limit. What fn wrote
-// is in the log when request returns nil. The caller's going away does not stop it: its context only bounds the wait at
-// the gate.
+// Request calls fn with a workflow's lock, again and again while it loses races, until the soft
+// limit. What fn wrote is in the log when Request returns nil. If the caller leaves, that does not
+// stop fn: the caller's context only bounds the wait for the lock.
 func (s *Process) Request(ctx context.Context, workflowID string, fn func(context.Context, *Session) error) error {
 	end := s.World.Now().Add(s.Options.SoftLimit)
 	t, err := s.OpenWithin(ctx, s.Options.SoftLimit, workflowID)
@@ -33,8 +33,9 @@ func (s *Process) Request(ctx context.Context, workflowID string, fn func(contex
 	return s.Carry(ctx, t, end, fn)
 }
 
-// Carry carries out fn in a session, which it closes. It goes on until end, but for leastTime at least, and for the soft limit at most. So a
-// caller who has waited at the gate does not wait for as long again.
+// Carry calls fn in a session, and closes the session. It continues until end, but for leastTime at
+// least and the soft limit at most. So a caller who has waited for the lock does not wait for as
+// long again.
 func (s *Process) Carry(ctx context.Context, t *Session, end time.Time, fn func(context.Context, *Session) error) error {
 	defer t.Close()
 	ctx, cancel := s.World.WithTimeout(context.WithoutCancel(ctx), min(max(end.Sub(s.World.Now()), LeastTime), s.Options.SoftLimit))
@@ -44,10 +45,11 @@ func (s *Process) Carry(ctx context.Context, t *Session, end time.Time, fn func(
 	return Problem(t, err)
 }
 
-// LeastTime is how long a request may take that is to wait for nothing.
+// LeastTime is how long a request may take that must not wait.
 const LeastTime = time.Second
 
-// Insist calls fn until it neither loses a race nor decides on old knowledge, or ctx ends.
+// Insist calls fn until it neither loses a race nor decides on outdated knowledge, or until ctx
+// ends.
 func (t *Session) Insist(ctx context.Context, fn func(context.Context, *Session) error) error {
 	var race contention
 	end := t.World.Now().Add(t.Patience)
@@ -55,9 +57,9 @@ func (t *Session) Insist(ctx context.Context, fn func(context.Context, *Session)
 		err := fn(ctx, t)
 		switch {
 		case errors.Is(err, outcome.ErrTooLarge):
-			err = t.RequireFresh(ctx, err) // it writes nothing either
+			err = t.RequireFresh(ctx, err) // it wrote nothing
 		case errors.Is(err, outcome.ErrDropped):
-			err = t.RequireFresh(ctx, err) // nor does this
+			err = t.RequireFresh(ctx, err) // it wrote nothing
 		}
 		switch {
 		case errors.Is(err, outcome.ErrStale) && ctx.Err() != nil:
@@ -80,8 +82,9 @@ func (t *Session) Insist(ctx context.Context, fn func(context.Context, *Session)
 	}
 }
 
-// RequireFresh returns err, which may be nil, as the answer if what is known was read in this session. Otherwise it reads, and
-// has the caller look again: without a write, nothing else proves that what was known is current.
+// RequireFresh returns err, which may be nil, if this session has read the log. Otherwise it reads,
+// and returns outcome.ErrStale so that the caller looks again: without a write, nothing else proves
+// that the knowledge was current.
 func (t *Session) RequireFresh(ctx context.Context, err error) error {
 	if t.View.Fresh {
 		return err
@@ -92,7 +95,8 @@ func (t *Session) RequireFresh(ctx context.Context, err error) error {
 	return outcome.ErrStale
 }
 
-// OpenRun returns the latest run if it is open, and is the one with the id that the caller pinned, if any.
+// OpenRun returns the latest run. It fails if that run is not open, or is not the one that the
+// caller pinned.
 func (t *Session) OpenRun(ctx context.Context, pinned history.RunID) (*engine.Run, error) {
 	if err := t.View.EnsureLoaded(ctx); err != nil {
 		return nil, err
@@ -131,7 +135,7 @@ type logEnd struct {
 	last history.CommitID
 }
 
-// EndOf returns where a run's log ends as far as it is known. A nil run has no log.
+// EndOf returns where a run's log ends, as far as that is known. A nil run has no log.
 func EndOf(run *engine.Run) (end logEnd) {
 	if run == nil || run.Last() == nil {
 		return end
@@ -139,9 +143,10 @@ func EndOf(run *engine.Run) (end logEnd) {
 	return logEnd{run.State.RunID, run.State.NextSlot, run.Last().ID}
 }
 
-// RequireUnchanged makes sure that a verdict on the latest run holds now. The code came to it when the log ended at known; fresh says that this
-// session had read the log by then. It returns outcome.ErrStale if the log has more by now. The session may have forgotten the run and read it anew,
-// because code that hangs holds it.
+// RequireUnchanged makes sure that a verdict on the latest run holds now. The code decided when the
+// log ended at known. fresh says that this session had read the log by then. It returns
+// outcome.ErrStale if the log has grown. If code that hangs holds the run, the session may have
+// forgotten the run and read it again.
 func RequireUnchanged(ctx context.Context, t *Session, known logEnd, fresh bool) error {
 	if fresh {
 		return nil

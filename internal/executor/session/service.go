@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
@@ -17,23 +18,26 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// Keep is how long a closed run with this retention is kept; 0 is that of this deployment. It is longer than anybody may go on with
-// what a cache has of the run, so that nobody finds a slot empty that he has seen taken.
+// Keep returns how long a closed run with this retention is kept; 0 is the retention of the
+// deployment. It is longer than any cached knowledge of the run is used, so nobody finds a slot
+// empty that was known to be taken.
 func (s *Process) Keep(retention time.Duration) time.Duration {
 	return max(cmp.Or(retention, s.Options.Retention), 2*runlog.MaxAge)
 }
 
-// Observed is what the service tells of its work; the handlers around it tell the same hub.
+// Observed returns the hub of the service's observers. The handlers around the service report to
+// the same hub.
 func (s *Process) Observed() *observe.Hub { return s.Options.Observe }
 
-// Now is the time by the service's clock.
+// Now returns the time of the service's clock.
 func (s *Process) Now() time.Time { return s.World.Now() }
 
-// MaxLookBack is how many runs before the latest a reset looks for one that an earlier sending of it has made.
+// MaxLookBack is how many runs before the latest a reset searches for one that an earlier attempt
+// at it opened.
 const MaxLookBack = 10
 
-// Process carries out requests and messages: it loads a run, runs its code, commits, and sends. It is the only part of
-// Weft that does these in order; see the package comment.
+// Process carries out requests and messages: it loads a run, runs its code, commits, and sends.
+// Only this part of Weft does these in order: see the package comment.
 type Process struct {
 	Ports
 	Registry *engine.Registry
@@ -47,6 +51,7 @@ type Process struct {
 	Attempts *attempts.Records
 	Watchers lock.Watchers
 	Runner   *runner.Runner
+	parser   command.Parser
 	refusals observe.Outage         // of requests, by a store or a queue
 	Signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
 }
@@ -95,16 +100,21 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 		}),
 		Outbox: outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
 		cache:  newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: pressure,
+		parser: command.Parser{Types: registry, MaxPayload: o.MaxPayload, SoftLimit: o.SoftLimit, NewID: world.ID, Now: world.Now},
 	}
 }
 
-// MaxPayload is the largest input, in bytes.
+// MaxPayload returns the largest input, in bytes.
 func (s *Process) MaxPayload() int { return s.Options.MaxPayload }
+
+// Parser returns the parser of requests to this process.
+func (s *Process) Parser() *command.Parser { return &s.parser }
 
 // Timestamp returns the time of the clock of the process, as histories record it.
 func (s *Process) Timestamp() history.Timestamp { return history.At(s.World.Now()) }
 
-// Close ends the code of all runs that are kept in memory. Nothing is lost; the service must not be used afterwards.
+// Close ends the code of all runs that are kept in memory. Nothing is lost. The service must not be
+// used afterwards.
 func (s *Process) Close() {
 	s.closeEvicted(s.cache.clear())
 }

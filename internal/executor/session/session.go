@@ -11,37 +11,40 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 )
 
-// Session is one holder's work on a workflow: from entering its gate to leaving it.
+// Session is one holder's work on a workflow, from acquiring its lock to releasing it.
 type Session struct {
 	*Process
 	WorkflowID string
 	// entry is what the cache keeps.
 	entry *entry
-	// view is what the session knows of the log.
+	// View is what the session knows of the log.
 	View runlog.View
-	// code is that of the latest run.
+	// Code is the code of the latest run.
 	Code runner.Code
-	// follows takes the activity that follows, if it is to be run here; nil where none is.
+	// Follows takes the next activity if this invocation may run it inline; nil if not.
 	Follows Follower
-	// patience is how long the session tries again after lost races; 0 is not at all.
+	// Patience is how long the session retries after lost races; 0 is not at all.
 	Patience time.Duration
 	// committed says that the session has committed something.
 	committed bool
-	// watched is set to a watch on the workflow when the session leaves the gate; nil is none.
+	// Watched is set to a watch on the workflow when the session releases the lock, unless it is
+	// nil.
 	Watched *lock.Watch
-	// gateless says that the session holds no gate, and keeps nothing: it only reads.
+	// gateless says that the session holds no lock, and keeps nothing: it only reads.
 	gateless bool
-	// began is when the session did.
+	// began is when the session began.
 	began time.Time
 }
 
-// Follower takes the activity that follows from a commit, so that the process that made the commit goes on with it.
+// Follower takes the activity that follows from a commit, so that the process which made the commit
+// runs it.
 type Follower interface {
-	// Take takes what a commit of the run schedules, if it goes on with that here. It returns the messages to send all the same.
+	// Take takes what a commit of the run schedules if it can run that here. It returns the
+	// messages that must still be sent.
 	Take(run *engine.Run, messages []engine.Message) []engine.Message
 }
 
-// Open enters the gate of a workflow and takes what the cache knows of it.
+// Open acquires the lock of a workflow, and takes what the cache knows of the workflow.
 func (s *Process) Open(ctx context.Context, workflowID string) (*Session, error) {
 	if _, err := s.Locks.Acquire(ctx, workflowID, nil); err != nil {
 		return nil, err
@@ -49,7 +52,7 @@ func (s *Process) Open(ctx context.Context, workflowID string) (*Session, error)
 	return s.Begin(workflowID), nil
 }
 
-// OpenWithin is open for a caller who waits at the gate no longer than this.
+// OpenWithin is Open for a caller who waits for the lock no longer than this.
 func (s *Process) OpenWithin(ctx context.Context, wait time.Duration, workflowID string) (*Session, error) {
 	if _, err := s.Locks.AcquireWithin(ctx, wait, workflowID, nil); err != nil {
 		return nil, err
@@ -57,7 +60,7 @@ func (s *Process) OpenWithin(ctx context.Context, wait time.Duration, workflowID
 	return s.Begin(workflowID), nil
 }
 
-// Begin starts a session at a gate that the caller holds.
+// Begin starts a session for a caller that holds the workflow's lock.
 func (s *Process) Begin(workflowID string) *Session {
 	t := s.newSession(workflowID, s.cache.take(workflowID))
 	if k := t.entry.known; k.Run != nil && (k.IsOld(t.began, s.Options.CacheAge) || host.Expired(t.World, k.Run.State.Expires)) {
@@ -66,7 +69,8 @@ func (s *Process) Begin(workflowID string) *Session {
 	return t
 }
 
-// ReadBeside starts a session that reads without the gate of its workflow, which somebody else holds.
+// ReadBeside starts a session that reads without the lock of its workflow, which somebody else
+// holds.
 func (s *Process) ReadBeside(workflowID string) *Session {
 	t := s.newSession(workflowID, nil)
 	t.gateless = true
@@ -83,8 +87,8 @@ func (s *Process) newSession(workflowID string, e *entry) *Session {
 	return t
 }
 
-// Close gives what is known back to the cache and leaves the gate. Code that is ahead of the log is not kept, whatever
-// happened: a handler may have panicked between the code and the put.
+// Close returns what is known to the cache, and releases the lock. It never keeps code that is
+// ahead of the log: a handler may have panicked between the code and the put.
 func (t *Session) Close() {
 	t.Code.Tasks.Report(nil)
 	if t.gateless {
@@ -105,8 +109,8 @@ func (t *Session) Close() {
 	}
 }
 
-// leave leaves the gate, and wakes those who wait for what the session has committed. Whoever is to watch the run from here on does so
-// before anybody else can commit.
+// leave releases the lock, and wakes those who wait for what the session has committed. If the
+// session sets a watch, it does so before anybody else can commit.
 func (t *Session) leave() {
 	var waiting chan struct{}
 	if t.committed {
@@ -121,17 +125,18 @@ func (t *Session) leave() {
 	}
 }
 
-// BeforeRead implements runlog.Owner: code that hangs holds the run that is known, so it is left to the code.
+// BeforeRead implements runlog.Owner. Code that hangs holds the known run, so the session leaves
+// the run to it.
 func (t *Session) BeforeRead() {
 	if t.Code.Tainted {
 		t.Forget()
 	}
 }
 
-// RunReplaced implements runlog.Owner.
+// RunReplaced implements runlog.Owner. The code is of no use for another run.
 func (t *Session) RunReplaced() { t.Code.Drop() }
 
-// Forget drops all that is known. The next look reads everything anew.
+// Forget drops all that is known. The next look reads everything again.
 func (t *Session) Forget() {
 	t.Code.Drop()
 	t.entry = &entry{known: runlog.NewKnown(t.WorkflowID, t.World.Now())}
@@ -139,7 +144,7 @@ func (t *Session) Forget() {
 	t.Code.Reset(&t.entry.kept)
 }
 
-// Discard is what is left to do after an activation that is not committed.
+// Discard cleans up after a task that is not committed.
 func (t *Session) Discard() {
 	t.Code.Tasks.Report(nil)
 	if t.Code.Tainted {
@@ -149,7 +154,7 @@ func (t *Session) Discard() {
 	}
 }
 
-// Retire ends an activation of which nothing is written. It keeps the instance of one whose code did nothing but look.
+// Retire ends a task that writes nothing. It keeps the instance if the code did nothing but look.
 func (t *Session) Retire(transition *engine.Transition) {
 	if !transition.Unchanged {
 		t.Discard()
@@ -169,10 +174,10 @@ func (s *Process) closeEvicted(evicted []*entry) {
 	}
 }
 
-// Run is the latest run that is known, or nil.
+// Run returns the latest run that is known, or nil.
 func (t *Session) Run() *engine.Run { return t.View.Run }
 
-// Step runs a task of a run that messages or a request brought: see runner.Code.Step.
+// Step runs a task that messages or a request triggered: see runner.Code.Step.
 func (t *Session) Step(ctx context.Context, run *engine.Run, task engine.Task, triggers ...*engine.Message) (*engine.Transition, error) {
 	return t.Code.Step(ctx, run, task, func() *engine.Writer { return t.Writer(triggers...) })
 }

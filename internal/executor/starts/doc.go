@@ -1,6 +1,6 @@
 // Package starts decides whether a start may open a run.
 //
-// A start is checked on its own (check.go), and then against the latest run of its workflow id (policies.go):
+// A start that is right in itself (package command) is checked against the latest run of its workflow id (policies.go):
 //
 //	the latest run                          idConflictPolicy or idReusePolicy    the start
 //	──────────────────────────────────────  ───────────────────────────────────  ──────────────────────────────────

@@ -7,68 +7,59 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// The policies of a start.
-const (
-	allowDuplicate           = "allowDuplicate"
-	allowDuplicateFailedOnly = "allowDuplicateFailedOnly"
-	rejectDuplicate          = "rejectDuplicate"
-
-	ConflictFail      = "fail"
-	UseExisting       = "useExisting"
-	TerminateExisting = "terminateExisting"
-)
-
 // CheckConflict says whether there is room for another run: replaced is the one that is open and to be terminated. The run that an earlier
 // sending of the same start opened, or one that is to be used in its place, is in the answer.
-func CheckConflict(ctx context.Context, t *session.Session, r *api.StartRequest, requestID string, answer *api.StartResponse) (replaced *engine.Run, err error) {
+func CheckConflict(ctx context.Context, t *session.Session, c *command.Start, answer *api.StartResponse) (replaced *engine.Run, err error) {
 	latest := t.Run()
 	if latest == nil {
 		return nil, nil
 	}
-	if answer.RunID, err = SameStart(ctx, t, latest, requestID); err != nil || answer.RunID != "" {
+	if answer.RunID, err = SameStart(ctx, t, latest, c); err != nil || answer.RunID != "" {
 		return nil, err
 	}
 	if latest.State.Status.Closed() {
-		return nil, MayReuse(latest, r.IDReusePolicy)
+		return nil, MayReuse(latest, c)
 	}
-	return mayReplace(t, latest, r.IDConflictPolicy, answer)
+	return mayReplace(latest, c.Conflict(), answer)
 }
 
-// SameStart returns the run that an earlier sending of the same start opened: the latest, or the one before it. A void run is none.
-func SameStart(ctx context.Context, t *session.Session, latest *engine.Run, requestID string) (history.RunID, error) {
-	if latest.State.Started.RequestID == requestID {
+// SameStart returns the run that an earlier attempt at the same start opened: the latest, or the
+// one before it. A void run does not count.
+func SameStart(ctx context.Context, t *session.Session, latest *engine.Run, c *command.Start) (history.RunID, error) {
+	if latest.State.Started.RequestID == c.RequestID() {
 		return cmp.Or(latest.State.Started.FirstRunID, latest.State.RunID), nil
 	}
 	before, err := t.View.RunBefore(ctx, t.WorkflowID, latest.Number)
 	if err != nil || before == nil {
 		return "", err
 	}
-	if started := before.Opens(); started != nil && started.RequestID == requestID {
+	if started := before.Opens(); started != nil && started.RequestID == c.RequestID() {
 		return cmp.Or(started.FirstRunID, before.RunID), nil
 	}
 	return "", nil
 }
 
-// MayReuse returns why a start with this idReusePolicy may not open a run after a closed one, or nil if it may.
-func MayReuse(latest *engine.Run, policy string) error {
-	status := latest.State.Status
-	if policy == rejectDuplicate || policy == allowDuplicateFailedOnly && status == history.Completed {
+// MayReuse returns why a start may not open a run after a closed one by its idReusePolicy, or nil if it may.
+func MayReuse(latest *engine.Run, c *command.Start) error {
+	status, policy := latest.State.Status, c.Reuse()
+	if policy == command.RejectDuplicate || policy == command.AllowDuplicateFailedOnly && status == history.Completed {
 		return refusal.AlreadyUsed.New("workflow %q has run before (run %q is %s), and the idReusePolicy is %s", latest.WorkflowID, latest.State.RunID, status, policy)
 	}
 	return nil
 }
 
-// mayReplace says what becomes of an open run that stands in the way of a start.
-func mayReplace(t *session.Session, latest *engine.Run, policy string, answer *api.StartResponse) (*engine.Run, error) {
+// mayReplace decides about an open run that conflicts with a start.
+func mayReplace(latest *engine.Run, policy command.ConflictPolicy, answer *api.StartResponse) (*engine.Run, error) {
 	switch policy {
-	case UseExisting:
+	case command.UseExisting:
 		answer.RunID = latest.State.RunID
 		return nil, nil
-	case TerminateExisting:
+	case command.TerminateExisting:
 		return latest, nil
 	}
 	return nil, refusal.AlreadyOpen.New("run %q of workflow %q is open: wait for it, use another workflowId, or give an idConflictPolicy", latest.State.RunID, latest.WorkflowID)

@@ -74,7 +74,7 @@ func (r *Recorder) Observe(_ context.Context, e observe.Event) {
 	}
 }
 
-// Flush writes what has been added since the last time: a line, or nothing where nothing was.
+// Flush writes a line with what has been added since the last time, or nothing if nothing was.
 func (r *Recorder) Flush() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

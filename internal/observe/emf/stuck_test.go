@@ -46,6 +46,6 @@ func TestStuckRun(t *testing.T) {
 	bed.Deploy(1, "build-2")
 	bed.Sleep(time.Hour)
 	if got := sums(); got["StuckTasks"] != 0 || got["WorkflowTasks"] != 1 {
-		t.Errorf("mended: %v", got)
+		t.Errorf("after the fix: %v", got)
 	}
 }

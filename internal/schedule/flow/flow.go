@@ -93,7 +93,7 @@ type flow struct {
 	// next is the moment that it waits for; stale says that it has to be found again.
 	next  schedule.Moment
 	stale bool
-	// resume is when it looks at the moments that one task was not enough for; zero where it was.
+	// resume is when it looks at the moments that did not fit into one task; zero if all did.
 	resume time.Time
 	// woken says that something has happened that the main loop has not seen.
 	woken bool

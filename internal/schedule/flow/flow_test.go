@@ -284,8 +284,9 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// The runs of a schedule show what the schedule says, also of one that has gone on in another run; a schedule that cannot is refused.
-func TestShown(t *testing.T) {
+// The runs of a schedule have the visibility that the schedule says, even after the schedule
+// continued as new. A schedule with invalid visibility is refused.
+func TestVisibility(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, tenant, note := testbed.New(t), workflow.NewAttribute[string]("Tenant"), workflow.NewMemo[string]("note")

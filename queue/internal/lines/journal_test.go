@@ -70,7 +70,7 @@ func bodies(deliveries []queue.Delivery) (all []string) {
 }
 
 // A delivery that the journal cannot keep has not happened: it does not count, however often it is tried, and the message keeps its place.
-// The tries are a pause apart, not a time-out of a handler.
+// Between the tries is a pause, not a timeout of a handler.
 func TestJournalThatCannotKeepReceives(t *testing.T) {
 	t.Parallel()
 	for _, fifo := range []bool{false, true} {

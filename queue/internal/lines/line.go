@@ -41,7 +41,7 @@ type lane struct {
 type line struct {
 	queue.Settings
 	name  string
-	dead  *line            // its dead letters; nil where it has none
+	dead  *line            // its dead letters; nil if it has none
 	lanes map[string]*lane // of a FIFO queue, by group; those without messages are not kept
 	ready []*lane          // the one that has been ready for longest first
 	held  int              // messages
@@ -101,7 +101,7 @@ func (l *line) offer(way *lane) {
 	}
 }
 
-// next takes the lane that has been ready for longest; nil where none is.
+// next takes the lane that has been ready for longest; nil if none is.
 func (l *line) next() *lane {
 	if len(l.ready) == 0 {
 		return nil

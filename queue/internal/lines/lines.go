@@ -1,7 +1,7 @@
 // Package lines is what the in-memory and the embedded queue share: the queues of a deployment in memory, with the port's
-// semantics. They keep the promises of the port and no others, and police their callers: a call that breaks a rule of the
-// port is reported, at the latest by [Queue.Check] at the end of a test. A journal, where there is one, is told of all
-// that changes, so that the queues can be made again after a crash.
+// semantics. They keep the promises of the port and no others, and check their callers: a call that
+// breaks a rule of the port is reported, at the latest by [Queue.Check] at the end of a test. A
+// journal, if there is one, gets every change, so that the queues can be rebuilt after a crash.
 //
 // Time is the clock's alone: whoever moves a clock calls [Queue.Tick], and whatever has become visible is delivered to
 // those who wait for it.
@@ -439,7 +439,8 @@ func (q *Queue) Tick() {
 	q.setAlarm()
 }
 
-// Next returns when the next message that is delayed or in flight becomes visible; ok is false where there is none.
+// Next returns when the next message that is delayed or in flight becomes visible; ok is false if
+// there is none.
 func (q *Queue) Next() (at time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

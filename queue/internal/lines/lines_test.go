@@ -72,7 +72,7 @@ func (w *watch) receive(name string) queue.Delivery {
 	return d[0]
 }
 
-func TestPoliceReceipts(t *testing.T) {
+func TestContractOfReceipts(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWatch(t), context.Background()
 	w.send(queue.Timers, queue.Message{Body: []byte("message")})
@@ -92,7 +92,7 @@ func TestPoliceReceipts(t *testing.T) {
 	w.saw("")
 }
 
-func TestPoliceBodies(t *testing.T) {
+func TestContractOfBodies(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWatch(t), context.Background()
 	if err := w.Send(ctx, queue.Timers, queue.Message{}); err == nil {

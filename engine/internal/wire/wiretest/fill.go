@@ -1,4 +1,4 @@
-// Package wiretest fills what codecs encode, for their tests.
+// Package wiretest fills values for tests of codecs.
 package wiretest
 
 import (
@@ -18,8 +18,9 @@ var (
 	floats  = []float64{1, -0.1, math.SmallestNonzeroFloat64, math.MaxFloat64}
 )
 
-// Fill sets all fields of what v points to, and those of what they hold, to values that follow from the seed. No field is empty,
-// unless sparse is set. make returns a pointer for a field of an interface type.
+// Fill sets all fields of what v points to, and those of what they hold, to values that follow from
+// the seed. No field is empty, unless sparse is set. make returns a pointer for a field of an
+// interface type.
 func Fill(v any, seed uint64, sparse bool, make func(n int) any) {
 	f := &filler{random: rand.New(rand.NewPCG(seed, 0)), sparse: sparse, make: make}
 	f.fill(reflect.ValueOf(v).Elem())

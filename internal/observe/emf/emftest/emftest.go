@@ -79,7 +79,7 @@ func Sums(t testing.TB, text string) map[string]float64 {
 	return sums
 }
 
-// Problem says why CloudWatch would not take a line; nil where it would.
+// Problem returns why CloudWatch would not take a line, or nil if it would.
 func Problem(line string) error {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal([]byte(line), &members); err != nil {

@@ -56,8 +56,8 @@ func receipt(name string, delivery uint64) string {
 	return fmt.Sprintf("%s-%08x", number, crc32.ChecksumIEEE([]byte(number+"/"+name)))
 }
 
-// find returns the message in flight that has a receipt; nil where the receipt is no longer good. One that this queue
-// never issued is reported.
+// find returns the message in flight that has a receipt; nil if the receipt is no longer valid. It
+// reports a receipt that this queue never issued.
 func (q *Queue) find(name, r string) *message {
 	number, _, _ := strings.Cut(r, "-")
 	delivery, err := strconv.ParseUint(number, 10, 64)

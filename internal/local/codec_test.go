@@ -95,7 +95,7 @@ func (h *heard) String() string {
 func running(t *testing.T, dir string, log *heard, keys codec.Keys) (c *client.Client, stop func()) {
 	t.Helper()
 	types := &engine.Registry{}
-	for _, r := range []workflow.Registration{workflow.Bind(vault, keep), inspect, workflow.Bind(errand, outside.Run), outside} {
+	for _, r := range []workflow.Registration{workflow.Bind(vault, keep), inspect, workflow.Bind(courier, outside.Run), outside} {
 		if err := bridge.Register(types, r); err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func use(t *testing.T, c *client.Client, id string) {
 	}
 }
 
-// What users give is in none of the files, and in no line of the log; without keys it is in the files.
+// User data is not in any of the files, and in no line of the log. Without keys it is in the files.
 func TestNothingReadableIsKept(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]codec.Keys{"encrypted": keysOf(t, "a"), "plain": nil} {
@@ -263,7 +263,7 @@ func TestKeysOfOpenRuns(t *testing.T) {
 // tokens are those of the attempts at outside.
 var (
 	tokens  = make(chan string, 1)
-	errand  = workflow.NewWorkflow[string, string]("errand")
+	courier = workflow.NewWorkflow[string, string]("courier")
 	outside = activity.New("outside", func(ctx context.Context, _ string) (string, error) {
 		token, err := activity.Token(ctx)
 		if err != nil {
@@ -281,7 +281,7 @@ func TestTokensOutliveAPayloadKey(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	for _, id := range []string{"a", "b"} {
 		c, stop := running(t, dir, &heard{}, keysOf(t, id))
-		run, err := errand.Start(ctx, c, "errand-"+id, id)
+		run, err := courier.Start(ctx, c, "courier-"+id, id)
 		if err != nil {
 			t.Fatal(err)
 		}
