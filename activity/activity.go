@@ -148,8 +148,11 @@ type start[In any] struct {
 	in  In
 }
 
+// Context returns the context that the activity is started under.
 func (s *start[In]) Context() workflow.Context { return s.ctx }
-func (s *start[In]) Encode() history.Payload   { return payload.MustEncode(s.in) }
+
+// Encode returns the encoded input.
+func (s *start[In]) Encode() history.Payload { return payload.MustEncode(s.in) }
 
 // register adds the activity to the registry.
 func (a Activity[In, Out]) register(r *engine.Registry) error {
