@@ -283,7 +283,7 @@ func (r *backupReader) values(content []byte, fn func(key, stored []byte) error)
 		if !ok || len(key) == 0 || Space(key[0]) == meta || Space(key[0]) > Blobs || bytes.Compare(key, r.last) <= 0 && r.Values > 0 {
 			return noBackup("the key %x is in the wrong place, or its value cannot be read", key)
 		}
-		if _, err := decode(key, stored); err != nil {
+		if _, err := withoutCheck(key, stored); err != nil {
 			if len(stored) != valueHeader || stored[0] != lost {
 				return noBackup("%v", err)
 			}

@@ -190,7 +190,7 @@ func readDirectory(data, values []byte, changes int) ([]change, error) {
 		c := change{key: key}
 		if kind == isPut {
 			c.value = values[:length:length]
-			_, err := decode(key, c.value)
+			_, err := withoutCheck(key, c.value)
 			c.damaged = err != nil
 		}
 		values, data = values[length:], rest[n:]

@@ -168,7 +168,7 @@ func (d *DB) checkLog(fs vfs.FS, dir string, files []string, records []*record) 
 			continue
 		}
 		for _, c := range r.list {
-			if next, err := decode(key, c.value); bytes.Equal(c.key, key) && err == nil {
+			if next, err := withoutCheck(key, c.value); bytes.Equal(c.key, key) && err == nil {
 				needed = append(needed, string(next))
 			}
 		}
@@ -210,7 +210,7 @@ func writtenOutNumber(records []*record) (had uint64) {
 	key := inSpace(meta, writtenOut)
 	for _, r := range records {
 		for _, c := range r.list {
-			if value, err := decode(key, c.value); bytes.Equal(c.key, key) && err == nil && len(value) == 8 {
+			if value, err := withoutCheck(key, c.value); bytes.Equal(c.key, key) && err == nil && len(value) == 8 {
 				had = max(had, binary.BigEndian.Uint64(value))
 			}
 		}

@@ -82,8 +82,8 @@ func withCheck(dst []byte, kind byte, key, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// decode returns the value of a stored form, which it shares memory with.
-func decode(key, stored []byte) ([]byte, error) {
+// withoutCheck returns the value of a stored form, which it shares memory with.
+func withoutCheck(key, stored []byte) ([]byte, error) {
 	switch {
 	case len(stored) < valueHeader:
 		return nil, damaged(key, "it is too short")

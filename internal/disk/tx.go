@@ -45,7 +45,7 @@ func copied(key, stored []byte) ([]byte, error) {
 	if stored == nil {
 		return nil, nil
 	}
-	value, err := decode(key, stored)
+	value, err := withoutCheck(key, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (tx *Tx) scan(s Space, from, to []byte, m mode, fn func(key, value []byte) 
 		if err != nil {
 			return damage(err)
 		}
-		value, err := decode(it.Key(), stored)
+		value, err := withoutCheck(it.Key(), stored)
 		if err != nil && m.skip != nil {
 			m.skip(err)
 			continue

@@ -57,10 +57,8 @@ func (c *updateCall) acquire(ctx context.Context, start *command.Start) (work fu
 	case acquired == lock.Answered:
 		return nil, nil
 	}
-	return func() {
-		b := batch{ctx: ctx, first: c}
-		b.run()
-	}, nil
+	c.batch = batch{ctx: ctx, first: c}
+	return c.batch.run, nil
 }
 
 // awaitOutcome waits for the outcome of an accepted update, for as long as the caller does. If
