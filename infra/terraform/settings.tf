@@ -1,5 +1,4 @@
-# Written from package settings (go test ./infra -run TestSettings -tables): the variables that all
-# functions get as they are.
+# Written from package settings (go test ./infra -run TestSettings -tables): the variables that all functions get as they are.
 
 locals {
   settings = {
