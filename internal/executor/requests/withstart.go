@@ -91,11 +91,8 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 		return err
 	}
 	w.opened = true
-	if transition.Failure == nil && transition.Updates == nil {
-		return group{call}.try(ctx, t) // its first task waits
-	}
-	if transition.Failure == nil && transition.ClosedBefore(0) {
-		return group{call}.try(ctx, t)
+	if transition.Failure == nil && (transition.Updates == nil || transition.ClosedBefore(0)) {
+		return group{call}.try(ctx, t) // the first task waits, or did not reach the update
 	}
 	answer(t, run, call, transition, 0)
 	return nil

@@ -33,7 +33,7 @@ func (s *Process) Request(ctx context.Context, workflowID string, fn func(contex
 	return s.Carry(ctx, t, end, fn)
 }
 
-// Carry calls fn in a session, and closes the session. It continues until end, but for leastTime at
+// Carry calls fn in a session, and closes the session. It continues until end, but for LeastTime at
 // least and the soft limit at most. So a caller who has waited for the lock does not wait for as
 // long again.
 func (s *Process) Carry(ctx context.Context, t *Session, end time.Time, fn func(context.Context, *Session) error) error {
@@ -55,10 +55,7 @@ func (t *Session) Insist(ctx context.Context, fn func(context.Context, *Session)
 	end := t.World.Now().Add(t.Patience)
 	for begun := t.World.Now(); ; {
 		err := fn(ctx, t)
-		switch {
-		case errors.Is(err, outcome.ErrTooLarge):
-			err = t.RequireFresh(ctx, err) // it wrote nothing
-		case errors.Is(err, outcome.ErrDropped):
+		if errors.Is(err, outcome.ErrTooLarge) || errors.Is(err, outcome.ErrDropped) {
 			err = t.RequireFresh(ctx, err) // it wrote nothing
 		}
 		switch {

@@ -30,8 +30,8 @@ type Session struct {
 	// Watched is set to a watch on the workflow when the session releases the lock, unless it is
 	// nil.
 	Watched *lock.Watch
-	// gateless says that the session holds no lock, and keeps nothing: it only reads.
-	gateless bool
+	// lockless says that the session holds no lock, and keeps nothing: it only reads.
+	lockless bool
 	// began is when the session began.
 	began time.Time
 }
@@ -73,7 +73,7 @@ func (s *Process) Begin(workflowID string) *Session {
 // holds.
 func (s *Process) ReadBeside(workflowID string) *Session {
 	t := s.newSession(workflowID, nil)
-	t.gateless = true
+	t.lockless = true
 	return t
 }
 
@@ -91,7 +91,7 @@ func (s *Process) newSession(workflowID string, e *entry) *Session {
 // ahead of the log: a handler may have panicked between the code and the put.
 func (t *Session) Close() {
 	t.Code.Tasks.Report(nil)
-	if t.gateless {
+	if t.lockless {
 		t.Code.Drop()
 		return
 	}

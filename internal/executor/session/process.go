@@ -18,26 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// Keep returns how long a closed run with this retention is kept; 0 is the retention of the
-// deployment. It is longer than any cached knowledge of the run is used, so nobody finds a slot
-// empty that was known to be taken.
-func (s *Process) Keep(retention time.Duration) time.Duration {
-	return max(cmp.Or(retention, s.Options.Retention), 2*runlog.MaxAge)
-}
-
-// Observed returns the hub of the service's observers. The handlers around the service report to
-// the same hub.
-func (s *Process) Observed() *observe.Hub { return s.Options.Observe }
-
-// Now returns the time of the service's clock.
-func (s *Process) Now() time.Time { return s.World.Now() }
-
-// MaxLookBack is how many runs before the latest a reset searches for one that an earlier attempt
-// at it opened.
-const MaxLookBack = 10
-
-// Process carries out requests and messages: it loads a run, runs its code, commits, and sends.
-// Only this part of Weft does these in order: see the package comment.
+// Process is what the sessions of one process share: the ports, the options, the locks, and what is
+// cached of each workflow.
 type Process struct {
 	Ports
 	Registry *engine.Registry
@@ -56,7 +38,7 @@ type Process struct {
 	Signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
 }
 
-// New returns a service.
+// New returns a process without sessions. Zero fields of the options take the defaults.
 func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Process {
 	d := Defaults()
 	setDefault(&o.SoftLimit, d.SoftLimit)
@@ -118,3 +100,21 @@ func (s *Process) Timestamp() history.Timestamp { return history.At(s.World.Now(
 func (s *Process) Close() {
 	s.closeEvicted(s.cache.clear())
 }
+
+// Keep returns how long a closed run with this retention is kept; 0 is the retention of the
+// deployment. It is longer than any cached knowledge of the run is used, so nobody finds a slot
+// empty that was known to be taken.
+func (s *Process) Keep(retention time.Duration) time.Duration {
+	return max(cmp.Or(retention, s.Options.Retention), 2*runlog.MaxAge)
+}
+
+// Observed returns the hub of the service's observers. The handlers around the service report to
+// the same hub.
+func (s *Process) Observed() *observe.Hub { return s.Options.Observe }
+
+// Now returns the time of the service's clock.
+func (s *Process) Now() time.Time { return s.World.Now() }
+
+// MaxLookBack is how many runs before the latest are searched for what an earlier attempt at a
+// request did: the run that a reset opened, or a signal or a cancellation from another workflow.
+const MaxLookBack = 10
