@@ -127,7 +127,7 @@ func (s Schedule) workflowID() string { return stored.IDPrefix + s.ID }
 // when CreateSchedule returns. It returns ErrAlreadyStarted if another schedule has the id.
 func (c *Client) CreateSchedule(ctx context.Context, id, workflowType string, input history.Payload, o ScheduleOptions) (Schedule, error) {
 	s := c.Schedule(id)
-	if err := errVisibility(o.Memo, o.SearchAttributes); err != nil {
+	if err := checkVisibility(o.Memo, o.SearchAttributes); err != nil {
 		return s, err
 	}
 	state, err := json.Marshal(stored.Input{ID: id, Schedule: o.schedule(workflowType, input)})
@@ -149,7 +149,7 @@ func (s Schedule) ask(ctx context.Context, name string, request any, id string) 
 // Change replaces everything that the schedule was created with: its type, its moments and its
 // policies. Open runs continue.
 func (s Schedule) Change(ctx context.Context, workflowType string, input history.Payload, o ScheduleOptions) error {
-	if err := errVisibility(o.Memo, o.SearchAttributes); err != nil {
+	if err := checkVisibility(o.Memo, o.SearchAttributes); err != nil {
 		return err
 	}
 	changed := o.schedule(workflowType, input)

@@ -41,8 +41,8 @@ type Finding struct {
 	// Impure says which validators or query handlers may have changed state, and how that shows, or
 	// is nil.
 	Impure *failure.Failure
-	// Visibility is the text of Impure without payloads: it has no text of the code's own errors.
-	Visibility string
+	// WithoutPayloads is the text of Impure without payloads: it has no text of the code's own errors.
+	WithoutPayloads string
 	// Varies is what differs between replays although no validator or query handler is the reason,
 	// or empty. It has no payloads.
 	Varies string
@@ -120,8 +120,8 @@ func (c *Check) compare(who []string, try trial) Finding {
 		}
 	}
 	name := sortedKeys(suspects)[0]
-	visibility := fmt.Sprintf("%s changes the workflow's state: when the code runs again without it, ", strings.Join(who, " or "))
-	return Finding{Compared: true, Impure: impure(visibility + suspects[name].text), Visibility: visibility + name + " differs"}
+	what := fmt.Sprintf("%s changes the workflow's state: when the code runs again without it, ", strings.Join(who, " or "))
+	return Finding{Compared: true, Impure: impure(what + suspects[name].text), WithoutPayloads: what + name + " differs"}
 }
 
 // names returns the names of the unexpected differences.

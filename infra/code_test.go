@@ -16,7 +16,7 @@ import (
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	d := declaredByTemplate(t, inputs{}.parameters())
-	var names, visibility []string
+	var names, onDashboard []string
 	for _, m := range observe.Metrics {
 		names = append(names, m.Name)
 	}
@@ -24,13 +24,13 @@ func TestMetrics(t *testing.T) {
 		for _, one := range at(t, widget, "properties", "metrics").([]any) {
 			if m := one.([]any); m[0] == emf.Namespace {
 				want(t, "the dimension on the dashboard", m[2], emf.Dimension)
-				visibility = append(visibility, m[1].(string))
+				onDashboard = append(onDashboard, m[1].(string))
 			}
 		}
 	}
 	slices.Sort(names)
-	slices.Sort(visibility)
-	if diff := gocmp.Diff(names, visibility); diff != "" {
+	slices.Sort(onDashboard)
+	if diff := gocmp.Diff(names, onDashboard); diff != "" {
 		t.Errorf("the dashboard does not have the metrics that there are (- metrics, + dashboard):\n%s", diff)
 	}
 	stuck := d["AWS::CloudWatch::Alarm weft-stuck-runs"]

@@ -88,13 +88,13 @@ func tree(t *testing.T, spans []tracetest.SpanStub) string {
 	return b.String()
 }
 
-var visibility = []attribute.Key{
+var printed = []attribute.Key{
 	"weft.task.kind", "weft.task.attempt", "weft.task.events", "weft.activity.attempt", "weft.status", "http.response.status_code", "weft.outcome", "error.type",
 }
 
 func line(s tracetest.SpanStub) string {
 	text := s.Name
-	for _, key := range visibility {
+	for _, key := range printed {
 		if v := value(s, key); v != "" {
 			text += " " + string(key[strings.LastIndex(string(key), ".")+1:]) + "=" + v
 		}

@@ -52,7 +52,7 @@ type ChildOptions struct {
 	Cron             string
 	ExecutionTimeout time.Duration
 	// Memo and SearchAttributes are what the child starts with, as in StartOptions. It inherits
-	// none of its parent's.
+	// nothing from its parent.
 	Memo             []MemoField
 	SearchAttributes []SearchAttribute
 	// Quiet says that no code waits for the start: Started is ready when the outcome has arrived.

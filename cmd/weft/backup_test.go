@@ -98,7 +98,7 @@ func TestBackupUnderLoad(t *testing.T) {
 }
 
 // Without a server, the backup is read from the directory. A damaged backup is refused, and no
-// directory is made of it.
+// directory is restored from it.
 func TestBackupOffline(t *testing.T) {
 	t.Parallel()
 	dir, file := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "weft.backup")

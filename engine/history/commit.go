@@ -98,8 +98,8 @@ const (
 	// the next one. Before, it got an error.
 	SetSignalsAside Rules = 2
 
-	// CloseAfterSplits closes a run that was asked to end only when none of its code waits for the
-	// next task because this one is full. Before, the commands that such code was about to record
+	// CloseAfterSplits delays the close of a run that was asked to end until no code of it waits for
+	// the next task because this one is full. Before, the commands that such code was about to record
 	// were lost, including the outcomes of accepted updates.
 	CloseAfterSplits Rules = 3
 

@@ -1,4 +1,4 @@
-// Package children shows a workflow that is made of workflows. A trip has a child for each of its
+// Package children shows a workflow that consists of workflows. A trip has a child for each of its
 // parts, a flight or a hotel, which runs separately, with a history and an id of its own. A part
 // signals its parent when it has a seat or a room, and waits for the parent's signal. A part that
 // is asked to end cancels its booking. Look at Run: if a part cannot be booked, canceling one

@@ -119,11 +119,11 @@ type life struct {
 	t    *testing.T
 	seed uint64
 	mu   sync.Mutex
-	// laters is how many operations were queued that nobody waits for, and encoded how many of them
+	// laters is how many operations were queued that nobody waits for, and demanded how many of them
 	// have to be there. acknowledged has the writes that have to be there, each with the number of
 	// laters before it.
-	laters, encoded uint64
-	acknowledged    map[uint64]uint64
+	laters, demanded uint64
+	acknowledged     map[uint64]uint64
 }
 
 // The power goes at any write to a file, also while the directory is opened or closed, and while
@@ -159,7 +159,7 @@ func (l *life) play(fs *vfs.MemFS, rng *rand.Rand) *vfs.MemFS {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			left = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: crash})
-			keptLaters, kept = l.encoded, maps.Clone(l.acknowledged)
+			keptLaters, kept = l.demanded, maps.Clone(l.acknowledged)
 		}
 		return nil
 	}))
@@ -185,9 +185,9 @@ func (l *life) play(fs *vfs.MemFS, rng *rand.Rand) *vfs.MemFS {
 	if err := d.Close(); err != nil {
 		l.t.Errorf("seed %d: %v", l.seed, err)
 	}
-	l.encoded = l.laters
+	l.demanded = l.laters
 	if left != nil {
-		fs, l.encoded, l.acknowledged = left, keptLaters, kept
+		fs, l.demanded, l.acknowledged = left, keptLaters, kept
 	}
 	return fs
 }
@@ -215,7 +215,7 @@ func (l *life) write(d *DB, rng *rand.Rand) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.acknowledged[n] = before
-	l.encoded = max(l.encoded, before)
+	l.demanded = max(l.demanded, before)
 }
 
 // check compares the directory with what has to be there, and takes what else is there for what has
@@ -249,8 +249,8 @@ func (l *life) check(d *DB) {
 			l.t.Errorf("seed %d: write %d is there, and of the %d operations before it %d", l.seed, n, before, there)
 		}
 	}
-	if there < l.encoded {
-		l.t.Errorf("seed %d: %d operations are there, want %d at least", l.seed, there, l.encoded)
+	if there < l.demanded {
+		l.t.Errorf("seed %d: %d operations are there, want %d at least", l.seed, there, l.demanded)
 	}
-	l.laters, l.encoded, l.acknowledged = there, there, writes
+	l.laters, l.demanded, l.acknowledged = there, there, writes
 }

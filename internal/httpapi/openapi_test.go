@@ -133,7 +133,7 @@ var unscripted = map[string]string{
 // problems of each operation.
 func TestDocumentHasWhatScriptsShow(t *testing.T) {
 	t.Parallel()
-	described, visibility := map[string]bool{}, map[string]bool{}
+	described, scripted := map[string]bool{}, map[string]bool{}
 	for _, o := range operations(t) {
 		for _, outcome := range o.Outcomes() {
 			described[o.ID+" "+outcome] = true
@@ -143,20 +143,20 @@ func TestDocumentHasWhatScriptsShow(t *testing.T) {
 		datadriven.Walk(t, scripts, func(t *testing.T, path string) {
 			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 				if d.Cmd == "request" {
-					note(t, visibility, testbed.ParseRequests(d.Input)[0], d.Expected)
+					note(t, scripted, testbed.ParseRequests(d.Input)[0], d.Expected)
 				}
 				return d.Expected
 			})
 		})
 	}
-	for outcome := range visibility {
+	for outcome := range scripted {
 		if !described[outcome] {
 			t.Errorf("a script shows %s, and openapi.yaml does not describe it", outcome)
 		}
 	}
 	for _, outcome := range slices.Sorted(maps.Keys(described)) {
 		_, general, _ := strings.Cut(outcome, " ")
-		if !visibility[outcome] && unscripted[outcome] == "" && unscripted[general] == "" {
+		if !scripted[outcome] && unscripted[outcome] == "" && unscripted[general] == "" {
 			t.Errorf("openapi.yaml describes %s, and no script shows it", outcome)
 		}
 	}
@@ -169,7 +169,7 @@ var (
 
 // note notes the outcome of a request in a script: what it says last, after what happened
 // meanwhile.
-func note(t *testing.T, visibility map[string]bool, r testbed.Request, expected string) {
+func note(t *testing.T, scripted map[string]bool, r testbed.Request, expected string) {
 	t.Helper()
 	answers := answerLine.FindAllStringSubmatchIndex(expected, -1)
 	u, err := url.Parse(r.Target)
@@ -189,7 +189,7 @@ func note(t *testing.T, visibility map[string]bool, r testbed.Request, expected 
 	if p := problemLine.FindStringSubmatch(last); p != nil {
 		outcome += " " + p[1]
 	}
-	visibility[outcome] = true
+	scripted[outcome] = true
 }
 
 // newer is a log that a newer version of Weft has written.

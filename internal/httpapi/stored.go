@@ -57,7 +57,7 @@ func storedRetry(p *api.RetryPolicy) *stored.Retry {
 func describedSchedule(d *stored.Description) api.ScheduleDescription {
 	return api.ScheduleDescription{
 		ScheduleID: d.ScheduleID, Schedule: scheduleOf(&d.Schedule), NextAt: d.NextAt,
-		Running: each(d.Running, visibleRun), Buffered: each(d.Buffered, visibleRun), Recent: each(d.Recent, visibleRun),
+		Running: each(d.Running, runOf), Buffered: each(d.Buffered, runOf), Recent: each(d.Recent, runOf),
 		Started: d.Started, Skipped: d.Skipped, Missed: d.Missed,
 	}
 }
@@ -88,7 +88,7 @@ func retryOf(r *stored.Retry) *api.RetryPolicy {
 	return api.RetryOf(r.Policy())
 }
 
-func visibleRun(r stored.Run) api.ScheduledRun {
+func runOf(r stored.Run) api.ScheduledRun {
 	return api.ScheduledRun{
 		At: r.At, StartedAt: r.StartedAt, WorkflowID: r.WorkflowID, Status: r.Status, Failure: r.Failure, Overlap: api.Overlap(r.Overlap),
 	}

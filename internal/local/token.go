@@ -122,8 +122,8 @@ func syncDir(dir string) error {
 func (t *token) demand(h http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(t.text))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme, visibility, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		got := sha256.Sum256([]byte(strings.TrimSpace(visibility)))
+		scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		got := sha256.Sum256([]byte(strings.TrimSpace(text)))
 		if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
 			h.ServeHTTP(w, r)
 			return

@@ -44,7 +44,7 @@ type settings struct {
 	name          string // of the table, and the prefix of the queues
 	list          bool
 	longTimer     time.Duration
-	encoded       bool // payloads are encrypted
+	encrypted     bool // payloads are encrypted
 	offloaded     bool // large payloads are kept in a bucket
 }
 
@@ -124,7 +124,7 @@ func (d *deployment) codec(log *slog.Logger) *codec.Codec {
 	c := aws.Config{Region: d.dynamoDB.Region, Credentials: d.dynamoDB.Credentials, BaseEndpoint: aws.String("http://played"), HTTPClient: d.played}
 	c.APIOptions = append(c.APIOptions, awsmeter.Install(nil, awsmeter.Options{}))
 	o := codec.Options{Log: log}
-	if d.encoded {
+	if d.encrypted {
 		o.Keys = awskms.New(kms.NewFromConfig(c), []string{"arn:aws:kms:us-east-1:000000000000:key/played"})
 	}
 	if d.offloaded {

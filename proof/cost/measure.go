@@ -83,11 +83,11 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 	if r.longTimer, err = measureLongTimer(ctx, open); err != nil {
 		return nil, err
 	}
-	encoded, offloaded := offloading()
+	encrypted, offloaded := offloading()
 	for _, work := range []struct {
 		settings
 		operations []operation
-	}{{settings{encoded: true}, encoded}, {settings{offloaded: true}, offloaded}} {
+	}{{settings{encrypted: true}, encrypted}, {settings{offloaded: true}, offloaded}} {
 		results, err := measureKept(ctx, open, work.settings, work.operations)
 		if err != nil {
 			return nil, err

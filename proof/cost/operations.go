@@ -183,15 +183,15 @@ func startedBefore(ctx context.Context, d *deployment, id string) error {
 
 // offloading returns the operations that are measured with payloads encrypted, and those with large
 // payloads in a bucket: what KMS and S3 are asked.
-func offloading() (encoded, offloaded []operation) {
+func offloading() (encrypted, offloaded []operation) {
 	for _, o := range operations() {
 		if o.name == threeOverSQS || o.name == threeInline {
 			o.budget.keys = map[string]int64{threeOverSQS: 10, threeInline: 3}[o.name]
-			encoded = append(encoded, o)
+			encrypted = append(encrypted, o)
 		}
 	}
 	const large = 1 << 20
-	return encoded, []operation{
+	return encrypted, []operation{
 		{
 			name: "start with an input of 1 MiB, a timer, end", budget: counts{writes: 2, reads: 2, messages: 1, puts: 1, gets: 1}, times: 2, ends: true,
 			run: whole(sleeper, job{Nap: time.Second, Bytes: large}),

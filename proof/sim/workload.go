@@ -22,8 +22,8 @@ var (
 	note    = workflow.NewSignal[string]("note")
 
 	// A ledger's visibility: the last sum, and the last slow update.
-	sumVisibility  = workflow.NewAttribute[int64]("Sum")
-	slowVisibility = workflow.NewMemo[int]("slow")
+	sumAttribute = workflow.NewAttribute[int64]("Sum")
+	slowMemo     = workflow.NewMemo[int]("slow")
 )
 
 // program is the input of a ledger.
@@ -101,7 +101,7 @@ func (l *code) keep(ctx workflow.Context, p program) (tally, error) {
 	total.Handle(ctx, func(workflow.None) (int, error) { return t.Sum, nil })
 	add.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
 		t.Sum += n
-		workflow.UpsertSearchAttributes(ctx, sumVisibility.Set(int64(t.Sum)))
+		workflow.UpsertSearchAttributes(ctx, sumAttribute.Set(int64(t.Sum)))
 		return t.Sum, nil
 	}, workflow.Validate(func(n int) error {
 		if t.Sum+n > p.Most {
@@ -118,7 +118,7 @@ func (l *code) keep(ctx workflow.Context, p program) (tally, error) {
 			panic("the bug of build 1 in a handler")
 		}
 		t.Sum += n
-		workflow.UpsertMemo(ctx, slowVisibility.Set(n))
+		workflow.UpsertMemo(ctx, slowMemo.Set(n))
 		return t.Sum, nil
 	})
 	fails := workflow.InfoOf(ctx).Attempt <= p.Fails

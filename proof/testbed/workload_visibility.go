@@ -69,8 +69,8 @@ func (s *Showing) show(ctx workflow.Context) {
 	workflow.UpsertMemo(ctx, fields...)
 }
 
-// visibilityBy returns a run's visibility, as its code reads it.
-func visibilityBy(ctx workflow.Context) map[string]any {
+// visibilityOf returns a run's visibility, as its code reads it.
+func visibilityOf(ctx workflow.Context) map[string]any {
 	all := map[string]any{}
 	add := func(name string, v any, ok bool) {
 		if ok {
@@ -97,10 +97,10 @@ func visibilityBy(ctx workflow.Context) map[string]any {
 }
 
 func runShower(ctx workflow.Context, ends string) (map[string]any, error) {
-	VisibilityNow.Handle(ctx, func(workflow.None) (map[string]any, error) { return visibilityBy(ctx), nil })
+	VisibilityNow.Handle(ctx, func(workflow.None) (map[string]any, error) { return visibilityOf(ctx), nil })
 	Show.Handle(ctx, func(ctx workflow.Context, s Showing) (map[string]any, error) {
 		s.show(ctx)
-		return visibilityBy(ctx), nil
+		return visibilityOf(ctx), nil
 	}, workflow.Validate(func(s Showing) error {
 		if s.Hidden {
 			return errHidden
@@ -111,10 +111,10 @@ func runShower(ctx workflow.Context, ends string) (map[string]any, error) {
 		visibility, err := Shower.RunChild(ctx, "at once", workflow.ChildOptions{
 			WorkflowID: "child", SearchAttributes: []workflow.SearchAttribute{Region.Set("mars")}, Memo: []workflow.MemoField{Note.Set("a child")},
 		})
-		return map[string]any{"own": visibilityBy(ctx), "child": visibility}, err
+		return map[string]any{"own": visibilityOf(ctx), "child": visibility}, err
 	}
 	if ends == "at once" {
-		return visibilityBy(ctx), nil
+		return visibilityOf(ctx), nil
 	}
 	how, err := On.Receive(ctx)
 	switch {
@@ -125,5 +125,5 @@ func runShower(ctx workflow.Context, ends string) (map[string]any, error) {
 	case how == "renew":
 		return Shower.ContinueAsNew(ctx, "")
 	}
-	return visibilityBy(ctx), nil
+	return visibilityOf(ctx), nil
 }

@@ -38,10 +38,10 @@ var sumKinds = map[string]byte{
 // addCheck adds the check of an item, which has to be whole.
 func addCheck(a attributes) { a[attrCheck] = bin(checkOf(a)) }
 
-// encodeRow adds to the summary of an item the check of what the index has of the item. The index
+// addRowCheck adds to the summary of an item the check of what the index has of the item. The index
 // does not project attributes that the tables of earlier versions did not project, so this check is
 // a member of the summary.
-func encodeRow(a attributes) {
+func addRowCheck(a attributes) {
 	a[attrSummary].(*types.AttributeValueMemberM).Value[attrCheck] = bin(checkOf(rowOf(a)))
 }
 

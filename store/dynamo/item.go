@@ -39,7 +39,7 @@ func (s *Store) encodeItem(item store.Item) (attributes, error) {
 				state = rowChanged(item.Slot)
 			}
 			a[attrList], a[attrPlace] = str(s.listPartition(shard)), str(place+state)
-			encodeRow(a)
+			addRowCheck(a)
 		}
 	}
 	addCheck(a)

@@ -123,7 +123,7 @@ func (c *Code) check(ctx context.Context, in *engine.Instance, before int, run *
 	}
 	c.Drop()
 	failed := run.Fail(w, task, found.Impure)
-	failed.Impure = found.Visibility
+	failed.Impure = found.WithoutPayloads
 	return failed
 }
 
