@@ -45,13 +45,9 @@ test: ## run all tests
 	@# Without the cache: go test does not know that these tests read the examples.
 	cd cmd/weftvet && $(GOTEST) -count=1 ./...
 
-# Packages that start no goroutines. Their code runs on goroutines of packages that the race
-# detector checks in their own tests.
-WITHOUT_GOROUTINES = /examples/|/infra|/localstack|/proof/(archtest|cost|docs|measured|model|privilege|scale)
-
-race: ## run the tests of all packages that start goroutines with the race detector (needs a C compiler)
+race: ## run all tests with the race detector (needs a C compiler)
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)), or cgo is off: the race detector needs one"; exit 1; fi
-	$(GOTEST) $(RACE) $$(go list ./... | grep -vE '$(WITHOUT_GOROUTINES)')
+	$(GOTEST) $(RACE) ./...
 
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
