@@ -35,8 +35,9 @@ type SearchAttributes = history.SearchAttributes
 // err returns what is wrong with the options, or nil.
 func (o *StartOptions) err() error { return checkVisibility(o.Memo, o.SearchAttributes) }
 
-// checkVisibility returns what is wrong with these fields and attributes, or nil. Without the check,
-// JSON would silently change some values: a moment after the year 9999, a text that is not UTF-8.
+// checkVisibility returns what is wrong with these fields and attributes, or nil. Without the
+// check, JSON would silently change some values: a moment after the year 9999, a text that is not
+// UTF-8.
 func checkVisibility(fields []MemoField, all []SearchAttribute) error {
 	for _, f := range fields {
 		if f.Err != nil {

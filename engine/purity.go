@@ -41,7 +41,8 @@ type Finding struct {
 	// Impure says which validators or query handlers may have changed state, and how that shows, or
 	// is nil.
 	Impure *failure.Failure
-	// WithoutPayloads is the text of Impure without payloads: it has no text of the code's own errors.
+	// WithoutPayloads is the text of Impure without payloads: it has no text of the code's own
+	// errors.
 	WithoutPayloads string
 	// Varies is what differs between replays although no validator or query handler is the reason,
 	// or empty. It has no payloads.

@@ -98,9 +98,9 @@ const (
 	// the next one. Before, it got an error.
 	SetSignalsAside Rules = 2
 
-	// CloseAfterSplits delays the close of a run that was asked to end until no code of it waits for
-	// the next task because this one is full. Before, the commands that such code was about to record
-	// were lost, including the outcomes of accepted updates.
+	// CloseAfterSplits delays the close of a run that was asked to end until no code of it waits
+	// for the next task because this one is full. Before, the commands that such code was about to
+	// record were lost, including the outcomes of accepted updates.
 	CloseAfterSplits Rules = 3
 
 	// CloseInNextTask ends a full task before it closes the run. Before, such a task failed.

@@ -1,4 +1,5 @@
-# Written from package settings (go test ./infra -run TestSettings -tables): the variables that all functions get as they are.
+# Written from package settings (go test ./infra -run TestSettings -tables): the variables that all
+# functions get as they are.
 
 locals {
   settings = {

@@ -119,9 +119,9 @@ type life struct {
 	t    *testing.T
 	seed uint64
 	mu   sync.Mutex
-	// laters is how many operations were queued that nobody waits for, and demanded how many of them
-	// have to be there. acknowledged has the writes that have to be there, each with the number of
-	// laters before it.
+	// laters is how many operations were queued that nobody waits for, and demanded how many of
+	// them have to be there. acknowledged has the writes that have to be there, each with the
+	// number of laters before it.
 	laters, demanded uint64
 	acknowledged     map[uint64]uint64
 }

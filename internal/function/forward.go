@@ -20,8 +20,8 @@ var (
 )
 
 // Forward hands an event to the version of this function that has a build, and returns its answer.
-// An error that wraps neither of the two above says nothing about what that version did. The context
-// has the mark of [Mark].
+// An error that wraps neither of the two above says nothing about what that version did. The
+// context has the mark of [Mark].
 type Forward func(ctx context.Context, build string, event []byte) ([]byte, error)
 
 // forwardMargin is how much earlier than this invocation one ends that it waits for: there has to

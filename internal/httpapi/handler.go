@@ -63,8 +63,8 @@ type router struct {
 	handler *handler
 }
 
-// ServeHTTP serves the API. A path with a segment that is empty, or is a dot or two, does not belong to the
-// API: the mux would redirect it to the path of another workflow.
+// ServeHTTP serves the API. A path with a segment that is empty, or is a dot or two, does not
+// belong to the API: the mux would redirect it to the path of another workflow.
 func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if clean(r) {
 		t.mux.ServeHTTP(w, r)

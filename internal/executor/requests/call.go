@@ -29,8 +29,8 @@ type updateCall struct {
 	answer api.UpdateResponse
 	err    error
 
-	// batch is the calls that are carried out together, if this call holds the lock for them. It is a
-	// part of the call, and not an object of its own, because each update makes one.
+	// batch is the calls that are carried out together, if this call holds the lock for them. It is
+	// a part of the call, and not an object of its own, because each update makes one.
 	batch batch
 
 	// settled says that the call is answered from a commit that has landed, whatever happens to the

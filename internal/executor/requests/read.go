@@ -27,7 +27,8 @@ func look(ctx context.Context, s *session.Process, of command.Target, fn func(*s
 const besideAfter = 100 * time.Millisecond
 
 // lookIn is look for an fn that runs no code. It waits for the lock for at most wait, and then
-// reads without it. A read that has not finished at end fails, but it gets at least session.LeastTime.
+// reads without it. A read that has not finished at end fails, but it gets at least
+// session.LeastTime.
 func lookIn(ctx context.Context, s *session.Process, wait time.Duration, end time.Time, workflowID string, runID history.RunID, fn func(*session.Session, *engine.Run) error) error {
 	t, err := s.OpenWithin(ctx, max(wait, 0), workflowID)
 	if err != nil {
@@ -69,8 +70,8 @@ const pollEvery = 2 * time.Second
 //   - If wrote is not nil, this process has just written to the run and knows it: the first look
 //     needs no read. If wrote has a watch, set before anybody else could write, there is no first
 //     look.
-//   - A read that begins at the end of the wait gets at least session.LeastTime. If the store does not
-//     answer in time, what fn saw before stands. If fn has seen nothing, the error is busy.
+//   - A read that begins at the end of the wait gets at least session.LeastTime. If the store does
+//     not answer in time, what fn saw before stands. If fn has seen nothing, the error is busy.
 func await(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote, fn func(*engine.Run) (bool, error)) error {
 	w := &awaiting{Process: s, workflowID: workflowID, runID: runID, pinned: runID != "", end: s.World.Now().Add(min(wait, s.Options.SoftLimit)), fn: fn, known: wrote != nil}
 	var watched lock.Watch
