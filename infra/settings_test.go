@@ -56,7 +56,7 @@ func holdFile(t *testing.T, path, want string) {
 
 func moduleSettings() string {
 	var out strings.Builder
-	out.WriteString("# Written from package settings (go test ./infra -run TestSettings -tables): the variables that all functions get as they are.\n\nlocals {\n  settings = {\n")
+	out.WriteString("# Written from package settings (go test ./infra -run TestSettings -tables): the variables that all\n# functions get as they are.\n\nlocals {\n  settings = {\n")
 	longest := 0
 	for _, s := range handedOn() {
 		longest = max(longest, len(s.Variable))

@@ -40,7 +40,7 @@ var (
 	Messages         = &Metric{"Messages", "weft.messages", Count, "messages sent"}
 	TaskDuration     = &Metric{"TaskDuration", "weft.task_duration", Milliseconds, "how long the code of a workflow task ran"}
 	UpdateDuration   = &Metric{"UpdateDuration", "weft.update_duration", Milliseconds, "how long an update waited for its verdict"}
-	HungInstances    = &Metric{"HungInstances", "weft.hung_instances", Count, "instances of workflow code that do not come back"}
+	HungInstances    = &Metric{"HungInstances", "weft.hung_instances", Count, "instances of workflow code that do not return"}
 	DeadLetters      = &Metric{"DeadLetters", "weft.dead_letters", Count, "messages that were received too often"}
 	HeldAttempts     = &Metric{"HeldAttempts", "weft.held_attempts", Count, "attempts that may take longer than their function allows, each few minutes"}
 	UnhandledSignals = &Metric{"UnhandledSignals", "weft.unhandled_signals", Count, "names of signals that arrived at a run whose code has not asked for them"}
