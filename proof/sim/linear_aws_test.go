@@ -261,10 +261,8 @@ func TestLinearizableOnDynamoDBFinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := mutant{
-		file: "internal/executor/requests/read.go", old: "	if err := t.current(ctx); err != nil {\n", new: "	if err := t.known(ctx); err != nil {\n",
-	}
-	cmd := exec.Command("go", "test", "-tags", "aws", "-overlay", m.overlay(t, root), "./proof/sim", "-run", "TestLinearizableOnDynamoDB$", "-count=1")
+	_, broken := staleQuery.sources(t, root)
+	cmd := exec.Command("go", "test", "-tags", "aws", "-overlay", overlay(t, root, map[string]string{staleQuery.file: broken}), "./proof/sim", "-run", "TestLinearizableOnDynamoDB$", "-count=1")
 	first, _, _ := strings.Cut(os.Getenv("WEFT_DYNAMODB"), ",") // one server is enough
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "WEFT_DYNAMODB="+first)
 	out, err := cmd.CombinedOutput()

@@ -79,10 +79,7 @@ var coreMutants = []mutant{
 		name: "an answer without a write rests on what the cache knows", file: "internal/executor/session/retry.go",
 		old: "	if t.View.Fresh {\n		return err\n	}", new: "	if t.View.Fresh || t.View.Run != nil {\n		return err\n	}", more: true,
 	},
-	{
-		name: "a query is answered from what the cache knows", file: "internal/executor/requests/read.go", test: "TestLinearizable",
-		old: "	if err := t.View.EnsureFresh(ctx); err != nil {\n", new: "	if err := t.View.EnsureLoaded(ctx); err != nil {\n",
-	},
+	staleQuery,
 	{
 		name: "while a put's outcome is unknown, another is tried", file: "internal/executor/session/commit.go", test: "TestLinearizable",
 		old: "			unknown = true\n", new: "			return outcome.ErrLost\n", more: true,
@@ -264,29 +261,31 @@ var foundBy = regexp.MustCompile(`seed (\d+), number (\d+): (.*)`)
 
 // TestMutants breaks the protocol on purpose, one break at a time, and demands that the simulation
 // finds it, within as many of the fixed seeds as the mutant states. It prints in how many it found
-// each. -for bounds the time of each. The broken source never touches the tree: it overlays one
-// build, which has no race detector. make test plays them in its second step.
+// each. -for bounds the time of each. The broken source never touches the tree: one build, which
+// has no race detector, has all mutants in it, and each run switches one on (see switched). With
+// none of them on, the same build finds nothing.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
+	played := slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool { return m.more && !*allMutants })
+	if len(played) < len(mutants) {
+		t.Logf("%d of %d mutants; the others run with `make sim-mutants`", len(played), len(mutants))
+	}
+	builds := buildMutants(t, root, played)
+	if out, err := builds.play(t, "TestSeeds", "", 100); err != nil {
+		t.Fatalf("with no mutant on: %v\n%s", err, out)
+	}
 	var found []string
-	for _, m := range mutants {
+	for number, m := range played {
 		t.Run(m.name, func(t *testing.T) {
-			if m.more && !*allMutants {
-				t.Skip("runs with `make sim-mutants`")
-			}
 			most := cmp.Or(m.within, enoughSeeds)
-			cmd := exec.Command("go", "test", "-overlay", m.overlay(t, root), "-vet=off", "-ldflags=-s -w", "./proof/sim",
-				"-run", cmp.Or(m.test, "TestSeeds")+"$", "-count=1", "-shrink=0", "-timeout=30m", "-seeds="+strconv.Itoa(most), "-for="+within.String())
-			cmd.Dir = root
-			out, err := cmd.CombinedOutput()
-			by := foundBy.FindStringSubmatch(string(out))
+			out, err := builds.play(t, cmp.Or(m.test, "TestSeeds"), strconv.Itoa(number), most)
+			by := foundBy.FindStringSubmatch(out)
 			if err == nil || by == nil {
-				text := string(out)
-				t.Fatalf("no seed of %d found it (%v):\n%s", most, err, text[max(0, len(text)-2000):])
+				t.Fatalf("no seed of %d found it (%v):\n%s", most, err, out[max(0, len(out)-2000):])
 			}
 			t.Logf("found in seed %s of %d: %s", by[2], most, by[3])
 			found = append(found, fmt.Sprintf("%5s of %5d  %s", by[2], most, m.name))
@@ -294,4 +293,59 @@ func TestMutants(t *testing.T) {
 	}
 	slices.Sort(found)
 	t.Logf("the seeds in which each mutant was found:\n%s", strings.Join(found, "\n"))
+}
+
+// mutantBuilds are the simulations of broken protocols: one with all mutants that can be switched
+// on, under "", and one for each other mutant, under its number.
+type mutantBuilds map[string]string
+
+func buildMutants(t *testing.T, root string, played []mutant) mutantBuilds {
+	t.Helper()
+	dir, builds, sources := t.TempDir(), mutantBuilds{}, map[string]*switched{}
+	for i, m := range played {
+		number := strconv.Itoa(i)
+		whole, broken := m.sources(t, root)
+		s := sources[m.file]
+		if s == nil {
+			var err error
+			if s, err = newSwitched(whole); err != nil {
+				t.Fatal(err)
+			}
+			sources[m.file] = s
+		}
+		ok, err := s.add(number, broken)
+		if err != nil {
+			t.Fatalf("%s: %v", m.name, err)
+		}
+		if !ok {
+			t.Logf("a build of its own: %s", m.name)
+			builds[number] = build(t, root, filepath.Join(dir, number), map[string]string{m.file: broken})
+		}
+	}
+	builds[""] = build(t, root, filepath.Join(dir, "all"), switches(sources))
+	return builds
+}
+
+// build builds the simulation with files replaced, and returns the path of the binary.
+func build(t *testing.T, root, binary string, texts map[string]string) string {
+	t.Helper()
+	cmd := exec.Command("go", "test", "-c", "-o", binary, "-overlay", overlay(t, root, texts), "-vet=off", "-ldflags=-s -w", "./proof/sim")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+// play runs a test with a mutant on, or with none for the empty number, and returns its output.
+func (b mutantBuilds) play(t *testing.T, test, number string, seeds int) (string, error) {
+	t.Helper()
+	binary, ok := b[number]
+	if !ok {
+		binary = b[""]
+	}
+	cmd := exec.Command(binary, "-test.run", "^"+test+"$", "-test.timeout=30m", "-shrink=0", "-seeds="+strconv.Itoa(seeds), "-for="+within.String())
+	cmd.Env = append(os.Environ(), switchedOn+"="+number)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }

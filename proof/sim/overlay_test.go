@@ -20,6 +20,12 @@ type mutant struct {
 	within   int    // as many seeds, from the first one; 0 is enoughSeeds
 }
 
+// staleQuery is found with servers as well: see TestLinearizableOnDynamoDBFinds.
+var staleQuery = mutant{
+	name: "a query is answered from what the cache knows", file: "internal/executor/requests/read.go", test: "TestLinearizable",
+	old: "	if err := t.View.EnsureFresh(ctx); err != nil {\n", new: "	if err := t.View.EnsureLoaded(ctx); err != nil {\n",
+}
+
 // broken returns the source of the mutant's file with the break in it. It returns an error if the
 // file does not have the piece once.
 func (m mutant) broken(source string) (string, error) {
@@ -36,30 +42,39 @@ func (m mutant) broken(source string) (string, error) {
 	return strings.Replace(text, m.guard, "false", 1), nil
 }
 
-// overlay writes the broken source outside of the tree and returns the overlay file for the go
-// command.
-func (m mutant) overlay(t *testing.T, root string) string {
+// sources returns the mutant's file as it is, and with the break in it.
+func (m mutant) sources(t *testing.T, root string) (whole, broken string) {
 	t.Helper()
-	path := filepath.Join(root, filepath.FromSlash(m.file))
-	source, err := os.ReadFile(path)
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m.file)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := m.broken(string(source))
+	broken, err = m.broken(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(text), broken
+}
+
+// overlay writes an overlay file for the go command that replaces files of the module, by their
+// paths from its root, and returns the path of the overlay file. The tree stays as it is.
+func overlay(t *testing.T, root string, texts map[string]string) string {
+	t.Helper()
 	dir := t.TempDir()
-	broken := filepath.Join(dir, "broken.go")
-	if err := os.WriteFile(broken, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	replaced := map[string]string{}
+	for path, text := range texts {
+		file := filepath.Join(dir, fmt.Sprintf("%d.go", len(replaced)))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replaced[filepath.Join(root, filepath.FromSlash(path))] = file
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: broken}})
+	text, err := json.Marshal(map[string]map[string]string{"Replace": replaced})
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, overlay, 0o600); err != nil {
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file
