@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// required are the variables that a function needs.
+// required returns the variables that a function needs.
 func required() map[string]string {
 	return map[string]string{
 		"WEFT_TABLE":            "weft",
@@ -96,7 +96,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// All that is wrong is told at once.
+// One error lists everything that is wrong.
 func TestEnvironmentIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := readEnvironment(func(name string) string {

@@ -16,17 +16,17 @@ import (
 // Main runs a Lambda function in a role, with these workflows and activities, on the table and the
 // queues that its environment names. It does not return:
 //
-//   - If the function cannot run, it ends the process with status 1. The log has all that is wrong
-//     with the variables, or with what is registered. Nothing is asked of AWS before the first
-//     event.
-//   - It makes slog.Default the function's logger: lines of JSON on the standard error, with the id
-//     of the request.
-//   - It answers one event after the other. When Lambda has the answer it hands on metrics, and
+//   - If the function cannot run, Main ends the process with status 1. The log lists everything
+//     that is wrong with the variables or the registrations. Main makes no request to AWS before
+//     the first event.
+//   - It makes slog.Default the function's logger: lines of JSON on standard error, with the id of
+//     the request.
+//   - It answers one event after the other. When Lambda has the answer, it exports metrics, and
 //     spans for at most half a second.
-//   - If workflow code has hung, it ends the process with status 1 when Lambda has the answer.
+//   - If workflow code hangs, it ends the process with status 1 when Lambda has the answer.
 //
-// It reads these variables, in all roles; the first four are required. WEFT_ROLE is what
-// FromEnvironment reads.
+// It reads these variables, in all roles. The first four are required. FromEnvironment reads
+// WEFT_ROLE.
 //
 //	WEFT_TABLE             the name of the DynamoDB table
 //	WEFT_QUEUE_WORKFLOW    the URLs of the queues
@@ -64,21 +64,24 @@ import (
 //	WEFT_UPDATE_BYTES_IN_FLIGHT    from how many bytes of their inputs on another one has to wait, or none; else 20 MiB
 //	WEFT_UPDATES_IN_TOTAL          how many updates a run accepts in its life; else any number
 //
-// Lambda sets AWS_LAMBDA_LOG_LEVEL, AWS_LAMBDA_FUNCTION_NAME, by which versions are found, and
-// AWS_LAMBDA_FUNCTION_MEMORY_SIZE, a quarter of which is for the cache of runs. The SDK reads its
-// own: credentials, AWS_REGION, AWS_ENDPOINT_URL. weftotel.Open reads those of OpenTelemetry.
+// Lambda sets AWS_LAMBDA_LOG_LEVEL, AWS_LAMBDA_FUNCTION_NAME (to find versions) and
+// AWS_LAMBDA_FUNCTION_MEMORY_SIZE (a quarter of it is for the cache of runs). The SDK reads its own
+// variables: credentials, AWS_REGION, AWS_ENDPOINT_URL. weftotel.Open reads those of OpenTelemetry.
 func Main(role Role, registrations ...workflow.Registration) { Settings{}.Main(role, registrations...) }
 
-// Settings are what a program may set that its environment cannot. The zero value is what the
-// function Main takes.
+// Settings are the options of a program that its environment cannot express. The zero value is what
+// the function Main uses.
 type Settings struct {
-	// Backend opens a store, queues and blobs of the program's own, each in place of DynamoDB, SQS
-	// and S3; nil is none. WEFT_TABLE is not required then if there is a store among them.
-	// WEFT_LIST and WEFT_NAMESPACE do not concern a store of one's own. Queues of one's own are fed
-	// to the function by something of the program's own, in the events that [Batch] returns.
-	// WEFT_QUEUE_WORKFLOW and the others name them in these events.
+	// Backend opens the program's own store, queues and blobs, each in place of DynamoDB, SQS and
+	// S3; nil means none.
+	//
+	//   - If it has a store, WEFT_TABLE is not required. WEFT_LIST and WEFT_NAMESPACE do not affect
+	//     it.
+	//   - If it has queues, the program passes their messages to the function, in the events that
+	//     [Batch] returns. WEFT_QUEUE_WORKFLOW and the other variables name the queues in these
+	//     events.
 	Backend backend.Open
-	// Telemetry opens what exports spans, and metrics where WEFT_METRICS is otlp: weftotel.Open,
+	// Telemetry opens an exporter of spans, and of metrics if WEFT_METRICS is otlp: weftotel.Open,
 	// which the program has to import. nil exports nothing.
 	Telemetry Telemetry
 }
@@ -86,7 +89,7 @@ type Settings struct {
 // Main is the function Main with settings.
 func (s Settings) Main(role Role, registrations ...workflow.Registration) {
 	log, err := newLogger(os.Stderr, os.Getenv)
-	slog.SetDefault(log) // what workflows and activities log has the same form
+	slog.SetDefault(log) // workflows and activities log in the same form
 	var f *Function
 	if err == nil {
 		f, err = s.open(context.Background(), role, os.Getenv, log, registrations)
@@ -98,11 +101,11 @@ func (s Settings) Main(role Role, registrations ...workflow.Registration) {
 	lambda.Start(func(ctx context.Context, event json.RawMessage) (*answer, error) {
 		body, err := f.Invoke(ctx, event)
 		if err != nil {
-			f.Flush() // nothing is called after an error was sent
+			f.Flush() // Lambda calls nothing after it has received an error
 			return nil, err
 		}
-		// Lambda freezes the process when it asks for the next event: what is flushed before, after
-		// the answer was sent, holds nobody up.
+		// Lambda freezes the process when it asks for the next event. A flush between the answer
+		// and that request delays nobody.
 		return &answer{body: bytes.NewReader(body), sent: func() {
 			f.Flush()
 			exitIfHung(f, log, os.Exit)
@@ -110,8 +113,8 @@ func (s Settings) Main(role Role, registrations ...workflow.Registration) {
 	})
 }
 
-// answer is an answer to an event that learns when it has been sent: the Lambda runtime closes it
-// then, before it asks for the next event.
+// answer is an answer to an event. The Lambda runtime closes it after it has sent it, before it
+// asks for the next event.
 type answer struct {
 	body *bytes.Reader
 	sent func()
@@ -120,7 +123,7 @@ type answer struct {
 // Read implements io.Reader.
 func (a *answer) Read(p []byte) (int, error) { return a.body.Read(p) }
 
-// ContentType is the type of all answers.
+// ContentType returns the type of all answers.
 func (*answer) ContentType() string { return "application/json" }
 
 // Close implements io.Closer.

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/tracelog"
 )
 
-// A line of a function's log has the names of Lambda's own lines, the id of the request, and the
-// ids of the span.
+// A line of a function's log has the field names of Lambda's own lines, the id of the request, and
+// the ids of the span.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	for vars, want := range map[[2]string]string{
@@ -59,8 +59,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// exported is a telemetry whose flush comes to err, after the time that its context has where that
-// is nil.
+// exported is a telemetry whose Flush returns err. If err is nil, Flush blocks until its context
+// ends.
 type exported struct {
 	observe.Tracer
 	flushed int
@@ -79,7 +79,7 @@ func (e *exported) Flush(ctx context.Context) error {
 
 func (*exported) Close(context.Context) error { return nil }
 
-// Where metrics go, and what a program that exports is told of its environment.
+// WEFT_METRICS selects the destination of metrics, and the exporter learns the environment.
 func TestOpenTelemetry(t *testing.T) {
 	t.Parallel()
 	var told observe.Settings
@@ -123,8 +123,7 @@ func TestOpenTelemetry(t *testing.T) {
 	}
 }
 
-// A collector that does not answer holds an invocation up for a moment, and then for a while no
-// other.
+// A collector that does not answer delays one invocation for a moment, and then none for a while.
 func TestFlushIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

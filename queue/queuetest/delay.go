@@ -14,7 +14,7 @@ var delayTests = []test{
 	{"a delay does not count as a receive", delayReceived},
 }
 
-// delayed is a message with a delay of this many visibility time-outs.
+// delayed returns a message with a delay of this many visibility time-outs.
 func (f *fixture) delayed(body string, timeouts float64) queue.Message {
 	return queue.Message{Body: []byte(body), Delay: time.Duration(timeouts * float64(f.Visibility))}
 }

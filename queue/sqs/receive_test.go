@@ -45,7 +45,7 @@ func TestReceive(t *testing.T) {
 	}
 }
 
-// staleness lists how servers say that a receipt is no longer good, and what they say otherwise.
+// staleness lists errors that servers return for a receipt that is no longer valid, and others.
 var staleness = []struct {
 	code, message string
 	stale         bool
