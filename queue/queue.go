@@ -4,12 +4,12 @@
 // SQS. Several processes may use the queues at the same time, and all methods are safe for
 // concurrent use.
 //
-//	        Send                      Receive                     Delete
-//	       ──────▶ delayed ──▶ visible ──────▶ in flight ─────────────────▶ gone
-//	                              ▲               │ visibility time-out,
-//	                              └───────────────┘ or Extend by 0
-//	                                              │ received too often
-//	                                              └──────────────▶ the dead-letter queue
+//	 Send                      Receive                     Delete
+//	──────▶ delayed ──▶ visible ──────▶ in flight ─────────────────▶ gone
+//	                       ▲               │ visibility time-out,
+//	                       └───────────────┘ or Extend by 0
+//	                                       │ received too often
+//	                                       └──────────────▶ the dead-letter queue
 //
 // The port's guarantees and rules:
 //

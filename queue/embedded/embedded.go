@@ -2,9 +2,9 @@
 // package lines), and in the file of the data directory, from which they are restored after a
 // crash.
 //
-//		space     key   value
-//		messages  id    queue, group, when it is visible, body
-//		received  id    how often it has been received
+//	space     key   value
+//	messages  id    queue, group, when it is visible, body
+//	received  id    how often it has been received
 //
 // When a message is on the disk:
 //
