@@ -20,12 +20,12 @@ import (
 // uses the blobs that it opened before.
 func Run(t *testing.T, place func(t *testing.T) (open func() blob.Blobs)) {
 	for name, test := range map[string]func(*fixture){
-		"a blob is there when it was put": (*fixture).put,
+		"a blob is visible after its put": (*fixture).put,
 		"keys and bodies of any kind":     (*fixture).values,
-		"what is not there":               (*fixture).missing,
+		"a missing blob":                  (*fixture).missing,
 		"a list by keys":                  (*fixture).list,
 		"deleted blobs are gone":          (*fixture).delete,
-		"many at once":                    (*fixture).parallel,
+		"concurrent calls":                (*fixture).parallel,
 		"too large":                       (*fixture).large,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func (f *fixture) keys(prefix, after string, limit int) (keys []string) {
 
 func (f *fixture) put() {
 	body := bytes.Repeat([]byte("large "), 1<<20)
-	before := time.Now().Add(-time.Minute) // the server's clock may be another
+	before := time.Now().Add(-time.Minute) // the server's clock may differ
 	f.keep("a/b", body)
 	f.keep("a/b", body)
 	f.holds("a/b", body)

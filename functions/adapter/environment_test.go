@@ -108,7 +108,7 @@ func TestEnvironmentIsWrong(t *testing.T) {
 		}
 	}
 	if err != nil && strings.Contains(err.Error(), "WEFT_QUEUE_TIMERS") {
-		t.Errorf("%v names what is right", err)
+		t.Errorf("%v names a valid variable", err)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestOpen(t *testing.T) {
 		registrations []workflow.Registration
 		text          string
 	}{
-		"all is well":    {API, cart.Registrations(), ""},
+		"valid":          {API, cart.Registrations(), ""},
 		"no role":        {"", cart.Registrations(), "WEFT_ROLE"},
 		"one name twice": {API, append(cart.Registrations(), cart.Registrations()...), "registered twice"},
 		"wrong options":  {API, []workflow.Registration{cart.Charge.With(twice)}, "negative"},
@@ -134,7 +134,7 @@ func TestOpen(t *testing.T) {
 	}
 	vars["WEFT_NAMESPACE"] = "a namespace"
 	if _, err := (Settings{}).open(t.Context(), API, get, slog.New(slog.DiscardHandler), nil); err == nil {
-		t.Error("a namespace that cannot be is no error")
+		t.Error("an invalid namespace is no error")
 	}
 	delete(vars, "WEFT_TABLE")
 	if _, err := (Settings{}).open(t.Context(), API, get, slog.New(slog.DiscardHandler), nil); err == nil {

@@ -55,7 +55,7 @@ func TestLog(t *testing.T) {
 		}
 	}
 	if _, err := newLogger(&bytes.Buffer{}, func(string) string { return "loud" }); err == nil || !strings.Contains(err.Error(), "WEFT_LOG_LEVEL") {
-		t.Errorf("a level that there is not: %v", err)
+		t.Errorf("an unknown level: %v", err)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestOpenTelemetry(t *testing.T) {
 			t.Errorf("%s: the log has %q", test.metrics, out.String())
 		}
 		if test.export != nil && (told.Metrics != test.otl || !told.Function || told.Namespace != "default") {
-			t.Errorf("%s: the program is told %+v", test.metrics, told)
+			t.Errorf("%s: the exporter's settings are %+v", test.metrics, told)
 		}
 	}
 }
@@ -135,11 +135,11 @@ func TestFlushIsBounded(t *testing.T) {
 				told.flush()
 			}
 			if took := time.Since(began); took > flushTime || spans.flushed != 1 || strings.Count(out.String(), "spans could not be handed on") != 1 {
-				t.Errorf("%d flushes took %v, and said %q", spans.flushed, took, out.String())
+				t.Errorf("%d flushes took %v, and logged %q", spans.flushed, took, out.String())
 			}
 			time.Sleep(pause)
 			if told.flush(); spans.flushed != 2 {
-				t.Error("it is not tried again")
+				t.Error("the export is not tried again")
 			}
 		}
 	})

@@ -109,7 +109,7 @@ func TestMessageThatEndsTheProcess(t *testing.T) {
 		dir = crashed
 	}
 	if deliveries != 4 {
-		t.Errorf("it was delivered %d times; want once more than its limit of 3", deliveries)
+		t.Errorf("the message was delivered %d times; want once more than its limit of 3", deliveries)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 var deadTests = []test{
 	{"a message that was given back too often moves", deadGivenBack},
 	{"a message that timed out too often moves", deadTimedOut},
-	{"one that is deleted in time does not", deadDeleted},
-	{"a group keeps its order and goes on", deadGroup},
-	{"several of a group keep their order", deadGroupOrder},
+	{"a message that is deleted in time does not", deadDeleted},
+	{"a group keeps its order and continues", deadGroup},
+	{"several dead letters of a group keep their order", deadGroupOrder},
 	{"dead letters are redelivered too", deadAgain},
 }
 

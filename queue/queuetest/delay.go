@@ -9,8 +9,8 @@ import (
 
 var delayTests = []test{
 	{"a message is invisible for its delay", delayOne},
-	{"each of a batch has its own", delayMixed},
-	{"each comes when it is due, whatever was sent first", delayOrder},
+	{"each message of a batch has its own delay", delayMixed},
+	{"messages are delivered when due, whichever was sent first", delayOrder},
 	{"a delay does not count as a receive", delayReceived},
 }
 

@@ -10,12 +10,12 @@ import (
 
 var fifoTests = []test{
 	{"a group keeps its order", fifoOrder},
-	{"a batch holds several of a group in order", fifoBatch},
-	{"a group waits while one of it is in flight", fifoBlocked},
-	{"other groups go on", fifoOthers},
+	{"a batch holds several messages of a group in order", fifoBatch},
+	{"a group waits while one of its messages is in flight", fifoBlocked},
+	{"other groups continue", fifoOthers},
 	{"a group waits for all of a batch", fifoBatchBlocks},
 	{"redelivered messages arrive in order", fifoAgain},
-	{"what is given back does not pass what is in flight", fifoGiveBack},
+	{"a message that is given back does not pass one in flight", fifoGiveBack},
 	{"new messages arrive after redelivered ones", fifoSentMeanwhile},
 }
 

@@ -68,7 +68,7 @@ func (g *groups) handle(w *work, name string, part []queue.Delivery) (done int) 
 	for i, d := range part {
 		n := g.next[name]
 		if string(d.Body) != fmt.Sprint(n) {
-			w.wrong("message %s of %s came, want %d", d.Body, name, n)
+			w.wrong("message %s of %s was delivered, want %d", d.Body, name, n)
 		}
 		if key := fmt.Sprint(name, n); n%5 == 4 && !g.failed[key] {
 			g.failed[key] = true
@@ -98,7 +98,7 @@ func (g *groups) hold(w *work, name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.holder[name]++; g.holder[name] > 1 {
-		w.wrong("%s is in two hands at the same time", name)
+		w.wrong("two receivers have messages of %s at the same time", name)
 	}
 }
 

@@ -159,7 +159,7 @@ func parallelStandard(f *fixture) {
 			before, i := t.count(d), slices.Index(bodies, string(d.Body))
 			switch {
 			case i < 0 || before > 0 && d.Received == 1:
-				w.fail("%s came as if it had never come before", d.Body)
+				w.fail("%s was redelivered as a first delivery", d.Body)
 			case before+1 < comes(i):
 				w.giveBackOne(d)
 			case !left(i):
@@ -178,7 +178,7 @@ func parallelStandard(f *fixture) {
 			lost = append(lost, body)
 		}
 		if got := t.times[body]; got < comes(i) || got > comes(i) && !f.Duplicates {
-			f.Errorf("%s came %d times, want %d", body, got, comes(i))
+			f.Errorf("%s was delivered %d times, want %d", body, got, comes(i))
 		}
 	}
 	f.delete(tasks, f.expect(tasks, 0, lost...)...)

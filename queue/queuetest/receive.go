@@ -13,10 +13,10 @@ var receiveTests = []test{
 	{"returns when its context has ended", receiveEnded},
 	{"wakes on a Send", receiveWakesOnSend},
 	{"never misses a Send", receiveInStep},
-	{"each of many wakes", receiveWakesMany},
+	{"wakes each of many receivers", receiveWakesMany},
 	{"wakes when a delay is over", receiveWakesOnDelay},
 	{"wakes on a time-out", receiveWakesOnTimeout},
-	{"wakes on what is given back", receiveWakesOnGiveBack},
+	{"wakes on a message that is given back", receiveWakesOnGiveBack},
 	{"wakes when a group is free", receiveWakesOnDelete},
 	{"wakes on a dead letter", receiveWakesOnDeadLetter},
 }

@@ -10,8 +10,8 @@ import (
 var reopenTests = []test{
 	{"messages survive", reopenMessages},
 	{"delays survive", reopenDelays},
-	{"receives are counted on", reopenReceived},
-	{"what was in flight becomes visible", reopenInFlight},
+	{"counts of receives survive", reopenReceived},
+	{"messages in flight become visible", reopenInFlight},
 	{"groups keep their order", reopenGroups},
 	{"dead letters survive", reopenDead},
 	{"again and again", reopenOften},

@@ -14,12 +14,12 @@ import (
 var sendTests = []test{
 	{"bodies come back as they were", sendBodies},
 	{"groups come back as they were", sendGroups},
-	{"a batch of as many as can be", sendBatch},
+	{"a batch of the largest size", sendBatch},
 	{"a batch of the largest messages", sendLargest},
-	{"a batch of none", sendNone},
+	{"an empty batch", sendNone},
 	{"two messages with one body are two", sendTwins},
 	{"queues are separate", sendSeparate},
-	{"what was received is the caller's", sendOwned},
+	{"a received message belongs to the caller", sendOwned},
 	{"with a context that has ended", sendEnded},
 }
 

@@ -9,18 +9,18 @@ import (
 var visibilityTests = []test{
 	{"a message in flight is redelivered after the timeout", visibilityTimeout},
 	{"each delivery has its own timeout", visibilitySeparate},
-	{"what is extended comes later", visibilityExtend},
-	{"what is shortened comes sooner", visibilityShorten},
-	{"what is given back comes at once", visibilityGiveBack},
-	{"extending what is not in flight does nothing", visibilityStale},
-	{"without a limit a message comes for ever", visibilityForever},
+	{"an extended message is redelivered later", visibilityExtend},
+	{"a shortened message is redelivered sooner", visibilityShorten},
+	{"a message that is given back is redelivered at once", visibilityGiveBack},
+	{"extending a message that is not in flight does nothing", visibilityStale},
+	{"without a limit a message is redelivered forever", visibilityForever},
 }
 
 var deleteTests = []test{
 	{"a deleted message is not redelivered", deleteOne},
-	{"others stay", deleteOthers},
-	{"twice, and with a receipt of before", deleteStale},
-	{"a batch with receipts that are no longer good", deleteBatch},
+	{"other messages stay", deleteOthers},
+	{"deleting twice, and with an old receipt", deleteStale},
+	{"a batch with receipts that are no longer valid", deleteBatch},
 }
 
 func visibilityTimeout(f *fixture) {

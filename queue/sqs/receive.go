@@ -97,7 +97,7 @@ func (q *Queue) Delete(ctx context.Context, name string, receipts ...string) err
 		return stale(aws.ToString(f.Code), aws.ToString(f.Message))
 	})
 	if len(failed) > 0 {
-		return entryError(fmt.Errorf("delete from %s: some are left", name), failed, len(receipts))
+		return entryError(fmt.Errorf("delete from %s: some messages are left", name), failed, len(receipts))
 	}
 	return nil
 }

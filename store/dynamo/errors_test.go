@@ -140,16 +140,16 @@ func TestThrottling(t *testing.T) {
 		want     error
 		requests int // -1 means any number
 	}{
-		"old signature":              {[]*fault{answer(400, "InvalidSignatureException", "Signature expired: 20260101T000000Z is now earlier than 20260101T000500Z")}, time.Minute, nil, 2},
-		"early signature":            {[]*fault{answer(400, "InvalidSignatureException", "Signature not yet current: 20260101T001000Z is still later than")}, time.Minute, nil, 2},
-		"three times":                {[]*fault{throttle, answer(400, "ThrottlingException", ""), throttle}, time.Minute, nil, 4},
-		"without a deadline":         {[]*fault{throttle}, 0, nil, 2},
-		"without end":                {repeat(throttle, 50), 0, store.ErrThrottled, 10},
-		"out of time":                {repeat(throttle, 50), time.Nanosecond, store.ErrThrottled, 1},
-		"out of time later":          {repeat(throttle, 50), 20 * time.Millisecond, store.ErrThrottled, -1},
-		"then a broken connection":   {[]*fault{throttle, {}}, time.Minute, store.ErrUnknown, 2},
-		"after a broken connection":  {[]*fault{{}, throttle}, time.Minute, store.ErrUnknown, 1},
-		"then applied, and not told": {[]*fault{throttle, {applied: true}}, time.Minute, store.ErrUnknown, 2},
+		"old signature":             {[]*fault{answer(400, "InvalidSignatureException", "Signature expired: 20260101T000000Z is now earlier than 20260101T000500Z")}, time.Minute, nil, 2},
+		"early signature":           {[]*fault{answer(400, "InvalidSignatureException", "Signature not yet current: 20260101T001000Z is still later than")}, time.Minute, nil, 2},
+		"three times":               {[]*fault{throttle, answer(400, "ThrottlingException", ""), throttle}, time.Minute, nil, 4},
+		"without a deadline":        {[]*fault{throttle}, 0, nil, 2},
+		"without end":               {repeat(throttle, 50), 0, store.ErrThrottled, 10},
+		"out of time":               {repeat(throttle, 50), time.Nanosecond, store.ErrThrottled, 1},
+		"out of time later":         {repeat(throttle, 50), 20 * time.Millisecond, store.ErrThrottled, -1},
+		"then a broken connection":  {[]*fault{throttle, {}}, time.Minute, store.ErrUnknown, 2},
+		"after a broken connection": {[]*fault{{}, throttle}, time.Minute, store.ErrUnknown, 1},
+		"then applied, no answer":   {[]*fault{throttle, {applied: true}}, time.Minute, store.ErrUnknown, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -73,7 +73,7 @@ func (w *world) check(t *testing.T, s *Store, reports *atomic.Int64) map[string]
 	lacks := func(name, what string, err error) {
 		hurt[name] = true
 		if err == nil && reports.Load() == 0 {
-			t.Errorf("%s lacks %s, and nobody was informed", name, what)
+			t.Errorf("%s lacks %s, without a report or an error", name, what)
 		}
 		if err != nil && !errors.Is(err, store.ErrCorrupt) {
 			t.Errorf("%s: %s: %v, want ErrCorrupt", name, what, err)

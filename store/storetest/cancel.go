@@ -61,10 +61,10 @@ func cancelReads(f *fixture) {
 		f.same("Forward", p.Items, items...)
 	}
 	if a, err := f.store.ReadAttempts(f.ended(), "order", 1); err == nil && len(a) > 0 {
-		f.Errorf("ReadAttempts found %v if there are none", a)
+		f.Errorf("ReadAttempts found %v, although there are none", a)
 	}
 	if due, err := f.store.DueTimers(f.ended(), f.now, 1); err == nil && len(due) > 0 {
-		f.Errorf("DueTimers found %v if there are none", due)
+		f.Errorf("DueTimers found %v, although there are none", due)
 	}
 }
 

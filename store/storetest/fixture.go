@@ -192,7 +192,7 @@ func difference(got, want store.Item) string {
 	case got.Commit != want.Commit:
 		return fmt.Sprintf("commit %x, want %x", got.Commit, want.Commit)
 	case got.Over != [16]byte{}:
-		return fmt.Sprintf("it says that it may take the place of %x: no read returns that", got.Over)
+		return fmt.Sprintf("it has Over %x, which no read returns", got.Over)
 	case !bytes.Equal(got.Body, want.Body):
 		return fmt.Sprintf("body %s, want %s", brief(got.Body), brief(want.Body))
 	case !got.Expires.Equal(want.Expires):

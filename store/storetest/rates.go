@@ -30,7 +30,7 @@ func (f *fixture) reserves(s store.Slot, want int) {
 		f.Fatalf("Reserve %+v: %v", s, err)
 	}
 	if got := at.Sub(f.now); got != time.Duration(want)*time.Millisecond {
-		f.Errorf("the mark of %q stands at %v, want %d ms", s.TaskQueue, got, want)
+		f.Errorf("the mark of %q is at %v, want %d ms", s.TaskQueue, got, want)
 	}
 }
 
@@ -42,7 +42,7 @@ func rateMoves(f *fixture) {
 	f.reserves(f.slot("reports", -5000, 30), 50)
 	precise := store.Slot{TaskQueue: "reports", Floor: f.now.Add(50*time.Millisecond + 7*time.Microsecond), By: time.Microsecond}
 	if at, err := f.store.Reserve(f.Context(), precise); err != nil || !at.Equal(precise.Floor.Add(time.Microsecond)) {
-		f.Errorf("the mark stands at %v, %v", at, err)
+		f.Errorf("the mark is at %v, %v", at, err)
 	}
 	if !f.Reopens {
 		return

@@ -40,7 +40,7 @@ func (f *fixture) walk(cursor string, limit int, each func(page []store.Item, ne
 			return
 		}
 		if next == cursor {
-			f.Fatalf("Scan does not go on from %q", cursor)
+			f.Fatalf("Scan does not continue from %q", cursor)
 		}
 		cursor = next
 	}

@@ -87,7 +87,7 @@ func TestJournalThatCannotKeepReceives(t *testing.T) {
 					t.Fatalf("%q, %v; want what the journal says", bodies(d), err)
 				}
 				if q.Ready("q") == fifo { // the fourth message of the group waits with the others
-					t.Errorf("FIFO %v: that there is a message to receive is %v", fifo, fifo)
+					t.Errorf("FIFO %v: ready is %v", fifo, fifo)
 				}
 				time.Sleep(pause)
 			}
@@ -152,7 +152,7 @@ func TestJournalThatCannotKeepDeaths(t *testing.T) {
 		now = now.Add(pause / 4) // the last one is due, and the first one waits
 		q.Tick()
 		if len(f.died) > 0 {
-			t.Errorf("%q went before those in front of it", f.died)
+			t.Errorf("%q moved before those in front of it", f.died)
 		}
 		now = now.Add(pause)
 		if q.Tick(); !slices.Equal(f.died, sent) || q.Len(queue.DeadLetters("q")) != len(sent) || q.Len("q") != 0 {
