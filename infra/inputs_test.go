@@ -29,7 +29,7 @@ type variable struct {
 // parameters for each task queue: infra.SAMWith.)
 var onlyTerraform = []string{"name", "package", "packages", "environment", "task_queues"}
 
-// In the form that terraform fmt gives it.
+// These match the form of terraform fmt.
 var (
 	block       = regexp.MustCompile(`(?ms)^variable "([a-z0-9_]+)" \{\n(.*?)^\}`)
 	description = regexp.MustCompile(`(?m)^  description = "(.*)"$`)

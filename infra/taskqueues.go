@@ -70,7 +70,7 @@ func pascal(name string) string {
 type taskQueue struct{ name, prefix string }
 
 var (
-	// begins matches the first line of an entry of a section, or of a section, or the line before it.
+	// begins matches the first line of a section, or of an entry in one, or the line before it.
 	begins = regexp.MustCompile(`^( {0,2}[A-Za-z#]|\n)`)
 	// ofActivities matches the first line of an entry that each task queue has.
 	ofActivities = regexp.MustCompile(`^  (Activity[A-Za-z]+|LimitsActivities|ReservesActivity):`)
@@ -84,7 +84,7 @@ var (
 // of returns an entry of the default queue, changed for this one.
 func (q taskQueue) of(entry []string) string {
 	var out strings.Builder
-	within := -1 // the indentation of an anchored value, which the template has already
+	within := -1 // the indentation of an anchored value, which the template already has
 	for _, line := range entry {
 		if indent := len(line) - len(strings.TrimLeft(line, " ")); within >= 0 && indent > within {
 			continue

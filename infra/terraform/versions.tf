@@ -5,8 +5,8 @@ terraform {
   required_providers {
     aws = {
       source = "hashicorp/aws"
-      # 5.80 has everything that the module uses, except queues of 1 MiB (see max_message_size). 7 is
-      # not released.
+      # 5.80 has everything that the module uses, except queues of 1 MiB (see max_message_size). 7
+      # is not released.
       version = ">= 5.80, < 7"
     }
   }
