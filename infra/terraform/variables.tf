@@ -263,7 +263,7 @@ variable "api_reserved_concurrency" {
 }
 
 variable "workflow_reserved_concurrency" {
-  description = "Concurrency that is reserved for the workflow function, and its limit: 0 stops it, -1 sets neither. At least the maximum concurrency of its two queues together, or twice that with pinning: otherwise messages are received in vain."
+  description = "Concurrency that is reserved for the workflow function, and its limit: 0 stops it, -1 sets neither. At least the maximum concurrency of its two queues together, or twice that with pinning. Otherwise messages are received in vain."
   type        = number
   default     = -1
 
