@@ -30,14 +30,14 @@ const MaxBatch = 1000
 
 var (
 	// ErrMissing is wrapped by the error of Get for a key without a blob.
-	ErrMissing = errors.New("blob: it is not there")
+	ErrMissing = errors.New("blob: not found")
 	// ErrDenied is wrapped by the error of Get for a blob that the process may not read. Another
 	// try is no use. If an adapter cannot distinguish the two, the blob may be missing instead.
-	ErrDenied = errors.New("blob: it may not be read")
+	ErrDenied = errors.New("blob: access denied")
 	// ErrCorrupt is wrapped by the error of Get for a blob that is not as it was put, or that a
 	// later version of Weft put. Get then returns nothing of it. An adapter that cannot detect
 	// damage returns what it has: callers keep the size and the hash of each body.
-	ErrCorrupt = errors.New("blob: it is damaged")
+	ErrCorrupt = errors.New("blob: the blob is damaged")
 	// ErrTooLarge is wrapped by the error of Put for a body above MaxBody. Nothing was done.
 	ErrTooLarge = errors.New("blob: the body is too large")
 )

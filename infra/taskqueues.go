@@ -23,7 +23,7 @@ func SAMWith(taskQueues ...string) (string, error) {
 			return "", err
 		}
 		if name == "" || seen[q.prefix] {
-			return "", fmt.Errorf("the task queue %q is the default one, or is there twice: give each its own name, different in more than its hyphens", name)
+			return "", fmt.Errorf("the task queue %q is the default one, or is given twice: names have to differ in more than their hyphens", name)
 		}
 		seen[q.prefix] = true
 		all = append(all, q)

@@ -105,7 +105,7 @@ type Conflict struct {
 }
 
 // Error names the key.
-func (e *Conflict) Error() string { return "store: an item stands at " + e.Existing.Key.String() }
+func (e *Conflict) Error() string { return "store: there already is an item at " + e.Existing.Key.String() }
 
 var (
 	// ErrUnknown is wrapped by the error of Append if it is unknown whether the items were put, or

@@ -79,7 +79,7 @@ func (b *Blobs) get(ctx context.Context, key string) ([]byte, error) {
 	case errors.As(err, &missing):
 		return nil, fmt.Errorf("%w: %s", blob.ErrMissing, key)
 	case denied(err):
-		return nil, fmt.Errorf("%w: %s (S3 answers the same for one that is not there, to whoever may not list the whole bucket): %w", blob.ErrDenied, key, err)
+		return nil, fmt.Errorf("%w: %s (or it is missing: S3 answers the same without permission to list the whole bucket): %w", blob.ErrDenied, key, err)
 	case err != nil:
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (b *Blobs) Delete(ctx context.Context, keys ...string) error {
 		Bucket: &b.bucket, Delete: &types.Delete{Objects: objects, Quiet: aws.Bool(true)},
 	})
 	if err == nil && len(out.Errors) > 0 {
-		err = fmt.Errorf("blob/s3: %d of %d were not deleted, the first because of %s", len(out.Errors), len(keys), aws.ToString(out.Errors[0].Code))
+		err = fmt.Errorf("blob/s3: %d of %d objects were not deleted, the first because of %s", len(out.Errors), len(keys), aws.ToString(out.Errors[0].Code))
 	}
 	return err
 }

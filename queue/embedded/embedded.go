@@ -147,7 +147,7 @@ func load(db *disk.DB, bodyBytes int64) (kept map[string][]lines.Kept, lastID ui
 			id, idErr := decodeID(k)
 			n, err := decodeCount(v)
 			if err = errors.Join(idErr, err); err != nil {
-				db.Report(fmt.Errorf("how often the message %x was received cannot be read: %w", k, err))
+				db.Report(fmt.Errorf("the count of receives of the message %x cannot be read: %w", k, err))
 			} else {
 				counts[id] = n
 			}
@@ -195,7 +195,7 @@ func VisitAll(db *disk.DB, fn func(id uint64, queue string, body []byte), damage
 		err := tx.AscendSound(disk.Received, nil, nil, func(k, v []byte) bool {
 			_, idErr := decodeID(k)
 			if _, err := decodeCount(v); idErr != nil || err != nil {
-				damaged(fmt.Errorf("how often the message %x was received cannot be read: %w", k, errors.Join(idErr, err)))
+				damaged(fmt.Errorf("the count of receives of the message %x cannot be read: %w", k, errors.Join(idErr, err)))
 			}
 			return true
 		})

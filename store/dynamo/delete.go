@@ -73,7 +73,7 @@ func (s *Store) deleteOne(ctx context.Context, in *dynamodb.DeleteItemInput) err
 		_, err := s.client.DeleteItem(ctx, in, o)
 		return err
 	}), store.ErrUnknown)
-	return stale(err, "another item stands at "+stringOf(in.Key, attrSort))
+	return stale(err, "there is another item at "+stringOf(in.Key, attrSort))
 }
 
 // stale returns ErrStale for a write whose condition does not hold, and other errors unchanged.

@@ -85,7 +85,7 @@ func New(client *dynamodb.Client, o Options) (*Store, error) {
 		o.Clock = time.Now
 	}
 	if o.Report == nil {
-		o.Report = func(err error) { slog.Error("a stored item is damaged, and was passed over", "error", err) }
+		o.Report = func(err error) { slog.Error("a stored item is damaged, and was skipped", "error", err) }
 	}
 	client = dynamodb.New(client.Options(), func(c *dynamodb.Options) {
 		c.HTTPClient = awstry.Wrap(c.HTTPClient, awstry.For(o.TryTimeout, tryTimeout))

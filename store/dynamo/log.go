@@ -95,7 +95,7 @@ func (s *Store) appendAll(ctx context.Context, puts []*types.Put) error {
 // unknown whether it is the caller's own.
 func (s *Store) conflict(standing attributes) error {
 	if len(standing) == 0 {
-		return fmt.Errorf("%w: the failed condition came without the item that stands there", store.ErrUnknown)
+		return fmt.Errorf("%w: the answer to the failed condition lacks the existing item", store.ErrUnknown)
 	}
 	existing, err := s.decodeItem(standing)
 	if err != nil {

@@ -53,7 +53,7 @@ func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error)
 		}
 		bare = there[attrCheck] == nil && there[attrNumber] != nil
 	}
-	return time.Time{}, fmt.Errorf("%w: the mark of the task queue %q moves too fast", store.ErrThrottled, slot.TaskQueue)
+	return time.Time{}, fmt.Errorf("%w: other processes move the mark of the task queue %q too fast", store.ErrThrottled, slot.TaskQueue)
 }
 
 // decodeMark returns the place of a mark, or 0 if it is missing. It returns an error that wraps

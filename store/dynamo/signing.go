@@ -38,5 +38,5 @@ func (s *Store) MakeKey(ctx context.Context, key []byte) error {
 		_, err := s.client.PutItem(ctx, in, o)
 		return err
 	})
-	return stale(err, "there is a key")
+	return stale(err, "a key exists already")
 }

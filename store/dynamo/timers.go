@@ -92,7 +92,7 @@ func (s *Store) writeAll(ctx context.Context, writes []types.WriteRequest) error
 			n = 1 // it makes progress
 		}
 		if writes = left; n == tries || !wait(ctx, n) {
-			return fmt.Errorf("%w: %d of the timers' writes were left over", store.ErrThrottled, len(left))
+			return fmt.Errorf("%w: DynamoDB left %d writes of timers unprocessed", store.ErrThrottled, len(left))
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (s *Store) MakeKey(ctx context.Context, key []byte) error {
 			return err
 		}
 		if standing != nil {
-			return fmt.Errorf("%w: there is a key", store.ErrStale)
+			return fmt.Errorf("%w: a key exists already", store.ErrStale)
 		}
 		tx.Put(disk.Marks, signingKey, key)
 		return nil

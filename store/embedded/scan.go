@@ -78,7 +78,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 			case there == nil:
 				continue
 			case there.Commit != item.Commit:
-				stay = errors.Join(stay, fmt.Errorf("%w: another commit stands at %v", store.ErrStale, item.Key))
+				stay = errors.Join(stay, fmt.Errorf("%w: there is another commit at %v", store.ErrStale, item.Key))
 				continue
 			}
 			tx.Delete(disk.Expiry, expiryKey(there.Expires, keys[i]))
@@ -105,7 +105,7 @@ func deleteAttempts(tx *disk.Tx, attempts []store.Attempt) (stay, err error) {
 			return stay, err
 		case there == nil:
 		case there.Number != a.Number || there.RunID != a.RunID:
-			stay = errors.Join(stay, fmt.Errorf("%w: attempt %d of run %q is recorded of event %d", store.ErrStale, there.Number, there.RunID, a.Event))
+			stay = errors.Join(stay, fmt.Errorf("%w: event %d has the record of attempt %d of run %q", store.ErrStale, a.Event, there.Number, there.RunID))
 		default:
 			tx.Delete(disk.Attempts, key)
 		}

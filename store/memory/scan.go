@@ -55,7 +55,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 		switch {
 		case r == nil:
 		case r.item.Commit != item.Commit:
-			stale = fmt.Errorf("%w: another commit stands at %v", store.ErrStale, item.Key)
+			stale = fmt.Errorf("%w: there is another commit at %v", store.ErrStale, item.Key)
 		default:
 			s.expire(s.workflows[item.Workflow], r)
 		}
@@ -66,7 +66,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 		switch {
 		case kept == nil:
 		case kept.Number != a.Number || kept.RunID != a.RunID:
-			stale = fmt.Errorf("%w: attempt %d of run %q is recorded of event %d", store.ErrStale, kept.Number, kept.RunID, a.Event)
+			stale = fmt.Errorf("%w: event %d has the record of attempt %d of run %q", store.ErrStale, a.Event, kept.Number, kept.RunID)
 		default:
 			s.expiry.drop(kept.perishable)
 			s.forget(run, kept)
