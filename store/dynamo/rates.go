@@ -75,9 +75,10 @@ func (s *Store) markSum(taskQueue string) int64 {
 	return int64(binary.BigEndian.Uint32(checkOf(key)[1:])) << 20
 }
 
-// move moves the mark of a task queue if it is at mark, and returns the stored attributes. moved is
-// false if the mark is elsewhere, and stays there. bare is set if the mark was seen without a
-// check: move then adds one, if the mark is still at the same place.
+// move moves the mark of a task queue, which it assumes to be at mark, and returns the stored
+// attributes. moved is false if the assumption was wrong, and then the mark is unchanged. bare is
+// set if the mark was seen without a check: move then adds one, if the mark is still at the same
+// place.
 func (s *Store) move(ctx context.Context, slot store.Slot, mark, next int64, bare bool) (there attributes, moved bool, err error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName: &s.table, Key: attributes{attrPartition: str(s.ratePartition(slot.TaskQueue)), attrSort: str(rateSort)},

@@ -64,8 +64,8 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []sto
 	return items, at.after(out.LastEvaluatedKey), nil
 }
 
-// after returns the cursor after a page of a segment that ended with this key, or with which the
-// segment ended.
+// after returns the cursor after a page of a segment that ended at this key, or the cursor of the
+// next segment if there is no key. It returns "" at the end of the last segment.
 func (p scanPlace) after(last attributes) string {
 	switch {
 	case len(last) > 0:
