@@ -15,10 +15,10 @@ import (
 // variable is a variable of the module.
 type variable struct {
 	description, kind string
-	//	// fallback is the default, as the template writes it; required means that there is none.
+	// fallback is the default, as the template writes it; required means that there is none.
 	fallback string
 	required bool
-	//	// validated means that some values are refused.
+	// validated means that some values are refused.
 	validated bool
 	// literal is the default as the module writes it.
 	literal string

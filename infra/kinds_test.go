@@ -3,13 +3,15 @@ package infra_test
 // kind says what a resource of Terraform's is in CloudFormation.
 type kind struct {
 	is string
-	//	// names maps attributes, at any depth, to properties. An empty property is not compared: AWS makes it, or it has no counterpart. An attribute that is missing here fails the test.
+	// names maps attributes, at any depth, to properties. An empty property is not compared: AWS
+	// makes it, or it has no counterpart. An attribute that is missing here fails the test.
 	names map[string]string
-	//	// of is the attribute that names the resource of which this one is a part in CloudFormation; empty if it is no part.
+	// of is the attribute that names the resource of which this one is a part in CloudFormation;
+	// empty if it is no part.
 	of string
 	// in is the property that the part is an element of, or all of; empty adds to the properties.
 	in string
-	//	// adjust changes properties that differ in another way.
+	// adjust changes properties that differ in another way.
 	adjust func(properties map[string]any)
 }
 

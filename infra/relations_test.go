@@ -132,7 +132,7 @@ func (d declared) checkQueue(t *testing.T, q map[string]any) {
 func (d declared) checkMapping(t *testing.T, m map[string]any) {
 	t.Helper()
 	q, f := d.named(t, "AWS::SQS::Queue", m["EventSourceArn"]), d.named(t, "AWS::Lambda::Function", m["FunctionName"])
-	//	// AWS demands this: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+	// AWS demands this: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 	if visibility, least := seconds(t, q, "VisibilityTimeout"), 6*seconds(t, f, "Timeout"); visibility < least {
 		t.Errorf("%s has a visibility of %v, which is less than six times the time-out of %s", q["QueueName"], visibility, f["FunctionName"])
 	}
@@ -202,7 +202,7 @@ func (d declared) checkFunctions(t *testing.T) {
 		if d := duration(t, at(t, variables, "WEFT_LONG_TIMER")); d > queue.MaxDelay {
 			t.Errorf("%s: a queue does not delay by %v", name, d)
 		}
-		//		// After the last try of a request, there has to be time to commit and to answer.
+		// After the last try of a request, there has to be time to commit and to answer.
 		timeout := seconds(t, f, "Timeout")
 		if timeout-adapter.Reserve < softLimit {
 			t.Errorf("%s has %v, which is too little for what is tried for %v", name, timeout, softLimit)
@@ -298,7 +298,7 @@ func (d declared) checkAlarms(t *testing.T) {
 			}
 		}
 		if strings.Contains(name, "-stuck-") {
-			//			// A task that fails is retried within the longest delay of a queue.
+			// A task that fails is retried within the longest delay of a queue.
 			period, periods := seconds(t, a, "Period"), seconds(t, a, "EvaluationPeriods")/time.Second
 			if window := period * periods; window <= queue.MaxDelay {
 				t.Errorf("%s looks back for %v, and would end between two tries", name, window)

@@ -70,12 +70,13 @@ func pascal(name string) string {
 type taskQueue struct{ name, prefix string }
 
 var (
-	//	// begins matches the first line of an entry of a section, or of a section, or the line before it.
+	// begins matches the first line of an entry of a section, or of a section, or the line before
+	// it.
 	begins = regexp.MustCompile(`^( {0,2}[A-Za-z#]|\n)`)
-	//	// ofActivities matches the first line of an entry that each task queue has.
+	// ofActivities matches the first line of an entry that each task queue has.
 	ofActivities = regexp.MustCompile(`^  (Activity[A-Za-z]+|LimitsActivities|ReservesActivity):`)
 	identifier   = regexp.MustCompile(`\bActivity([A-Z][A-Za-z]+)|\b(Limits|Reserves)Activit(?:y|ies)\b`)
-	//	// inNames matches the queue's or the function's name in the names of resources.
+	// inNames matches the queue's or the function's name in the names of resources.
 	inNames = regexp.MustCompile(`(\$\{AWS::StackName\}-(?:[a-z-]+-)?)activit(?:y|ies)\b`)
 	label   = regexp.MustCompile(`"label": "[a-z]+"`)
 	anchor  = regexp.MustCompile(`^( +)- &([A-Za-z]+)`)

@@ -4,31 +4,35 @@
 // of SQS. Several processes may use the queues at the same time, and all methods are safe for
 // concurrent use.
 //
-//		         Send                      Receive                     Delete
-//		        ──────▶ delayed ──▶ visible ──────▶ in flight ─────────────────▶ gone
-//		                               ▲               │ visibility time-out,
-//		                               └───────────────┘ or Extend by 0
-//		                                               │ received too often
-//		                                               └──────────────▶ the dead-letter queue
+//	 Send                      Receive                     Delete
+//	──────▶ delayed ──▶ visible ──────▶ in flight ─────────────────▶ gone
+//	                       ▲               │ visibility time-out,
+//	                       └───────────────┘ or Extend by 0
+//	                                       │ received too often
+//	                                       └──────────────▶ the dead-letter queue
 //
-//	  - Delivery: at least once. A message may be delivered more than once, also while it is in flight, and late. It is
-//	    delivered until it is deleted, or moves to the dead letters.
-//	  - Order: a standard queue keeps none. A FIFO queue keeps the order of each group: while a message of a group is in
-//	    flight, nothing after it in its group is delivered. A batch may hold several of a group, in order. What becomes
-//	    visible again keeps its place; on the way to the dead letters a group keeps its order. Sends that do not wait for each
-//	    other have no order.
-//	  - Durability: what was sent survives a crash if anything that was acknowledged after it does, by this queue or by
-//	    the store that it shares a disk with. A queue that shares none has to be durable when Send returns, as SQS is. That a
-//	    message was received, and how often, is durable before it is delivered: an activity that may run only once depends
-//	    on it.
-//	  - Dead letters: a message that becomes visible after it was received MaxReceives times moves to the queue
-//	    DeadLetters(queue), at the latest when somebody asks the queue for messages. It is counted from the beginning there, or on.
-//	  - Retries: an adapter retries nothing; a Send that failed may have sent some or all.
-//	  - Bounds: a batch has at most MaxBatch messages, a delay is at most MaxDelay, and a body has at least one byte. Bodies
-//	    and groups have any bytes. An adapter takes bodies of 768 KiB at least, and groups of 401 bytes. What breaks a rule is
-//	    ErrInvalid, and the whole call does nothing.
-//	  - Ownership: an adapter may keep the bodies that it is given, and callers do not change them. What Receive returns
-//	    is the caller's.
+// All adapters keep these rules:
+//
+//   - Delivery: at least once. A message may be delivered more than once, also while it is in
+//     flight, and late. It is delivered until it is deleted, or moves to the dead letters.
+//   - Order: a standard queue keeps none. A FIFO queue keeps the order of each group: while a
+//     message of a group is in flight, nothing after it in its group is delivered. A batch may hold
+//     several of a group, in order. What becomes visible again keeps its place; on the way to the
+//     dead letters a group keeps its order. Sends that do not wait for each other have no order.
+//   - Durability: what was sent survives a crash if anything that was acknowledged after it does,
+//     by this queue or by the store that it shares a disk with. A queue that shares none has to be
+//     durable when Send returns, as SQS is. That a message was received, and how often, is durable
+//     before it is delivered: an activity that may run only once depends on it.
+//   - Dead letters: a message that becomes visible after it was received MaxReceives times moves to
+//     the queue DeadLetters(queue), at the latest when somebody asks the queue for messages. It is
+//     counted from the beginning there, or on.
+//   - Retries: an adapter retries nothing; a Send that failed may have sent some or all.
+//   - Bounds: a batch has at most MaxBatch messages, a delay is at most MaxDelay, and a body has at
+//     least one byte. Bodies and groups have any bytes. An adapter takes bodies of 768 KiB at
+//     least, and groups of 401 bytes. What breaks a rule is ErrInvalid, and the whole call does
+//     nothing.
+//   - Ownership: an adapter may keep the bodies that it is given, and callers do not change them.
+//     What Receive returns is the caller's.
 package queue
 
 import (

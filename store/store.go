@@ -9,32 +9,36 @@
 // depends only on [Log]. Several processes may use a store at the same time, and all methods are
 // safe for concurrent use.
 //
-//		                atomic                      read                       may be done twice
-//		Log             all items of an Append      strongly                   no: a repeat is a Conflict with itself
-//		Attempts        one record                  strongly                   no: a repeat is ErrStale
-//		Timers          one timer of a call         strongly                   yes: a repeat puts the same timer
-//		Lister          a run's row, with its item  behind the log, or not     -
-//		Scanner         -                           a hint                     -
-//		Scanner's mark  one write                   strongly                   no: a repeat is ErrStale
-//		Eraser          one commit, one attempt     -                          yes
-//		Keys            one key, once               strongly                   no: a repeat is ErrStale
-//		Rates           one mark                    by the write itself        it moves the mark twice
+//	                atomic                      read                       may be done twice
+//	Log             all items of an Append      strongly                   no: a repeat is a Conflict with itself
+//	Attempts        one record                  strongly                   no: a repeat is ErrStale
+//	Timers          one timer of a call         strongly                   yes: a repeat puts the same timer
+//	Lister          a run's row, with its item  behind the log, or not     -
+//	Scanner         -                           a hint                     -
+//	Scanner's mark  one write                   strongly                   no: a repeat is ErrStale
+//	Eraser          one commit, one attempt     -                          yes
+//	Keys            one key, once               strongly                   no: a repeat is ErrStale
+//	Rates           one mark                    by the write itself        it moves the mark twice
 //
-//	  - A strong read sees all that was written before it began, by any process. It returns only what is durable: no crash
-//	    takes away what it returned.
-//	  - A write is durable when it returns nil.
-//	  - An adapter retries what is certain not to have been applied (throttling), within the context's deadline, and nothing
-//	    else. If it cannot tell, Append and Reserve return ErrUnknown, and the caller repeats the identical call. After any
-//	    other error of these two nothing was done, nor will be. Other writes may have been done after an error, if it wraps none
-//	    of this package.
-//	  - A call whose context has ended may be done or not, but what it returns is true.
-//	  - An adapter may keep what it is given, and callers do not change it. What a read returns, and what a Conflict
-//	    holds, is the caller's.
-//	  - Times are kept to the microsecond; those of expiry to the second, rounded up.
-//	  - Ids and names are up to 255 bytes from Weft, and the suite goes further: up to 401 bytes of UTF-8, any character among them, the
-//	    character 0 too. They are compared and sorted by their bytes.
-//	  - A body has any bytes, or none: nil and empty are the same. An adapter takes bodies of 396 KiB at least, and refuses what is
-//	    above its own limit with ErrTooLarge.
+// All adapters keep these rules:
+//
+//   - A strong read sees all that was written before it began, by any process. It returns only what
+//     is durable: no crash takes away what it returned.
+//   - A write is durable when it returns nil.
+//   - An adapter retries what is certain not to have been applied (throttling), within the
+//     context's deadline, and nothing else. If it cannot tell, Append and Reserve return
+//     ErrUnknown, and the caller repeats the identical call. After any other error of these two
+//     nothing was done, nor will be. Other writes may have been done after an error, if it wraps
+//     none of this package.
+//   - A call whose context has ended may be done or not, but what it returns is true.
+//   - An adapter may keep what it is given, and callers do not change it. What a read returns, and
+//     what a Conflict holds, is the caller's.
+//   - Times are kept to the microsecond; those of expiry to the second, rounded up.
+//   - Ids and names are up to 255 bytes from Weft, and the suite goes further: up to 401 bytes of
+//     UTF-8, any character among them, the character 0 too. They are compared and sorted by their
+//     bytes.
+//   - A body has any bytes, or none: nil and empty are the same. An adapter takes bodies of 396 KiB
+//     at least, and refuses what is above its own limit with ErrTooLarge.
 package store
 
 import (

@@ -33,36 +33,54 @@ import (
 //	WEFT_QUEUE_TIMERS
 //	WEFT_QUEUE_ACTIVITIES
 //	WEFT_ROLE              api, workflow, activity, timer or dead
-//	WEFT_TASK_QUEUES       the URLs of the queues of task queues, as in reports=https://...,slow=https://...; the same in all
-//	                       functions, or one would not know where to send an activity. Else there is the default one alone
-//	WEFT_RATE              how many attempts at the activities of the queue that this function consumes may begin in a second, as
-//	                       50 or 0.5, over all of its instances; 0, or else, any number
-//	WEFT_BURST             how many of them at once after a while in which none has begun; 0, or else, those of a second, and 1 at least
+//	WEFT_TASK_QUEUES       the URLs of the queues of task queues, as in
+//	                       reports=https://...,slow=https://...; the same in all functions, or one
+//	                       would not know where to send an activity. Else there is the default one
+//	                       alone
+//	WEFT_RATE              how many attempts at the activities of the queue that this function
+//	                       consumes may begin in a second, as 50 or 0.5, over all of its
+//	                       instances; 0, or else, any number
+//	WEFT_BURST             how many of them at once after a while in which none has begun; 0, or
+//	                       else, those of a second, and 1 at least
 //	WEFT_NAMESPACE         what of the table this deployment has; else "default"
-//	WEFT_LIST              "off" keeps no list of workflows, which saves two index writes a run; else on
+//	WEFT_LIST              "off" keeps no list of workflows, which saves two index writes a run;
+//	                       else on
 //	WEFT_BUILD             the name of the code; else its commit, or a hash of the program
-//	WEFT_PINNING           "on" hands what another build has to do to the published version of this function whose WEFT_BUILD that
-//	                       is, and WEFT_BUILD is required then; else off
-//	WEFT_BASE_PATH         what stands before /v1/workflows in the paths of requests, besides a stage; else nothing
-//	WEFT_TIMEOUT           the function's time-out, as in 60s; else what an invocation has left. With it the activity role logs, when
-//	                       it starts, which activities may take longer
-//	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m, for ShortenFrom; else messages are never shortened
+//	WEFT_PINNING           "on" hands what another build has to do to the published version of
+//	                       this function whose WEFT_BUILD that is, and WEFT_BUILD is required
+//	                       then; else off
+//	WEFT_BASE_PATH         what stands before /v1/workflows in the paths of requests, besides a
+//	                       stage; else nothing
+//	WEFT_TIMEOUT           the function's time-out, as in 60s; else what an invocation has left.
+//	                       With it the activity role logs, when it starts, which activities may
+//	                       take longer
+//	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m, for ShortenFrom; else
+//	                       messages are never shortened
 //	WEFT_LONG_TIMER        the delay from which timers are kept in the table, as in 30s; else 15m
-//	WEFT_METRICS           where metrics go: emf, the log, in CloudWatch's embedded metric format on the standard output; otlp, with
-//	                       Settings.Telemetry; or off; else emf
-//	WEFT_LOG_LEVEL         debug, info, warn or error; else what Lambda lets through (AWS_LAMBDA_LOG_LEVEL), or info
-//	WEFT_PAYLOAD_KEY       the ARN of the KMS key that encrypts what is kept and sent; or several, separated by commas: the first
-//	                       encrypts, all of them open. "none" in the first place encrypts nothing new; else nothing is encrypted
+//	WEFT_METRICS           where metrics go: emf, the log, in CloudWatch's embedded metric format
+//	                       on the standard output; otlp, with Settings.Telemetry; or off; else emf
+//	WEFT_LOG_LEVEL         debug, info, warn or error; else what Lambda lets through
+//	                       (AWS_LAMBDA_LOG_LEVEL), or info
+//	WEFT_PAYLOAD_KEY       the ARN of the KMS key that encrypts what is kept and sent; or several,
+//	                       separated by commas: the first encrypts, all of them open. "none" in
+//	                       the first place encrypts nothing new; else nothing is encrypted
 //	WEFT_COMPRESS          "zstd" compresses what is kept and sent, from 1 KiB on; else off
-//	WEFT_BUCKET            the S3 bucket of payloads, commits and messages that are too large for the table and the queues; else
-//	                       payloads of more than 256 KiB are refused
-//	WEFT_GRACE             how long a message waits for the commit that it names before it is given up; else 1m. No clock is trusted
-//	                       with it: only cost depends on it
-//	WEFT_RETENTION_DAYS    how long a run is kept after its deadline or, where it has none, after it has closed; else 7
-//	WEFT_CHECK_COMMITS     how many commits each sweep's part of the slow check over all runs looks at; else 20000
-//	WEFT_UPDATES_IN_FLIGHT         how many updates of a run may be accepted and not completed, or none for no limit; else 10
-//	WEFT_UPDATE_BYTES_IN_FLIGHT    from how many bytes of their inputs on another one has to wait, or none; else 20 MiB
-//	WEFT_UPDATES_IN_TOTAL          how many updates a run accepts in its life; else any number
+//	WEFT_BUCKET            the S3 bucket of payloads, commits and messages that are too large for
+//	                       the table and the queues; else payloads of more than 256 KiB are
+//	                       refused
+//	WEFT_GRACE             how long a message waits for the commit that it names before it is
+//	                       given up; else 1m. No clock is trusted with it: only cost depends on it
+//	WEFT_RETENTION_DAYS    how long a run is kept after its deadline or, where it has none, after
+//	                       it has closed; else 7
+//	WEFT_CHECK_COMMITS     how many commits each sweep's part of the slow check over all runs
+//	                       looks at; else 20000
+//	WEFT_UPDATES_IN_FLIGHT
+//	                       how many updates of a run may be accepted and not completed, or none
+//	                       for no limit; else 10
+//	WEFT_UPDATE_BYTES_IN_FLIGHT
+//	                       from how many bytes of their inputs on another one has to wait, or
+//	                       none; else 20 MiB
+//	WEFT_UPDATES_IN_TOTAL  how many updates a run accepts in its life; else any number
 //
 // Lambda sets AWS_LAMBDA_LOG_LEVEL, AWS_LAMBDA_FUNCTION_NAME, by which versions are found, and
 // AWS_LAMBDA_FUNCTION_MEMORY_SIZE, a quarter of which is for the cache of runs. The SDK reads its

@@ -58,8 +58,8 @@ resource "aws_lambda_function" "function" {
     )
   }
 
-  #   # Lambda takes lines without a level, such as those with metrics, for INFO. So Lambda lets
-  #   INFO pass, and the program filters by its own level.
+  # Lambda takes lines without a level, such as those with metrics, for INFO. So Lambda lets
+  # INFO pass, and the program filters by its own level.
   logging_config {
     log_format            = "JSON"
     log_group             = aws_cloudwatch_log_group.function[each.key].name
@@ -70,7 +70,7 @@ resource "aws_lambda_function" "function" {
     mode = var.tracing ? "Active" : "PassThrough"
   }
 
-  #   # A function must not begin before it may log, nor a mapping before the function may receive.
+  # A function must not begin before it may log, nor a mapping before the function may receive.
   depends_on = [aws_iam_role_policy.function, aws_iam_role_policy.key, aws_iam_role_policy.payload_keys]
 
   lifecycle {

@@ -16,8 +16,8 @@ locals {
 
   function_arn = { for role in keys(local.functions) : role => "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${var.name}-${role}" }
 
-  #   # The functions that run code of workflows or activities. They pass the work of another build
-  #   to their version with that build.
+  # The functions that run code of workflows or activities. They pass the work of another build
+  # to their version with that build.
   pinned = concat(["api", "workflow", "activity"], keys(local.tasks))
 
   # What each task queue is: a queue with dead letters, and the function that consumes it, both of
@@ -74,7 +74,8 @@ locals {
       reserved = var.activity_reserved_concurrency
       receives = [local.queue_arn.activities]
     }
-    #     # Moves timers that are due soon from the table to the timer queue, and checks all runs, slowly. The next sweep begins after 60 s.
+    # Moves timers that are due soon from the table to the timer queue, and checks all runs, slowly.
+    # The next sweep begins after 60 s.
     timer = {
       timeout  = 55
       memory   = var.memory

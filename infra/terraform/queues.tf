@@ -42,8 +42,8 @@ resource "aws_sqs_queue" "dead" {
   kms_master_key_id          = local.key_arn
   sqs_managed_sse_enabled    = local.encrypted ? null : true
 
-  #   # An attribute and not a resource of its own, which would have to wait for both queues. On
-  #   emulators that wait does not end.
+  # An attribute and not a resource of its own, which would have to wait for both queues. On
+  # emulators that wait does not end.
   redrive_allow_policy = jsonencode({
     redrivePermission = "byQueue"
     sourceQueueArns   = [local.queue_arn[each.key]]

@@ -117,7 +117,7 @@ locals {
     concat(local.attempts, [local.pace[name], merge(local.shorten, { Resource = [local.queue_arn[name]] })])
   })
 
-  #   # What each function whose versions stay may do with itself.
+  # What each function whose versions stay may do with itself.
   versions = { for role in local.pinned : role => [{
     Sid      = "FindVersion"
     Effect   = "Allow"
@@ -130,8 +130,8 @@ locals {
     Resource = ["${local.function_arn[role]}:*"]
   }] if var.pinning }
 
-  #   # If there are keys and a bucket, what is stored and sent is encrypted, and large values are
-  #   in the bucket.
+  # If there are keys and a bucket, what is stored and sent is encrypted, and large values are
+  # in the bucket.
   encryption = {
     Sid       = "Seal"
     Effect    = "Allow"
