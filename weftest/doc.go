@@ -5,7 +5,8 @@
 //	func TestReminder(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
 //			env := weftest.New(t, workflow.Bind(cart.Workflow, cart.Run), cart.Charge, cart.Remind)
-//			remind := weftest.Mock(env, cart.Remind, func(context.Context, string) (activity.None, error) { return activity.None{}, nil })
+//			accept := func(context.Context, string) (activity.None, error) { return activity.None{}, nil }
+//			remind := weftest.Mock(env, cart.Remind, accept)
 //
 //			run, err := cart.Workflow.Start(t.Context(), env.Client(), "cart-42", cart.Start{Owner: "ada"})
 //			...

@@ -6,8 +6,8 @@
 // A field's type says what values there are. Its tag says the rest:
 //
 //	env          the variable
-//	help         what the setting says, for the help of a command, both infrastructures and docs/settings.md; the default, if there is
-//	             one, stands at the end, in parentheses
+//	help         what the setting says, for the help of a command, both infrastructures and
+//	             docs/settings.md; the default, if there is one, stands at the end, in parentheses
 //	name         the flag, if it is not the field's name with hyphens
 //	placeholder  what stands for the value in the help
 //	enum         the values that there are; the first is the default

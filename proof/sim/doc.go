@@ -5,7 +5,7 @@
 //	      clients ── requests, sent again until they are answered
 //	         │
 //	  ┌──────┴───────┬──────────────┐
-//	process 1    process 2      process 3      each an executor.Service of its own: its cache, its queues; each can die
+//	process 1    process 2      process 3      each an executor.Service with its own cache and queues; each can die
 //	  └──────┬───────┴──────────────┘
 //	      ports ── at every call: die before or after, lose the answer, throttle, sleep, duplicate, reorder
 //	         │

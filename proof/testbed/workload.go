@@ -17,7 +17,8 @@ import (
 //	blind    has no local activity
 //	strict   has validators that refuse everything
 //	changed, forgetful, eager, reversed
-//	         do other things than build-1 did (another one, one less, one more, in another order): its histories do not replay
+//	         do other things than build-1 did (another one, one less, one more, in another order):
+//	         its histories do not replay
 
 // Job is the input of the activity work.
 type Job struct {

@@ -18,21 +18,21 @@
 // "summary" has one too: see check.go. A read of an item with a wrong check returns an error that
 // wraps store.ErrCorrupt. Lists, scans and sweeps report it and continue past it.
 //
-//	pk                 sk                           further attributes
-//	NS/w/WORKFLOW      a/RUN/EVENT                  number, run, body                 an activity between its attempts
-//	NS/w/WORKFLOW      c/RUN/SLOT                   commit, body                      a commit
-//	NS/w/WORKFLOW      c/RUN/SLOT                   ... summary, list, place          one that opens, closes or changes a run
-//	NS/w/WORKFLOW      c/RUN/0                      ... expires                       one that makes its run void
-//	NS/t/SHARD         DUE/ID                       body                              a timer
-//	NS/t/SHARD         DUE#HASH                     body, timer                       a timer with a very long id
-//	NS/m               scan                         body                              the mark of the check over all runs
-//	NS/k               sign                         body                              the key that tokens are signed with
-//	NS/r/TASKQUEUE     rate                         number                            how far the slots of a task queue are given out
+//	pk              sk                       further attributes
+//	NS/w/WORKFLOW   a/RUN/EVENT              number, run, body         an activity between its attempts
+//	NS/w/WORKFLOW   c/RUN/SLOT               commit, body              a commit
+//	NS/w/WORKFLOW   c/RUN/SLOT               ... summary, list, place  one that opens, closes or changes a run
+//	NS/w/WORKFLOW   c/RUN/0                  ... expires               one that makes its run void
+//	NS/t/SHARD      DUE/ID                   body                      a timer
+//	NS/t/SHARD      DUE#HASH                 body, timer               a timer with a very long id
+//	NS/m            scan                     body                      the mark of the check over all runs
+//	NS/k            sign                     body                      the key that tokens are signed with
+//	NS/r/TASKQUEUE  rate                     number                    how far the slots of a task queue are given out
 //
-//	list               place
-//	NS/l/SHARD         STARTED/HASH/RUN/0           summary, expires                  of the commit that opened the run
-//	NS/l/SHARD         STARTED/HASH/RUN/0/SLOT      summary, expires                  of one that changed what the list has of it
-//	NS/l/SHARD         STARTED/HASH/RUN/1           summary, expires                  of the commit that closed it
+//	list            place
+//	NS/l/SHARD      STARTED/HASH/RUN/0       summary, expires          of the commit that opened the run
+//	NS/l/SHARD      STARTED/HASH/RUN/0/SLOT  summary, expires          of one that changed what the list has of it
+//	NS/l/SHARD      STARTED/HASH/RUN/1       summary, expires          of the commit that closed it
 //
 // NS is the namespace. It has no slash, so an IAM policy with dynamodb:LeadingKeys "NS/*" limits a
 // deployment to it. Numbers in keys are hexadecimal with all their digits, because strings sort by
@@ -146,18 +146,21 @@
 //
 // In requests and units, for commits of up to about 900 bytes, as measured by TestUnits (tag aws):
 //
-//	Append of a commit                                 1 put              1 write unit for each 1 KB
-//	  that opens, closes or changes a run, list on     the same           and 1 write unit of the index for each 1 KB
-//	Append of two (a close with a successor)           1 transaction      4 write units; and 2 of the index
-//	a lost race                                        1 put              1 write unit, which is not reported
-//	Backward, Forward                                  1 query a page     1 read unit for each 4 KB: 1 for a run of 3
-//	                                                                      commits of 194 bytes, 7 for 100, 69 for 1,000
-//	RecordAttempt                                      1 put              1 write unit for each 1 KB
-//	ReadAttempts                                       1 query            1 read unit for each 4 KB
-//	PutTimers, DeleteTimers                            1 for each 25      1 write unit a timer and 1 KB
-//	DueTimers that finds nothing                       4 queries          4 read units: 172,800 a month, at one sweep a minute
-//	Scan                                               1 scan             half a unit for each 4 KB passed, or for none
-//	Delete                                             1 for each item    1 write unit for each 1 KB; 1 of the index if listed
-//	ReadMark, WriteMark, ReadKey, MakeKey              1 query, 1 put     1 unit
-//	ListRuns                                           8 queries          4 read units, and half a unit for each 4 KB of rows
+//	Append of a commit                              1 put            1 write unit for each 1 KB
+//	  that opens, closes or changes a run, list on  the same         and 1 write unit of the index for each 1 KB
+//	Append of two (a close with a successor)        1 transaction    4 write units; and 2 of the index
+//	a lost race                                     1 put            1 write unit, which is not reported
+//	Backward, Forward                               1 query a page   1 read unit for each 4 KB: 1 for a run of 3
+//	                                                                 commits of 194 bytes, 7 for 100, 69 for 1,000
+//	RecordAttempt                                   1 put            1 write unit for each 1 KB
+//	ReadAttempts                                    1 query          1 read unit for each 4 KB
+//	PutTimers, DeleteTimers                         1 for each 25    1 write unit a timer and 1 KB
+//	DueTimers that finds nothing                    4 queries        4 read units: 172,800 a month, at one sweep
+//	                                                                 a minute
+//	Scan                                            1 scan           half a unit for each 4 KB passed, or for none
+//	Delete                                          1 for each item  1 write unit for each 1 KB;
+//	                                                                 1 of the index if listed
+//	ReadMark, WriteMark, ReadKey, MakeKey           1 query, 1 put   1 unit
+//	ListRuns                                        8 queries        4 read units, and half a unit for each 4 KB of
+//	                                                                 rows
 package dynamo
