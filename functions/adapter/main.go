@@ -33,36 +33,42 @@ import (
 //	WEFT_QUEUE_TIMERS
 //	WEFT_QUEUE_ACTIVITIES
 //	WEFT_ROLE              api, workflow, activity, timer or dead
-//	WEFT_TASK_QUEUES       the URLs of the queues of task queues, as in reports=https://...,slow=https://...; the same in all
-//	                       functions, so that each can send to all of them. By default there is only the default task queue
-//	WEFT_RATE              how many attempts at activities of this function's queue may begin in a second, as 50 or 0.5, over all
-//	                       instances of the function; by default, and with 0, any number
-//	WEFT_BURST             how many attempts may begin at once after a pause; by default, and with 0, as many as in a second, and at least 1
+//	WEFT_TASK_QUEUES       the URLs of the queues of task queues, as in reports=https://...,slow=https://...; the
+//	                       same in all functions, so that each can send to all of them. By default there is only the
+//	                       default task queue
+//	WEFT_RATE              how many attempts at activities of this function's queue may begin in a second, as 50 or
+//	                       0.5, over all instances of the function; by default, and with 0, any number
+//	WEFT_BURST             how many attempts may begin at once after a pause; by default, and with 0, as many as in a
+//	                       second, and at least 1
 //	WEFT_NAMESPACE         the part of the table that this deployment uses; "default" by default
 //	WEFT_LIST              "off" keeps no list of workflows, which saves two index writes a run; on by default
 //	WEFT_BUILD             the name of the code; by default its commit, or a hash of the program
-//	WEFT_PINNING           "on" forwards another build's work to the published version of this function with that WEFT_BUILD, and
-//	                       then WEFT_BUILD is required; off by default
+//	WEFT_PINNING           "on" forwards another build's work to the published version of this function with that
+//	                       WEFT_BUILD, and then WEFT_BUILD is required; off by default
 //	WEFT_BASE_PATH         the prefix of /v1/workflows in the paths of requests, without a stage; empty by default
-//	WEFT_TIMEOUT           the function's time-out, as in 60s; by default the time that an invocation has left. With it the activity
-//	                       role logs at its start which activities may take longer
-//	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m, for ShortenFrom; by default messages are never shortened
+//	WEFT_TIMEOUT           the function's time-out, as in 60s; by default the time that an invocation has left. With
+//	                       it the activity role logs at its start which activities may take longer
+//	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m, for ShortenFrom; by default messages are
+//	                       never shortened
 //	WEFT_LONG_TIMER        the delay from which on timers are stored in the table, as in 30s; 15m by default
-//	WEFT_METRICS           the destination of metrics: emf (the default), standard output in CloudWatch's embedded metric format; otlp,
-//	                       with Settings.Telemetry; or off
+//	WEFT_METRICS           the destination of metrics: emf (the default), standard output in CloudWatch's embedded
+//	                       metric format; otlp, with Settings.Telemetry; or off
 //	WEFT_LOG_LEVEL         debug, info, warn or error; by default Lambda's own level (AWS_LAMBDA_LOG_LEVEL), or info
-//	WEFT_PAYLOAD_KEY       the ARN of the KMS key that encrypts stored and sent data; or several, separated by commas: the first one
-//	                       encrypts, and all of them decrypt. "none" in the first place encrypts nothing new. By default nothing is
-//	                       encrypted
+//	WEFT_PAYLOAD_KEY       the ARN of the KMS key that encrypts stored and sent data; or several, separated by
+//	                       commas: the first one encrypts, and all of them decrypt. "none" in the first place
+//	                       encrypts nothing new. By default nothing is encrypted
 //	WEFT_COMPRESS          "zstd" compresses stored and sent data, from 1 KiB on; off by default
-//	WEFT_BUCKET            the S3 bucket of payloads, commits and messages that are too large for the table and the queues; by default
-//	                       there is none, and payloads of more than 256 KiB are refused
-//	WEFT_GRACE             how long a message waits for the commit that it names before a fence takes the commit's slot; 1m by default.
-//	                       Only cost depends on it, and no clock has to be right
-//	WEFT_RETENTION_DAYS    how many days a run is kept after its deadline or, without one, after it has closed; 7 by default
+//	WEFT_BUCKET            the S3 bucket of payloads, commits and messages that are too large for the table and the
+//	                       queues; by default there is none, and payloads of more than 256 KiB are refused
+//	WEFT_GRACE             how long a message waits for the commit that it names before a fence takes the commit's
+//	                       slot; 1m by default. Only cost depends on it, and no clock has to be right
+//	WEFT_RETENTION_DAYS    how many days a run is kept after its deadline or, without one, after it has closed; 7 by
+//	                       default
 //	WEFT_CHECK_COMMITS     how many commits each sweep reads for the slow check over all runs; 20000 by default
-//	WEFT_UPDATES_IN_FLIGHT         how many updates of a run may be accepted and not completed, or none for no limit; 10 by default
-//	WEFT_UPDATE_BYTES_IN_FLIGHT    from how many bytes of their inputs on another one has to wait, or none; 20 MiB by default
+//	WEFT_UPDATES_IN_FLIGHT         how many updates of a run may be accepted and not completed, or none for no limit;
+//	                               10 by default
+//	WEFT_UPDATE_BYTES_IN_FLIGHT    from how many bytes of their inputs on another one has to wait, or none; 20 MiB by
+//	                               default
 //	WEFT_UPDATES_IN_TOTAL          how many updates a run accepts in its life; any number by default
 //
 // Lambda sets AWS_LAMBDA_LOG_LEVEL, AWS_LAMBDA_FUNCTION_NAME (to find versions) and
