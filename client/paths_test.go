@@ -16,11 +16,14 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/ondisk"
 )
 
-// These tests run the typed client against the embedded server, and against the function of the API
-// on AWS, which they call in this process with the events of an HTTP API and of a REST API.
-// paths_aws_test.go runs it over DynamoDB servers. All play the same cases, those of calls.
+// These tests run the typed client against two servers:
+//   - the embedded server
+//   - the function of the API on AWS, which they call in this process with the events of an HTTP
+//     API and of a REST API
+//
+// paths_aws_test.go runs it over DynamoDB servers. All of them play the cases of calls.
 
-// stand is a deployment, and a client of its process 1 whose network can fail.
+// stand is a deployment, and a client of its process 1. The client's network can fail.
 type stand struct {
 	t   testing.TB
 	bed testbed.Testbed
@@ -92,8 +95,8 @@ func (s *stand) wantEvents(n int, typ string) {
 	}
 }
 
-// wantSent checks the methods of the requests that were sent, and that retries of a request were
-// identical.
+// wantSent checks the methods of the requests that were sent, and that each retry was identical to
+// its request.
 func (s *stand) wantSent(methods string) {
 	s.t.Helper()
 	var got []string
