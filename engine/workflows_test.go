@@ -66,7 +66,7 @@ func counter(ctx workflow.Context, limit int) (int, error) {
 	})
 	Boom.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { panic("boom") })
 	Bad.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil },
-		workflow.Validate(func(workflow.None) error { return workflow.Sleep(ctx, time.Second) })) //weftvet:ignore readonly that is why it is ba// the misuse is what the script shows
+		workflow.Validate(func(workflow.None) error { return workflow.Sleep(ctx, time.Second) })) //weftvet:ignore readonly the script shows this misuse
 	Finish.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) {
 		done = true
 		return workflow.None{}, nil

@@ -25,7 +25,7 @@ func TestImpureValidator(t *testing.T) {
 			if n > stock {
 				return errors.New("out of stock")
 			}
-			stock -= n //weftvet:ignore readonly the test wants i// the test needs it
+			stock -= n //weftvet:ignore readonly the test needs it
 			return nil
 		}))
 		return "", workflow.Await(ctx, func() bool { return stock == 0 })
@@ -58,7 +58,7 @@ func TestFailedUpdatesAreReported(t *testing.T) {
 		return workflow.Bind(typ, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			looked, ended := 0, false
 			state.Handle(ctx, func(workflow.None) (int, error) {
-				looked++ //weftvet:ignore readonly the test wants i// the test needs it
+				looked++ //weftvet:ignore readonly the test needs it
 				return looked, nil
 			})
 			add.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return handle(ctx, n, looked) }, workflow.Validate(func(n int) error {
@@ -66,9 +66,9 @@ func TestFailedUpdatesAreReported(t *testing.T) {
 					return nil
 				}
 				if n == -2 {
-					time.Sleep(10 * time.Millisecond) //weftvet:ignore time others wait behind it, and go on togethe// updates queue behind this validator, and form a batch
+					time.Sleep(10 * time.Millisecond) //weftvet:ignore time updates queue behind this validator, and form a batch
 				}
-				looked++ //weftvet:ignore readonly the test wants i// the test needs it
+				looked++ //weftvet:ignore readonly the test needs it
 				return errors.New("no")
 			}))
 			end.Handle(ctx, func(workflow.Context, workflow.None) (int, error) {
@@ -156,7 +156,7 @@ func TestSleepingValidator(t *testing.T) {
 	typ, add := workflow.NewWorkflow[workflow.None, int]("w"), workflow.NewUpdate[time.Duration, int]("add")
 	code := workflow.Bind(typ, func(ctx workflow.Context, _ workflow.None) (int, error) {
 		add.Handle(ctx, func(_ workflow.Context, d time.Duration) (int, error) { return 0, nil }, workflow.Validate(func(d time.Duration) error {
-			time.Sleep(d) //weftvet:ignore time the test wants i// the test needs it
+			time.Sleep(d) //weftvet:ignore time the test needs it
 			return nil
 		}))
 		return 0, workflow.Await(ctx, func() bool { return false })
