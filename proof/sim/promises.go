@@ -236,8 +236,8 @@ func (l *life) checkAsked() {
 		if !r.start.IsZero() {
 			moments = momentsOf(l.phases[i].Spec, r.start.Add(-time.Microsecond), r.end)
 		}
-		// Commits may have the same time if the clock of the later one's writer is behind: the
-		// order of the log decides what was open.
+		// Commits may have the same time if the clock of the later one's writer is behind. The order
+		// in the log decides what was open.
 		idle := !slices.ContainsFunc(l.shifts, func(s *started) bool { return s.order < r.order && s.keepsOthers(r.at) })
 		for j, m := range moments {
 			if (cmp.Or(r.overlap, l.phases[i].Overlap) == stored.OverlapAllowAll || idle && j == 0) && !begun(m) {
@@ -259,7 +259,7 @@ func (l *life) checkAlone(children map[string]*childRecord) {
 				continue
 			}
 			if when := l.a.s.restore.when; l.a.s.restore.ahead() && f.made[0].State.StartTime.Time().Before(when) {
-				continue // the news of its end may have been in a queue, ahead of the restored table
+				continue // the news of its end may have been in a queue that was ahead of the restored table
 			}
 			begins := g.made[0].State.StartTime
 			gap := l.a.s.clockGap()
@@ -270,9 +270,9 @@ func (l *life) checkAlone(children map[string]*childRecord) {
 	}
 }
 
-// checkEnding demands that a run ends by itself, even when the schedule has been deleted, unless
-// the policy replaces it by another. A run may also be ended if another schedule of the same id has
-// a run of the same moment: both have one workflow id.
+// checkEnding demands that a run ends by itself, even after the schedule was deleted, unless the
+// policy replaces the run by another. A run may also be ended if another schedule with the same id
+// has a run of the same moment, because both have one workflow id.
 func (l *life) checkEnding(children map[string]*childRecord, lives []*life) {
 	if l.mixed() {
 		return
@@ -300,7 +300,7 @@ func (l *life) checkEnding(children map[string]*childRecord, lives []*life) {
 				until = soon
 			}
 			came := momentsOf(p.Spec, maxTime(p.from, s.from), until)
-			came = slices.DeleteFunc(came, func(m time.Time) bool { return latestDue(p.Spec, m).After(until) }) // its jitter may not be over
+			came = slices.DeleteFunc(came, func(m time.Time) bool { return latestDue(p.Spec, m).After(until) }) // their jitter may not have passed
 			if !p.Paused && p.CatchUpWindow == 0 && len(came) > 0 && l.died.After(closed) {
 				l.fail("has a run of %v that ended at %v by itself, although %v had come", s.at, closed, came[0])
 			}

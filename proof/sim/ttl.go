@@ -2,12 +2,12 @@ package sim
 
 import "github.com/seed-41655fb1/weft/store"
 
-// expiredGoes is TTL. It deletes expired items one by one, in no order, and at unknown times.
+// expiredGoes is TTL. It deletes expired items one by one, in any order, and at unknown times.
 var expiredGoes = newFault("dynamodb: an expired item is deleted",
 	"Amazon DynamoDB Developer Guide, Time to Live: items whose expiry has passed may be deleted at any time, typically within a few "+
 		"days; until then reads return them.", 0.5, 0.02)
 
-// expire deletes an expired item, if there is one. Then the place of a void run is free.
+// expire deletes an expired item, if there is one. After that the place of a void run is free.
 func (s *simulation) expire() {
 	if !s.hits(expiredGoes) || !s.store.DeleteExpired(s.of(expiredGoes).IntN) {
 		return
