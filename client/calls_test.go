@@ -17,7 +17,7 @@ import (
 // call is a case: the options of its testbed, and the function that plays it.
 type call struct {
 	args testbed.Args
-	play func(s *stand)
+	play func(s *fixture)
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 
 // calls are the cases, by name.
 var calls = map[string]call{
-	"call":                                {nil, func(s *stand) { s.start(); s.add("u1", 3, 3); s.wantSent("POST") }},
+	"call":                                {nil, func(s *fixture) { s.start(); s.add("u1", 3, 3); s.wantSent("POST") }},
 	"send, and get":                       {nil, sendAndGet},
 	"poll":                                {nil, poll},
 	"soft limit after accepted":           {nil, outlivesSoftLimit},
@@ -58,7 +58,7 @@ var calls = map[string]call{
 var background = context.Background()
 
 // add sends the update add and checks its outcome.
-func (s *stand) add(id string, n, want int) {
+func (s *fixture) add(id string, n, want int) {
 	s.t.Helper()
 	if got, err := testbed.Add.Call(background, s.Client, "a", n, workflow.CallOptions{ID: id}); err != nil || got != want {
 		s.t.Errorf("add %d returned %d, %v, want %d", n, got, err, want)
@@ -66,18 +66,18 @@ func (s *stand) add(id string, n, want int) {
 }
 
 // nap sends an update that is accepted and then takes the duration d.
-func (s *stand) nap(ctx context.Context, id, d string) (workflow.UpdateHandle[string], error) {
+func (s *fixture) nap(ctx context.Context, id, d string) (workflow.UpdateHandle[string], error) {
 	return testbed.Nap.Send(ctx, s.Client, "a", d, workflow.CallOptions{ID: id})
 }
 
-func (s *stand) wantSlept(text string, err error) {
+func (s *fixture) wantSlept(text string, err error) {
 	s.t.Helper()
 	if err != nil || text != "slept" {
 		s.t.Errorf("the update returned %q, %v", text, err)
 	}
 }
 
-func sendAndGet(s *stand) {
+func sendAndGet(s *fixture) {
 	s.start()
 	var handle workflow.UpdateHandle[string]
 	var err error
@@ -98,7 +98,7 @@ func sendAndGet(s *stand) {
 	}
 }
 
-func poll(s *stand) {
+func poll(s *fixture) {
 	s.start()
 	s.add("u1", 3, 3)
 	out, err := s.Handle("a", "", "u1").Wait(background)
@@ -115,7 +115,7 @@ func poll(s *stand) {
 }
 
 // The server's time limit ends a request and not the call: the client polls an accepted update.
-func outlivesSoftLimit(s *stand) {
+func outlivesSoftLimit(s *fixture) {
 	s.start()
 	took := s.took(func() {
 		s.wantSlept(testbed.Nap.Call(background, s.Client, "a", "1m30s", workflow.CallOptions{ID: "u1"}))
@@ -133,7 +133,7 @@ func outlivesSoftLimit(s *stand) {
 }
 
 // busyFor lets the store refuse all writes of process 1 for the duration d.
-func (s *stand) busyFor(d time.Duration) {
+func (s *fixture) busyFor(d time.Duration) {
 	until := s.bed.Now().Add(d)
 	s.bed.Hook(1, testbed.OnPut, true, func(put func() error) error {
 		if s.bed.Now().Before(until) {
@@ -145,7 +145,7 @@ func (s *stand) busyFor(d time.Duration) {
 
 // The server's time limit ends a request before the update was accepted. The server answers busy,
 // and the client sends the same request again.
-func busyUntilAccepted(s *stand) {
+func busyUntilAccepted(s *fixture) {
 	s.start()
 	s.busyFor(25 * time.Second)
 	if took := s.took(func() { s.add("u1", 3, 3) }); took < 25*time.Second || took > 30*time.Second {
@@ -156,7 +156,7 @@ func busyUntilAccepted(s *stand) {
 }
 
 // The caller's deadline ends the call, and not the update.
-func callersDeadline(s *stand) {
+func callersDeadline(s *fixture) {
 	s.start()
 	for id, limit := range map[string]time.Duration{"u1": 5 * time.Second, "u2": 30 * time.Second} {
 		ctx, cancel := s.within(limit)
@@ -174,7 +174,7 @@ func callersDeadline(s *stand) {
 }
 
 // The error names what went wrong, and not only the deadline.
-func deadlineWhileBusy(s *stand) {
+func deadlineWhileBusy(s *fixture) {
 	s.start()
 	s.busyFor(time.Hour)
 	ctx, cancel := s.within(50 * time.Second)
@@ -185,7 +185,7 @@ func deadlineWhileBusy(s *stand) {
 	s.wantEvents(0, accepted)
 }
 
-func lostAnswers(s *stand) {
+func lostAnswers(s *fixture) {
 	s.start()
 	for i, faults := range [][]fault{
 		{lostAfter},
@@ -206,7 +206,7 @@ func lostAnswers(s *stand) {
 	}
 }
 
-func lostAnswersOfNap(s *stand) {
+func lostAnswersOfNap(s *fixture) {
 	s.start()
 	s.lose(lostAfter, lostAfter)
 	handle, err := s.nap(background, "u1", "1m")
@@ -218,7 +218,7 @@ func lostAnswersOfNap(s *stand) {
 	s.wantEvents(1, "TimerStarted")
 }
 
-func lostPolls(s *stand) {
+func lostPolls(s *fixture) {
 	s.start()
 	handle, err := s.nap(background, "u1", "1m")
 	if err != nil {
@@ -230,7 +230,7 @@ func lostPolls(s *stand) {
 
 // The task that completes the update also continues as new, and its response is lost. The outcome
 // is that of the earlier run.
-func lostAnswerOfRenewal(s *stand) {
+func lostAnswerOfRenewal(s *fixture) {
 	s.start()
 	s.lose(lostAfter)
 	handle, err := testbed.Renew.Send(background, s.Client, "a", workflow.None{})
@@ -244,7 +244,7 @@ func lostAnswerOfRenewal(s *stand) {
 	s.add("u2", 1, 1)
 }
 
-func rejected(s *stand) {
+func rejected(s *fixture) {
 	s.start()
 	for _, send := range []func() error{
 		func() error {
@@ -271,7 +271,7 @@ func rejected(s *stand) {
 	s.add("u1", 3, 3)
 }
 
-func notReady(s *stand) {
+func notReady(s *fixture) {
 	s.start()
 	_, err := testbed.Boom.Call(background, s.Client, "a", workflow.None{})
 	var panicked *failure.PanicError
@@ -285,7 +285,7 @@ func notReady(s *stand) {
 	s.add("u1", 3, 3)
 }
 
-func inFlight(s *stand) {
+func inFlight(s *fixture) {
 	s.start()
 	first, err := s.nap(background, "u1", "1m")
 	if err != nil {
@@ -307,7 +307,7 @@ func inFlight(s *stand) {
 	}
 }
 
-func inTotal(s *stand) {
+func inTotal(s *fixture) {
 	s.start()
 	s.add("u1", 3, 3)
 	if _, err := testbed.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrUpdateLimit) || errors.Is(err, client.ErrUpdatesInFlight) {
@@ -316,7 +316,7 @@ func inTotal(s *stand) {
 	s.add("u1", 3, 3)
 }
 
-func notFound(s *stand) {
+func notFound(s *fixture) {
 	if _, err := testbed.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrNotFound) {
 		s.t.Errorf("an update of an unknown workflow: %v", err)
 	}
@@ -344,7 +344,7 @@ func notFound(s *stand) {
 	}
 }
 
-func errorsOfHandlers(s *stand) {
+func errorsOfHandlers(s *fixture) {
 	s.start()
 	if _, err := testbed.Sour.Call(background, s.Client, "a", workflow.None{}); !errors.Is(err, testbed.ErrSour) || client.AsRejected(err) != nil {
 		s.t.Errorf("a handler's error: %v", err)
@@ -362,7 +362,7 @@ func opening(id string) workflow.CallOptions {
 	return workflow.CallOptions{ID: id, Start: testbed.Counter.WithStart(10)}
 }
 
-func updateWithStart(s *stand) {
+func updateWithStart(s *fixture) {
 	got, err := testbed.Add.Call(background, s.Client, "a", 3, opening("u1"))
 	if err != nil || got != 3 {
 		s.t.Errorf("%d, %v", got, err)
@@ -377,7 +377,7 @@ func updateWithStart(s *stand) {
 	s.wantSlept(handle.Get(background))
 }
 
-func updateWithStartRejected(s *stand) {
+func updateWithStartRejected(s *fixture) {
 	for range 2 { // the second one finds the run open
 		if _, err := testbed.Add.Call(background, s.Client, "a", 11, opening("u1")); !errors.Is(err, testbed.ErrLimit) || client.AsRejected(err) == nil {
 			s.t.Errorf("%v, want a rejection", err)
@@ -388,7 +388,7 @@ func updateWithStartRejected(s *stand) {
 	s.add("u1", 3, 3)
 }
 
-func updateWithStartLost(s *stand) {
+func updateWithStartLost(s *fixture) {
 	s.lose(lostAfter, cutOff, busy, lostBefore)
 	got, err := testbed.Add.Call(background, s.Client, "a", 3, opening("u1"))
 	if err != nil || got != 3 {
@@ -401,7 +401,7 @@ func updateWithStartLost(s *stand) {
 
 // Two processes send an update with start at once. One of them starts the run, and the run accepts
 // both updates.
-func updatesWithStartRacing(s *stand) {
+func updatesWithStartRacing(s *fixture) {
 	other, _ := s.of(2)
 	var second int
 	var otherErr error
@@ -417,7 +417,7 @@ func updatesWithStartRacing(s *stand) {
 	s.wantEvents(2, accepted)
 }
 
-func updateWithStartOpen(s *stand) {
+func updateWithStartOpen(s *fixture) {
 	s.start()
 	with := func(policy string) workflow.CallOptions {
 		return workflow.CallOptions{Start: testbed.Counter.WithStart(10, workflow.StartOptions{IDConflictPolicy: policy})}
@@ -434,7 +434,7 @@ func updateWithStartOpen(s *stand) {
 	s.wantEvents(1, accepted) // in the new run
 }
 
-func signalWithStart(s *stand) {
+func signalWithStart(s *fixture) {
 	send := func(text string) {
 		s.t.Helper()
 		o := workflow.SendOptions{Start: testbed.Counter.WithStart(10)}

@@ -108,7 +108,7 @@ func (x *Exchange) refused() bool {
 // checkNowhere checks the answer to a request that matches no operation.
 func (x *Exchange) checkNowhere() error {
 	if !x.refused() {
-		return fmt.Errorf("openapi.yaml has no %s %s, and it is answered with %d", x.Method, x.URL.Path, x.Status)
+		return fmt.Errorf("openapi.yaml has no %s %s, and the answer has status %d", x.Method, x.URL.Path, x.Status)
 	}
 	o := &Operation{ID: "what is not there", responses: map[int]*response{}}
 	operations, err := Document()

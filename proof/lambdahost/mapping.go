@@ -158,7 +158,7 @@ func (m *Mapping) broken(err error) {
 		m.Broken(err)
 		return
 	}
-	m.log().Error("the function gave an answer that it should not", "error", err)
+	m.log().Error("a function returned an answer that it should not return", "error", err)
 }
 
 func (m *Mapping) log() *slog.Logger {

@@ -29,7 +29,7 @@ func (a *audit) checkCron(name string, run *engine.Run, result history.Payload) 
 		a.s.fail("the run that follows %s begins at %v, and is to begin at %v", name, begins.Time(), at.Time())
 	}
 	if string(next.State.Started.LastResult) != string(result) {
-		a.s.fail("the run that follows %s knows the result %s; it was %s", name, next.State.Started.LastResult, result)
+		a.s.fail("the run after %s has the last result %s, want %s", name, next.State.Started.LastResult, result)
 	}
 }
 

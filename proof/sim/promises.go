@@ -83,7 +83,7 @@ func (l *life) checkMoments() {
 			return !p.Paused && s.at.After(p.from) && (p.to.IsZero() || !s.at.After(p.to)) && isMoment(p.Spec, s.at)
 		})
 		if i < 0 || s.from.Before(s.at) {
-			l.fail("has started a run of %v at %v, which is none of its moments, or is too early", s.at, s.from)
+			l.fail("has started a run of %v at %v, which is not one of its moments, or is too early", s.at, s.from)
 			continue
 		}
 		p := l.phases[i]

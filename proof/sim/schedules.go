@@ -220,7 +220,7 @@ func (s *simulation) remove(id string) {
 	if run == nil || run.State.Status.Closed() || s.restore.done && createdSince(before, run) {
 		return
 	}
-	s.fail("schedule %s was deleted, and goes on in %s", id, run.State.RunID)
+	s.fail("schedule %s was deleted, and continues in %s", id, run.State.RunID)
 }
 
 // createdSince reports whether the latest run of a schedule belongs to another creation than the

@@ -123,7 +123,7 @@ func (a *audit) checkPace() {
 			earliest := begun(runs[i-1]).Add(quickRun)
 			a.s.count("a chain that continues too fast is slowed down")
 			if first := firstTask(run); first != nil && first.Time < earliest && !brings(first) {
-				a.s.fail("%s runs at %v; it is to wait until %v, because %d runs before it were quick", name, first.Time.Time(), earliest.Time(), quick)
+				a.s.fail("%s runs at %v; it should wait until %v, because %d runs before it were quick", name, first.Time.Time(), earliest.Time(), quick)
 			}
 		}
 		if run.State.Status != history.ContinuedAsNew {

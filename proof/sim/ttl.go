@@ -19,15 +19,15 @@ func (s *simulation) expire() {
 // forgetVoid forgets the void runs that TTL has deleted.
 func (s *simulation) forgetVoid() {
 	for at, run := range s.audit.current {
-		if run.Void() && !s.stands(at) {
+		if run.Void() && !s.exists(at) {
 			delete(s.audit.current, at)
 			s.audit.note(journaled{Item: store.Item{Key: store.Key{Workflow: at.workflow, Run: at.run}}, deleted: true})
 		}
 	}
 }
 
-// stands reports whether the first item of a run is in the store.
-func (s *simulation) stands(at place) bool {
+// exists reports whether the first item of a run is in the store.
+func (s *simulation) exists(at place) bool {
 	for _, item := range s.store.Dump(at.workflow) {
 		if item.Key == (store.Key{Workflow: at.workflow, Run: at.run}) {
 			return true

@@ -162,7 +162,7 @@ func (s *Script) request(process int, r Request) string {
 	a := s.bed.Do(process, r)
 	if a != nil && a.Cost == (meter.Cost{Reads: a.Cost.Reads}) && s.bed.Now().Equal(began) && s.notes == nil {
 		if s.bed.Snapshot() != before {
-			s.t.Errorf("%s %s changed something and says that it cost %v", r.Method, r.Target, a.Cost)
+			s.t.Errorf("%s %s changed something and reports the cost %v", r.Method, r.Target, a.Cost)
 		}
 	}
 	notes := strings.Join(s.notes, "")
