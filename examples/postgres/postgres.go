@@ -9,7 +9,7 @@
 //	runs      workflow, run        the run's row in the list of workflows
 //	attempts  workflow, run, event the last attempt at an activity
 //	timers    due, id              a message that is due later than a queue can delay it
-//	marks     name                 the mark of the slow check, and the key with which the deployment signs
+//	marks     name                 the mark of the slow check, and the key that the deployment signs with
 //	rates     task queue           how far its rate is used
 //	messages  id                   a message of a queue
 //

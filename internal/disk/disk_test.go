@@ -86,7 +86,7 @@ func TestManyWriters(t *testing.T) {
 }
 
 // An operation queued with Later is on the disk before the operations behind it, and Close loses
-// none of the queued ones.
+// no queued one.
 func TestLaterComesBefore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

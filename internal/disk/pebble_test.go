@@ -96,8 +96,8 @@ func TestPebbleCannotGoOnInOpen(t *testing.T) {
 }
 
 // If Pebble cannot write its list of files in a goroutine that it starts while it opens, Open and
-// Compact return an error that says what to do, and log nothing. The directory stays locked, because
-// Pebble still has it open. The next process finds everything.
+// Compact return an error that says what to do, and log nothing. The directory stays locked,
+// because Pebble still has it open. The next process finds everything.
 func TestPebbleCannotGoOnWhileItOpens(t *testing.T) {
 	t.Parallel()
 	for number, advice := range map[syscall.Errno]string{syscall.ENOSPC: "make room", syscall.EIO: "start again"} {

@@ -236,8 +236,8 @@ func (l *life) checkAsked() {
 		if !r.start.IsZero() {
 			moments = momentsOf(l.phases[i].Spec, r.start.Add(-time.Microsecond), r.end)
 		}
-		// Commits may have the same time if the clock of the later one's writer is behind. The order
-		// in the log decides what was open.
+		// Commits may have the same time if the clock of the later one's writer is behind. The
+		// order in the log decides what was open.
 		idle := !slices.ContainsFunc(l.shifts, func(s *started) bool { return s.order < r.order && s.keepsOthers(r.at) })
 		for j, m := range moments {
 			if (cmp.Or(r.overlap, l.phases[i].Overlap) == stored.OverlapAllowAll || idle && j == 0) && !begun(m) {

@@ -40,7 +40,7 @@ func Scripts(t testing.TB, testdata string) []string {
 //	begin [process=2]               sends a request and does not wait for its answer; end [...] does, for the first that is left
 //	meanwhile [process=2] [always] [reading]  sends requests from this process before the next put of process 1, or each,
 //	                                or before its next read
-//	fault how=die [always] [reading]  makes the next put of process 1 fail, or all, or reads; see Faults; how=none ends that
+//	fault how=die [always] [reading]  makes the next put of process 1 fail, or all, or reads: see Faults; how=none ends it
 //	deploy build=build-2 [process]  replaces a process
 //	sleep for=1h                    lets time pass
 //	history id=a [run=...]          lists the events of a run in short

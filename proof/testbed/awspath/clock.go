@@ -30,7 +30,7 @@ type Clock struct {
 type source interface {
 	// deliver begins one thing that can begin now. It returns false if nothing can.
 	deliver() bool
-	// due returns when something can begin next, apart from what waits for the clock; zero means
+	// due returns when something can begin next, besides what waits for the clock; zero means
 	// never.
 	due() time.Time
 }
