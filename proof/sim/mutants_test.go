@@ -21,8 +21,8 @@ var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants
 
 var allMutants = flag.Bool("all-mutants", false, "break the protocol in all the ways there are, not only in the main ones")
 
-// coreMutants break the protocol between log and queues. The other lists stand beside the faults
-// that find them.
+// coreMutants break the protocol between log and queues. The other lists are beside the faults that
+// find them.
 var coreMutants = []mutant{
 	{
 		name: "the condition of the put is dropped", file: "store/memory/memory.go",
@@ -241,8 +241,8 @@ var coreMutants = []mutant{
 	},
 }
 
-// TestMutantsFit demands that the product has the pieces that all mutants break, including those
-// that only `make sim-mutants` plays.
+// TestMutantsFit demands that the product still has all pieces that the mutants break, including
+// the mutants that only `make sim-mutants` plays.
 func TestMutantsFit(t *testing.T) {
 	t.Parallel()
 	for _, m := range mutants {
@@ -256,16 +256,16 @@ func TestMutantsFit(t *testing.T) {
 	}
 }
 
-// enoughSeeds is the number of seeds within which a mutant must be found that states none.
+// enoughSeeds is the number of seeds within which a mutant must be found if it states no number.
 const enoughSeeds = 4000
 
 // foundBy matches a search's report of the first failing seed.
 var foundBy = regexp.MustCompile(`seed (\d+), number (\d+): (.*)`)
 
-// TestMutants breaks the protocol on purpose, one break at a time, and demands that the simulation
-// finds it, within as many of the fixed seeds as the mutant states. It prints in how many it found
-// each. -for bounds the time of each. The broken source never touches the tree: it overlays one
-// build, which has no race detector. make test plays them in its second step.
+// TestMutants breaks the protocol on purpose, one break at a time. It demands that the simulation
+// finds each break, within as many of the fixed seeds as the mutant states, and prints the seed.
+// -for limits the time of each. The broken source never touches the tree: it overlays one build,
+// which has no race detector. make test plays the main mutants in its second step.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -286,7 +286,7 @@ func TestMutants(t *testing.T) {
 			by := foundBy.FindStringSubmatch(string(out))
 			if err == nil || by == nil {
 				text := string(out)
-				t.Fatalf("no seed of %d found it (%v):\n%s", most, err, text[max(0, len(text)-2000):])
+				t.Fatalf("no seed of %d found the mutant (%v):\n%s", most, err, text[max(0, len(text)-2000):])
 			}
 			t.Logf("found in seed %s of %d: %s", by[2], most, by[3])
 			found = append(found, fmt.Sprintf("%5s of %5d  %s", by[2], most, m.name))
