@@ -81,13 +81,13 @@ func (e *everything) lacks(t *testing.T, parts []string, texts ...string) {
 	all := e.text.String() + string(spans)
 	for _, part := range append(parts, `"msg":"workflow task failed"`, `"msg":"activity attempt"`, `"_aws"`, `"Name": "task update"`) {
 		if !strings.Contains(all, part) {
-			t.Errorf("nothing has told %s", part)
+			t.Errorf("nothing has reported %s", part)
 		}
 	}
 	for _, text := range texts {
 		for line := range strings.Lines(all) {
 			if strings.Contains(line, text) {
-				t.Errorf("%q is told: %s", text, line)
+				t.Errorf("%q is exported: %s", text, line)
 				break
 			}
 		}
@@ -123,7 +123,7 @@ func keeping(ctx context.Context, text string) (string, error) {
 		<-ctx.Done()
 		return "", fmt.Errorf("too slow for %s: %w", text, ctx.Err())
 	case strings.HasSuffix(text, "deaf"):
-		time.Sleep(time.Hour) // whatever ctx says
+		time.Sleep(time.Hour) // it ignores ctx
 	case strings.HasSuffix(text, "large"):
 		return strings.Repeat(text, 100_000), nil
 	}

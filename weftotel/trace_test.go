@@ -138,7 +138,7 @@ func TestTraceOfAReset(t *testing.T) {
 	}
 }
 
-// asked sends a request with a caller's trace context, and returns that.
+// asked sends a request with a caller's trace context, and returns that context.
 func asked(t *testing.T, p *testbed.Process, flags, target, body string) trace.SpanContext {
 	t.Helper()
 	caller := trace.NewSpanContext(trace.SpanContextConfig{

@@ -111,7 +111,7 @@ func (r *ring) unwrap(ctx context.Context, h header) (*dataKey, error) {
 	return k, nil
 }
 
-// kept returns the data key of a header, if it is known and not too old.
+// kept returns the data key of a header, or nil if it is not known or too old.
 func (r *ring) kept(h header) *dataKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,14 +14,14 @@ type EndActivity struct {
 	failure *failure.Failure
 }
 
-// Token returns the token that names the attempt. It is not empty; whether this deployment has
-// signed it is not known.
+// Token returns the token that names the attempt. It is not empty. The parser does not check
+// whether this deployment signed it.
 func (e *EndActivity) Token() string { return e.token }
 
 // Result returns the result.
 func (e *EndActivity) Result() history.Payload { return e.result }
 
-// Failure returns how the attempt failed; nil if it has succeeded.
+// Failure returns how the attempt failed; nil if it succeeded.
 func (e *EndActivity) Failure() *failure.Failure { return e.failure }
 
 // CompleteActivity parses the success of an attempt.
@@ -33,8 +33,8 @@ func (p *Parser) CompleteActivity(r *api.CompleteActivityRequest) (*EndActivity,
 	return made(&EndActivity{token: r.Token, result: result}, err)
 }
 
-// maxErrorText is the longest type and message of an error from outside, in bytes, together:
-// package failure does not cut them then.
+// maxErrorText bounds the type and message of an error from outside, in bytes, together, so that
+// package failure does not cut them.
 const maxErrorText = 20 << 10
 
 // FailActivity parses the failure of an attempt.

@@ -51,7 +51,7 @@ func read[B any](t *testing.T, text string) *B {
 	return b
 }
 
-// refused checks the refusal of a request; nothing is wanted of one that is taken.
+// refused checks how a request was refused. An empty want means that it was accepted.
 func refused(t *testing.T, body string, err error, want string) {
 	t.Helper()
 	switch {
@@ -66,7 +66,7 @@ func refused(t *testing.T, body string, err error, want string) {
 
 var large = `"` + strings.Repeat("x", 100) + `"`
 
-// What is wrong with a start is refused, the first thing first.
+// An invalid start is refused with the first of its errors.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
@@ -99,8 +99,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A start has all that its request says. An id that nobody gave is made, and is the same if the
-// request is sent again.
+// A start has all that its request says. A missing id is generated, and is the same if the request
+// is sent again.
 func TestStartSays(t *testing.T) {
 	t.Parallel()
 	p := parser(t)
@@ -218,7 +218,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// The requests that have little to check.
+// Requests with few checks.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	p, long := parser(t), strings.Repeat("x", 20<<10+1)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// holds checks what each parser promises: a command, or a refusal that says that the request is
+// holds checks that a parser returned either a command, or a refusal that says that the request is
 // invalid or too large.
 func holds(t *testing.T, taken bool, err error) {
 	t.Helper()

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Calls wait until their bodies and their answers fit into the budget, and one that is larger than
-// the budget goes alone.
+// Calls wait until their bodies and their answers fit into the budget. A call that is larger than
+// the budget runs alone.
 func TestCallsKeepToTheirBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const fit = 3

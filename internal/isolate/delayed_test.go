@@ -24,8 +24,8 @@ func (v *visible) Extend(_ context.Context, _, receipt string, after time.Durati
 	return nil
 }
 
-// A delivery that was put off is visible again when it is its workflow's turn, and all are that are
-// no suspects any more. None is later than the queue's redelivery.
+// A postponed delivery is visible again when it is its workflow's turn, or when its workflow is no
+// longer a suspect. It never becomes visible later than the queue redelivers it.
 func TestWhatWasPutOffIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := alone(t)
@@ -79,7 +79,8 @@ func TestWhatWasPutOffIsWoken(t *testing.T) {
 	})
 }
 
-// What is remembered is bounded, and what the queue has redelivered meanwhile leaves its room.
+// The number of remembered deliveries is bounded. Those that the queue has redelivered are
+// forgotten.
 func TestWhatWasPutOffIsBounded(t *testing.T) {
 	var l delayed
 	now := time.Now()

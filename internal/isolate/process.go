@@ -52,12 +52,12 @@ func (p *Pool) start(ctx context.Context, name string, alone bool) (*process, er
 		return nil, err
 	}
 	own := filepath.Join(p.dir, name)
-	told, err := json.Marshal(order{Own: own, Parent: p.socket, Memory: p.o.Memory, TaskQueues: p.o.TaskQueues, Alone: alone})
+	given, err := json.Marshal(order{Own: own, Parent: p.socket, Memory: p.o.Memory, TaskQueues: p.o.TaskQueues, Alone: alone})
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(executable, os.Args[1:]...)
-	cmd.Env = append(os.Environ(), childMark+"="+string(told))
+	cmd.Env = append(os.Environ(), childMark+"="+string(given))
 	cmd.Env = append(cmd.Env, p.o.environment()...)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, attributes()
 	stdin, err := cmd.StdinPipe()

@@ -33,8 +33,8 @@ func alone(t *testing.T) (*Pool, *process) {
 	return p, c
 }
 
-// A suspect has the solo child for itself for a turn. A delivery whose turn has not come is put
-// off, by as much as the others need, and does not wait.
+// A suspect has the solo child for itself for a turn. A delivery whose turn has not come is
+// postponed, by as much as the others need, and does not wait.
 func TestSuspectsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := alone(t)
@@ -56,7 +56,7 @@ func TestSuspectsTakeTurns(t *testing.T) {
 		if waited := time.Since(began); err != nil || waited != crash.FirstTurn {
 			t.Errorf("a request has its turn after %v, %v, want %v", waited, err, crash.FirstTurn)
 		}
-		end() // its own turn was over before: it does not end the next one's
+		end() // its own turn was over before, so this does not end the next turn
 		if len(p.oneByOne) != 1 {
 			t.Error("the end of work whose turn was over ended another's turn")
 		}
@@ -72,8 +72,8 @@ func TestSuspectsTakeTurns(t *testing.T) {
 	})
 }
 
-// A suspect has its whole turn in the solo child, however long that takes to start: the next one
-// does not begin beside it.
+// A suspect has its whole turn in the solo child, however long that takes to start: the next
+// suspect does not begin before.
 func TestTurnBeginsInTheSoloChild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := idle(mostWaiting)
@@ -119,11 +119,11 @@ func TestDeathIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// The workflow that ends the solo child alone is to blame, and nobody else: all others are cleared,
-// and go on in the other children. If several are in flight there, it counts half against the one
-// whose turn it is, and turns get longer.
+// A workflow that ends the solo child alone is the only one to blame: all others are cleared, and
+// continue in the other children. If several are in flight there, the death counts half against the
+// one whose turn it is, and turns get longer.
 func TestTheCulpritAcquitsOthers(t *testing.T) {
-	for _, slow := range []int{0, 1, 2, 3} { // how many deaths leave a doubt
+	for _, slow := range []int{0, 1, 2, 3} { // how many deaths are doubtful
 		p, _ := alone(t)
 		for i := range 3 {
 			p.suspects.add(fmt.Sprint(i), 0)
@@ -160,7 +160,7 @@ func TestTheCulpritAcquitsOthers(t *testing.T) {
 	}
 }
 
-// Limits that no child could keep to are refused.
+// Limits that no child could keep are refused.
 func TestLimits(t *testing.T) {
 	for _, l := range []Limits{
 		{Children: -1}, {Children: 100_000}, {Children: 1, MemoryMiB: 1}, {Children: 1, MemoryMiB: -1}, {Children: 1, CPUs: -2}, {MemoryMiB: 512}, {CPUs: 1},

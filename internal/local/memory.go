@@ -40,7 +40,7 @@ func TuneMemory(getenv func(string) string) {
 		}
 	}
 	if getenv("GOMEMLIMIT") == "" && debug.SetMemoryLimit(-1) == math.MaxInt64 {
-		// Without a limit that can be found, there is none, as without this.
+		// If no limit is found, none is set.
 		_, _ = memlimit.Set(
 			memlimit.WithRatio(memoryShare),
 			memlimit.WithProvider(machineMemory),

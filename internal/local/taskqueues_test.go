@@ -17,8 +17,8 @@ import (
 )
 
 // A server in one process has the task queues that activities are declared with, those that it is
-// given, and those that were used in its directory before: what waits there goes on when it is
-// opened again.
+// given, and those that were used in its directory before. Work that waits in an old queue
+// continues when the directory is opened again.
 func TestTaskQueues(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()

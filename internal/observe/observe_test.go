@@ -89,9 +89,9 @@ func (secret) Error() string { return "a secret" }
 
 type discreet struct{}
 
-func (discreet) LogValue() slog.Value { return slog.StringValue("what may be told") }
+func (discreet) LogValue() slog.Value { return slog.StringValue("what may be logged") }
 
-// What was panicked with may hold what users gave.
+// The value of a panic may hold data of users.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	var index []int
@@ -101,19 +101,19 @@ func TestPanics(t *testing.T) {
 		_ = index[len(index)]
 	}()
 	for value, want := range map[any]string{
-		"a secret": "a value of type string", secret{}: "a value of type observe_test.secret", discreet{}: "what may be told",
+		"a secret": "a value of type string", secret{}: "a value of type observe_test.secret", discreet{}: "what may be logged",
 		caught: "runtime error: index out of range [0] with length 0",
 	} {
 		if got := observe.Panic(value); got != want {
-			t.Errorf("%T is told as %q, want %q", value, got, want)
+			t.Errorf("%T is logged as %q, want %q", value, got, want)
 		}
 	}
 	if got := observe.Panic(errors.New("a secret")); strings.Contains(got, "secret") {
-		t.Errorf("an error is told as %q", got)
+		t.Errorf("an error is logged as %q", got)
 	}
 }
 
-// A line names the span of its own context, or else of the one that its handler was made for.
+// A line names the span of its own context, or else the span of its handler.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

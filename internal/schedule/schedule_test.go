@@ -97,7 +97,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Jitter puts a moment off by less than it says, never beyond the next, and each time by the same.
+// Jitter delays a moment by less than it says, never beyond the next, and by the same time on each
+// call.
 func TestJitter(t *testing.T) {
 	t.Parallel()
 	s, err := schedule.Compile("s", stored.Spec{Cron: []string{"* * * * *"}, Jitter: stored.Duration(time.Hour)})
@@ -117,7 +118,7 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// Moments that have passed come together, and the one that follows them.
+// Part returns the moments that have passed, and the one that follows them.
 func TestMoments(t *testing.T) {
 	t.Parallel()
 	s, err := schedule.Compile("s", stored.Spec{Intervals: []stored.Interval{{Every: stored.Duration(time.Minute)}}})
@@ -148,7 +149,7 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// What cannot be is refused, with what to do.
+// An invalid schedule is refused with what to do.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	good := stored.Spec{Cron: []string{"@daily"}}
@@ -187,8 +188,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What becomes of runs that come (a, b, c, each with a policy) while others are open. A dot is the
-// end of one.
+// The machine's decisions for runs that arrive (a, b, c, each with a policy) while others are open.
+// A dot is the end of one.
 func TestOverlap(t *testing.T) {
 	t.Parallel()
 	policies := map[byte]stored.Overlap{

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/limits"
 )
 
-// Function are the settings of a Lambda function. A field whose variable is not set is empty, and
-// stands for the default; one with an enum has its first value.
+// Function are the settings of a Lambda function. A field whose variable is not set is empty, which
+// stands for the default; a field with an enum has its first value.
 type Function struct {
 	Role            string    `env:"WEFT_ROLE" reader:"FromEnvironment" given:"each function has its own" help:"What the function is there for: api, workflow, activity, timer or dead. A program that is one of them does without."`
 	Table           string    `env:"WEFT_TABLE" required:"" given:"the name of the table" help:"The DynamoDB table."`
@@ -45,7 +45,7 @@ type Function struct {
 // QueueURLs are the URLs of task queues, by their names.
 type QueueURLs map[string]string
 
-// UnmarshalText reads name=URL pairs, parted by commas.
+// UnmarshalText reads name=URL pairs, separated by commas.
 func (q *QueueURLs) UnmarshalText(text []byte) error {
 	all := QueueURLs{}
 	var wrong []error
@@ -54,7 +54,7 @@ func (q *QueueURLs) UnmarshalText(text []byte) error {
 		err := engine.CheckTaskQueue(name)
 		switch {
 		case name == "" || url == "":
-			err = fmt.Errorf("%q names no queue: give name=URL, parted by commas", pair)
+			err = fmt.Errorf("%q names no queue: give name=URL, separated by commas", pair)
 		case all[name] != "":
 			err = fmt.Errorf("the task queue %q is there twice", name)
 		}
@@ -68,7 +68,7 @@ func (q *QueueURLs) UnmarshalText(text []byte) error {
 	return errors.Join(wrong...)
 }
 
-// RateOf returns the rate of the activities that the function makes. Without Rate, or with 0, there
+// RateOf returns the rate of the activities that the function runs. Without Rate, or with 0, there
 // is no limit.
 func (f *Function) RateOf() (limits.Rate, error) {
 	r := limits.Rate{PerSecond: float64(f.Rate), Burst: int(f.Burst)}

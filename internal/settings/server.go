@@ -37,12 +37,13 @@ type Keys struct {
 	KeyFile string `name:"key-file" env:"WEFT_KEY_FILE" placeholder:"FILE" help:"File of the keys that encrypt what is kept: a line for each, an id and 32 bytes in base64. The first encrypts, all of them open."`
 }
 
-// Compression is how what is kept in a data directory is compressed.
+// Compression says how the contents of a data directory are compressed.
 type Compression struct {
 	Compress *string `enum:"off,zstd" env:"WEFT_COMPRESS" placeholder:"off|zstd" help:"Compress what is kept: off or zstd (off)."`
 }
 
-// Compresses reports whether what is kept is compressed; otherwise says so if it was not given.
+// Compresses reports whether the contents are compressed; otherwise is the answer if that was not
+// given.
 func (c Compression) Compresses(otherwise bool) bool {
 	if c.Compress == nil {
 		return otherwise

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The codecs that are checked in are those that the structs' tags ask for.
+// The checked-in codecs match the structs' tags.
 func TestCodecsAreCurrent(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -78,7 +78,7 @@ func TestGenerateRefusesFields(t *testing.T) {
 	}
 }
 
-// The same for what follows from a type that is declared elsewhere.
+// The same holds for what follows from a type that is declared elsewhere.
 func TestGenerateRefusesTypes(t *testing.T) {
 	t.Parallel()
 	const field = "type S struct {\n\tX T `cbor:\"1,keyasint\"`\n}\n"
@@ -100,8 +100,8 @@ func TestGenerateRefusesTypes(t *testing.T) {
 	}
 }
 
-// A pointer to a value whose codec is written by hand is stored if nil is left out: that codec has
-// none.
+// A pointer to a value whose codec is written by hand is stored if nil is left out, because that
+// codec has no nil.
 func TestPointersToWhatIsWrittenByHand(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{"1,keyasint,omitempty": "", "1,keyasint": "S.X: the codec of history.Event, which is written by hand, has no nil"} {
@@ -132,7 +132,7 @@ func TestCodecsOfOtherPackages(t *testing.T) {
 	}
 }
 
-// The codec is that of the files that the build has.
+// The codec is generated from the files that the build includes.
 func TestGenerateObeysBuildConstraints(t *testing.T) {
 	t.Parallel()
 	text, err := generateFrom(t, target{roots: []string{"S"}}, map[string]string{
