@@ -274,7 +274,7 @@ type ListResponse struct {
 	NextPageToken string            `json:"nextPageToken,omitempty"`
 }
 
-// Description is what is known of a run.
+// Description describes a run.
 type Description struct {
 	WorkflowSummary
 	HistoryLength     int64             `json:"historyLength"`

@@ -133,7 +133,7 @@ type BackfillScheduleRequest struct {
 	RequestID string `json:"requestId,omitempty"`
 }
 
-// ScheduleDescription is what is known of a schedule.
+// ScheduleDescription describes a schedule.
 type ScheduleDescription struct {
 	ScheduleID string   `json:"scheduleId"`
 	Schedule   Schedule `json:"schedule"`

@@ -208,7 +208,7 @@ func TestWhatCannotBeOpenedStays(t *testing.T) {
 	other := item(1)
 	other.Commit[0] = 99
 	if err := second.Log(sc.store).Append(ctx, other); !errors.As(err, &conflict) || conflict.Existing.Commit != item(1).Commit {
-		t.Errorf("an Append where an encoded item stands: %v", err)
+		t.Errorf("an Append over an encoded item: %v", err)
 	}
 	said := sc.said.String()
 	for _, want := range []string{"place=commit/w/1/1/", "place=attempt/w/1/5/1", "place=timer/t", "place=message", `key \"k1\" is not in the key file`} {

@@ -55,7 +55,7 @@ type ring struct {
 	maxUses   int
 	clock     func() time.Time
 
-	making sync.Mutex // held while the data key is made: the others need it too
+	making sync.Mutex // held while the data key is generated: all callers need it
 	write  *dataKey
 
 	mu        sync.Mutex

@@ -194,7 +194,7 @@ func (p *Parser) checkCarried(r *api.StartRequest, code *engine.Workflow) error 
 	}
 	switch err := code.CheckInput(input); {
 	case errors.Is(err, refusal.Invalid):
-		return err // from a workflow of Weft's own, whose type callers do not know
+		return err // from one of Weft's own workflows, whose type callers do not know
 	case err != nil:
 		return refusal.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
 	}

@@ -16,7 +16,7 @@ var (
 	ErrNoVersion = errors.New("function: no version of this function has the build")
 	// ErrNotForwarded is wrapped by the error of a Forward if no other function has begun to handle
 	// the event.
-	ErrNotForwarded = errors.New("function: the event could not be handed on")
+	ErrNotForwarded = errors.New("function: the event could not be forwarded")
 )
 
 // Forward sends an event to the version of this function that has a build, and returns its answer.
@@ -73,7 +73,7 @@ func (f *Function) forward(ctx context.Context, a allowance, build string, event
 		return nil, fmt.Errorf("%w %q: versions are off, see WEFT_PINNING", ErrNoVersion, build)
 	}
 	if before := marked(ctx); before != "" {
-		return nil, fmt.Errorf("%w: it was handed to build %q, and the run has moved to %q meanwhile", ErrNotForwarded, before, build)
+		return nil, fmt.Errorf("%w: it was forwarded to build %q, and the run has since moved to %q", ErrNotForwarded, before, build)
 	}
 	ctx = context.WithoutCancel(ctx)
 	if !a.deadline.IsZero() {

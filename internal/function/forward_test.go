@@ -65,7 +65,7 @@ func TestForwardedRequests(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !slices.Equal(events, []string{"build-1 " + string(text)}) {
-					t.Errorf("handed on: %q", events)
+					t.Errorf("forwarded: %q", events)
 				}
 			})
 		})
@@ -111,7 +111,7 @@ func TestRequestsThatAreNotForwarded(t *testing.T) {
 			}
 		}
 		if len(events) != 1 {
-			t.Errorf("handed on %d times", len(events))
+			t.Errorf("forwarded %d times", len(events))
 		}
 	})
 }
@@ -177,7 +177,7 @@ func TestForwardedAttempts(t *testing.T) {
 		lost := function(t, Activity, two, Options{Forward: failing(errLostAnswer)})
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{ClientContext: Mark("build-2", time.Time{})})
 		if out := invoke[struct{ BatchItemFailures []object }](ctx, t, lost, event); len(out.BatchItemFailures) > 0 {
-			t.Errorf("a message that was handed to the wrong build is redelivered itself: %v", out)
+			t.Errorf("a message that was forwarded to the wrong build is redelivered itself: %v", out)
 		}
 		time.Sleep(time.Minute)
 		again := take(t, d, queue.Activities)
@@ -188,7 +188,7 @@ func TestForwardedAttempts(t *testing.T) {
 		}
 		f := function(t, Activity, two, Options{Forward: forwarding(function(t, Activity, one, Options{}), &events)})
 		if out := invoke[struct{ BatchItemFailures []object }](t.Context(), t, f, event); len(out.BatchItemFailures) > 0 || len(events) != 1 {
-			t.Errorf("%d events were handed on, and %v are redelivered", len(events), out)
+			t.Errorf("%d events were forwarded, and %v are redelivered", len(events), out)
 		}
 		do(t, one, "GET", "/v1/workflows/p/updates/d1", "", "did j")
 	})

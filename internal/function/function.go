@@ -115,7 +115,7 @@ func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error
 		}
 	}
 	if failed != nil { // an alarm is on the errors of the function
-		return nil, fmt.Errorf("sweep failed after %d timers; the next one goes on: %w", sent, failed)
+		return nil, fmt.Errorf("sweep failed after %d timers; the next one continues: %w", sent, failed)
 	}
 	answer := map[string]int{"sent": sent}
 	if did.Commits > 0 {

@@ -54,7 +54,7 @@ func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[
 		again, err = notDone(answer, ids)
 	}
 	if err != nil {
-		f.log.WarnContext(ctx, "messages of another build were not handed on", "queue", h.name, "build", h.build, "messages", len(h.part), "error", err)
+		f.log.WarnContext(ctx, "messages of another build were not forwarded", "queue", h.name, "build", h.build, "messages", len(h.part), "error", err)
 		f.postpone(ctx, a, h, err, done)
 		return
 	}
@@ -82,7 +82,7 @@ func notDone(answer []byte, ids map[string]string) (map[string]bool, error) {
 	}
 	for _, one := range *got.Failed {
 		if !handed[one.ItemIdentifier] {
-			return nil, errors.New("the answer names a message that was not handed on")
+			return nil, errors.New("the answer names a message that was not forwarded")
 		}
 		again[one.ItemIdentifier] = true
 	}

@@ -187,7 +187,7 @@ func TestQueueThatIsNotKnown(t *testing.T) {
 		urls[name] = "https://sqs/1/weft-" + name
 		want(t, "with the variable", failures(t, function(t, Activity, p, Options{QueueOf: QueueOf(urls)}), batch(t, name, messages...)))
 		if d.Snapshot() == before {
-			t.Error("nothing has come of the message")
+			t.Error("the message had no effect")
 		}
 		remove(t, d, name, messages...)
 	})

@@ -21,7 +21,7 @@ const (
 func CheckRole(r Role) error {
 	all := []Role{API, Workflow, Activity, Timer, Dead}
 	if !slices.Contains(all, r) {
-		return fmt.Errorf("the role %q is none of %q: set WEFT_ROLE", string(r), all)
+		return fmt.Errorf("the role %q is not one of %q: set WEFT_ROLE", string(r), all)
 	}
 	return nil
 }

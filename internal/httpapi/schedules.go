@@ -74,7 +74,7 @@ func (h *handler) describeSchedule(r *http.Request) (status int, d api.ScheduleD
 	if err != nil {
 		return 0, d, ofSchedule(r.PathValue("id"), err)
 	}
-	if answer.Closed { // its last run can be asked as long as it is kept
+	if answer.Closed { // its last run answers until it is deleted
 		return 0, d, noSchedule(r.PathValue("id"))
 	}
 	var s stored.Description

@@ -59,7 +59,7 @@ func TestWhatWasPutOffIsWoken(t *testing.T) {
 		end()
 		wants("when it is nobody's turn", "a1", "a2")
 		put("culprit", time.Minute, "culprit")
-		wants("what is put off when it is nobody's turn", "b")
+		wants("what is postponed when nobody has the turn", "b")
 		p.clear("a")
 		wants("when it is no suspect any more, and it is nobody's turn", "a3", "culprit")
 		p.clear("parked")

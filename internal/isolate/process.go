@@ -75,7 +75,7 @@ func (p *Pool) start(ctx context.Context, name string, alone bool) (*process, er
 	return c, nil
 }
 
-// environment returns the environment variables that tell the runtime of a child its limits.
+// environment returns the environment variables with the limits of a child's runtime.
 func (o *Options) environment() (env []string) {
 	if o.Memory > 0 {
 		const part = 4 // the garbage collector works harder from three quarters of the hard limit on

@@ -33,7 +33,7 @@ type suspects struct {
 	mu     sync.Mutex
 	deaths map[string]int // of solo children, in halves
 	order  []string
-	doubts int // deaths of which it is not certain who is to blame
+	doubts int // deaths for which several workflows may be to blame
 
 	saving sync.Mutex // held while the file is written; locked before mu
 	file   string     // empty if nothing is kept

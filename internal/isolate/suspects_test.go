@@ -50,7 +50,7 @@ func TestSuspectsTakeTurns(t *testing.T) {
 			t.Errorf("a delivery beside a turn: %v after %v, want %v at once", err, time.Since(began), errTaken)
 		}
 		if off := p.suspects.delay(); off < 80*crash.FirstTurn/2 || off > min(80*crash.FirstTurn, queue.MaxDelay) {
-			t.Errorf("it is put off by %v", off)
+			t.Errorf("it is postponed by %v", off)
 		}
 		_, endNext, err := p.reserve(t.Context(), job{workflow: "1", runsCode: true, request: true})
 		if waited := time.Since(began); err != nil || waited != crash.FirstTurn {

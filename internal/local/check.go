@@ -107,7 +107,7 @@ type checker struct {
 	early  []Finding       // from before there was a store
 	seen   map[string]bool // what was found of keys, files and ranges: several readings may report one
 	ranges []disk.Range    // of the log that cannot be read
-	lost   []string        // spaces of which nothing can be read
+	lost   []string        // spaces that cannot be read at all
 	known  bool            // what cannot be read was found before
 	files  int             // damaged ones
 

@@ -115,7 +115,7 @@ const (
 
 const (
 	// connectionSize is about what a connection takes with a request that waits: stacks, buffers
-	// and what is known of the request.
+	// and the state of the request.
 	connectionSize = 32 << 10
 	// leastConnections and mostConnections are how many connections the server holds at once. More
 	// wait in the kernel's queue until others close.

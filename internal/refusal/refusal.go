@@ -19,7 +19,7 @@ const (
 	Invalid Kind = "invalid"
 	// Unauthorized is a request without the token that the local server demands.
 	Unauthorized Kind = "unauthorized"
-	// Forbidden is a request of a web page that the local server does not know, or to a host name
+	// Forbidden is a request of a web page that the local server does not allow, or to a host name
 	// that is not the server's.
 	Forbidden Kind = "forbidden"
 	// NotFound is a workflow, run, update or query that does not exist, or a run that has closed.

@@ -109,12 +109,12 @@ func TestJitter(t *testing.T) {
 	for _, m := range s.Coming(at("2026-11-20T00:00:00Z"), 50) {
 		by := s.Jittered(m).Sub(m)
 		if by < 0 || by >= time.Minute || s.Jittered(m).Sub(m) != by {
-			t.Errorf("%v is put off by %v", m, by)
+			t.Errorf("%v is delayed by %v", m, by)
 		}
 		different[by] = true
 	}
 	if len(different) < 40 {
-		t.Errorf("fifty moments are put off by only %d different times", len(different))
+		t.Errorf("fifty moments are delayed by only %d different times", len(different))
 	}
 }
 
@@ -230,7 +230,7 @@ func TestOverlap(t *testing.T) {
 			got = append(got, text)
 		}
 		if text := fmt.Sprintf("%s; skipped %d", strings.Join(got, " "), m.Skipped); text != want {
-			t.Errorf("%s came to %s, want %s", steps, text, want)
+			t.Errorf("%s: %s, want %s", steps, text, want)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type Setting struct {
 	Default string
 	// Doc describes it.
 	Doc string
-	// Required says that it has to be set. Most is the largest number or duration; empty is any.
+	// Required says that it must be set. Most is the largest number or duration; empty is any.
 	Required bool
 	Most     string
 	// Parameter is the template's parameter; empty if infra gives the value in another way, as

@@ -184,7 +184,7 @@ func (g *generator) fieldsOf(t types.Type) (all []field) {
 		f.key, _ = strconv.Atoi(number)
 		f.omitEmpty = option == "keyasint,omitempty"
 		if f.key < 1 || f.key > 63 || option != "keyasint" && !f.omitEmpty {
-			g.fail("%s.%s: the tag %q is none of cbor:\"<1 to 63>,keyasint[,omitempty]\"", g.typeName(t), f.name, tag)
+			g.fail("%s.%s: the tag %q is not of the form cbor:\"<1 to 63>,keyasint[,omitempty]\"", g.typeName(t), f.name, tag)
 		}
 		if slices.ContainsFunc(all, func(other field) bool { return other.key == f.key }) {
 			g.fail("%s has the key %d twice", g.typeName(t), f.key)

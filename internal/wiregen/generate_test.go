@@ -56,10 +56,10 @@ func wantRefused(t *testing.T, declarations, want string) {
 func TestGenerateRefusesFields(t *testing.T) {
 	t.Parallel()
 	for field, want := range map[string]string{
-		"X int":                                     `S.X: the tag "" is none of`,
-		"X int `cbor:\"x\"`":                        `S.X: the tag "x" is none of`,
-		"X int `cbor:\"64,keyasint\"`":              `S.X: the tag "64,keyasint" is none of`,
-		"X int `cbor:\"1,keyasint,omitzero\"`":      `S.X: the tag "1,keyasint,omitzero" is none of`,
+		"X int":                                     `S.X: the tag "" is not of the form`,
+		"X int `cbor:\"x\"`":                        `S.X: the tag "x" is not of the form`,
+		"X int `cbor:\"64,keyasint\"`":              `S.X: the tag "64,keyasint" is not of the form`,
+		"X int `cbor:\"1,keyasint,omitzero\"`":      `S.X: the tag "1,keyasint,omitzero" is not of the form`,
 		"X map[int]int `cbor:\"1,keyasint\"`":       "S.X: no codec for map[int]int",
 		"X int16 `cbor:\"1,keyasint\"`":             "S.X: no codec for int16",
 		"X, Y int `cbor:\"1,keyasint\"`":            "S has the key 1 twice",
@@ -153,7 +153,7 @@ func TestEachTypeOfEventHasACodec(t *testing.T) {
 		"type X struct {\n\tA int `json:\"a\" cbor:\"1,keyasint\"`\n}":                       "",
 		"type X struct {\n\ta int\n\tA int `cbor:\"1,keyasint\"`\n}":                         "",
 		"type base struct {\n\tA int `cbor:\"1,keyasint\"`\n}\n\ntype X struct {\n\tbase\n}": "X.base: no codec for an embedded field",
-		"type X struct {\n\tA int `json:\"a\"`\n}":                                           `X.A: the tag "" is none of`,
+		"type X struct {\n\tA int `json:\"a\"`\n}":                                           `X.A: the tag "" is not of the form`,
 		"type X []int": "X: no codec for ",
 		"type Y int":   "TypeX: there is no struct X: declare it",
 	} {

@@ -161,7 +161,7 @@ type Describe struct {
 	Now time.Time `json:"now"`
 }
 
-// Description is what is known of a schedule: the result of both queries.
+// Description describes a schedule: it is the result of both queries.
 type Description struct {
 	ScheduleID string   `json:"scheduleId"`
 	Schedule   Schedule `json:"schedule"`
