@@ -276,7 +276,7 @@ func TestKeyFiles(t *testing.T) {
 		"none " + good:                "the id is not made of",
 		"# a\nk1 c2VjcmV0":            `line 2: key "k1" is not 32 bytes in base64`,
 		"k1 not-base64":               `key "k1" is not 32 bytes in base64`,
-		"k1 " + good + "\nk1 " + good: `there is a key "k1" before`,
+		"k1 " + good + "\nk1 " + good: `key "k1" is there twice`,
 		"k1 " + good + "\nnone":       "line 2: it has 1 words",
 		"k1 " + good + "\n" + strings.Repeat("k", 1<<17): "line 2: it has 1 words",
 	} {

@@ -74,7 +74,7 @@ func (p *Parser) Heartbeat(r *api.HeartbeatActivityRequest) (*Heartbeat, error) 
 
 func checkToken(token string) error {
 	if token == "" {
-		return refusal.Invalid.New("there is no token: give the one that the activity took with activity.Token")
+		return refusal.Invalid.New("there is no token: give the one that the activity got from activity.Token")
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func TestStart(t *testing.T) {
 		`{"type":"order","cronSchedule":"now","startDelay":"1s"}`:                                   "leave the startDelay out",
 		`{"type":"order","cronSchedule":"now"}`:                                                     "the cronSchedule: ",
 		`{"type":"order","cronSchedule":"0 0 31 2 *"}`:                                              "names no moment in the next years",
-		`{"type":"order","retryPolicy":{"maximumAttempts":-1},"idReusePolicy":"no"}`:                "the retryPolicy cannot be",
+		`{"type":"order","retryPolicy":{"maximumAttempts":-1},"idReusePolicy":"no"}`:                "the retryPolicy is invalid",
 		`{"type":"order","idReusePolicy":"no","idConflictPolicy":"no"}`:                             `there is no idReusePolicy "no": give allowDuplicate, allowDuplicateFailedOnly or rejectDuplicate`,
 		`{"type":"order","idConflictPolicy":"no"}`:                                                  `there is no idConflictPolicy "no": give fail, useExisting or terminateExisting`,
 		`{"type":"order","idReusePolicy":"rejectDuplicate","idConflictPolicy":"terminateExisting"}`: "leave one of them out",

@@ -148,7 +148,7 @@ func (p *Parser) times(r *api.StartRequest) (*history.RetryPolicy, error) {
 	}
 	policy, err := engine.CompleteRetry(*r.Retry.History())
 	if err != nil {
-		return nil, refusal.Invalid.New("the retryPolicy cannot be: %v", err)
+		return nil, refusal.Invalid.New("the retryPolicy is invalid: %v", err)
 	}
 	return &policy, nil
 }

@@ -102,11 +102,11 @@ func Open(dir, build string, log *slog.Logger) (*Recorder, error) {
 	r := &Recorder{dir: dir, build: build, log: log, suspects: map[key]*suspect{}, runs: map[runKey]int{}, turn: noNote}
 	known, doubts, err := readSuspects(filepath.Join(dir, suspectsName), build)
 	if err != nil {
-		log.Warn("the record of what ended the process cannot be read: it begins anew", "error", err)
+		log.Warn("the record of code that ended the process cannot be read: a new record begins", "error", err)
 	}
 	died, err := readNotes(filepath.Join(dir, notesName), build)
 	if err != nil {
-		log.Warn("what ran when the last process ended cannot be read", "error", err)
+		log.Warn("the record of code that ran when the last process ended cannot be read", "error", err)
 	}
 	r.suspects, r.doubts = judged(known, doubts, died)
 	for k := range r.suspects {
@@ -210,7 +210,7 @@ func (r *Recorder) write(c runner.CodeRef) int {
 // complain logs the first write that fails: from then on deaths may have no explanation.
 func (r *Recorder) complain(err error) {
 	if err != nil && !r.failed.Swap(true) {
-		r.log.Warn("code that ends the process may not be found out: the crash recorder cannot write", "error", err)
+		r.log.Warn("code that ends the process may not be found: the crash recorder cannot write", "error", err)
 	}
 }
 

@@ -286,7 +286,7 @@ func TestDamagedFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, suspectsName), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if p = open(t, dir, "b1"); len(p.suspects) != 0 || !strings.Contains(p.log.String(), "begins anew") {
+	if p = open(t, dir, "b1"); len(p.suspects) != 0 || !strings.Contains(p.log.String(), "a new record begins") {
 		t.Errorf("%d suspects, and the log: %s", len(p.suspects), p.log)
 	}
 	p.die(t)

@@ -143,7 +143,7 @@ func problem(err error) string {
 	case errors.As(err, &unexpected) && unexpected.Unexpected.EOF():
 		return "something is missing at its end"
 	case errors.As(err, &unexpected):
-		return fmt.Sprintf("at character %d: %q cannot stand there", unexpected.Position().Column, unexpected.Unexpected.Value)
+		return fmt.Sprintf("at character %d: %q is not expected there", unexpected.Position().Column, unexpected.Unexpected.Value)
 	case errors.As(err, &at):
 		return fmt.Sprintf("at character %d: %s", at.Position().Column, at.Message())
 	}

@@ -111,7 +111,7 @@ func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error
 	}
 	if f.options.Tidy != nil {
 		if err := f.options.Tidy(ctx); err != nil {
-			f.log.WarnContext(ctx, "offloaded bodies could not be checked; the next time will try again", "error", err)
+			f.log.WarnContext(ctx, "offloaded bodies could not be checked; the next event will try again", "error", err)
 		}
 	}
 	if failed != nil { // an alarm is on the errors of the function

@@ -79,9 +79,9 @@ func (f *Function) request(ctx context.Context, a allowance, event []byte) (any,
 	case errors.Is(err, ErrNoVersion):
 		return answer, nil
 	case t.reads || errors.Is(err, ErrNotForwarded):
-		t.refusal = refusal.Busy.New("build %q has to do this, and could not be asked now; nothing was written: send the request again", t.build)
+		t.refusal = refusal.Busy.New("only build %q can do this, and it could not be reached; nothing was written: send the request again", t.build)
 	default:
-		t.refusal = refusal.OutcomeUnknown.New("build %q has to do this, and did not answer; it may have: send the request again with the same id", t.build)
+		t.refusal = refusal.OutcomeUnknown.New("only build %q can do this, and it did not answer, but may have done it: send the request again with the same id", t.build)
 	}
 	f.log.WarnContext(ctx, "a request of another build was not answered", "build", t.build, "error", err)
 	return f.carryOut(ctx, event)

@@ -60,7 +60,7 @@ func whatIsWrong(body []byte, v any) error {
 	err := json.NewDecoder(bytes.NewReader(body)).Decode(v)
 	switch {
 	case errors.As(err, &wrong):
-		return fmt.Errorf("the field %s is a %s, and cannot be one", wrong.Field, wrong.Value)
+		return fmt.Errorf("the field %s has the wrong type: %s", wrong.Field, wrong.Value)
 	case err != nil:
 		return err
 	}

@@ -27,7 +27,7 @@ func checkQuery(r *http.Request, t *Route) error {
 		case !slices.Contains(known, name):
 			return refusal.Invalid.New("there is no parameter %q: this request takes %s", name, strings.Join(known, ", "))
 		case len(query[name]) > 1:
-			return refusal.Invalid.New("the parameter %q is there %d times: give it once", name, len(query[name]))
+			return refusal.Invalid.New("the parameter %q is given %d times: give it once", name, len(query[name]))
 		}
 	}
 	return nil

@@ -95,7 +95,7 @@ func (s *suspects) open(file, build string, log *slog.Logger) {
 func Forget(file, workflowID string) error {
 	k, err := readKept(file)
 	if err != nil {
-		return nil // the next pool begins anew, and says so
+		return nil // the next pool starts without suspects, and logs that
 	}
 	before := len(k.Workflows)
 	k.Workflows = slices.DeleteFunc(k.Workflows, func(w suspected) bool { return w.WorkflowID == workflowID })
@@ -135,7 +135,7 @@ func (s *suspects) save() {
 	}
 	s.mu.Unlock()
 	if err := replace(s.file, k); err != nil {
-		s.log.Warn("the workflows that ended child processes could not be written down: a restart forgets them", "file", s.file, "error", err)
+		s.log.Warn("the workflows that ended child processes could not be saved: a restart forgets them", "file", s.file, "error", err)
 	}
 }
 

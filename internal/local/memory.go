@@ -61,7 +61,7 @@ func CheckMemory(limit int64, log *slog.Logger) error {
 		return fmt.Errorf("a memory limit of %d bytes is too small for the server: give 64MiB or more", limit)
 	}
 	if there, err := machineMemory(); err == nil && limit > 0 && uint64(limit) > there {
-		log.Warn("the memory limit is more than the memory that there is, so the process may be killed before it reaches it: give a smaller --memory-limit",
+		log.Warn("the memory limit is above the available memory, so the process may be killed before it reaches it: give a smaller --memory-limit",
 			"limit", limit, "memory", there)
 	}
 	return nil

@@ -45,7 +45,7 @@ func TestTuneMemory(t *testing.T) {
 // warning.
 func TestCheckMemory(t *testing.T) {
 	t.Parallel()
-	for limit, want := range map[int64]string{0: "", -1: "too small", 1 << 20: "too small", 64<<20 - 1: "too small", 64 << 20: "", 100 << 40: "more than the memory"} {
+	for limit, want := range map[int64]string{0: "", -1: "too small", 1 << 20: "too small", 64<<20 - 1: "too small", 64 << 20: "", 100 << 40: "above the available memory"} {
 		var log bytes.Buffer
 		err := CheckMemory(limit, slog.New(slog.NewTextHandler(&log, nil)))
 		if said := fmt.Sprint(err) + log.String(); !strings.Contains(said, want) || (err != nil) != (want == "too small") || (log.Len() > 0) != (limit == 100<<40) {

@@ -31,7 +31,7 @@ func FromEvents(workflowID string, runID history.RunID, events []api.HistoryEven
 		to := from
 		for to < len(events) && events[to].Batch == events[from].Batch {
 			if events[to].ID != int64(to)+1 {
-				return nil, wrong("event %d follows event %d: all events have to be there, those of all pages together", events[to].ID, to)
+				return nil, wrong("event %d follows event %d: give all events, from all pages", events[to].ID, to)
 			}
 			to++
 		}

@@ -158,7 +158,7 @@ func TestCheck(t *testing.T) {
 		"is missing":         nil,
 		"no moments":         {Action: action},
 		"cannot be read":     {Action: action, Spec: stored.Spec{Cron: []string{"now"}}},
-		"names no day":       {Action: action, Spec: stored.Spec{Cron: []string{"@daily", "0 0 31 2 *"}}},
+		"names a day":        {Action: action, Spec: stored.Spec{Cron: []string{"@daily", "0 0 31 2 *"}}},
 		"below a second":     {Action: action, Spec: stored.Spec{Cron: []string{"@every -5m"}}},
 		"no time zone":       {Action: action, Spec: stored.Spec{Cron: []string{"@daily"}, TimeZone: "Mars/Phobos"}},
 		"shorter than":       {Action: action, Spec: stored.Spec{Intervals: []stored.Interval{{}}}},

@@ -86,7 +86,7 @@ func Check(id string, s *stored.Schedule) error {
 	}
 	for i, c := range spec.crons {
 		if c.Next(time.Unix(0, 0)).IsZero() {
-			return fmt.Errorf("the cron expression %q names no day that there is", s.Spec.Cron[i])
+			return fmt.Errorf("the cron expression %q names a day that does not exist", s.Spec.Cron[i])
 		}
 	}
 	if err := checkIDs(id, s.Action.WorkflowID); err != nil {
@@ -100,7 +100,7 @@ func Check(id string, s *stored.Schedule) error {
 	}
 	if p := s.Action.Retry; p != nil {
 		if _, err := engine.CompleteRetry(p.Policy()); err != nil {
-			return fmt.Errorf("the retryPolicy of the action cannot be: %w", err)
+			return fmt.Errorf("the retryPolicy of the action is invalid: %w", err)
 		}
 	}
 	if err := (engine.Visibility{Memo: s.Action.Memo, SearchAttributes: s.Action.SearchAttributes}).Check(); err != nil {
@@ -124,7 +124,7 @@ func checkIDs(id, workflowID string) error {
 		return err
 	}
 	if most := engine.MaxIDLength - momentRoom; len(begin) > most {
-		return fmt.Errorf("the workflow ids of the runs begin with %d characters, and have to have room for a moment: give at most %d", len(begin), most)
+		return fmt.Errorf("the workflow ids of the runs begin with %d characters, which leaves no room for a moment: give at most %d", len(begin), most)
 	}
 	return nil
 }
