@@ -239,7 +239,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 }
 
 // The same holds of all scripts of the executor, played through the functions.
-func TestNoPayloadOfTheScriptsIsTold(t *testing.T) {
+func TestNoPayloadOfTheScriptsIsExported(t *testing.T) {
 	t.Parallel()
 	all := hear(t)
 	for _, path := range testbed.Scripts(t, filepath.Join("..", "internal", "executor", "testdata")) {

@@ -89,7 +89,7 @@ POST /v1/workflows status_code=201
 }
 
 // A process that dies, a redelivered message, and a continued run do not break the trace.
-func TestTraceGoesOn(t *testing.T) {
+func TestTraceContinues(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
 	bed := onAWSPath(t, c)

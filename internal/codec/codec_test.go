@@ -109,7 +109,7 @@ func TestEncodeAndOpen(t *testing.T) {
 }
 
 // A body that is still encoded does not decode.
-func TestEncodedIsNoBody(t *testing.T) {
+func TestEncodedBodiesDoNotDecode(t *testing.T) {
 	t.Parallel()
 	stored := encoded(t, codec.New(codec.Options{Keys: keysOf(t, "k1")}), "here", secret)
 	if err := history.DecodeBody(stored, new(string)); !errors.Is(err, history.ErrEncoded) {

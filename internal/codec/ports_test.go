@@ -168,7 +168,7 @@ func attempt(body []byte) store.Attempt {
 
 // A body with another key, or one that was moved, stays encoded beside those that open. The log
 // says why, without the body.
-func TestWhatCannotBeOpenedStays(t *testing.T) {
+func TestUnopenedBodiesStayEncoded(t *testing.T) {
 	t.Parallel()
 	ctx, sc := t.Context(), newFakes(t)
 	first, second := sc.with(keysOf(t, "k1")), sc.with(keysOf(t, "k2"))

@@ -33,7 +33,7 @@ const canary = "canary-19c3"
 
 // With a key of KMS, nothing that DynamoDB, SQS and S3 hold of an encoded deployment contains any
 // of a body. Without a key it does. The wrapped ports read all of it back.
-func TestServersHoldNothingReadable(t *testing.T) {
+func TestNothingReadableIsHeld(t *testing.T) {
 	t.Parallel()
 	for name, encrypts := range map[string]bool{"encrypted": true, "plain": false} {
 		t.Run(name, func(t *testing.T) {

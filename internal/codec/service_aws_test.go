@@ -38,7 +38,7 @@ import (
 
 // A service that encrypts sends AWS nothing that users give to workflows, and nothing that
 // workflows make of it. A service that does not encrypt sends each of the marks.
-func TestServersAreSentNothingReadable(t *testing.T) {
+func TestNothingReadableIsSent(t *testing.T) {
 	t.Parallel()
 	for name, encrypts := range map[string]bool{"encrypted": true, "plain": false} {
 		t.Run(name, func(t *testing.T) {

@@ -101,7 +101,7 @@ func TestStart(t *testing.T) {
 
 // A start has all that its request says. A missing id is generated, and is the same if the request
 // is sent again.
-func TestStartSays(t *testing.T) {
+func TestStartHasItsRequest(t *testing.T) {
 	t.Parallel()
 	p := parser(t)
 	s, err := p.Start(read[api.StartRequest](t, `{"type":"order","input":[1],"runTimeout":"1m","retryPolicy":{},"idReusePolicy":"rejectDuplicate"}`))

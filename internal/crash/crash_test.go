@@ -241,7 +241,7 @@ func TestSlowCulprit(t *testing.T) {
 }
 
 // A recorder whose file takes no more says so once, and the code runs.
-func TestRecorderThatCannotWrite(t *testing.T) {
+func TestFailedWrites(t *testing.T) {
 	t.Parallel()
 	p := open(t, t.TempDir(), "b1")
 	p.die(t) // its file is closed
@@ -356,7 +356,7 @@ func TestForgetOffline(t *testing.T) {
 
 // A suspect is named by the run id that its code last ran with: a start that never landed has
 // another one when it is tried again.
-func TestTheLastRunIDIsNamed(t *testing.T) {
+func TestLastRunIDIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var last history.RunID
@@ -373,7 +373,7 @@ func TestTheLastRunIDIsNamed(t *testing.T) {
 
 // A parked start lands under the run id of its last try, which never ran. The next process names
 // that id.
-func TestTheRunThatLandedIsNamed(t *testing.T) {
+func TestLandedRunIsNamed(t *testing.T) {
 	t.Parallel()
 	dir, bad := t.TempDir(), code(runner.CodeTask, "bad", 0)
 	park(t, dir, bad)

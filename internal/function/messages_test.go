@@ -168,7 +168,7 @@ func TestSequence(t *testing.T) {
 
 // A function whose mapping has a queue that its variables do not name handles none of its messages,
 // and says what to change. With the variable it handles them.
-func TestQueueThatIsNotKnown(t *testing.T) {
+func TestUnknownQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, p := process(t, testbed.Workload("build-1")...)

@@ -196,7 +196,7 @@ func TestDeepJSON(t *testing.T) {
 }
 
 // A poll returns as soon as its event happens: the bubble's clock says when that is.
-func TestWaitsEndWhenItHappens(t *testing.T) {
+func TestPollsReturnWhenTheirEventHappens(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		other := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 		start(t, p, `{"workflowId":"a","type":"sleeper","input":"7s"}`)
@@ -227,7 +227,7 @@ func TestWaitsEndWhenItHappens(t *testing.T) {
 
 // A caller that disconnects ends its own wait and nothing else: what was accepted stays, and what
 // is in progress completes.
-func TestCallersWhoGoAway(t *testing.T) {
+func TestCallersWhoDisconnect(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

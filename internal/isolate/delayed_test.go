@@ -26,7 +26,7 @@ func (v *visible) Extend(_ context.Context, _, receipt string, after time.Durati
 
 // A postponed delivery is visible again when it is its workflow's turn, or when its workflow is no
 // longer a suspect. It never becomes visible later than the queue redelivers it.
-func TestWhatWasPutOffIsWoken(t *testing.T) {
+func TestPostponedDeliveriesAreWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := alone(t)
 		v := &visible{}
@@ -81,7 +81,7 @@ func TestWhatWasPutOffIsWoken(t *testing.T) {
 
 // The number of remembered deliveries is bounded. Those that the queue has redelivered are
 // forgotten.
-func TestWhatWasPutOffIsBounded(t *testing.T) {
+func TestPostponedDeliveriesAreBounded(t *testing.T) {
 	var l delayed
 	now := time.Now()
 	for i := range mostDelayed + 10 {

@@ -281,7 +281,7 @@ func TestHungCodeIsKilled(t *testing.T) {
 }
 
 // Callers that do not wait for the death keep nobody from being suspected.
-func TestCallersThatLeave(t *testing.T) {
+func TestCallersThatDisconnect(t *testing.T) {
 	s := serve(t, 1)
 	slow := &http.Client{Timeout: 100 * time.Millisecond}
 	gone := make(chan struct{})

@@ -122,7 +122,7 @@ func TestDeathIsWrittenOnce(t *testing.T) {
 // A workflow that ends the solo child alone is the only one to blame: all others are cleared, and
 // continue in the other children. If several are in flight there, the death counts half against the
 // one whose turn it is, and turns get longer.
-func TestTheCulpritAcquitsOthers(t *testing.T) {
+func TestCulpritClearsOthers(t *testing.T) {
 	for _, slow := range []int{0, 1, 2, 3} { // how many deaths are doubtful
 		p, _ := alone(t)
 		for i := range 3 {

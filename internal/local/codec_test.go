@@ -190,8 +190,8 @@ func use(t *testing.T, c *client.Client, id string) {
 	}
 }
 
-// User data is in none of the files, and in no line of the log. Without keys it is in the files.
-func TestNothingReadableIsKept(t *testing.T) {
+// No file and no line of the log contains user data. Without keys the files do.
+func TestNothingReadableIsStored(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]codec.Keys{"encrypted": keysOf(t, "a"), "plain": nil} {
 		t.Run(name, func(t *testing.T) {

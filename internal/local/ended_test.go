@@ -47,7 +47,7 @@ func start(id string) string { return fmt.Sprintf(`{"type":"nothing","workflowId
 // After a file of the data directory was deleted, the server is not ready, refuses writes with the
 // reason, and answers reads. Its log has one line about it, with the name of the file. The server
 // keeps running: a new process could not find what is in memory.
-func TestAFileWasDeleted(t *testing.T) {
+func TestDeletedFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	log := &strings.Builder{}
@@ -92,7 +92,7 @@ func TestAFileWasDeleted(t *testing.T) {
 // After a failed flush it is unknown what is on the disk. The server refuses writes with the
 // reason, is not ready, and ends with an error, so that a supervisor starts it again. The next
 // server has everything that was acknowledged.
-func TestAFlushFails(t *testing.T) {
+func TestFailedFlush(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewCrashableMem()
 	var fails atomic.Bool

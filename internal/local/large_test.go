@@ -23,7 +23,7 @@ func repeating(ctx workflow.Context, n int) (string, error) {
 // The limit of a run's payloads is the one from the time when it was opened, and a replay has the
 // same outcome. A run that failed because its result was too large is still failed after large
 // payloads are allowed, and the other way round.
-func TestTheLimitIsTheRuns(t *testing.T) {
+func TestPayloadLimitOfARun(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()
 	const n = 300 << 10

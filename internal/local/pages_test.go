@@ -130,7 +130,7 @@ func TestUnknownPageExample(t *testing.T) {
 	}
 }
 
-func TestOriginsThatAreNone(t *testing.T) {
+func TestInvalidOrigins(t *testing.T) {
 	t.Parallel()
 	for _, origin := range []string{"localhost:5173", "http://localhost:5173/", "http://localhost/page", "http://*.test", ""} {
 		if _, err := Open(&engine.Registry{}, Options{Origins: []string{origin}}); err == nil || !strings.Contains(err.Error(), "as in http://localhost:5173") {

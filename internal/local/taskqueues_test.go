@@ -75,7 +75,7 @@ func TestTaskQueues(t *testing.T) {
 	}
 }
 
-func TestTaskQueuesThatCannotBe(t *testing.T) {
+func TestInvalidTaskQueues(t *testing.T) {
 	t.Parallel()
 	for text, queues := range map[string]map[string]limits.TaskQueue{
 		"give a name": {"": {}}, "1 or more": {"slow": {AtOnce: -1}}, "characters of a-z": {"Slow": {}}, "dead letters": {"slow-dead": {}},

@@ -63,16 +63,16 @@ func TestIdentity(t *testing.T) {
 			t.Error("the next run of a chain has another trace")
 		}
 		if ctx := observe.InTask(context.Background(), &r, commit); ctx != context.Background() {
-			t.Error("the log names a trace that may not be")
+			t.Error("the log names a trace that does not exist")
 		}
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestNilHub(t *testing.T) {
 	t.Parallel()
 	hub := observe.New(nil, observe.Log(slog.New(slog.DiscardHandler)))
 	if hub.On() {
-		t.Error("somebody listens")
+		t.Error("the hub has a sink")
 	}
 	hub.Observe(t.Context(), &observe.Hung{})
 	ctx, ended := hub.Request(t.Context(), &observe.Request{})
@@ -114,7 +114,7 @@ func TestPanics(t *testing.T) {
 }
 
 // A line names the span of its own context, or else the span of its handler.
-func TestWithin(t *testing.T) {
+func TestSpanOfALine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	base := observe.Handler(slog.NewTextHandler(&out, nil), nil)

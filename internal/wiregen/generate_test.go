@@ -102,7 +102,7 @@ func TestGenerateRefusesTypes(t *testing.T) {
 
 // A pointer to a value whose codec is written by hand is stored if nil is left out, because that
 // codec has no nil.
-func TestPointersToWhatIsWrittenByHand(t *testing.T) {
+func TestPointersToHandWrittenCodecs(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{"1,keyasint,omitempty": "", "1,keyasint": "S.X: the codec of history.Event, which is written by hand, has no nil"} {
 		text, err := generateFrom(t, target{dir: "p", roots: []string{"S"}}, map[string]string{

@@ -108,7 +108,7 @@ func TestWriteFails(t *testing.T) {
 }
 
 // Handlers of a batch report concurrently.
-func TestTogether(t *testing.T) {
+func TestConcurrentEvents(t *testing.T) {
 	t.Parallel()
 	r, out := recorder()
 	var all sync.WaitGroup
