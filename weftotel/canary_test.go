@@ -68,8 +68,8 @@ func (e *everything) Write(text []byte) (int, error) {
 	return e.text.Write(text)
 }
 
-// lacks fails the test if one of the texts was exported, or one of the parts was not.
-func (e *everything) lacks(t *testing.T, parts []string, texts ...string) {
+// checkLacks fails the test if one of the texts was exported, or one of the parts was not.
+func (e *everything) checkLacks(t *testing.T, parts []string, texts ...string) {
 	t.Helper()
 	if err := e.lines.Flush(); err != nil {
 		t.Error(err)
@@ -231,7 +231,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 		time.Sleep(time.Hour)
 		post("/b/signals/say", input("end"))
 		p.Stop()
-		all.lacks(t, []string{
+		all.checkLacks(t, []string{
 			"a message will be redelivered", "a message cannot be read", "a dead letter that cannot be read was deleted",
 			"an activity does not heed the end of its context", `"failure":"nonDeterminism"`,
 		}, canary)
@@ -256,6 +256,6 @@ func TestNoPayloadOfTheScriptsIsExported(t *testing.T) {
 		script.Close()
 	}
 	// The texts of the workload's errors and panics, and its results.
-	all.lacks(t, []string{"a run closed while update handlers ran"}, canary, "the number is negative", "more than the limit", "this handler always fails", "the job is broken",
+	all.checkLacks(t, []string{"a run closed while update handlers ran"}, canary, "the number is negative", "more than the limit", "this handler always fails", "the job is broken",
 		"cannot take this", "cannot end", "boom\\n", "did x", "slept")
 }

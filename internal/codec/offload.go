@@ -47,14 +47,14 @@ func (s *Codec) Options(o executor.Options) executor.Options {
 	return o
 }
 
-// elsewhere reports whether a stored body is a reference to a blob.
-func elsewhere(stored []byte) bool {
+// isReference reports whether a stored body is a reference to a blob.
+func isReference(stored []byte) bool {
 	return len(stored) == referenceSize && stored[0] == marker && stored[1] == flagElsewhere
 }
 
 // sizeOf returns the size of an encoded body, wherever it is stored.
 func sizeOf(stored []byte) int {
-	if !elsewhere(stored) {
+	if !isReference(stored) {
 		return len(stored)
 	}
 	return int(min(binary.BigEndian.Uint64(stored[2:]), largeCommit))
@@ -90,7 +90,7 @@ func (s *Codec) fetch(ctx context.Context, place string, reference []byte) ([]by
 	case err != nil:
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
-	if got := sha256.Sum256(encoded); uint64(len(encoded)) != size || string(got[:]) != string(sum) || elsewhere(encoded) {
+	if got := sha256.Sum256(encoded); uint64(len(encoded)) != size || string(got[:]) != string(sum) || isReference(encoded) {
 		return nil, fmt.Errorf("%w: the blob %s", ErrTampered, key)
 	}
 	return encoded, nil
@@ -112,7 +112,7 @@ func (s *Codec) fetchAll(ctx context.Context, places []string, bodies []*[]byte)
 	var all sync.WaitGroup
 	free := make(chan struct{}, fetchAtOnce)
 	for i, body := range bodies {
-		if s.blobs == nil || !elsewhere(*body) {
+		if s.blobs == nil || !isReference(*body) {
 			continue
 		}
 		free <- struct{}{}

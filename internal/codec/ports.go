@@ -355,7 +355,7 @@ func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]
 			continue
 		}
 		timer.Stored = timer.Body
-		if elsewhere(timer.Body) {
+		if isReference(timer.Body) {
 			places, bodies = append(places, placeOfTimer(timer)), append(bodies, &timer.Body)
 		}
 		here = append(here, &timer.Body)
@@ -378,7 +378,7 @@ func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]
 			due[i-1].More = true
 			break
 		}
-		if marked(timer.Body) && !elsewhere(timer.Body) {
+		if marked(timer.Body) && !isReference(timer.Body) {
 			if err := t.s.open(ctx, placeOfTimer(timer), &timer.Body); err != nil {
 				return nil, err
 			}
@@ -415,7 +415,7 @@ func (c *scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.I
 	}
 	for i := range items {
 		last := i == len(items)-1 || items[i+1].Workflow != items[i].Workflow || items[i+1].Run != items[i].Run
-		if elsewhere(items[i].Body) && !last {
+		if isReference(items[i].Body) && !last {
 			continue
 		}
 		if !marked(items[i].Body) {

@@ -129,7 +129,7 @@ const unwrapAtOnce = 16
 func (r *ring) prepare(ctx context.Context, bodies []*[]byte) {
 	missing := map[string]header{}
 	for _, body := range bodies {
-		if len(*body) == 0 || (*body)[0] != marker || elsewhere(*body) {
+		if len(*body) == 0 || (*body)[0] != marker || isReference(*body) {
 			continue
 		}
 		h, _, err := decodeHeader(*body)

@@ -30,7 +30,7 @@ func (p *Parser) CompleteActivity(r *api.CompleteActivityRequest) (*EndActivity,
 	if err == nil {
 		err = checkToken(r.Token)
 	}
-	return made(&EndActivity{token: r.Token, result: result}, err)
+	return orNone(&EndActivity{token: r.Token, result: result}, err)
 }
 
 // maxErrorText bounds the type and message of an error from outside, in bytes, together, so that
@@ -46,7 +46,7 @@ func (p *Parser) FailActivity(r *api.FailActivityRequest) (*EndActivity, error) 
 		return nil, refusal.TooLarge.New("the details of the error have %d bytes: give at most %d", len(r.Details), failure.MaxDetails)
 	}
 	f := &failure.Failure{Kind: failure.KindApplication, Type: r.Type, Message: r.Message, NonRetryable: r.NonRetryable, Details: r.Details}
-	return made(&EndActivity{token: r.Token, failure: f}, checkToken(r.Token))
+	return orNone(&EndActivity{token: r.Token, failure: f}, checkToken(r.Token))
 }
 
 // Heartbeat reports that an attempt at an activity is alive.
@@ -69,7 +69,7 @@ func (p *Parser) Heartbeat(r *api.HeartbeatActivityRequest) (*Heartbeat, error) 
 	if len(r.Details) > MaxDetails {
 		return nil, refusal.TooLarge.New("the details of a heartbeat have %d bytes: give at most %d", len(r.Details), MaxDetails)
 	}
-	return made(&Heartbeat{r.Token, r.Details}, checkToken(r.Token))
+	return orNone(&Heartbeat{r.Token, r.Details}, checkToken(r.Token))
 }
 
 func checkToken(token string) error {

@@ -63,11 +63,11 @@ func (p *Parser) Delete(workflowID string, runID history.RunID) (Delete, error) 
 	if err == nil && runID == "" {
 		err = refusal.Invalid.New("the runId is missing: say which run is to be deleted")
 	}
-	return made(Delete{t}, err)
+	return orNone(Delete{t}, err)
 }
 
-// made returns a command, or the zero value with an error.
-func made[C any](c C, err error) (C, error) {
+// orNone returns a command, or the zero value with an error.
+func orNone[C any](c C, err error) (C, error) {
 	if err != nil {
 		var none C
 		return none, err

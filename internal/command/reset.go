@@ -111,5 +111,5 @@ func (p *Parser) Move(workflowID string, runID history.RunID, r *api.MoveRequest
 	if err == nil && r.Build != "" && r.Unpin {
 		err = refusal.Invalid.New("a move to build %q cannot unpin the run: give either", r.Build)
 	}
-	return made(Move{t, r.Build, r.Unpin}, err)
+	return orNone(Move{t, r.Build, r.Unpin}, err)
 }

@@ -66,7 +66,7 @@ func (p *Parser) End(workflowID string, runID history.RunID, reason string) (End
 	if err == nil {
 		err = checkReason(reason)
 	}
-	return made(End{t, reason}, err)
+	return orNone(End{t, reason}, err)
 }
 
 // Query asks a query of a run.

@@ -43,7 +43,7 @@ func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *
 		return Update{}, err
 	}
 	if u.wait, err = p.callTime(r.Timeout); err != nil || r.Start == nil {
-		return made(u, err)
+		return orNone(u, err)
 	}
 	switch {
 	case r.Start.IDConflictPolicy == "":
@@ -52,7 +52,7 @@ func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *
 		return Update{}, refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
 	}
 	u.start, err = p.withStart(t, r.Start)
-	return made(u, err)
+	return orNone(u, err)
 }
 
 func (p *Parser) updateRequest(name string, r *api.UpdateRequest) (u engine.UpdateRequest, err error) {
@@ -122,5 +122,5 @@ func (p *Parser) FailUpdate(workflowID string, runID history.RunID, updateID str
 	if err == nil {
 		err = checkReason(r.Reason)
 	}
-	return made(FailUpdate{poll, r.Reason}, err)
+	return orNone(FailUpdate{poll, r.Reason}, err)
 }

@@ -49,13 +49,13 @@ func decodeObject(body []byte, v any) error {
 		return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
 	}
 	if json.Unmarshal(body, v) != nil {
-		return whatIsWrong(body, v)
+		return decodeError(body, v)
 	}
 	return checkMembers(body, reflect.TypeOf(v).Elem())
 }
 
-// whatIsWrong returns why a body does not decode.
-func whatIsWrong(body []byte, v any) error {
+// decodeError returns why a body does not decode.
+func decodeError(body []byte, v any) error {
 	var wrong *json.UnmarshalTypeError
 	err := json.NewDecoder(bytes.NewReader(body)).Decode(v)
 	switch {

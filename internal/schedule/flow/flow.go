@@ -187,11 +187,11 @@ func (f *flow) catchUp() (more bool) {
 		m := workflow.SideEffect(f.ctx, func() schedule.Part { return f.part(last, now, f.passes(now)) })
 		if m.Passed > 0 {
 			last = m.Last
-			f.pass(m.Passed)
+			f.countPassed(m.Passed)
 		}
 		for _, moment := range m.Due {
 			last = moment.At
-			f.come(moment, now)
+			f.handleMoment(moment, now)
 		}
 		more = !m.Next.Due.IsZero() && !m.Next.Due.After(now)
 		f.next = m.Next
@@ -237,8 +237,8 @@ func (f *flow) passes(now time.Time) func(schedule.Moment) bool {
 	return func(m schedule.Moment) bool { return idle || !open && now.Sub(m.Due) > f.window() }
 }
 
-// pass counts moments that needed no action.
-func (f *flow) pass(n int) {
+// countPassed counts moments that needed no action.
+func (f *flow) countPassed(n int) {
 	if f.Machine.Open > 0 {
 		f.Machine.Skipped += n
 	} else {
@@ -246,8 +246,8 @@ func (f *flow) pass(n int) {
 	}
 }
 
-// leave counts the moments up to now that no task has handled as missed.
-func (f *flow) leave() {
+// missRest counts the moments up to now that no task has handled as missed.
+func (f *flow) missRest() {
 	now, last := workflow.Now(f.ctx), f.Last
 	m := workflow.SideEffect(f.ctx, func() schedule.Part {
 		return f.part(last, now, func(schedule.Moment) bool { return true })
@@ -263,9 +263,9 @@ func (f *flow) window() time.Duration {
 	return schedule.DefaultCatchUp
 }
 
-// come handles a moment. A moment that is late after an outage is missed; one that was due while a
-// run was open is not late.
-func (f *flow) come(m schedule.Moment, now time.Time) {
+// handleMoment handles a moment. A moment that is late after an outage is missed; one that was due
+// while a run was open is not late.
+func (f *flow) handleMoment(m schedule.Moment, now time.Time) {
 	if f.Machine.Open == 0 && now.Sub(m.Due) > f.window() {
 		f.Missed++
 		return

@@ -48,7 +48,7 @@ func (f *flow) handle() {
 func (f *flow) before() {
 	if !f.Schedule.Paused {
 		if f.catchUp() {
-			f.leave()
+			f.missRest()
 		}
 	}
 	if now := workflow.Now(f.ctx); now.After(f.Last) {

@@ -154,7 +154,7 @@ func (f *flow) closed(ctx workflow.Context, r stored.Run, err error) {
 	}
 	if pauses && !f.Schedule.Paused && !f.Machine.Waits(f.Schedule.Overlap) {
 		if f.look(); !f.resume.IsZero() {
-			f.leave()
+			f.missRest()
 		}
 	}
 	f.Running = slices.DeleteFunc(f.Running, same(r))
