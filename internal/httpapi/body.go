@@ -49,13 +49,13 @@ func decodeObject(body []byte, v any) error {
 		return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
 	}
 	if json.Unmarshal(body, v) != nil {
-		return decodeError(body, v)
+		return bodyError(body, v)
 	}
 	return checkMembers(body, reflect.TypeOf(v).Elem())
 }
 
-// decodeError returns why a body does not decode.
-func decodeError(body []byte, v any) error {
+// bodyError returns why a body does not decode.
+func bodyError(body []byte, v any) error {
 	var wrong *json.UnmarshalTypeError
 	err := json.NewDecoder(bytes.NewReader(body)).Decode(v)
 	switch {
