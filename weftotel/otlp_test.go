@@ -216,7 +216,7 @@ func TestCollectorFails(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := telemetry.Flush(ended); err == nil {
-		t.Error("a flush for which there is no time is no error")
+		t.Error("a flush without time returns no error")
 	}
 	r.setBroken(false)
 	p.Do(http.MethodPost, "/v1/workflows", `{"type":"counter"}`)
@@ -226,7 +226,7 @@ func TestCollectorFails(t *testing.T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := r.spans["task start"]; n != 2 {
-		t.Errorf("the spans of %d of two starts came when the collector was back", n)
+		t.Errorf("the spans of %d of two starts arrived when the collector was back", n)
 	}
 }
 

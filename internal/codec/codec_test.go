@@ -324,7 +324,7 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("an error that is for now: %v", err)
 		case err == nil && len(stored) > 1 && stored[0] == history.Encoded && stored[1]&2 != 0:
 			if !bytes.Equal(stored, encoded(t, s, "here", body)) && !bytes.Equal(body, secret) && !bytes.Equal(body, long) && !bytes.Equal(body, odd) {
-				t.Errorf("%q opens to what nobody encoded: %q", stored, body)
+				t.Errorf("%q opens to a body that nobody encoded: %q", stored, body)
 			}
 		}
 	})

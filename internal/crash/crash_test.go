@@ -350,7 +350,7 @@ func TestForgetOffline(t *testing.T) {
 		t.Errorf("parked: %q and %q, want the second alone", p.Parked(bad), p.Parked(worse))
 	}
 	if strings.Contains(p.log.String(), "bad") {
-		t.Errorf("the log names what was forgotten: %s", p.log)
+		t.Errorf("the log names a forgotten run: %s", p.log)
 	}
 }
 

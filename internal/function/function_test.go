@@ -92,7 +92,7 @@ func TestForeignEvents(t *testing.T) {
 		}
 	}
 	if _, err := New("web", p.Process, Options{}); err == nil || !strings.Contains(err.Error(), "WEFT_ROLE") {
-		t.Errorf("a role that there is not: %v", err)
+		t.Errorf("an unknown role: %v", err)
 	}
 }
 

@@ -193,7 +193,7 @@ func TestListPages(t *testing.T) {
 			for pg := getPage(t, p, workflows+query); ; pg = getPage(t, p, workflows+query+"pageToken="+pg.NextPageToken) {
 				for _, w := range pg.Workflows {
 					if seen[w.WorkflowID] || w.StartedAt.After(last) {
-						t.Errorf("%s: %s comes twice, or too late", query, w.WorkflowID)
+						t.Errorf("%s: %s is listed twice, or too late", query, w.WorkflowID)
 					}
 					seen[w.WorkflowID], last = true, w.StartedAt
 				}

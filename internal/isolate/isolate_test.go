@@ -256,13 +256,13 @@ func TestActivityThatEndsTheProcess(t *testing.T) {
 	}
 	s.goods(t, "after")
 	if got := s.post(t, "/v1/workflows/fatal/signals/x", `{}`); got != http.StatusConflict {
-		t.Errorf("a signal to what is parked: %d, want 409", got)
+		t.Errorf("a signal to a parked workflow: %d, want 409", got)
 	}
 	if got := s.post(t, "/v1/workflows/fatal/terminate", `{}`); got != http.StatusOK {
 		t.Errorf("terminate: %d", got)
 	}
 	if got := s.post(t, "/v1/workflows", `{"workflowId":"fatal","type":"good","input":1}`); got != http.StatusCreated {
-		t.Errorf("a start after the end of what was parked: %d", got)
+		t.Errorf("a start after the parked run ended: %d", got)
 	}
 }
 
@@ -329,7 +329,7 @@ func TestCodeThatHangsIsParked(t *testing.T) {
 		parked = record["workflowId"] != nil
 	}
 	if got := s.post(t, "/v1/workflows/loop/updates/add", `{"input":1}`); got != http.StatusConflict {
-		t.Errorf("an update of what is parked: %d, want 409", got)
+		t.Errorf("an update of a parked workflow: %d, want 409", got)
 	}
 	beside.Wait()
 	s.goods(t, "after")
@@ -337,7 +337,7 @@ func TestCodeThatHangsIsParked(t *testing.T) {
 		t.Errorf("terminate: %d", got)
 	}
 	if got := s.post(t, "/v1/workflows", `{"workflowId":"loop","type":"good","input":1}`); got != http.StatusCreated {
-		t.Errorf("a start after the end of what was parked: %d", got)
+		t.Errorf("a start after the parked run ended: %d", got)
 	}
 }
 

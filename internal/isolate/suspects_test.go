@@ -63,11 +63,11 @@ func TestSuspectsTakeTurns(t *testing.T) {
 		p.suspects.add("parked", parkedAt)
 		began = time.Now()
 		if _, _, err := p.reserve(t.Context(), job{workflow: "parked", runsCode: true, request: true}); !errors.Is(err, errParked) || time.Now() != began {
-			t.Errorf("what is parked, beside a turn: %v after %v, want %v at once", err, time.Since(began), errParked)
+			t.Errorf("a parked workflow, during a turn: %v after %v, want %v at once", err, time.Since(began), errParked)
 		}
 		endNext()
 		if len(p.oneByOne) != 0 {
-			t.Error("nobody works, and the turn is not free")
+			t.Error("no suspect runs, and the turn is not free")
 		}
 	})
 }

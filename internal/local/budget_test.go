@@ -90,7 +90,7 @@ func checkAllBack(t *testing.T, b *budget) {
 		}
 	}
 	if free != b.size {
-		t.Errorf("%d of %d bytes are there", free, b.size)
+		t.Errorf("%d of %d bytes are free", free, b.size)
 	}
 }
 

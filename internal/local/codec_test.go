@@ -202,7 +202,7 @@ func TestNothingReadableIsStored(t *testing.T) {
 			use(t, c, "vault-1")
 			stop()
 			if found := holds(t, dir, canary); found != (keys == nil) {
-				t.Errorf("what was given is in the files: %v", found)
+				t.Errorf("user data is in the files: %v", found)
 			}
 			if !holds(t, dir, "plain-of-vault-1") {
 				t.Error("the search attribute cannot be read, and has to be")

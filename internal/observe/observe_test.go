@@ -141,6 +141,6 @@ func TestLevels(t *testing.T) {
 		t.Errorf("the log is %q", got)
 	}
 	if _, err := observe.TextLogger(&out, func(string) string { return "loud" }); err == nil || !strings.Contains(err.Error(), "WEFT_LOG_LEVEL") {
-		t.Errorf("a level that there is not: %v", err)
+		t.Errorf("an unknown level: %v", err)
 	}
 }

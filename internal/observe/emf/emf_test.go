@@ -103,7 +103,7 @@ func TestWriteFails(t *testing.T) {
 		t.Error("no error")
 	}
 	if err := r.Flush(); err != nil {
-		t.Errorf("there is nothing to write any more: %v", err)
+		t.Errorf("an empty flush: %v", err)
 	}
 }
 

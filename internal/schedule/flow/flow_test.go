@@ -68,7 +68,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("too many moments: %v", err)
 		}
 		if after := len(d.Commits("weft.schedule:s", 1)); after != before {
-			t.Errorf("%d commits, and after what was refused %d", before, after)
+			t.Errorf("%d commits, and %d after the refusals", before, after)
 		}
 	})
 }
@@ -132,7 +132,7 @@ func TestContinuesAsNew(t *testing.T) {
 				t.Errorf("%s: %d started, %d skipped, %d open", overlap, got.Started, got.Skipped, len(got.Running))
 			}
 			if n := len(d.Runs("weft.schedule:s")); n < 5 {
-				t.Errorf("%s: it has gone on in only %d runs", overlap, n)
+				t.Errorf("%s: it continued as new in only %d runs", overlap, n)
 			}
 			if n := len(d.Workflows()); n != 61 {
 				t.Errorf("%s: there are %d workflows, want sixty and the schedule", overlap, n)
@@ -161,7 +161,7 @@ func TestContinuesAsNewBetweenRuns(t *testing.T) {
 				t.Errorf("%s: %d started, %d open", overlap, got.Started, len(got.Running))
 			}
 			if n := len(d.Runs("weft.schedule:s")); n < 5 {
-				t.Errorf("%s: it has gone on in only %d runs", overlap, n)
+				t.Errorf("%s: it continued as new in only %d runs", overlap, n)
 			}
 			if n := len(d.Workflows()); n != 122 {
 				t.Errorf("%s: there are %d workflows", overlap, n)
