@@ -113,7 +113,7 @@ func TestDeathIsWrittenOnce(t *testing.T) {
 		}
 		p.inTurn.Store("1")
 		p.blameFor(c)
-		if n := strings.Count(log.String(), "could not be written"); n != 1 {
+		if n := strings.Count(log.String(), "could not be saved"); n != 1 {
 			t.Errorf("solo child %v: %d writes, want 1", alone, n)
 		}
 	}
