@@ -34,13 +34,18 @@ func Scripts(t testing.TB, testdata string) []string {
 // Script plays a script on a testbed: requests, what happens meanwhile, and the history afterwards.
 // It masks what differs from run to run, such as ids and stacks.
 //
-//	case number=11 [start]          begins anew on a new testbed; start starts the counter a. The testbed gets the arguments
+//	case number=11 [start]          begins anew on a new testbed; start starts the counter a. The
+//	                                testbed gets the arguments
 //	request [process=2]             sends a request; its input is the request's first line, and then its body
 //	together                        sends several at once, separated by lines of --; see Testbed.Together
-//	begin [process=2]               sends a request and does not wait for its answer; end [...] does, for the first that is left
-//	meanwhile [process=2] [always] [reading]  sends requests from this process before the next put of process 1, or each,
-//	                                or before its next read
-//	fault how=die [always] [reading]  makes the next put of process 1 fail, or all, or reads: see Faults; how=none ends it
+//	begin [process=2]               sends a request and does not wait for its answer; end [...]
+//	                                does, for the first that is left
+//	meanwhile [process=2] [always] [reading]
+//	                                sends requests from this process before the next put of
+//	                                process 1, or each, or before its next read
+//	fault how=die [always] [reading]
+//	                                makes the next put of process 1 fail, or all, or reads: see
+//	                                Faults; how=none ends it
 //	deploy build=build-2 [process]  replaces a process
 //	sleep for=1h                    lets time pass
 //	history id=a [run=...]          lists the events of a run in short
