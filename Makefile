@@ -99,7 +99,7 @@ switches: ## look for switches over events or messages that leave some out (tool
 	cd tools && go vet ./... && go test ./...
 	go vet -vettool='$(CURDIR)/bin/switches' -tags aws,deploycheck $$(go list -tags aws,deploycheck ./... | grep -v '/proof/')
 
-words: ## look for words that Weft does not use, and for long lines (tools/words); their number may only fall
+words: ## look for words that Weft does not use, and for long lines (tools/words)
 	@cd tools && go run ./words ..
 
 check: lint test ## the linters, and the tests that need no server

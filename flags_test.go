@@ -20,9 +20,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// optionCases has, for each option: a value that a program passes, the flags that replace it, if
-// there are any, and the value after that. local says why an option does not itself reach the
-// server's settings.
+// optionCases has a case for each option: the value that a program passes, the flags that replace
+// it, if there are any, and the value after that. local says why an option does not reach the
+// server's settings itself.
 var optionCases = map[string]struct {
 	passed any
 	flags  string
@@ -54,7 +54,7 @@ var optionCases = map[string]struct {
 	"Telemetry":     {Telemetry(func(context.Context, observe.Settings) (observe.Telemetry, error) { return nil, nil }), "", nil, "Serve opens it"},
 }
 
-// zeroCases are flags that are given as 0, which is a value like any other.
+// zeroCases are flags that are given as 0. A 0 is a value like any other.
 var zeroCases = map[string]struct{ passed, given Options }{
 	"--isolate=0":        {Options{Isolate: Isolation{Children: 2, MemoryMiB: 64, CPUs: 1}}, Options{}},
 	"--isolate-memory=0": {Options{Isolate: Isolation{Children: 2, MemoryMiB: 64}}, Options{Isolate: Isolation{Children: 2}}},
@@ -80,7 +80,7 @@ func withoutVariables(t *testing.T) {
 	t.Helper()
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "WEFT_") {
-			t.Setenv(name, "") // restores it
+			t.Setenv(name, "") // Setenv restores the variable when the test ends
 			if err := os.Unsetenv(name); err != nil {
 				t.Fatal(err)
 			}
@@ -88,8 +88,8 @@ func withoutVariables(t *testing.T) {
 	}
 }
 
-// variablesOf returns flags as variables with their values. It leaves out those of task queues: on
-// AWS these variables have another form.
+// variablesOf returns flags as environment variables with their values. It leaves out the flags of
+// task queues: on AWS their variables have another form.
 func variablesOf(t *testing.T, flags string) map[string]string {
 	t.Helper()
 	parser, err := kong.New(&Flags{})
@@ -115,7 +115,7 @@ func variablesOf(t *testing.T, flags string) map[string]string {
 	return variables
 }
 
-// same reports whether a field of options has a value. Functions are the same if their code is.
+// same reports whether a field of options has this value. Functions are the same if their code is.
 func same(field reflect.Value, want any) bool {
 	if field.Kind() == reflect.Func {
 		return field.Pointer() == reflect.ValueOf(want).Pointer()
@@ -123,8 +123,8 @@ func same(field reflect.Value, want any) bool {
 	return reflect.DeepEqual(field.Interface(), want)
 }
 
-// A flag or a variable replaces the option that a program passes. Each option has a case, and each
-// flag is in one, so that none is forgotten.
+// A flag or a variable replaces the option that a program passes. The test fails if an option has
+// no case.
 func TestFlagsOverOptions(t *testing.T) {
 	withoutVariables(t)
 	typ := reflect.TypeFor[Options]()
@@ -141,13 +141,13 @@ func TestFlagsOverOptions(t *testing.T) {
 		var o Options
 		reflect.ValueOf(&o).Elem().Field(i).Set(reflect.ValueOf(c.passed).Convert(typ.Field(i).Type))
 		if got := reflect.ValueOf(parse(t, "").Over(o)).Field(i); !same(got, c.passed) {
-			t.Errorf("%s: the program passes %v, and without a flag it is %v", name, c.passed, got)
+			t.Errorf("%s: the program passes %v, and the option without a flag is %v", name, c.passed, got)
 		}
 		if c.flags == "" {
 			continue
 		}
 		if got := reflect.ValueOf(parse(t, c.flags).Over(o)).Field(i); !same(got, c.given) {
-			t.Errorf("%s: with %s it is %v, want %v", name, c.flags, got, c.given)
+			t.Errorf("%s: with %s the option is %v, want %v", name, c.flags, got, c.given)
 		}
 		variables := variablesOf(t, c.flags)
 		if len(variables) == 0 {
@@ -158,13 +158,13 @@ func TestFlagsOverOptions(t *testing.T) {
 				t.Setenv(variable, value)
 			}
 			if got := reflect.ValueOf(parse(t, "").Over(o)).Field(i); !same(got, c.given) {
-				t.Errorf("with variables for %s it is %v, want %v", c.flags, got, c.given)
+				t.Errorf("with variables for %s the options are %v, want %v", c.flags, got, c.given)
 			}
 		})
 	}
 	for flag, c := range zeroCases {
 		if got := parse(t, flag).Over(c.passed); !reflect.DeepEqual(got, c.given) {
-			t.Errorf("with %s it is %+v, want %+v", flag, got, c.given)
+			t.Errorf("with %s the options are %+v, want %+v", flag, got, c.given)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestFlagsHaveCases(t *testing.T) {
 // An option that a program passes reaches the server.
 func TestOptionsReachTheServer(t *testing.T) {
 	t.Parallel()
-	bound := &net.TCPAddr{IP: net.IPv4zero, Port: 80} // which demands a token by itself
+	bound := &net.TCPAddr{IP: net.IPv4zero, Port: 80} // such an address makes the server demand a token
 	typ := reflect.TypeFor[Options]()
 	for i := range typ.NumField() {
 		c := optionCases[typ.Field(i).Name]
@@ -204,26 +204,26 @@ func TestOptionsReachTheServer(t *testing.T) {
 			at = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
 		}
 		if arrives := !reflect.DeepEqual(with.local(at, nil, nil), without.local(at, nil, nil)); arrives != (c.local == "") {
-			t.Errorf("%s: it reaches the server: %v; %s", typ.Field(i).Name, arrives, c.local)
+			t.Errorf("%s reaches the server: %v; %s", typ.Field(i).Name, arrives, c.local)
 		}
 	}
 }
 
-// An empty variable counts as not given for a text.
+// An empty variable of a text counts as not set.
 func TestEmptyVariable(t *testing.T) {
 	withoutVariables(t)
 	t.Setenv("WEFT_KEY_FILE", "")
 	t.Setenv("WEFT_DATA", "given")
 	if o := parse(t, "").Over(Options{KeyFile: "passed", Data: "passed"}); o.KeyFile != "passed" || o.Data != "given" {
-		t.Errorf("with variables it is %+v", o)
+		t.Errorf("with variables the options are %+v", o)
 	}
 }
 
-// A default that the program has given to slog is its log.
+// isGoDefault reports whether a logger is Go's default one.
 func TestGoDefault(t *testing.T) {
 	t.Parallel()
 	if isGoDefault(slog.New(slog.DiscardHandler)) || isGoDefault(slog.New(slog.NewTextHandler(io.Discard, nil))) {
-		t.Error("a handler of the program's is taken for Go's default")
+		t.Error("a handler of the program is taken for Go's default")
 	}
 	if !isGoDefault(slog.Default()) {
 		t.Errorf("Go's default is a %T", slog.Default().Handler())

@@ -11,11 +11,12 @@ import (
 	"github.com/seed-41655fb1/weft"
 )
 
-// asProgram is the variable that makes this test a program whose options name a key file.
+// asProgram is the environment variable that turns this test binary into a program whose options
+// name a key file.
 const asProgram = "TEST_MAIN_KEY_FILE"
 
-// A key file that the program passes and that cannot be read ends the process with status 1, and
-// nothing is kept in plain text.
+// If the program's key file cannot be read, the process ends with status 1 and stores nothing in
+// plain text.
 func TestMainWithoutItsKeys(t *testing.T) {
 	if file := os.Getenv(asProgram); file != "" {
 		os.Args = os.Args[:1]
@@ -30,9 +31,9 @@ func TestMainWithoutItsKeys(t *testing.T) {
 	out, err := program.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), file) {
-		t.Errorf("it ended with %v and said\n%s", err, out)
+		t.Errorf("the program ended with %v and printed\n%s", err, out)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "data")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("there is a data directory: %v", err)
+		t.Errorf("the data directory exists: %v", err)
 	}
 }

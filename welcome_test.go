@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 )
 
-// The printed commands include the token if one is needed, on the first start and on later ones. A
-// server on the network says so, and warns of what is not protected.
+// The printed commands include the token if the server demands one, on the first start and on later
+// ones. A server that listens on the network says so, and warns of what is not protected.
 func TestWelcome(t *testing.T) {
 	t.Parallel()
 	registry := Register(cart.Registrations()...)
@@ -47,7 +47,7 @@ func TestWelcome(t *testing.T) {
 			t.Error(err)
 		}
 		if !strings.Contains(out.String(), c.says) || !strings.Contains(log.String(), c.warns) || (log.Len() > 0) != (c.warns != "") {
-			t.Errorf("%s: it prints\n%s\nand logs\n%s", c.name, &out, &log)
+			t.Errorf("%s: the server prints\n%s\nand logs\n%s", c.name, &out, &log)
 		}
 		commands, visibility := strings.Count(out.String(), "curl "), strings.Count(out.String(), `curl -H "Authorization: Bearer $WEFT_TOKEN" `)
 		if commands == 0 || c.auth && visibility != commands || !c.auth && visibility > 0 {
@@ -56,7 +56,7 @@ func TestWelcome(t *testing.T) {
 	}
 }
 
-// The flags --auth and --no-auth are not given together.
+// The flags --auth and --no-auth exclude each other.
 func TestBothAuthFlags(t *testing.T) {
 	for args, refused := range map[string]bool{"--auth --no-auth": true, "--no-auth --auth=true": true, "--no-auth": false, "--auth": false} {
 		parser, err := kong.New(&Flags{})

@@ -28,7 +28,7 @@ type none = activity.None
 
 func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
 
-// An activity is an ordinary function: a unit test calls it without Weft.
+// An activity is an ordinary function, which a unit test calls without Weft.
 func TestCalledWithoutWeft(t *testing.T) {
 	t.Parallel()
 	if n, err := double(t.Context(), 21); err != nil || n != 42 {
@@ -87,7 +87,7 @@ func TestOptionsAreRecorded(t *testing.T) {
 	}
 }
 
-// badOptions are options that cannot be, and what their error says.
+// badOptions are invalid options, each with a part of its error.
 var badOptions = map[string]activity.Options{
 	"negative":                 {StartToClose: -1},
 	"interval of its retry":    {Retry: activity.Retry{MaxInterval: -1}},
@@ -101,20 +101,20 @@ var badOptions = map[string]activity.Options{
 	"is negative (at activity": {Retry: activity.Retry{InitialInterval: -1}},
 }
 
-// Options that cannot be are reported when the activity is registered, or, if With sets them later,
-// when it is started.
+// Invalid options are reported when the activity is registered. If With sets them later, they are
+// reported when the activity is started.
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
 	for text, options := range badOptions {
 		good := activity.New("double", double)
 		err := bridge.Register(&engine.Registry{}, good.With(options))
 		if err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "activity_test.go:") {
-			t.Errorf("registered: %v, want an error with %q and the place", err, text)
+			t.Errorf("registering: %v, want an error with %q and the place", err, text)
 		}
 		s := enginetest.New(t, func(ctx workflow.Context, n int) (int, error) { return good.With(options).Run(ctx, n) }, 21)
 		var misuse *failure.OtherError
 		if err := s.Stuck(); !errors.As(err, &misuse) || misuse.Kind != failure.KindMisuse || !strings.Contains(misuse.Message, text) {
-			t.Errorf("started: %v, want a misuse with %q", err, text)
+			t.Errorf("starting: %v, want a misuse with %q", err, text)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestNames(t *testing.T) {
 		a := activity.New(name, double)
 		err := bridge.Register(&engine.Registry{}, a)
 		if a.Name() != name || ok != (err == nil) || !ok && !strings.Contains(err.Error(), "activity_test.go:") {
-			t.Errorf("%q: %v, want that it is good: %v", name, err, ok)
+			t.Errorf("%q: %v, want that it is valid: %v", name, err, ok)
 		}
 	}
 }
@@ -168,23 +168,23 @@ var (
 	errOther = activity.NewError("other", "it is other")
 )
 
-// An activity's error reaches the workflow with the errors that it wraps. An error that no retry
-// can fix is not retried.
+// An activity's error reaches the workflow with the errors that it wraps. A final or non-retryable
+// error is not retried.
 func TestErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		retry    activity.Retry
 		err      error
 		attempts int
 	}{
-		"an ordinary error":                           {activity.Retry{MaxAttempts: 3}, errors.New("plain"), 3},
-		"a typed error":                               {activity.Retry{MaxAttempts: 3}, errTyped, 3},
-		"an error that is final":                      {activity.Retry{}, errTyped.Final(), 1},
-		"an error that wraps one that is final":       {activity.Retry{}, fmt.Errorf("wrapped: %w", errTyped.Final()), 1},
-		"an error that is not to be tried again":      {activity.Retry{NonRetryable: []*activity.Error{errOther, errTyped}}, errTyped, 1},
-		"one that wraps it":                           {activity.Retry{NonRetryable: []*activity.Error{errTyped}}, fmt.Errorf("wrapped: %w", errTyped), 1},
-		"one beside those that are not":               {activity.Retry{NonRetryable: []*activity.Error{errOther}, MaxAttempts: 2}, errTyped, 2},
-		"an ordinary error beside those that are not": {activity.Retry{NonRetryable: []*activity.Error{errOther}, MaxAttempts: 2}, errors.New("plain"), 2},
-		"one attempt":                                 {activity.Retry{MaxAttempts: 1}, errTyped, 1},
+		"an ordinary error":                          {activity.Retry{MaxAttempts: 3}, errors.New("plain"), 3},
+		"a typed error":                              {activity.Retry{MaxAttempts: 3}, errTyped, 3},
+		"an error that is final":                     {activity.Retry{}, errTyped.Final(), 1},
+		"an error that wraps one that is final":      {activity.Retry{}, fmt.Errorf("wrapped: %w", errTyped.Final()), 1},
+		"a non-retryable error":                      {activity.Retry{NonRetryable: []*activity.Error{errOther, errTyped}}, errTyped, 1},
+		"an error that wraps one that is not":        {activity.Retry{NonRetryable: []*activity.Error{errTyped}}, fmt.Errorf("wrapped: %w", errTyped), 1},
+		"an error that is not among the listed ones": {activity.Retry{NonRetryable: []*activity.Error{errOther}, MaxAttempts: 2}, errTyped, 2},
+		"an ordinary error that is not listed":       {activity.Retry{NonRetryable: []*activity.Error{errOther}, MaxAttempts: 2}, errors.New("plain"), 2},
+		"one attempt":                                {activity.Retry{MaxAttempts: 1}, errTyped, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			attempts := 0
@@ -192,10 +192,10 @@ func TestErrors(t *testing.T) {
 			_, err := once(t, a, none{})
 			var failed *workflow.ActivityError
 			if !errors.As(err, &failed) || failed.ActivityType != "fails" || failed.EventID != 5 || failed.Cause.Error() != test.err.Error() {
-				t.Fatalf("%v, want that activity fails failed with %v", err, test.err)
+				t.Fatalf("%v, want a failure of activity fails with %v", err, test.err)
 			}
 			if errors.Is(test.err, errTyped) != errors.Is(err, errTyped) || errors.Is(err, errOther) {
-				t.Errorf("%v: not the error that it was", err)
+				t.Errorf("%v: errors.Is finds another error than before", err)
 			}
 			if attempts != test.attempts {
 				t.Errorf("%d attempts, want %d", attempts, test.attempts)
@@ -212,7 +212,7 @@ type bomb struct{}
 
 func (*bomb) UnmarshalJSON([]byte) error { panic("boom") }
 
-// A misbehaving activity fails with an error of its own, and ends nothing else.
+// A misbehaving activity fails with an error of its own and affects nothing else.
 func TestPoison(t *testing.T) {
 	one := activity.Options{Retry: activity.Retry{MaxAttempts: 1}}
 	t.Run("a result that cannot be encoded", func(t *testing.T) {
@@ -228,13 +228,13 @@ func TestPoison(t *testing.T) {
 			t.Errorf("%v, want a panic with its stack", err)
 		}
 	})
-	t.Run("an end of its goroutine", func(t *testing.T) {
+	t.Run("the end of its goroutine", func(t *testing.T) {
 		_, err := once(t, activity.New("a", func(context.Context, none) (none, error) { runtime.Goexit(); return none{}, nil }, one), none{})
 		if err == nil || !strings.Contains(err.Error(), "ended its goroutine") {
 			t.Error(err)
 		}
 	})
-	t.Run("a context that it does not heed", func(t *testing.T) {
+	t.Run("a context that it ignores", func(t *testing.T) {
 		_, err := once(t, activity.New("a", func(context.Context, none) (none, error) { time.Sleep(time.Minute); return none{}, nil }, one), none{})
 		var timeout *workflow.TimeoutError
 		if !errors.As(err, &timeout) || timeout.Limit != failure.StartToClose {
@@ -243,8 +243,7 @@ func TestPoison(t *testing.T) {
 	})
 }
 
-// An activity fails if its input has another type than it was sent with, because one side was
-// changed.
+// An activity fails if its input does not decode as its type, because one side was changed.
 func TestAnInputThatDoesNotDecode(t *testing.T) {
 	for text, changed := range map[string]workflow.Registration{
 		"does not decode": activity.New("a", func(context.Context, int) (string, error) { return "", nil }),
@@ -259,7 +258,7 @@ func TestAnInputThatDoesNotDecode(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := run.Result(t.Context()); err == nil || !strings.Contains(err.Error(), text) {
-				t.Errorf("%v, want that the input %s", err, text)
+				t.Errorf("%v, want an error that the input %s", err, text)
 			}
 		})
 	}
@@ -284,7 +283,7 @@ func TestAResultThatDoesNotDecode(t *testing.T) {
 		time.Sleep(time.Minute)
 		known, err := p.Describe(t.Context(), "w", "")
 		if err != nil || known.StuckTask == nil || !strings.Contains(known.StuckTask.Failure.Message, "does not decode") {
-			t.Fatalf("%+v, %v; want a task that is stuck on the result", known, err)
+			t.Fatalf("%+v, %v; want a task that fails because of the result", known, err)
 		}
 		p.Stop()
 		fixed := workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) { return a.Run(ctx, none{}) })
@@ -298,7 +297,7 @@ func TestAResultThatDoesNotDecode(t *testing.T) {
 	})
 }
 
-// Start returns at once. Each future has its own result, in whatever order the results arrive.
+// Start returns at once. Each future gets its own result, whatever the order of the results.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	a := activity.New("double", double)
@@ -326,8 +325,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// An activity whose context is canceled is asked to end, and the workflow does not wait for it. Its
-// result changes nothing.
+// An activity whose context is canceled is asked to stop. The workflow does not wait for it and
+// ignores its result.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	a := activity.New("double", double)
@@ -337,7 +336,7 @@ func TestCancel(t *testing.T) {
 		if err := workflow.Sleep(ctx, time.Minute); err != nil {
 			return log, err
 		}
-		taken := a.Start(inner, n) // and canceled before it was sent
+		taken := a.Start(inner, n) // canceled before the command was sent
 		cancel()
 		for _, f := range []workflow.Future[int]{f, taken, a.Start(inner, n)} {
 			_, err := f.Get(ctx)
@@ -348,7 +347,7 @@ func TestCancel(t *testing.T) {
 	}, 21)
 	s.Sleep(time.Minute)
 	if last := s.Run.Log[len(s.Run.Log)-1].Commands; len(last) != 1 || last[0].Type() != history.TypeActivityTaskCancelRequested {
-		t.Errorf("the task made %v, want one request to cancel", s.Events())
+		t.Errorf("the task recorded %v, want one request to cancel", s.Events())
 	}
 	s.Complete(s.Activities()[0], 1)
 	s.Complete(s.Activities()[0], 42)

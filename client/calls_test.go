@@ -14,10 +14,10 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// call is a case: what a caller does, and what it gets.
+// call is a case: the options of its testbed, and the function that plays it.
 type call struct {
 	args testbed.Args
-	play func(s *stand)
+	play func(s *fixture)
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 
 // calls are the cases, by name.
 var calls = map[string]call{
-	"call":                                {nil, func(s *stand) { s.start(); s.add("u1", 3, 3); s.wantSent("POST") }},
+	"call":                                {nil, func(s *fixture) { s.start(); s.add("u1", 3, 3); s.wantSent("POST") }},
 	"send, and get":                       {nil, sendAndGet},
 	"poll":                                {nil, poll},
 	"soft limit after accepted":           {nil, outlivesSoftLimit},
@@ -58,31 +58,31 @@ var calls = map[string]call{
 var background = context.Background()
 
 // add sends the update add and checks its outcome.
-func (s *stand) add(id string, n, want int) {
+func (s *fixture) add(id string, n, want int) {
 	s.t.Helper()
 	if got, err := testbed.Add.Call(background, s.Client, "a", n, workflow.CallOptions{ID: id}); err != nil || got != want {
-		s.t.Errorf("add %d comes to %d, %v, want %d", n, got, err, want)
+		s.t.Errorf("add %d returned %d, %v, want %d", n, got, err, want)
 	}
 }
 
 // nap sends an update that is accepted and then takes the duration d.
-func (s *stand) nap(ctx context.Context, id, d string) (workflow.UpdateHandle[string], error) {
+func (s *fixture) nap(ctx context.Context, id, d string) (workflow.UpdateHandle[string], error) {
 	return testbed.Nap.Send(ctx, s.Client, "a", d, workflow.CallOptions{ID: id})
 }
 
-func (s *stand) wantSlept(text string, err error) {
+func (s *fixture) wantSlept(text string, err error) {
 	s.t.Helper()
 	if err != nil || text != "slept" {
-		s.t.Errorf("it comes to %q, %v", text, err)
+		s.t.Errorf("the update returned %q, %v", text, err)
 	}
 }
 
-func sendAndGet(s *stand) {
+func sendAndGet(s *fixture) {
 	s.start()
 	var handle workflow.UpdateHandle[string]
 	var err error
 	if took := s.took(func() { handle, err = s.nap(background, "u1", "10s") }); err != nil || took > time.Second {
-		s.t.Fatalf("sent after %v, %v", took, err)
+		s.t.Fatalf("Send returned after %v, %v", took, err)
 	}
 	if handle.ID != "u1" || handle.WorkflowID != "a" || handle.RunID == "" {
 		s.t.Errorf("the handle is %+v", handle.Update)
@@ -92,13 +92,13 @@ func sendAndGet(s *stand) {
 		s.t.Errorf("the outcome came after %v", took)
 	}
 	sent := len(s.wire.requests())
-	s.wantSlept(handle.Get(background)) // it is cached
+	s.wantSlept(handle.Get(background)) // the handle has cached it
 	if now := len(s.wire.requests()); now != sent {
-		s.t.Errorf("an outcome that is known was asked for again")
+		s.t.Errorf("the client asked again for an outcome that it has cached")
 	}
 }
 
-func poll(s *stand) {
+func poll(s *fixture) {
 	s.start()
 	s.add("u1", 3, 3)
 	out, err := s.Handle("a", "", "u1").Wait(background)
@@ -107,21 +107,21 @@ func poll(s *stand) {
 	}
 	other, _ := s.of(2) // a process without a cache
 	if out, err = other.Handle("a", "", "u1").Wait(background); err != nil || string(out) != "3" {
-		s.t.Errorf("elsewhere the outcome is %s, %v", out, err)
+		s.t.Errorf("from another process the outcome is %s, %v", out, err)
 	}
 	if _, err := s.Handle("a", "", "u2").Wait(background); !errors.Is(err, client.ErrNotFound) {
-		s.t.Errorf("an update that nobody sent: %v", err)
+		s.t.Errorf("the handle of an update that was never sent: %v", err)
 	}
 }
 
-// The server's clock ends a request and not the call: once accepted, the update is polled.
-func outlivesSoftLimit(s *stand) {
+// The server's time limit ends a request and not the call: the client polls an accepted update.
+func outlivesSoftLimit(s *fixture) {
 	s.start()
 	took := s.took(func() {
 		s.wantSlept(testbed.Nap.Call(background, s.Client, "a", "1m30s", workflow.CallOptions{ID: "u1"}))
 	})
 	if took != 90*time.Second {
-		s.t.Errorf("it took %v", took)
+		s.t.Errorf("the call took %v", took)
 	}
 	s.wantSent("POST GET GET GET GET")
 	for _, r := range s.wire.requests()[1:] {
@@ -133,7 +133,7 @@ func outlivesSoftLimit(s *stand) {
 }
 
 // busyFor lets the store refuse all writes of process 1 for the duration d.
-func (s *stand) busyFor(d time.Duration) {
+func (s *fixture) busyFor(d time.Duration) {
 	until := s.bed.Now().Add(d)
 	s.bed.Hook(1, testbed.OnPut, true, func(put func() error) error {
 		if s.bed.Now().Before(until) {
@@ -143,20 +143,20 @@ func (s *stand) busyFor(d time.Duration) {
 	})
 }
 
-// The server's clock ends a request before anything was accepted: the server answers busy, and the
-// client sends the same request again.
-func busyUntilAccepted(s *stand) {
+// The server's time limit ends a request before the update was accepted. The server answers busy,
+// and the client sends the same request again.
+func busyUntilAccepted(s *fixture) {
 	s.start()
 	s.busyFor(25 * time.Second)
 	if took := s.took(func() { s.add("u1", 3, 3) }); took < 25*time.Second || took > 30*time.Second {
-		s.t.Errorf("it took %v", took)
+		s.t.Errorf("the call took %v", took)
 	}
 	s.wantSent("POST POST")
 	s.wantEvents(1, accepted)
 }
 
-// The caller's clock ends the call, and not the update.
-func callersDeadline(s *stand) {
+// The caller's deadline ends the call, and not the update.
+func callersDeadline(s *fixture) {
 	s.start()
 	for id, limit := range map[string]time.Duration{"u1": 5 * time.Second, "u2": 30 * time.Second} {
 		ctx, cancel := s.within(limit)
@@ -173,19 +173,19 @@ func callersDeadline(s *stand) {
 	s.wantEvents(2, accepted)
 }
 
-// The error says what went wrong, and not only that the time is over.
-func deadlineWhileBusy(s *stand) {
+// The error names what went wrong, and not only the deadline.
+func deadlineWhileBusy(s *fixture) {
 	s.start()
 	s.busyFor(time.Hour)
 	ctx, cancel := s.within(50 * time.Second)
 	defer cancel()
 	if _, err := testbed.Add.Call(ctx, s.Client, "a", 1); !errors.Is(err, client.ErrBusy) || !errors.Is(err, context.DeadlineExceeded) {
-		s.t.Errorf("%v, want that the server was busy until the deadline", err)
+		s.t.Errorf("%v, want an error that the server was busy until the deadline", err)
 	}
 	s.wantEvents(0, accepted)
 }
 
-func lostAnswers(s *stand) {
+func lostAnswers(s *fixture) {
 	s.start()
 	for i, faults := range [][]fault{
 		{lostAfter},
@@ -206,7 +206,7 @@ func lostAnswers(s *stand) {
 	}
 }
 
-func lostAnswersOfNap(s *stand) {
+func lostAnswersOfNap(s *fixture) {
 	s.start()
 	s.lose(lostAfter, lostAfter)
 	handle, err := s.nap(background, "u1", "1m")
@@ -218,7 +218,7 @@ func lostAnswersOfNap(s *stand) {
 	s.wantEvents(1, "TimerStarted")
 }
 
-func lostPolls(s *stand) {
+func lostPolls(s *fixture) {
 	s.start()
 	handle, err := s.nap(background, "u1", "1m")
 	if err != nil {
@@ -228,9 +228,9 @@ func lostPolls(s *stand) {
 	s.wantSlept(handle.Get(background))
 }
 
-// The task that completes the update continues as new, and its response is lost: the outcome is
-// that of the run before.
-func lostAnswerOfRenewal(s *stand) {
+// The task that completes the update also continues as new, and its response is lost. The outcome
+// is that of the earlier run.
+func lostAnswerOfRenewal(s *fixture) {
 	s.start()
 	s.lose(lostAfter)
 	handle, err := testbed.Renew.Send(background, s.Client, "a", workflow.None{})
@@ -244,7 +244,7 @@ func lostAnswerOfRenewal(s *stand) {
 	s.add("u2", 1, 1)
 }
 
-func rejected(s *stand) {
+func rejected(s *fixture) {
 	s.start()
 	for _, send := range []func() error{
 		func() error {
@@ -256,22 +256,22 @@ func rejected(s *stand) {
 			return err
 		},
 	} {
-		s.lose(lostAfter) // the client asks again for a lost refusal, too
+		s.lose(lostAfter) // the client repeats a request whose refusal was lost
 		err := send()
 		var refusal *client.Rejected
 		if !errors.As(err, &refusal) || !errors.Is(err, testbed.ErrNegative) || errors.Is(err, testbed.ErrLimit) || refusal.UpdateID != "u1" {
-			s.t.Errorf("%v, want a rejection that is %v", err, testbed.ErrNegative)
+			s.t.Errorf("%v, want a rejection with %v", err, testbed.ErrNegative)
 		}
 		s.wantSent("POST POST")
 	}
 	s.wantEvents(0, accepted)
 	if _, err := s.Handle("a", "", "u1").Wait(background); !errors.Is(err, client.ErrNotFound) {
-		s.t.Errorf("waiting for what was refused: %v", err)
+		s.t.Errorf("the handle of a refused update: %v", err)
 	}
 	s.add("u1", 3, 3)
 }
 
-func notReady(s *stand) {
+func notReady(s *fixture) {
 	s.start()
 	_, err := testbed.Boom.Call(background, s.Client, "a", workflow.None{})
 	var panicked *failure.PanicError
@@ -285,7 +285,7 @@ func notReady(s *stand) {
 	s.add("u1", 3, 3)
 }
 
-func inFlight(s *stand) {
+func inFlight(s *fixture) {
 	s.start()
 	first, err := s.nap(background, "u1", "1m")
 	if err != nil {
@@ -299,15 +299,15 @@ func inFlight(s *stand) {
 	}
 	s.wantSent("POST") // the client cannot guess when one completes, so the caller retries
 	if again, err := s.nap(background, "u1", "1m"); err != nil || again.ID != "u1" {
-		s.t.Errorf("a known id: %v, %v", again.Update, err)
+		s.t.Errorf("an update with an id in use: %v, %v", again.Update, err)
 	}
 	s.wantSlept(first.Get(background))
 	if _, err = s.nap(background, "u2", "1m"); err != nil {
-		s.t.Errorf("when one has completed: %v", err)
+		s.t.Errorf("an update after another has completed: %v", err)
 	}
 }
 
-func inTotal(s *stand) {
+func inTotal(s *fixture) {
 	s.start()
 	s.add("u1", 3, 3)
 	if _, err := testbed.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrUpdateLimit) || errors.Is(err, client.ErrUpdatesInFlight) {
@@ -316,13 +316,13 @@ func inTotal(s *stand) {
 	s.add("u1", 3, 3)
 }
 
-func notFound(s *stand) {
+func notFound(s *fixture) {
 	if _, err := testbed.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrNotFound) {
-		s.t.Errorf("no workflow: %v", err)
+		s.t.Errorf("an update of an unknown workflow: %v", err)
 	}
 	s.start()
 	if _, err := testbed.Add.Call(background, s.Client, "a", 1, workflow.CallOptions{RunID: string(history.NewRunID(7, [8]byte{7}))}); !errors.Is(err, client.ErrNotFound) {
-		s.t.Errorf("another run: %v", err)
+		s.t.Errorf("an update of an unknown run: %v", err)
 	}
 	handle, err := s.nap(background, "u1", "1h")
 	if err != nil {
@@ -332,7 +332,7 @@ func notFound(s *stand) {
 		s.t.Fatal(err)
 	}
 	if _, err := testbed.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrNotFound) {
-		s.t.Errorf("a run that has closed: %v", err)
+		s.t.Errorf("an update of a closed run: %v", err)
 	}
 	for range 2 { // the same each time
 		if _, err := handle.Get(background); !errors.Is(err, failure.ErrRunClosed) {
@@ -340,11 +340,11 @@ func notFound(s *stand) {
 		}
 	}
 	if _, err := s.nap(background, "u1", "1h"); err != nil {
-		s.t.Errorf("the same, sent again: %v", err)
+		s.t.Errorf("the same update, sent again: %v", err)
 	}
 }
 
-func errorsOfHandlers(s *stand) {
+func errorsOfHandlers(s *fixture) {
 	s.start()
 	if _, err := testbed.Sour.Call(background, s.Client, "a", workflow.None{}); !errors.Is(err, testbed.ErrSour) || client.AsRejected(err) != nil {
 		s.t.Errorf("a handler's error: %v", err)
@@ -357,12 +357,12 @@ func errorsOfHandlers(s *stand) {
 	s.wantEvents(2, completed)
 }
 
-// opening is a call that starts the counter, if it is not open, with a limit of 10.
+// opening returns options that start the counter with a limit of 10 if it is not open.
 func opening(id string) workflow.CallOptions {
 	return workflow.CallOptions{ID: id, Start: testbed.Counter.WithStart(10)}
 }
 
-func updateWithStart(s *stand) {
+func updateWithStart(s *fixture) {
 	got, err := testbed.Add.Call(background, s.Client, "a", 3, opening("u1"))
 	if err != nil || got != 3 {
 		s.t.Errorf("%d, %v", got, err)
@@ -377,7 +377,7 @@ func updateWithStart(s *stand) {
 	s.wantSlept(handle.Get(background))
 }
 
-func updateWithStartRejected(s *stand) {
+func updateWithStartRejected(s *fixture) {
 	for range 2 { // the second one finds the run open
 		if _, err := testbed.Add.Call(background, s.Client, "a", 11, opening("u1")); !errors.Is(err, testbed.ErrLimit) || client.AsRejected(err) == nil {
 			s.t.Errorf("%v, want a rejection", err)
@@ -388,7 +388,7 @@ func updateWithStartRejected(s *stand) {
 	s.add("u1", 3, 3)
 }
 
-func updateWithStartLost(s *stand) {
+func updateWithStartLost(s *fixture) {
 	s.lose(lostAfter, cutOff, busy, lostBefore)
 	got, err := testbed.Add.Call(background, s.Client, "a", 3, opening("u1"))
 	if err != nil || got != 3 {
@@ -399,9 +399,9 @@ func updateWithStartLost(s *stand) {
 	s.wantEvents(1, accepted)
 }
 
-// Two processes start with an update at once: one of them opens the run, and both updates are
-// accepted.
-func updatesWithStartRacing(s *stand) {
+// Two processes send an update with start at once. One of them starts the run, and the run accepts
+// both updates.
+func updatesWithStartRacing(s *fixture) {
 	other, _ := s.of(2)
 	var second int
 	var otherErr error
@@ -411,19 +411,19 @@ func updatesWithStartRacing(s *stand) {
 	})
 	first, err := testbed.Add.Call(background, s.Client, "a", 3, opening("u1"))
 	if first != 5 || second != 2 || err != nil || otherErr != nil {
-		s.t.Errorf("the sum is %d, %v, and before it %d, %v", first, err, second, otherErr)
+		s.t.Errorf("the updates returned %d, %v and %d, %v", first, err, second, otherErr)
 	}
 	s.wantEvents(1, opened)
 	s.wantEvents(2, accepted)
 }
 
-func updateWithStartOpen(s *stand) {
+func updateWithStartOpen(s *fixture) {
 	s.start()
 	with := func(policy string) workflow.CallOptions {
 		return workflow.CallOptions{Start: testbed.Counter.WithStart(10, workflow.StartOptions{IDConflictPolicy: policy})}
 	}
 	if got, err := testbed.Add.Call(background, s.Client, "a", 3, with("")); err != nil || got != 3 {
-		s.t.Errorf("an open run is used: %d, %v", got, err)
+		s.t.Errorf("the update of an open run returned %d, %v", got, err)
 	}
 	if _, err := testbed.Add.Call(background, s.Client, "a", 1, with("fail")); !errors.Is(err, client.ErrAlreadyStarted) {
 		s.t.Errorf("the policy fail: %v", err)
@@ -434,7 +434,7 @@ func updateWithStartOpen(s *stand) {
 	s.wantEvents(1, accepted) // in the new run
 }
 
-func signalWithStart(s *stand) {
+func signalWithStart(s *fixture) {
 	send := func(text string) {
 		s.t.Helper()
 		o := workflow.SendOptions{Start: testbed.Counter.WithStart(10)}
@@ -452,7 +452,7 @@ func signalWithStart(s *stand) {
 	s.wantEvents(2, signaled)
 	for _, want := range []string{"one", "two", ""} {
 		if text, err := testbed.Read.Call(background, s.Client, "a", workflow.None{}); err != nil || text != want {
-			s.t.Errorf("the workflow reads %q, %v, want %q", text, err, want)
+			s.t.Errorf("the run returned %q, %v, want %q", text, err, want)
 		}
 	}
 }

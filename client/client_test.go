@@ -22,13 +22,13 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// wire is a transport that calls a handler, and loses requests and responses as told.
+// wire is a transport that calls a handler. Faults make it lose requests and responses.
 type wire struct {
 	handler http.Handler
-	// faults are applied to the next requests, one each. Later requests arrive, and so do their
-	// responses.
+	// faults are applied to the next requests, one fault to each request. Later requests and their
+	// responses arrive.
 	faults []fault
-	// always is applied to each request, if it is set.
+	// always, if it is set, is applied to each request.
 	always fault
 
 	mu   sync.Mutex
@@ -83,7 +83,7 @@ func lostAfter(w *wire, r *http.Request) (*http.Response, error) {
 	return nil, errLine
 }
 
-// cutOff loses the response in the middle of its body.
+// cutOff cuts the response off in the middle of its body.
 func cutOff(w *wire, r *http.Request) (*http.Response, error) {
 	resp, err := arrives(w, r)
 	if err == nil {
@@ -131,7 +131,7 @@ func bubble(t *testing.T, o executor.Options, fn func(t *testing.T, d *testbed.D
 	})
 }
 
-// verbs are the requests that write, each with the number of its events that a log may have.
+// verbs are the requests that write. Each has the number of its events that a log may have.
 var verbs = map[string]struct {
 	send func(ctx context.Context, c *client.Client) error
 	once history.Type
@@ -165,9 +165,9 @@ var verbs = map[string]struct {
 	"terminate": {func(ctx context.Context, c *client.Client) error { return c.Terminate(ctx, "a", "", "x") }, history.TypeWorkflowExecutionTerminated},
 }
 
-// Whatever is lost, and however often: the client sends the request again unchanged, and it is done
-// once.
-func TestWhatIsLostIsSentAgain(t *testing.T) {
+// The client sends a lost request again unchanged, however often it is lost, and the server carries
+// it out once.
+func TestLostRequestsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, verb := range verbs {
 		for _, faults := range [][]fault{
@@ -202,7 +202,7 @@ func TestWhatIsLostIsSentAgain(t *testing.T) {
 						}
 					}
 					if got := count(d, verb.once); got != 1 {
-						t.Errorf("%d events %s", got, verb.once)
+						t.Errorf("the log has %d events %s", got, verb.once)
 					}
 				})
 			})
@@ -226,15 +226,15 @@ func count(d *testbed.Deployment, typ history.Type) (n int) {
 	return n
 }
 
-// Ending a run succeeds if the run has ended and the client cannot know whether its request did it.
-// It fails if there is no such run.
-func TestEndingWhatIsNotThere(t *testing.T) {
+// Ending a run succeeds if the run has ended and the client cannot know whether its own request
+// ended it. It fails if there is no such run.
+func TestEndingAnUnknownOrClosedRun(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
 		for _, faults := range [][]fault{{}, {lostAfter}, {busy}} {
 			w.faults = faults
 			if err := c.Terminate(t.Context(), "nobody", "", ""); !errors.Is(err, client.ErrNotFound) {
-				t.Errorf("terminate what never was: %v", err)
+				t.Errorf("terminate an unknown workflow: %v", err)
 			}
 		}
 		if err := verbs["start"].send(t.Context(), c); err != nil {
@@ -246,13 +246,13 @@ func TestEndingWhatIsNotThere(t *testing.T) {
 		for _, faults := range [][]fault{{}, {busy}} {
 			w.faults = faults
 			if err := c.Cancel(t.Context(), "a", "", ""); !errors.Is(err, client.ErrNotFound) {
-				t.Errorf("cancel what was over before: %v", err)
+				t.Errorf("cancel a run that had closed: %v", err)
 			}
 		}
 	})
 }
 
-// Result waits for as long as it takes, and follows the run that it began with.
+// Result waits until the run closes, and follows the run that it began with.
 func TestResultOutlivesTheSoftLimit(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
@@ -265,14 +265,14 @@ func TestResultOutlivesTheSoftLimit(t *testing.T) {
 		})
 		_, err := c.Result(t.Context(), "a", "")
 		if err == nil || !strings.Contains(err.Error(), "terminated") {
-			t.Errorf("the result of the run that was terminated: %v", err)
+			t.Errorf("the result of a terminated run: %v", err)
 		}
 	})
 }
 
-// The end of the caller's context ends the wait and nothing else. The error says what went wrong
-// before.
-func TestTheCallersClock(t *testing.T) {
+// The end of the caller's context ends the wait and nothing else. The error names what went wrong
+// before it.
+func TestTheCallersDeadline(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
 		if err := verbs["start"].send(t.Context(), c); err != nil {
@@ -287,14 +287,14 @@ func TestTheCallersClock(t *testing.T) {
 			}
 			time.Sleep(2 * time.Minute)
 			if result, err := c.Handle("a", "", "u"+limit.String()).Wait(t.Context()); err != nil || string(result) != `"slept"` {
-				t.Errorf("the update went on to %s, %v", result, err)
+				t.Errorf("the update's outcome is %s, %v", result, err)
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		w.always = busy
 		if err := c.Signal(ctx, "a", "poke", nil, client.SignalOptions{}); !errors.Is(err, client.ErrBusy) {
-			t.Errorf("%v, want that the server was busy to the end", err)
+			t.Errorf("%v, want an error that the server was busy until the deadline", err)
 		}
 		canceled, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -324,7 +324,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-// The client obeys Retry-After, within reason.
+// The client waits as long as Retry-After says, up to a limit.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string][2]time.Duration{
@@ -344,9 +344,9 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A response from something between client and server is reported as such: never as Weft's answer
-// or refusal.
-func TestAnswersOfOthers(t *testing.T) {
+// A response of a proxy or another server is reported as such, and never as Weft's answer or
+// refusal.
+func TestAnswersOfOtherServers(t *testing.T) {
 	t.Parallel()
 	const page = "<html><body>sign in</body></html>"
 	for _, test := range []struct {
@@ -380,20 +380,20 @@ func TestAnswersOfOthers(t *testing.T) {
 				err := verbs[name].send(t.Context(), c)
 				var problem *client.Problem
 				if errors.As(err, &problem) && problem.Status != test.status {
-					t.Errorf("%d %q: the problem has status %d", test.status, test.body, problem.Status)
+					t.Errorf("%d %q: the error has status %d", test.status, test.body, problem.Status)
 				}
 				if err == nil || client.AsRejected(err) != nil || isOurs(err) || len(w.requests()) != 1 {
 					t.Errorf("%s, %d %q: %v after %d requests", name, test.status, test.body, err, len(w.requests()))
 				}
 			}
 			if result, err := c.Result(t.Context(), "a", ""); err == nil {
-				t.Errorf("the result %s from %d %q", result, test.status, test.body)
+				t.Errorf("Result returned %s for %d %q", result, test.status, test.body)
 			}
 			if d, err := c.Describe(t.Context(), "a", ""); err == nil {
-				t.Errorf("the description %v from %d %q", d, test.status, test.body)
+				t.Errorf("Describe returned %v for %d %q", d, test.status, test.body)
 			}
 			if _, err := c.Query(t.Context(), "a", "", "sum", nil); err == nil && test.body == "" {
-				t.Errorf("a query's answer from %d %q", test.status, test.body)
+				t.Errorf("Query succeeded with %d %q", test.status, test.body)
 			}
 		})
 	}
@@ -408,8 +408,8 @@ func isOurs(err error) bool {
 	return false
 }
 
-// FuzzAnswer lets the server answer anything. The client neither panics nor loops for ever, and
-// reports success only if there is one.
+// FuzzAnswer lets the server answer with any bytes. The client neither panics nor loops for ever,
+// and succeeds only if the answer is a success of Weft's.
 func FuzzAnswer(f *testing.F) {
 	f.Add(200, "", "application/json", []byte(`{"workflowId":"a","runId":"1-0123456789abcdef"}`))
 	f.Add(202, "", "application/json", []byte(`{"updateId":"u","runId":"1-0123456789abcdef","stage":"accepted"}`))
@@ -438,7 +438,7 @@ func FuzzAnswer(f *testing.F) {
 			for name, send := range verbs {
 				err := send()
 				if err == nil && status >= 300 {
-					t.Errorf("%s: %d %q is taken for success", name, status, body)
+					t.Errorf("%s succeeds with %d %q", name, status, body)
 				}
 				if err != nil {
 					_ = err.Error()
@@ -452,8 +452,8 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// Run is one request if the run ends in time. It is one more for each lost response, and it polls
-// if the run takes longer. It waits no longer than the context allows.
+// Run sends one request if the run closes in time. It repeats the request if the response is lost,
+// polls if the run takes longer, and waits no longer than the context allows.
 func TestRunIsOneRequest(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, w *wire) {
@@ -479,20 +479,20 @@ func TestRunIsOneRequest(t *testing.T) {
 		}
 		_, err := c.Run(t.Context(), "fails", "sleeper", history.Payload(`"?"`), client.StartOptions{})
 		if err == nil || !strings.Contains(err.Error(), "invalid duration") {
-			t.Errorf("a run that fails: %v", err)
+			t.Errorf("the result of a failed run: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		began := time.Now()
 		_, err = c.Run(ctx, "long", "sleeper", history.Payload(`"1h"`), client.StartOptions{})
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 5*time.Second {
-			t.Errorf("after %v: %v; want the context's end", time.Since(began), err)
+			t.Errorf("after %v: %v; want the context's error", time.Since(began), err)
 		}
 	})
 }
 
-// If the context ends before the run has closed, the error says what the client knows: that the run
-// is started, or that it may be.
+// If the context ends before the run has closed, the error says whether the run was started, as far
+// as the client knows.
 func TestRunSaysWhatItKnows(t *testing.T) {
 	t.Parallel()
 	const started, unknown = `workflow "w" is started (run 1-`, "it is not known whether the run was started"
@@ -528,7 +528,7 @@ func TestRunSaysWhatItKnows(t *testing.T) {
 				_, err := c.Run(ctx, "w", "sleeper", history.Payload(`"1h"`), test.o)
 				if !errors.Is(err, context.DeadlineExceeded) || test.also != nil && !errors.Is(err, test.also) || !strings.Contains(fmt.Sprint(err), test.want) ||
 					test.not != "" && strings.Contains(err.Error(), test.not) {
-					t.Errorf("%v; want the context's end, and %q", err, test.want)
+					t.Errorf("%v; want the context's error, and %q", err, test.want)
 				}
 			})
 		})

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/apitest"
 )
 
-// conditions are the conditions of the problem types of the HTTP API. A text after a dash says why
-// there is none.
+// conditions maps each problem type of the HTTP API to its error. A text that begins with a dash
+// says why the type has no error.
 var conditions = map[string]any{
 	"invalid":            client.ErrInvalid,
 	"unauthorized":       client.ErrUnauthorized,
@@ -62,14 +62,14 @@ func problemTypes(t *testing.T) (types []string) {
 	return slices.Compact(types)
 }
 
-// Each problem type has its condition and no other, for the client that is refused and for the
-// workflow whose activity returns the refusal. A new problem type needs an entry in conditions.
+// errors.Is finds the error of a problem type and no other, both in the client and in a workflow
+// whose activity returns the client's error. A new problem type needs an entry in conditions.
 func TestProblemsAreConditions(t *testing.T) {
 	t.Parallel()
 	for _, typ := range problemTypes(t) {
 		entry, ok := conditions[typ]
 		if !ok {
-			t.Errorf("the problem type %s has no condition: add one to engine/failure and internal/refusal, or say here why it needs none", typ)
+			t.Errorf("the problem type %s has no condition: add one to engine/failure and internal/refusal, or write in conditions why it needs none", typ)
 			continue
 		}
 		want, _ := entry.(error)
@@ -106,7 +106,7 @@ func TestOwnTypesAreRefused(t *testing.T) {
 		func() {
 			defer func() {
 				if panicked := recover() != nil; panicked != refused {
-					t.Errorf("%q: refused: %v, want %v", typ, panicked, refused)
+					t.Errorf("%q was refused: %v, want %v", typ, panicked, refused)
 				}
 			}()
 			_ = failure.NewForProgram(typ, "")

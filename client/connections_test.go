@@ -19,7 +19,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	var arrived sync.WaitGroup
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		arrived.Done()
-		arrived.Wait() // all callers have a connection of their own now
+		arrived.Wait() // each caller now has a connection of its own
 		if r.URL.Query().Get("runId") == "refused" {
 			http.Error(w, "not now", http.StatusBadRequest)
 			return
@@ -60,6 +60,6 @@ func TestSetsOfOptions(t *testing.T) {
 	c := client.New(server.URL, client.Options{Token: "secret"}, client.Options{Header: http.Header{"X-Tenant": {"acme"}}}, client.Options{HTTP: server.Client()})
 	_ = c.Cancel(t.Context(), "w", "", "") // there is no answer
 	if got.Get("Authorization") != "Bearer secret" || got.Get("X-Tenant") != "acme" {
-		t.Errorf("it sends %v", got)
+		t.Errorf("the request was %v", got)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// The client sends the server a time limit: less than its context has left, and no more than a
-// server allows. Without a deadline it sends none.
+// The client sends the server a time limit. It is less than the rest of its context, and at most
+// what a server allows. Without a deadline the client sends none.
 func TestTheServerKnowsTheDeadline(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[time.Duration]string{
@@ -52,7 +52,7 @@ func TestTheServerKnowsTheDeadline(t *testing.T) {
 }
 
 // The server refuses an update of a busy run before the caller's deadline, so the caller knows that
-// it was not carried out.
+// the update was not carried out.
 func TestABusyRunIsRefusedInTime(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
@@ -61,7 +61,7 @@ func TestABusyRunIsRefusedInTime(t *testing.T) {
 			if err := json.NewDecoder(r.Body).Decode(&u); err != nil || u.Timeout == nil {
 				return nil, errors.New("no timeout")
 			}
-			time.Sleep(time.Duration(*u.Timeout)) // it waits behind another request
+			time.Sleep(time.Duration(*u.Timeout)) // the update waits behind another request
 			return busy(nil, nil)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -73,7 +73,8 @@ func TestABusyRunIsRefusedInTime(t *testing.T) {
 	})
 }
 
-// A call of a handler in the same process ends with its context, whatever the handler does.
+// A call of a handler in the same process ends with its context, even if the handler does not
+// return.
 func TestInProcessCallsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestInProcessCallsEndWithTheirContext(t *testing.T) {
 		time.Sleep(time.Minute)
 		defer func() {
 			if p := recover(); p != "the handler's panic" {
-				t.Errorf("the caller got %v", p)
+				t.Errorf("the caller recovered %v", p)
 			}
 		}()
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)

@@ -13,8 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// errors.Is and errors.As find the errors of workflow code on the other side of HTTP, whatever
-// wraps them.
+// errors.Is and errors.As find the errors of workflow code across HTTP, however they are wrapped.
 func TestErrorsTravel(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
@@ -48,7 +47,7 @@ func TestErrorsTravel(t *testing.T) {
 			t.Errorf("an update whose run closed: %v", err)
 		}
 		if _, err := testbed.Counter.Get(c, "a").Result(ctx); !errors.Is(err, client.ErrTerminated) || !strings.Contains(err.Error(), "enough") {
-			t.Errorf("the result of a run that was terminated: %v", err)
+			t.Errorf("the result of a terminated run: %v", err)
 		}
 	})
 }
@@ -81,13 +80,13 @@ func TestRefusals(t *testing.T) {
 			}
 			var problem *client.Problem
 			if !errors.As(err, &problem) || problem.Detail == "" {
-				t.Errorf("%s: %v is no problem that says what to do", name, err)
+				t.Errorf("%s: %v is no *client.Problem with advice", name, err)
 			}
 		}
 	})
 }
 
-// refusals are ways to be refused. Each is independent of the others.
+// refusals are requests that are refused, by name. Each is independent of the others.
 var refusals = map[string]struct {
 	want    error
 	provoke func(ctx context.Context, c *client.Client) error

@@ -41,7 +41,7 @@ func TestInterceptors(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := testbed.Counter.Get(c, "a").Terminate(t.Context(), "enough"); !errors.Is(err, refuse) {
-			t.Errorf("it was not refused: %v", err)
+			t.Errorf("the call was not refused: %v", err)
 		}
 		want := []string{"outer start a counter", "inner start a counter", "outer terminate a ", "inner terminate a "}
 		if !slices.Equal(log, want) {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestCallsOnDynamoDB plays the cases through the function of the API, over DynamoDB servers. It
-// leaves LocalStack out, whose DynamoDB is DynamoDB Local, which is in the list.
+// leaves out LocalStack: its DynamoDB is DynamoDB Local, which is in the list.
 func TestCallsOnDynamoDB(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {

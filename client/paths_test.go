@@ -16,12 +16,15 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/ondisk"
 )
 
-// These tests run the typed client against the embedded server, and against the function of the API
-// on AWS, which they call in this process with the events of an HTTP API and of a REST API.
-// paths_aws_test.go runs it over DynamoDB servers. All play the same cases, those of calls.
+// These tests run the typed client against two servers:
+//   - the embedded server
+//   - the function of the API on AWS, which they call in this process with the events of an HTTP
+//     API and of a REST API
+//
+// paths_aws_test.go runs it over DynamoDB servers. All of them play the cases of calls.
 
-// stand is a deployment, and a client of its process 1 whose network can fail.
-type stand struct {
+// fixture is a deployment, and a client of its process 1. The client's network can fail.
+type fixture struct {
 	t   testing.TB
 	bed testbed.Testbed
 	*client.Client
@@ -29,16 +32,16 @@ type stand struct {
 }
 
 // playCall plays a case on a testbed.
-func playCall(t *testing.T, beds func(testing.TB, testbed.Args) testbed.Testbed, args testbed.Args, play func(s *stand)) {
+func playCall(t *testing.T, beds func(testing.TB, testbed.Args) testbed.Testbed, args testbed.Args, play func(s *fixture)) {
 	t.Helper()
-	s := &stand{t: t, bed: beds(t, args)}
+	s := &fixture{t: t, bed: beds(t, args)}
 	defer s.bed.Close()
 	s.Client, s.wire = s.of(1)
 	s.bed.Run(func() { play(s) })
 }
 
 // of returns a client of a process.
-func (s *stand) of(process int) (*client.Client, *wire) {
+func (s *fixture) of(process int) (*client.Client, *wire) {
 	w := &wire{handler: s.bed.Handler(process)}
 	c := client.New("http://weft.test", client.Options{HTTP: &http.Client{Transport: w}})
 	c.SetPause(func(ctx context.Context, d time.Duration) error { return s.bed.World().Wait(ctx, d, nil) })
@@ -46,25 +49,25 @@ func (s *stand) of(process int) (*client.Client, *wire) {
 }
 
 // within returns a context that ends after d.
-func (s *stand) within(d time.Duration) (context.Context, context.CancelFunc) {
+func (s *fixture) within(d time.Duration) (context.Context, context.CancelFunc) {
 	return s.bed.World().WithTimeout(context.Background(), d)
 }
 
 // pass lets time pass.
-func (s *stand) pass(d time.Duration) { _ = s.bed.World().Wait(context.Background(), d, nil) } // nothing ends it
+func (s *fixture) pass(d time.Duration) { _ = s.bed.World().Wait(context.Background(), d, nil) } // nothing ends it
 
 // took returns how long fn takes, in whole seconds.
-func (s *stand) took(fn func()) time.Duration {
+func (s *fixture) took(fn func()) time.Duration {
 	began := s.bed.Now()
 	fn()
 	return s.bed.Now().Sub(began).Round(time.Second)
 }
 
 // lose applies faults to the next requests, and forgets what was sent before.
-func (s *stand) lose(faults ...fault) { s.wire.sent, s.wire.faults = nil, faults }
+func (s *fixture) lose(faults ...fault) { s.wire.sent, s.wire.faults = nil, faults }
 
 // start starts the counter a.
-func (s *stand) start() {
+func (s *fixture) start() {
 	s.t.Helper()
 	if _, err := testbed.Counter.Start(context.Background(), s.Client, "a", 0); err != nil {
 		s.t.Fatal(err)
@@ -73,7 +76,7 @@ func (s *stand) start() {
 }
 
 // wantEvents checks the number of events of a type in the history of the latest run of a.
-func (s *stand) wantEvents(n int, typ string) {
+func (s *fixture) wantEvents(n int, typ string) {
 	s.t.Helper()
 	answer := httptest.NewRecorder()
 	s.bed.Handler(1).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/v1/workflows/a/history", nil))
@@ -92,9 +95,9 @@ func (s *stand) wantEvents(n int, typ string) {
 	}
 }
 
-// wantSent checks the methods of the requests that were sent, and that retries of a request were
-// identical.
-func (s *stand) wantSent(methods string) {
+// wantSent checks the methods of the requests that were sent, and that each retry was identical to
+// its request.
+func (s *fixture) wantSent(methods string) {
 	s.t.Helper()
 	var got []string
 	bodies := map[string]string{}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A quoted text finds that text, whatever characters it has, and nothing else.
+// A filter with a quoted text finds that text, whatever characters it has, and nothing else.
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestQuote(t *testing.T) {
 	})
 }
 
-// What cannot be encoded is not sent, wherever the start is.
+// A memo that cannot be encoded is not sent, neither by a start nor by a schedule.
 func TestMemoThatCannotBeEncoded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestMemoThatCannotBeEncoded(t *testing.T) {
 	})
 }
 
-// A search attribute that JSON would change is refused, and not sent as another one.
+// A search attribute whose value JSON would change is refused.
 func TestSearchAttributesThatJSONChanges(t *testing.T) {
 	t.Parallel()
 	due, region, rate := workflow.NewAttribute[time.Time]("Due"), workflow.NewAttribute[string]("Region"), workflow.NewAttribute[float64]("Rate")
@@ -78,7 +78,7 @@ func TestSearchAttributesThatJSONChanges(t *testing.T) {
 		}
 		removed := workflow.StartOptions{SearchAttributes: []workflow.SearchAttribute{region.Set("\xff"), region.Set("eu"), due.Unset()}}
 		if _, err := testbed.Shower.Start(ctx, p.Client, "a", "", removed); err != nil {
-			t.Errorf("the last value of a name counts: %v", err)
+			t.Errorf("a name with a valid last value: %v", err)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Ship is the workflow type of the children of the scripts. Their own runs are not played: the
-// script supplies their events.
+// Ship is the workflow type of the children in the scripts. The children's own runs are not played:
+// the script supplies their events.
 var Ship = workflow.NewWorkflow[string, string]("ship")
 
 // parents are the workflows of the script about children, by their names.
@@ -33,10 +33,10 @@ func parent(ctx workflow.Context, item string) (string, error) {
 	return fmt.Sprint(run, " ", result), err
 }
 
-// quiet waits for the result alone.
+// quiet waits only for the child's result.
 func quiet(ctx workflow.Context, item string) (string, error) { return Ship.RunChild(ctx, item) }
 
-// leaver has a child of each policy, and returns when it receives a poke.
+// leaver starts a child with each policy, and returns when it receives a poke.
 func leaver(ctx workflow.Context, _ string) (string, error) {
 	for _, policy := range []workflow.ParentClosePolicy{workflow.TerminateChild, workflow.RequestCancelChild, workflow.AbandonChild} {
 		Ship.StartChild(ctx, "", workflow.ChildOptions{WorkflowID: "ship-" + policy.String(), ParentClosePolicy: policy})
@@ -44,11 +44,11 @@ func leaver(ctx workflow.Context, _ string) (string, error) {
 	return Poke.Receive(ctx)
 }
 
-// stopper cancels the context of its child when it receives a poke, and does not wait until the
+// stopper cancels the context of its child when it receives a poke. It does not wait until the
 // child has ended.
 func stopper(ctx workflow.Context, item string) (string, error) { return stop(ctx, item, false) }
 
-// patient waits until the child has ended.
+// patient does the same as stopper, and waits until the child has ended.
 func patient(ctx workflow.Context, item string) (string, error) { return stop(ctx, item, true) }
 
 func stop(ctx workflow.Context, item string, waits bool) (string, error) {
@@ -62,7 +62,7 @@ func stop(ctx workflow.Context, item string, waits bool) (string, error) {
 	return fmt.Sprint(result, err), nil
 }
 
-// teller sends a signal to its child and to another workflow, and asks a third one to end.
+// teller sends a signal to its child and to another workflow, and a cancellation to a third one.
 func teller(ctx workflow.Context, text string) (string, error) {
 	child := Ship.StartChild(ctx, "", workflow.ChildOptions{WorkflowID: "ship-1", ParentClosePolicy: workflow.AbandonChild})
 	told := []workflow.Future[workflow.None]{

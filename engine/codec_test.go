@@ -41,7 +41,7 @@ func TestMessagesAreEncodedAsByTheLibrary(t *testing.T) {
 		fast := &engine.Message{}
 		r := wire.NewReader(want[1:], nil)
 		if fast.DecodeFrom(r); !r.Done() {
-			t.Fatalf("seed %d: left to the library", seed)
+			t.Fatalf("seed %d: the codec left it to the library", seed)
 		}
 		messageLikeLibrary(t, want)
 	}
@@ -72,8 +72,8 @@ func FuzzMessageLikeLibrary(f *testing.F) {
 			f.Add(body)
 		}
 	}
-	// One of an earlier version, with the key 17; one in which an activity comes twice; one without
-	// an activity.
+	// Three messages: one of an earlier version, with the key 17; one that has an activity twice;
+	// one without an activity.
 	f.Add([]byte("\x01\xa2\x01\x01\x11\xf5"))
 	f.Add([]byte("\x01\xa2\x0b\xa2\x01\x61a\x02\x41b\x0b\xa1\x01\x61c"))
 	f.Add([]byte("\x01\xa2\x0b\xf6\x0d\xf6"))

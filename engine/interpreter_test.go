@@ -10,16 +10,16 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// op is one step of a small program, which the workflow of the property tests runs. It may have a
-// body.
+// op is one step of a small program. The workflow of the property tests runs such programs. An op
+// may have a body.
 type op struct {
 	Do   string `json:"do"`
 	N    int    `json:"n,omitempty"`
 	Body []op   `json:"body,omitempty"`
 }
 
-// program is what its main coroutine does after the handlers of its updates are set. If Stay is
-// set, it waits for a signal and its handlers before it returns.
+// program is what the main coroutine does after it has set the handlers of the program's updates.
+// If Stay is set, the coroutine waits for a signal and for the handlers before it returns.
 type program struct {
 	Handlers [][]op `json:"handlers"`
 	Main     []op   `json:"main"`
@@ -42,8 +42,7 @@ var (
 )
 
 // machine is the state that the coroutines of a program share. Everything that they see is in its
-// log, and the log is part of what they send: a difference in one place is a difference in the
-// history.
+// log, and they send parts of the log. So a difference anywhere is a difference in the history.
 type machine struct {
 	log      []string
 	counter  int
@@ -52,7 +51,7 @@ type machine struct {
 	channels [2]workflow.Channel[string]
 	futures  []workflow.Future[string]
 	handled  [2]bool
-	fixed    *bool // until it is true, "crash" panics
+	fixed    *bool // "crash" panics until it is true
 }
 
 // interpret returns the workflow that runs programs.
@@ -94,7 +93,7 @@ func (m *machine) step(ctx workflow.Context, who string, o op) {
 
 type seen []any
 
-// alone are the ops without a body; they return what they have seen.
+// alone are the ops without a body. They return what they have seen.
 var alone = map[string]func(m *machine, ctx workflow.Context, n int) seen{
 	"run": func(m *machine, ctx workflow.Context, n int) seen {
 		v, err := work.Run(ctx, fmt.Sprint(n, m.log))
@@ -179,7 +178,7 @@ func choose(m *machine, ctx workflow.Context, n int) (s seen) {
 	return append(s, workflow.Select(ctx, cases...))
 }
 
-// around are the ops with a body. init fills it, because bodies contain such ops in turn.
+// around are the ops with a body. init fills the map, because such bodies contain such ops in turn.
 var around map[string]func(m *machine, ctx workflow.Context, who string, o op)
 
 func init() {
@@ -235,7 +234,8 @@ func (m *machine) branch(ctx workflow.Context, who string, o op) {
 	})
 }
 
-// handle sets the handler of an update, once. Its validator depends on the state.
+// handle sets the handler of an update, if it is not set yet. The update's validator depends on the
+// state.
 func (m *machine) handle(ctx workflow.Context, who string, o op) {
 	n := o.N % 2
 	if m.handled[n] {

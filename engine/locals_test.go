@@ -39,8 +39,9 @@ func pricer(ctx workflow.Context, words string) (string, error) {
 	return fmt.Sprint(seen), err
 }
 
-// outcomes sets the outcomes of the next local activities, one in a line: ok with a result, fail,
-// or again after some time. Those that are not named succeed, with their input as their result.
+// outcomes sets the outcomes of the next local activities, one on a line: ok with a result, fail,
+// or again after some time. A local activity without such a line succeeds with its input as its
+// result.
 func (p *player) outcomes(d *datadriven.TestData) {
 	p.locals = strings.Split(strings.TrimSpace(d.Input), "\n")
 }

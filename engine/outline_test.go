@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// longRun returns a run of n commits, each of which has two events or, every tenth, none. The
+// longRun returns a run of n commits. Each has two events, except that every tenth has none. The
 // causation id i caused the commits in the slots i and i+n/2.
 func longRun(t *testing.T, n int) *engine.Run {
 	t.Helper()
@@ -32,16 +32,16 @@ func longRun(t *testing.T, n int) *engine.Run {
 	return run
 }
 
-// A run answers the same about its dropped commits.
+// A trimmed run answers questions about its dropped commits as the whole run does.
 func TestTrimmedRunKnowsItsCommits(t *testing.T) {
 	t.Parallel()
 	const n = 700
 	whole, trimmed := longRun(t, n), longRun(t, n)
-	trimmed.Trim(16 * 500) // keeps the last five, and the first
+	trimmed.Trim(16 * 500) // keeps the first commit and the last five
 	for slot := range uint32(n) {
 		wantKept := slot == 0 || slot >= n-5
 		if kept := trimmed.Log[slot] != nil; kept != wantKept || (trimmed.Lacks(slot) == 0) != wantKept {
-			t.Fatalf("slot %d is kept: %v, and %d lack from there on", slot, kept, trimmed.Lacks(slot))
+			t.Fatalf("slot %d is kept: %v, and %d commits are missing from there on", slot, kept, trimmed.Lacks(slot))
 		}
 		c := whole.Log[slot]
 		if !trimmed.Has(slot, c.ID) || trimmed.Has(slot, history.CommitID{1, 2, 3}) || trimmed.TimeOf(slot) != c.Time ||
@@ -56,11 +56,11 @@ func TestTrimmedRunKnowsItsCommits(t *testing.T) {
 	}
 	for _, event := range []int64{-1, 0, trimmed.State.NextEventID} {
 		if slot, ok := trimmed.SlotOf(event); ok {
-			t.Errorf("event %d, which there is not, is in slot %d", event, slot)
+			t.Errorf("event %d does not exist, and is found in slot %d", event, slot)
 		}
 	}
 	if whole.BatchesBefore(n-1) != 630 || trimmed.Lacks(1) != n-6 || trimmed.Footprint() >= whole.Footprint() {
-		t.Errorf("%d batches, %d lack, %d bytes of %d", whole.BatchesBefore(n-1), trimmed.Lacks(1), trimmed.Footprint(), whole.Footprint())
+		t.Errorf("%d batches, %d missing commits, %d bytes of %d", whole.BatchesBefore(n-1), trimmed.Lacks(1), trimmed.Footprint(), whole.Footprint())
 	}
 }
 
@@ -74,7 +74,7 @@ func TestCaused(t *testing.T) {
 			triggers := []*engine.Message{{CausationID: 8}, {CausationID: 3, Seen: 20}, {CausationID: 1000}, {CausationID: 8}}
 			want := []uint32{7, uint32(n/2 + 2), uint32(n/2 + 7)}
 			if got := run.Caused(triggers); !slices.Equal(got, want) {
-				t.Errorf("%d commits of which %d lack: %v, want %v", n, run.Lacks(1), got, want)
+				t.Errorf("%d commits, %d of them missing: %v, want %v", n, run.Lacks(1), got, want)
 			}
 		}
 	}

@@ -18,21 +18,21 @@ import (
 )
 
 func init() {
-	// A failure prints its seed, and the program. Files of failures would be among the golden
+	// A failure prints its seed and the program. Files of failures would lie among the golden
 	// scripts.
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		panic(err)
 	}
 }
 
-// happening is what happens to a run between two tasks. Its numbers select the outcomes of whatever
-// is pending then: the same happenings are the same events if the runs are the same.
+// happening is what happens to a run between two tasks. Its numbers select outcomes for whatever is
+// pending then. Two equal runs get equal events from the same happenings.
 type happening struct {
 	Pass    time.Duration
 	Events  []event
 	Updates []sent
 	Query   bool
-	Deploy  bool // of the code that does not crash
+	Deploy  bool // whether the code that does not crash is deployed
 	Retry   bool
 }
 
@@ -98,18 +98,18 @@ var drawHappening = rapid.Custom(func(t *rapid.T) happening {
 	}
 })
 
-// play is a program, what happens to it, and how it is played.
+// play is a program, what happens to it, and how it is run.
 type play struct {
 	program program
 	script  []happening
 	// cold rebuilds the code before each task.
 	cold bool
-	// before are updates that are sent in a task of their own before a happening, with those of the
-	// happening's own task.
+	// before are updates that are sent in a task of their own before a happening. with are those
+	// that are sent in the happening's own task.
 	before, with map[int]sent
 }
 
-// on plays on a new harness and returns it.
+// on runs the play on a new harness, which it returns.
 func (p *play) on(t *rapid.T) *enginetest.Harness {
 	fixed := false
 	s := enginetest.Open(t, interpret(&fixed))
@@ -136,7 +136,7 @@ func (p *play) on(t *rapid.T) *enginetest.Harness {
 	return s
 }
 
-// looked returns the outcome of a local activity: it succeeds, fails, or is retried in another
+// looked returns the outcome of a local activity, which succeeds, fails, or is retried in another
 // task.
 func looked(a *engine.LocalActivity) engine.LocalResult {
 	r := engine.LocalResult{Number: a.Number, Attempt: a.Attempt}
@@ -153,7 +153,7 @@ func looked(a *engine.LocalActivity) engine.LocalResult {
 
 func wantNothing(t *rapid.T, s *enginetest.Harness, transition *engine.Transition) {
 	if transition.Commit != nil || transition.Failure != nil || transition.Updates[0].Verdict == engine.Accepted {
-		t.Fatalf("after %d commits an update that is refused came to %+v, want nothing", len(s.Run.Log), transition)
+		t.Fatalf("after %d commits a refused update left %+v, want nothing", len(s.Run.Log), transition)
 	}
 }
 
@@ -168,7 +168,7 @@ func (p *play) happen(s *enginetest.Harness, i int, h happening) {
 	for j, u := range h.Updates {
 		task.Updates = append(task.Updates, p.request(fmt.Sprint(i, "-", j), u))
 	}
-	// If a task is to be retried, any request retries it, and may so leave a trace.
+	// If a task waits for a retry, any request retries it, which may leave a trace.
 	if u, ok := p.with[i]; ok && len(task.InputEvents)+len(task.Updates) > 0 && s.Run.State.Pending == history.PendingNone {
 		refused := []engine.UpdateRequest{p.request(fmt.Sprint("with ", i), u)}
 		task.Updates = slices.Insert(task.Updates, u.Request.N%(len(task.Updates)+1), refused...)
@@ -192,7 +192,7 @@ func step(s *enginetest.Harness, task engine.Task) {
 	}
 }
 
-// bring returns events that resolve what is pending. Each activity and each timer is resolved once.
+// bring returns events that resolve what is pending. It resolves each activity and each timer once.
 func bring(s *enginetest.Harness, wanted []event) (inputEvents []history.Event) {
 	activities, timers := s.Activities(), s.Timers()
 	for _, e := range wanted {
@@ -249,9 +249,11 @@ func wantSame(t *rapid.T, what string, want, got *enginetest.Harness) {
 	}
 }
 
-// Whatever the program and whatever happens to it, each prefix of its log rebuilds the code such
-// that the next task makes the same events, and their ids have no gaps. The harness itself replays
-// the log when the test ends, in both ways.
+// For every program and all that happens to it:
+//   - Each prefix of its log rebuilds the code such that the next task has the same events.
+//   - Event ids have no gaps.
+//
+// The harness also replays the log when the test ends, in both ways.
 func TestEveryPrefixRebuildsTheCode(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -270,7 +272,7 @@ func TestEveryPrefixRebuildsTheCode(t *testing.T) {
 	})
 }
 
-// It makes no difference whether the code is kept or rebuilt before each task.
+// A kept instance and one that is rebuilt before each task produce the same log.
 func TestKeptOrRebuilt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -281,7 +283,7 @@ func TestKeptOrRebuilt(t *testing.T) {
 	})
 }
 
-// Queries leave no trace, although the code that has answered one stays.
+// Queries leave no trace, although the instance that answered one is kept.
 func TestQueriesLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// endedBy returns a log of the collector: a signal makes its coroutine start an activity in the
-// task in which its function continues as new. Versions before StopAtReturn recorded that activity
-// after the return.
+// endedBy returns a log of the collector. A signal makes its coroutine start an activity in the
+// same task in which its function continues as new. Versions before StopAtReturn recorded that
+// activity after the return.
 func endedBy(rules history.Rules, after ...history.Event) []*history.Commit {
 	started := history.Of(&history.WorkflowExecutionStarted{WorkflowType: "collector", Input: history.Payload("[]")})
 	fireAt := history.At(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
@@ -35,7 +35,7 @@ func endedBy(rules history.Rules, after ...history.Event) []*history.Commit {
 	}
 }
 
-// A history replays by the rules that it was written by.
+// A history replays by the rules with which it was written.
 func TestReplayByTheRulesOfTheHistory(t *testing.T) {
 	t.Parallel()
 	work := history.Of(&history.ActivityTaskScheduled{ActivityType: "Process", Input: history.Payload(`"work"`)})
@@ -62,9 +62,9 @@ func TestReplayByTheRulesOfTheHistory(t *testing.T) {
 	}
 }
 
-// An update that the code has not reached when the workflow's function returns is not answered: it
-// was not accepted, and the run has closed.
-func TestUpdateTheReturnForestalls(t *testing.T) {
+// An update that the code has not reached when the workflow's function returns gets no answer,
+// because the run closed before the update was accepted.
+func TestUpdateAfterTheReturn(t *testing.T) {
 	t.Parallel()
 	first, second := workflow.NewUpdate[workflow.None, string]("first"), workflow.NewUpdate[workflow.None, string]("second")
 	s := enginetest.Open(t, func(ctx workflow.Context, _ workflow.None) (string, error) {
@@ -85,14 +85,15 @@ func TestUpdateTheReturnForestalls(t *testing.T) {
 		t.Errorf("the verdicts are %v", transition.Updates)
 	}
 	if transition.Updates[2].Verdict != engine.Rejected {
-		t.Errorf("an update that nothing handles is %v", transition.Updates[2])
+		t.Errorf("an update without a handler is %v", transition.Updates[2])
 	}
 	if result, f, done := s.Run.State.UpdateOutcome(s.Run.State.Updates["u1"]); !done || result != nil || f.Type != failure.FromError(failure.ErrRunClosed).Type {
-		t.Errorf("the first update, whose handler was under way, came to %s, %v", result, f)
+		t.Errorf("the first update, whose handler had not returned, has the outcome %s, %v", result, f)
 	}
 }
 
-// Deferred functions of unwound code take no signal from the run that follows, and issue nothing.
+// Deferred functions of unwound code can neither take a signal from the next run nor issue a
+// command.
 func TestUnwoundCodeHasNoEffect(t *testing.T) {
 	t.Parallel()
 	s := enginetest.New(t, func(ctx workflow.Context, _ workflow.None) (string, error) {
@@ -114,14 +115,14 @@ func TestUnwoundCodeHasNoEffect(t *testing.T) {
 		t.Fatal(transition.Failure.Err())
 	}
 	if n := len(transition.Next); n != 2 {
-		t.Errorf("the next run begins with %d events, and not with its start and the signal", n)
+		t.Errorf("the next run begins with %d events, want its start and the signal", n)
 	}
 	if n := len(transition.Commit.Commands); n != 1 {
 		t.Errorf("%d commands close the run", n)
 	}
 }
 
-// A run that was asked to end stays open until its accepted updates have their outcome, however
+// A run that was asked to end stays open until its accepted updates have their outcomes, however
 // many tasks that takes.
 func TestUpdatesOfAFullTaskHaveAnOutcome(t *testing.T) {
 	t.Parallel()
@@ -148,12 +149,13 @@ func TestUpdatesOfAFullTaskHaveAnOutcome(t *testing.T) {
 	}
 	for _, id := range ids {
 		if u := s.Run.State.Updates[id]; u.Completed == nil || u.Completed.Failure.Kind != failure.KindCanceled {
-			t.Errorf("update %s came to %+v", id, u.Completed)
+			t.Errorf("the outcome of update %s is %+v", id, u.Completed)
 		}
 	}
 }
 
-// A run that continues as new does not wait: its code would take signals of the next run.
+// A run that continues as new does not wait, because its code would take signals that belong to the
+// next run.
 func TestContinuingAsNewDoesNotWaitForAFullTask(t *testing.T) {
 	t.Parallel()
 	s := enginetest.New(t, func(ctx workflow.Context, _ workflow.None) (string, error) {

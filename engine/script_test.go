@@ -31,7 +31,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// player plays a script: it is the shell around the engine, without any I/O.
+// player plays a script. It does what surrounds the engine in a process, without I/O.
 type player struct {
 	t        *testing.T
 	out      strings.Builder
@@ -165,7 +165,7 @@ func (p *player) writer() *engine.Writer {
 	return &engine.Writer{Now: p.clock, Commit: history.CommitID{p.commits}, Build: p.build, RunID: history.NewRunID(1, [8]byte{7}), Options: p.options}
 }
 
-// start opens a run, pinned to a build unless that is empty.
+// start opens a run. The run is pinned to a build unless that is empty.
 func (p *player) start(typ, input, build string) {
 	p.close()
 	p.run, p.commits, p.build = engine.NewRun("script", 1), 0, "build-1"
@@ -173,7 +173,7 @@ func (p *player) start(typ, input, build string) {
 	p.step(engine.Task{InputEvents: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: typ, Input: payload(input), Build: build})}})
 }
 
-// code returns the instance. It creates one if there is none.
+// code returns the instance, and creates it if there is none.
 func (p *player) code() *engine.Instance {
 	if p.instance == nil {
 		started := p.run.State.Started
@@ -236,7 +236,7 @@ func (p *player) verdict(request engine.UpdateRequest, u engine.UpdateResult) {
 	p.printf("update %s: %s", request.ID, text)
 }
 
-// commit encodes a commit, decodes it again, and adds it to the log, as a store would.
+// commit encodes a commit, decodes it again, and adds it to the log, as a store does.
 func (p *player) commit(c *history.Commit) {
 	body, err := history.Encode(c)
 	if err != nil {

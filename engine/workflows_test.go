@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflow of the go-workflows post: two activities, one after the other.
+// The workflow of the go-workflows post runs two activities, one after the other.
 var (
 	Process          = activity.New("Process", func(context.Context, string) (string, error) { return "", nil })
 	SendConfirmation = activity.New("SendConfirmation", func(context.Context, string) (string, error) { return "", nil })
@@ -27,7 +27,8 @@ func OrderWorkflow(ctx workflow.Context, item string) (string, error) {
 	return SendConfirmation.Run(ctx, processed)
 }
 
-// OrderWorkflow in a later deployment, whose author forgot that there are open runs.
+// changedOrderWorkflow is OrderWorkflow in a later deployment. Its author forgot that there are
+// open runs.
 func changedOrderWorkflow(ctx workflow.Context, item string) (string, error) {
 	if err := workflow.Sleep(ctx, time.Minute); err != nil {
 		return "", err
@@ -65,7 +66,7 @@ func counter(ctx workflow.Context, limit int) (int, error) {
 	})
 	Boom.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { panic("boom") })
 	Bad.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil },
-		workflow.Validate(func(workflow.None) error { return workflow.Sleep(ctx, time.Second) })) //weftvet:ignore readonly that is why it is bad
+		workflow.Validate(func(workflow.None) error { return workflow.Sleep(ctx, time.Second) })) //weftvet:ignore readonly the script shows this misuse
 	Finish.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) {
 		done = true
 		return workflow.None{}, nil
@@ -111,7 +112,7 @@ func idler(ctx workflow.Context, _ workflow.None) (string, error) {
 	}
 }
 
-// saga charges, and refunds in a context of its own when it is canceled.
+// saga charges, and refunds under a disconnected context when it is canceled.
 func saga(ctx workflow.Context, item string) (string, error) {
 	_, err := Process.Run(ctx, item)
 	if errors.Is(err, workflow.ErrCanceled) {

@@ -1,5 +1,5 @@
-// Package examples holds the examples together: one folder for each idea, and this list, which the
-// local server and the deployed functions register.
+// Package examples lists the examples, each of which is a folder that shows one idea. The local
+// server and the deployed functions register this list.
 package examples
 
 import (
@@ -38,8 +38,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Registrations is all that a program has to register to run the examples, by the name of their
-// folder. Hello is not among them: it is a program of its own.
+// Registrations returns everything that a program has to register to run the examples, by the names
+// of their folders. Hello is not in it, because it is a program of its own.
 func Registrations() map[string][]workflow.Registration {
 	return map[string][]workflow.Registration{
 		"approval":     approval.Registrations(),
@@ -74,7 +74,7 @@ func Registrations() map[string][]workflow.Registration {
 	}
 }
 
-// All is Registrations in one list.
+// All returns the registrations in one list.
 func All() []workflow.Registration {
 	return slices.Concat(slices.Collect(maps.Values(Registrations()))...)
 }

@@ -1,6 +1,6 @@
-// Package examples_test holds the examples together: one program can register all of them, hello is
-// a program of its own that builds and runs, and deploy a repository of its own whose tests pass.
-// postgres is a module of its own too.
+// Package examples_test tests the examples together. One program can register all of them. hello is
+// a program of its own that builds and runs. deploy is a repository of its own whose tests pass.
+// postgres is a module of its own, too.
 package examples_test
 
 import (
@@ -23,8 +23,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// modules are the examples that are modules of their own. make test-postgres tests that of
-// postgres.
+// modules are the examples that are modules of their own. make test-postgres tests postgres.
 var modules = []string{"hello", "deploy", "postgres"}
 
 func TestAllTogether(t *testing.T) {
@@ -51,21 +50,21 @@ func TestAllTogether(t *testing.T) {
 	}
 }
 
-// TestDeploy vets, builds and tests a user's own repository. It is deployed by make deploy-check.
+// TestDeploy vets, builds and tests a user's own repository. make deploy-check deploys it.
 func TestDeploy(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"vet", "-tags", "e2e", "./..."}, {"build", "-o", t.TempDir(), "."}, {"test", "./..."}} {
 		command := exec.Command("go", args...)
 		command.Dir = "deploy"
 		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s\nWhere Weft's own go.mod has changed: go -C examples/deploy mod tidy", command, err, out)
+			t.Fatalf("%s: %v\n%s\nIf Weft's own go.mod has changed, run: go -C examples/deploy mod tidy", command, err, out)
 		}
 	}
 }
 
 var greeting = regexp.MustCompile(`http://[0-9.]+:[0-9]+`)
 
-// TestHello tests and builds a user's own program, and talks to it over a socket.
+// TestHello tests and builds a user's own program, and sends requests to it over a socket.
 func TestHello(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "hello")
@@ -92,7 +91,7 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// serve runs the program until the test ends, and returns the address that it says it is at.
+// serve runs the program until the test ends, and returns the address that the program prints.
 func serve(t *testing.T, program string) (url string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -113,14 +112,14 @@ func serve(t *testing.T, program string) (url string) {
 	}
 	t.Cleanup(func() {
 		cancel()
-		for lines.Scan() { // until it has ended: a pipe that is full would hold it up
+		for lines.Scan() { // until the program has ended, because a full pipe would block it
 		}
 		if err := cmd.Wait(); url != "" && err != nil && !errors.Is(err, context.Canceled) {
 			t.Errorf("interrupted, the program ended with %v: %s", err, stderr.String())
 		}
 	})
 	if url == "" {
-		t.Fatalf("the program did not say where it is: %v: %s", cmd.Wait(), stderr.String())
+		t.Fatalf("the program did not print its address: %v: %s", cmd.Wait(), stderr.String())
 	}
 	return url
 }

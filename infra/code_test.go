@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// The alarm and the dashboard use metrics that exist, and the dashboard has all of them.
+// The alarm and the dashboard use existing metrics, and the dashboard has all of them.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	d := declaredByTemplate(t, inputs{}.parameters())
@@ -39,7 +39,7 @@ func TestMetrics(t *testing.T) {
 	want(t, "its dimension", at(t, stuck, "Dimensions").([]any)[0].(map[string]any)["Name"], emf.Dimension)
 }
 
-// The limits that the module and the template have by default are those of the code.
+// The default limits of the module and of the template are those of the code.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	all, limits := moduleVariables(t), executor.Defaults().Engine.Limits

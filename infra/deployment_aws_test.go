@@ -59,7 +59,7 @@ type deployment struct {
 	recorded map[string]*privilege.Recorder
 }
 
-// deploy makes the table and the queues.
+// deploy creates the table and the queues.
 func deploy(t *testing.T, stack string, functions map[string]function) *deployment {
 	t.Helper()
 	d := &deployment{

@@ -1,5 +1,5 @@
-// Package infra holds what deploys Weft to AWS, for the weft command, which prints it: no
-// repository needs a copy.
+// Package infra contains the template that deploys Weft to AWS, for the weft command, which prints
+// it: no repository needs a copy.
 package infra
 
 import _ "embed"

@@ -15,10 +15,10 @@ import (
 // variable is a variable of the module.
 type variable struct {
 	description, kind string
-	//	// fallback is the default, as the template writes it; required means that there is none.
+	// fallback is the default, as the template writes it; required means that there is none.
 	fallback string
 	required bool
-	//	// validated means that some values are refused.
+	// validated means that some values are refused.
 	validated bool
 	// literal is the default as the module writes it.
 	literal string
@@ -29,7 +29,7 @@ type variable struct {
 // parameters for each task queue: infra.SAMWith.)
 var onlyTerraform = []string{"name", "package", "packages", "environment", "task_queues"}
 
-// In the form that terraform fmt gives it.
+// These match the form of terraform fmt.
 var (
 	block       = regexp.MustCompile(`(?ms)^variable "([a-z0-9_]+)" \{\n(.*?)^\}`)
 	description = regexp.MustCompile(`(?m)^  description = "(.*)"$`)

@@ -3,13 +3,16 @@ package infra_test
 // kind says what a resource of Terraform's is in CloudFormation.
 type kind struct {
 	is string
-	//	// names maps attributes, at any depth, to properties. An empty property is not compared: AWS makes it, or it has no counterpart. An attribute that is missing here fails the test.
+	// names maps attributes, at any depth, to properties. An empty property is not compared: AWS
+	// makes it, or it has no counterpart. An attribute that is missing here fails the test.
 	names map[string]string
-	//	// of is the attribute that names the resource of which this one is a part in CloudFormation; empty if it is no part.
+	// of is the attribute that names the resource which in CloudFormation contains this one; empty
+	// if there is none.
 	of string
-	// in is the property that the part is an element of, or all of; empty adds to the properties.
+	// in is the containing property: this one is an element of it, or its whole value; empty adds
+	// to the properties.
 	in string
-	//	// adjust changes properties that differ in another way.
+	// adjust changes properties that differ in another way.
 	adjust func(properties map[string]any)
 }
 
@@ -22,9 +25,8 @@ var identities = map[string]string{
 	"AWS::ApiGatewayV2::Route": "RouteKey", "AWS::ApiGateway::Resource": "PathPart", "AWS::ApiGateway::Method": "ResourceId",
 }
 
-// Properties that are lists of objects (Terraform has lists of one where CloudFormation has
-// objects), those that are objects with names of the user's, and those that are JSON in both, or in
-// one.
+// Properties that are lists of objects (other lists of one element in Terraform are objects in
+// CloudFormation), that are objects with the user's names, and that are JSON in one or both.
 var (
 	lists    = []string{"AttributeDefinitions", "GlobalSecondaryIndexes", "Metrics", "Policies", "Targets", "MethodSettings", "ServerSideEncryptionConfiguration", "Rules"}
 	verbatim = []string{"Variables", "Dimensions"}

@@ -42,9 +42,9 @@ const howToPlan = "go test ./infra -run TestPlans -replan [-plugins FOLDER]"
 // plans returns the plans of the variants that are kept in testdata, so that tests need no
 // terraform.
 //
-// They come from a test run of Terraform with a mocked provider: it asks no account for
-// anything, and yet resolves every reference, including those in policies. Renew them after a
-// change of the module or of a variant, as howToPlan says.
+// They come from a test run of Terraform with a mocked provider. It needs no account, and resolves
+// every reference, including those in policies. Renew them after a change of the module or of a
+// variant, as howToPlan says.
 func plans(t testing.TB) map[string]plan {
 	t.Helper()
 	all := map[string]plan{}

@@ -50,7 +50,7 @@ func TestAlarmsAreDocumented(t *testing.T) {
 	}
 }
 
-// A stack called weft has all that the commands of docs/operations.md name.
+// A stack called weft has everything that the commands of docs/operations.md name.
 func TestOperatorsNames(t *testing.T) {
 	t.Parallel()
 	c := load(t, filepath.Join("sam", "template.yaml"), "weft", nil)

@@ -30,7 +30,7 @@ const (
 	oldKey   = "arn:aws:kms:us-east-1:000000000000:key/old"
 )
 
-// madeKey and madeBucket are those that the template makes.
+// madeKey and madeBucket are created by the template.
 var madeKey = lambdahost.ARN("kms", "key/weft-PayloadKey")
 
 const madeBucket = "weft-payloadbucket"
@@ -100,7 +100,7 @@ func TestRightsToPayloads(t *testing.T) {
 	}
 }
 
-// ofPayloads are the statements that let functions use keys of payloads and the bucket.
+// ofPayloads has the names of the statements that let functions use payload keys and the bucket.
 var ofPayloads = []string{"Seal", "Blobs", "FindBlobs"}
 
 // checkRightsToPayloads demands the keys and the bucket that the parameters name, and
@@ -158,7 +158,7 @@ func TestMadeForPayloads(t *testing.T) {
 	for _, s := range statements {
 		for _, action := range at(t, s, "Action").([]any) {
 			if users[action.(string)] = at(t, s, "Principal", "AWS"); action == "kms:*" {
-				t.Error("all that may use keys may use the key of payloads")
+				t.Error("everybody who may use keys may use the key of payloads")
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func TestMadeForPayloads(t *testing.T) {
 		want(t, "what a rule of the bucket does", does, []string{"AbortIncompleteMultipartUpload"})
 	}
 	if bucket["VersioningConfiguration"] != nil {
-		t.Error("what Weft deletes stays in the bucket")
+		t.Error("deleted objects stay in the bucket")
 	}
 	denial := at(t, d["AWS::S3::BucketPolicy"], "PolicyDocument", "Statement").([]any)[0]
 	want(t, "what is done with requests", at(t, denial, "Effect"), "Deny")

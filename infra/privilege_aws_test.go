@@ -33,7 +33,7 @@ func TestRightsAreWhatFunctionsUse(t *testing.T) {
 			}
 			for what, changed := range changes(r) {
 				if len(findings(t, changed, kinds, stack)) == 0 {
-					t.Errorf("nothing is found where there is something to find: %s", what)
+					t.Errorf("a mistake is not found: %s", what)
 				}
 			}
 		})
@@ -77,20 +77,20 @@ func findings(t *testing.T, r privilege.Role, uses map[string][]privilege.Use, s
 	t.Helper()
 	missing, err := privilege.Missing(r, uses[r.Name])
 	for _, u := range missing {
-		all = append(all, "the function asks for what its role does not allow: "+u.String())
+		all = append(all, "the function makes a request that its role does not allow: "+u.String())
 	}
 	if err == nil {
 		var unused []privilege.Statement
 		unused, err = privilege.Unused(r, uses[r.Name])
 		for _, part := range unused {
-			all = append(all, "the role allows what the function never asks for: "+privilege.Text(part))
+			all = append(all, "the role allows a request that the function never makes: "+privilege.Text(part))
 		}
 	}
 	if err == nil {
 		var foreign []privilege.Use
 		foreign, err = privilege.Foreign(r, uses)
 		for _, u := range foreign {
-			all = append(all, "the role allows what only other functions do: "+u.String())
+			all = append(all, "the role allows a request that only other functions make: "+u.String())
 		}
 	}
 	if err != nil {
@@ -111,7 +111,7 @@ func outside(t *testing.T, r privilege.Role, uses map[string][]privilege.Use, st
 				}
 				same := elsewhere.Resource == u.Resource && slices.Equal(elsewhere.Keys, u.Keys) // a scan has no namespace
 				if allowed && !same {
-					all = append(all, "the role allows what is none of its own: "+elsewhere.String())
+					all = append(all, "the role allows a request outside its own part: "+elsewhere.String())
 				}
 			}
 		}

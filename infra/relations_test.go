@@ -114,7 +114,7 @@ func (d declared) checkQueue(t *testing.T, q map[string]any) {
 	}
 	if d.consumer(t, q) == deadFunction {
 		if q["RedrivePolicy"] != nil {
-			t.Errorf("what dies in %s would go round", name)
+			t.Errorf("dead letters of %s would return to it", name)
 		}
 		return
 	}
@@ -125,19 +125,19 @@ func (d declared) checkQueue(t *testing.T, q map[string]any) {
 	}
 	sources := at(t, dead, "RedriveAllowPolicy", "sourceQueueArns").([]any)
 	if len(sources) != 1 || !strings.HasSuffix(sources[0].(string), ":"+name) {
-		t.Errorf("dead letters of %s are to come from there, and may come from %v", name, sources)
+		t.Errorf("dead letters of %s may also come from %v", name, sources)
 	}
 }
 
 func (d declared) checkMapping(t *testing.T, m map[string]any) {
 	t.Helper()
 	q, f := d.named(t, "AWS::SQS::Queue", m["EventSourceArn"]), d.named(t, "AWS::Lambda::Function", m["FunctionName"])
-	//	// AWS demands this: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+	// AWS demands this: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 	if visibility, least := seconds(t, q, "VisibilityTimeout"), 6*seconds(t, f, "Timeout"); visibility < least {
 		t.Errorf("%s has a visibility of %v, which is less than six times the time-out of %s", q["QueueName"], visibility, f["FunctionName"])
 	}
-	want(t, "what "+fmt.Sprint(f["FunctionName"])+" may answer", m["FunctionResponseTypes"], []any{"ReportBatchItemFailures"})
-	want(t, fmt.Sprint(f["FunctionName"])+"'s recursive loop", f["RecursiveLoop"], "Allow") // all that consume send, too
+	want(t, "the response types of "+fmt.Sprint(f["FunctionName"]), m["FunctionResponseTypes"], []any{"ReportBatchItemFailures"})
+	want(t, fmt.Sprint(f["FunctionName"])+"'s recursive loop", f["RecursiveLoop"], "Allow") // every consumer also sends
 }
 
 // checkTable compares the table with the store's.
@@ -202,10 +202,10 @@ func (d declared) checkFunctions(t *testing.T) {
 		if d := duration(t, at(t, variables, "WEFT_LONG_TIMER")); d > queue.MaxDelay {
 			t.Errorf("%s: a queue does not delay by %v", name, d)
 		}
-		//		// After the last try of a request, there has to be time to commit and to answer.
+		// After the last try of a request, there has to be time to commit and to answer.
 		timeout := seconds(t, f, "Timeout")
 		if timeout-adapter.Reserve < softLimit {
-			t.Errorf("%s has %v, which is too little for what is tried for %v", name, timeout, softLimit)
+			t.Errorf("%s has %v, which is too little for requests that are retried for %v", name, timeout, softLimit)
 		}
 		if role == string(adapter.Activity) {
 			want(t, name+"'s WEFT_TIMEOUT", duration(t, at(t, variables, "WEFT_TIMEOUT")), timeout)
@@ -213,7 +213,7 @@ func (d declared) checkFunctions(t *testing.T) {
 	}
 	want(t, "the sweep", at(t, d["AWS::Events::Rule weft-sweep"], "ScheduleExpression"), "rate(1 minute)")
 	if timeout := seconds(t, d["AWS::Lambda::Function weft-timer"], "Timeout"); timeout >= time.Minute {
-		t.Errorf("one sweep may take %v, and the next begins before that", timeout)
+		t.Errorf("one sweep may take %v, and the next begins before its end", timeout)
 	}
 }
 
@@ -294,14 +294,14 @@ func (d declared) checkAlarms(t *testing.T) {
 		a := d[name]
 		if strings.Contains(name, "-age-") {
 			if limit := seconds(t, a, "Threshold"); limit <= queue.MaxDelay {
-				t.Errorf("%s: messages that wait for %v are as they should be", name, limit)
+				t.Errorf("%s: messages may wait for %v in a healthy deployment", name, limit)
 			}
 		}
 		if strings.Contains(name, "-stuck-") {
-			//			// A task that fails is retried within the longest delay of a queue.
+			// A task that fails is retried within the longest delay of a queue.
 			period, periods := seconds(t, a, "Period"), seconds(t, a, "EvaluationPeriods")/time.Second
 			if window := period * periods; window <= queue.MaxDelay {
-				t.Errorf("%s looks back for %v, and would end between two tries", name, window)
+				t.Errorf("%s covers %v, and would end between two tries", name, window)
 			}
 		}
 	}

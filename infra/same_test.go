@@ -88,8 +88,8 @@ func declaredByTemplate(t testing.TB, parameters map[string]string, taskQueues .
 	return all
 }
 
-// function is a function as CloudFormation has it: with what all functions have, and without its
-// code.
+// function returns a function in CloudFormation's form, with the properties that all functions
+// have, and without its code.
 func (c *template) function(id string) map[string]any {
 	c.t.Helper()
 	properties := map[string]any{}

@@ -52,14 +52,14 @@ func TestScriptsNeedNoOtherRights(t *testing.T) {
 		}
 		quiet := name == string(adapter.Dead) || strings.HasPrefix(name, "tasks-") // no message of a script dies, and a testbed has one function for all task queues
 		if len(uses) == 0 && !quiet {
-			t.Errorf("%s has asked for nothing", name)
+			t.Errorf("%s has made no request", name)
 		}
 		missing, err := privilege.Missing(f.Role, uses)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, u := range missing {
-			t.Errorf("%s asks for what its role does not allow: %v", name, u)
+			t.Errorf("%s makes a request that its role does not allow: %v", name, u)
 		}
 		for _, err := range recorders[name].Errs() {
 			t.Errorf("%s: %v", name, err)

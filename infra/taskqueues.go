@@ -23,7 +23,7 @@ func SAMWith(taskQueues ...string) (string, error) {
 			return "", err
 		}
 		if name == "" || seen[q.prefix] {
-			return "", fmt.Errorf("the task queue %q is the default one, or is there twice: give each its own name, different in more than its hyphens", name)
+			return "", fmt.Errorf("the task queue %q is the default one, or is given twice: names have to differ in more than their hyphens", name)
 		}
 		seen[q.prefix] = true
 		all = append(all, q)
@@ -70,12 +70,12 @@ func pascal(name string) string {
 type taskQueue struct{ name, prefix string }
 
 var (
-	//	// begins matches the first line of an entry of a section, or of a section, or the line before it.
+	// begins matches the first line of a section, or of an entry in one, or the line before it.
 	begins = regexp.MustCompile(`^( {0,2}[A-Za-z#]|\n)`)
-	//	// ofActivities matches the first line of an entry that each task queue has.
+	// ofActivities matches the first line of an entry that each task queue has.
 	ofActivities = regexp.MustCompile(`^  (Activity[A-Za-z]+|LimitsActivities|ReservesActivity):`)
 	identifier   = regexp.MustCompile(`\bActivity([A-Z][A-Za-z]+)|\b(Limits|Reserves)Activit(?:y|ies)\b`)
-	//	// inNames matches the queue's or the function's name in the names of resources.
+	// inNames matches the queue's or the function's name in the names of resources.
 	inNames = regexp.MustCompile(`(\$\{AWS::StackName\}-(?:[a-z-]+-)?)activit(?:y|ies)\b`)
 	label   = regexp.MustCompile(`"label": "[a-z]+"`)
 	anchor  = regexp.MustCompile(`^( +)- &([A-Za-z]+)`)
@@ -84,7 +84,7 @@ var (
 // of returns an entry of the default queue, changed for this one.
 func (q taskQueue) of(entry []string) string {
 	var out strings.Builder
-	within := -1 // the indentation of an anchored value, which the template has already
+	within := -1 // the indentation of an anchored value, which the template already has
 	for _, line := range entry {
 		if indent := len(line) - len(strings.TrimLeft(line, " ")); within >= 0 && indent > within {
 			continue

@@ -46,7 +46,7 @@ func read(t testing.TB, text, stack string, given map[string]string) *template {
 	}
 	document, ok := plain(t, &n).(map[string]any)
 	if !ok {
-		t.Fatal("that is not a template")
+		t.Fatal("the text is not a template")
 	}
 	c := &template{t: t, stack: stack, parameters: map[string]any{}, declared: map[string]map[string]any{}, resources: map[string]map[string]any{}}
 	for name, p := range document["Parameters"].(map[string]any) {
@@ -179,7 +179,7 @@ func (c *template) call(name string, arg any) any {
 		}
 		return c.value(list[2])
 	}
-	c.t.Fatalf("%s is not known here", name)
+	c.t.Fatalf("the test does not know %s", name)
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (c *template) holds(v any) bool {
 			return slices.ContainsFunc(list, c.holds)
 		}
 	}
-	c.t.Fatalf("the condition %v is not known here", v)
+	c.t.Fatalf("the test does not know the condition %v", v)
 	return false
 }
 
@@ -288,7 +288,7 @@ func (c *template) attribute(path string) string {
 		"AWS::ApiGateway::RestApi RootResourceId": c.stack + "-" + path,
 	}[c.kind(id)+" "+attribute]
 	if arn == "" {
-		c.t.Fatalf("the attribute %s of a %s is not known here", path, c.kind(id))
+		c.t.Fatalf("the test does not know the attribute %s of a %s", path, c.kind(id))
 	}
 	return arn
 }

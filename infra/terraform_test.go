@@ -25,7 +25,7 @@ func terraformPlans(t *testing.T) map[string]plan {
 		}
 		write(t, filepath.Join(dir, filepath.Base(file)), text)
 	}
-	write(t, filepath.Join(dir, packageFile), []byte("PK\x05\x06"+strings.Repeat("\x00", 18))) // a zip with nothing in it
+	write(t, filepath.Join(dir, packageFile), []byte("PK\x05\x06"+strings.Repeat("\x00", 18))) // an empty zip
 	runs := map[string]any{}
 	for name, inputs := range variants {
 		run := map[string]any{"command": "plan", "variables": inputs.variables()}

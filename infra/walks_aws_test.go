@@ -155,7 +155,7 @@ func (d *deployment) runDeadLetters(v *traveller) {
 	for kind := engine.RunActivity; kind <= engine.CloseAttempt; kind++ {
 		d.hand(adapter.Dead, ghost(d.t, kind, "dead-"+kind.String(), time.Now()))
 	}
-	d.start(adapter.Dead, nil) // so that a while is longer than a queue may delay
+	d.start(adapter.Dead, nil) // with the LongTimer of this stack: the table keeps the delayed messages
 	d.hand(adapter.Dead, d.offloaded(ghostOf(engine.TakeResult, "dead-freight", time.Now(), payload(d.t, freight))))
 
 	d.began("activity-dies", []string{work})
@@ -164,12 +164,12 @@ func (d *deployment) runDeadLetters(v *traveller) {
 	d.hand(adapter.Dead, d.take("WEFT_QUEUE_TIMERS"))
 	for _, m := range d.early() {
 		if m.WorkflowID == "activity-dies" {
-			d.hand(adapter.Dead, body(d.t, m)) // it dies once more, and its place is taken once more
+			d.hand(adapter.Dead, body(d.t, m)) // it dies once more, and is replaced once more
 		}
 	}
 
-	// One that died because its process had committed the result, and no more: what follows from
-	// that is sent.
+	// This message died after its process had committed the result, and before it sent what
+	// follows. The dead function sends that.
 	sent := &letters{}
 	p := d.before(v, 0, sent)
 	c := client.ForHandler(p.API)

@@ -20,7 +20,7 @@ import (
 // the next one. So all pairs of steps show the requests of each function.
 var (
 	walk   = workflow.NewWorkflow[[]string, string]("walk")
-	pinned = workflow.NewWorkflow[[]string, string]("pinned walk") // which stays with its build
+	pinned = workflow.NewWorkflow[[]string, string]("pinned walk") // stays with its build
 	detour = workflow.NewUpdate[[]string, string]("detour")
 	note   = workflow.NewSignal[[]string]("note")
 	left   = workflow.NewQuery[workflow.None, int]("left")
@@ -30,7 +30,7 @@ var (
 const (
 	work     = "work"          // an activity
 	fanOut   = "fan out"       // two at once: their results take the workflow queue
-	children = "children"      // two at once: their news take the workflow queue
+	children = "children"      // two at once: their results take the workflow queue
 	flaky    = "flaky"         // an activity that fails once, and is soon retried
 	distant  = "distant"       // an activity that fails once, and is retried after longer than a queue's delay
 	nap      = "nap"           // a timer that a queue delays
@@ -47,7 +47,7 @@ const (
 	longTime = 100 * time.Hour // a timer that need not fire
 
 	askInVain = "ask in vain"    // one that nobody completes
-	forever   = "sleep for ever" // ... and the step that waits for it
+	forever   = "sleep for ever" // the step that waits for it
 )
 
 // Activities of a walk.
@@ -140,7 +140,7 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 		if _, err = one.Get(ctx); err == nil {
 			_, err = other.Get(ctx)
 		}
-	case freight: // is only there
+	case freight: // needs no step
 	case beat:
 		_, err = beating.Run(ctx, workflow.None{})
 	case flaky:

@@ -69,12 +69,12 @@ func TestDeadLetter(t *testing.T) {
 
 	timers := d.timers(ctx, t)
 	var kept []store.Timer
-	until(ctx, t, "the message is to be sent again", func() (bool, error) {
+	until(ctx, t, "the table has the message", func() (bool, error) {
 		kept, err = timers.DueTimers(ctx, time.Now().Add(time.Hour), 10)
 		return len(kept) > 0, err
 	})
 	if wait := time.Until(kept[0].Due); len(kept) > 1 || wait < time.Minute {
-		t.Errorf("%d messages are to be sent again, the first one in %v; want one, in five minutes", len(kept), wait)
+		t.Errorf("%d messages wait to be sent again, the first one for %v; want one, for five minutes", len(kept), wait)
 	}
 	_, dead := d.queue(ctx, t, "activities-dead")
 	until(ctx, t, "the dead letter is deleted", func() (bool, error) {

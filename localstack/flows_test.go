@@ -33,11 +33,11 @@ func TestCart(t *testing.T) {
 	_, err = cart.AddItem.Call(ctx, d.client, "cart-1", cart.Item{SKU: "tea", Quantity: 100})
 	var refused *client.Rejected
 	if !errors.As(err, &refused) || !errors.Is(err, cart.ErrQuantity) {
-		t.Errorf("an update that is to be refused: %v, want a rejection that is %v", err, cart.ErrQuantity)
+		t.Errorf("an invalid update: %v, want a rejection that is %v", err, cart.ErrQuantity)
 	}
 	total, err := cart.AddItem.Call(ctx, d.client, "cart-1", cart.Item{SKU: "tea", Quantity: 2})
 	if err != nil || total != (cart.Total{Items: 2, Cents: 900}) {
-		t.Fatalf("an update that is to be accepted: %v, %v", total, err)
+		t.Fatalf("a valid update: %v, %v", total, err)
 	}
 	contents, err := cart.Contents.Ask(ctx, d.client, "cart-1", workflow.None{})
 	if err != nil || contents.Total != total {

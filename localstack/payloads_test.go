@@ -41,7 +41,7 @@ func TestPayloads(t *testing.T) {
 	})
 	public, err := run.Result(ctx)
 	if want := strings.ReplaceAll(text.String(), name, strings.Repeat("█", len(name))); err != nil || public.Text != want || public.Note != secret {
-		t.Errorf("a document of %d bytes comes back as one of %d, with the note %q, %v", text.Len(), len(public.Text), public.Note, err)
+		t.Errorf("a document of %d bytes is returned as one of %d, with the note %q, %v", text.Len(), len(public.Text), public.Note, err)
 	}
 
 	bucket, key := d.payloads(ctx, t)

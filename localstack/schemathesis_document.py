@@ -1,6 +1,6 @@
-"""Prints, as JSON, the OpenAPI document with two rules spelled out that the document states in words only: in the body of a request
-null or an empty text is an optional field that is not there, and in a query string an empty parameter is one that is not there. Without it Schemathesis
-takes them for invalid data."""
+"""Prints, as JSON, the OpenAPI document with two rules as schemas that the document only states in words. In the body of a request,
+null or an empty text is a missing optional field. In a query string, an empty parameter is a missing one. Without these schemas
+Schemathesis treats such requests as invalid data."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ def main():
     made = {}
 
     def request(schema):
-        """A schema, and what it refers to, as it is in a request. Answers keep the schemas that the document has."""
+        """Returns the form that a schema, and those that it refers to, has in a request. Answers keep the document's schemas."""
         if not isinstance(schema, dict):
             return schema
         schema = dict(schema)

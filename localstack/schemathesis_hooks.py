@@ -1,5 +1,5 @@
-"""Gives each request an id of its own. A request with the id of an earlier one is answered as that was, whatever else it says, so
-Schemathesis, which uses the ids of the document's examples again and again, would take invalid data for accepted."""
+"""Gives each request an id of its own. Schemathesis repeats the ids of the document's examples. The server answers a request with the
+id of an earlier one as it answered that, whatever else it contains, so Schemathesis would report invalid data as accepted."""
 
 import itertools
 import re
@@ -23,5 +23,5 @@ def renew(body):
 @schemathesis.hook
 def before_call(context, case, kwargs):
     renewed = renew(case.body)
-    if renewed != case.body:  # setting a body, even the same, has Schemathesis judge the request anew
+    if renewed != case.body:  # setting a body, even the same one, makes Schemathesis judge the request again
         case.body = renewed

@@ -1,34 +1,39 @@
-// Package queue is the port to the queues that carry tasks. Its adapters are queue/memory,
-// queue/embedded and queue/sqs, and examples/postgres outside of this module. Package queuetest is
-// the suite that each of them passes, and the port's specification in code. Its semantics are those
-// of SQS. Several processes may use the queues at the same time, and all methods are safe for
+// Package queue is the port of the queues that carry tasks. Its adapters are queue/memory,
+// queue/embedded and queue/sqs, and examples/postgres outside this module. Package queuetest is the
+// suite that each of them passes, and the port's specification in code. Its semantics are those of
+// SQS. Several processes may use the queues at the same time, and all methods are safe for
 // concurrent use.
 //
-//		         Send                      Receive                     Delete
-//		        ──────▶ delayed ──▶ visible ──────▶ in flight ─────────────────▶ gone
-//		                               ▲               │ visibility time-out,
-//		                               └───────────────┘ or Extend by 0
-//		                                               │ received too often
-//		                                               └──────────────▶ the dead-letter queue
+//	 Send                      Receive                     Delete
+//	──────▶ delayed ──▶ visible ──────▶ in flight ─────────────────▶ gone
+//	                       ▲               │ visibility time-out,
+//	                       └───────────────┘ or Extend by 0
+//	                                       │ received too often
+//	                                       └──────────────▶ the dead-letter queue
 //
-//	  - Delivery: at least once. A message may be delivered more than once, also while it is in flight, and late. It is
-//	    delivered until it is deleted, or moves to the dead letters.
-//	  - Order: a standard queue keeps none. A FIFO queue keeps the order of each group: while a message of a group is in
-//	    flight, nothing after it in its group is delivered. A batch may hold several of a group, in order. What becomes
-//	    visible again keeps its place; on the way to the dead letters a group keeps its order. Sends that do not wait for each
-//	    other have no order.
-//	  - Durability: what was sent survives a crash if anything that was acknowledged after it does, by this queue or by
-//	    the store that it shares a disk with. A queue that shares none has to be durable when Send returns, as SQS is. That a
-//	    message was received, and how often, is durable before it is delivered: an activity that may run only once depends
-//	    on it.
-//	  - Dead letters: a message that becomes visible after it was received MaxReceives times moves to the queue
-//	    DeadLetters(queue), at the latest when somebody asks the queue for messages. It is counted from the beginning there, or on.
-//	  - Retries: an adapter retries nothing; a Send that failed may have sent some or all.
-//	  - Bounds: a batch has at most MaxBatch messages, a delay is at most MaxDelay, and a body has at least one byte. Bodies
-//	    and groups have any bytes. An adapter takes bodies of 768 KiB at least, and groups of 401 bytes. What breaks a rule is
-//	    ErrInvalid, and the whole call does nothing.
-//	  - Ownership: an adapter may keep the bodies that it is given, and callers do not change them. What Receive returns
-//	    is the caller's.
+// The port's guarantees and rules:
+//
+//   - Delivery: at least once. A queue may deliver a message more than once, even while it is in
+//     flight, and late. It delivers a message until it is deleted, or moves to the dead letters.
+//   - Order: a standard queue has no order. A FIFO queue keeps the order of each group: while a
+//     message of a group is in flight, nothing after it in its group is delivered. A batch may hold
+//     several messages of a group, in order. A message that becomes visible again keeps its place.
+//     A group keeps its order on the way to the dead letters. Concurrent Sends have no order.
+//   - Durability of a message: it survives a crash if anything survives that was acknowledged after
+//     it, by this queue or by a store on the same disk. If the queue shares its disk with no store,
+//     a message is durable when Send returns, as in SQS.
+//   - Durability of a receive: that a message was received, and how many times, is durable before
+//     the message is delivered. An activity that may run only once depends on it.
+//   - Dead letters: a message that becomes visible after MaxReceives receives moves to the queue
+//     DeadLetters(queue), at the latest when somebody asks the queue for messages. There its count
+//     begins anew, or continues.
+//   - Retries: an adapter retries nothing. A Send that failed may have sent some or all messages.
+//   - Bounds: a batch has at most MaxBatch messages, a delay is at most MaxDelay, and a body has at
+//     least one byte. Bodies and groups have any bytes. An adapter takes bodies of 768 KiB at
+//     least, and groups of 401 bytes. A call that breaks a rule does nothing and returns
+//     ErrInvalid.
+//   - Ownership: an adapter may keep the bodies that it is given, and callers do not change them.
+//     What Receive returns belongs to the caller.
 package queue
 
 import (
@@ -41,10 +46,10 @@ import (
 // MaxDelay is the longest delay of a message, as in SQS.
 const MaxDelay = 15 * time.Minute
 
-// MaxBatch is the largest number of messages that are sent, received or deleted at once, as in SQS.
+// MaxBatch is the largest number of messages that one call sends, receives or deletes, as in SQS.
 const MaxBatch = 10
 
-// The queues of a deployment. Activity messages have a queue for each task queue; see ForTasks.
+// The queues of a deployment. Each task queue has a queue for its activities; see ForTasks.
 const (
 	// Workflow is the FIFO queue whose groups are workflow ids.
 	Workflow = "workflow"
@@ -57,8 +62,8 @@ const (
 // tasks begins the names of the queues of task queues.
 const tasks = "tasks-"
 
-// ForTasks is the standard queue of a task queue's activities. That of the default one, whose name
-// is empty, is Activities.
+// ForTasks returns the name of the standard queue of a task queue's activities. For the default
+// task queue, whose name is empty, that is Activities.
 func ForTasks(taskQueue string) string {
 	if taskQueue == "" {
 		return Activities
@@ -66,8 +71,8 @@ func ForTasks(taskQueue string) string {
 	return tasks + taskQueue
 }
 
-// IsForTasks reports whether a queue carries activities, and of which task queue. The queue of
-// their dead letters does not.
+// IsForTasks reports whether a queue carries activities, and returns its task queue. A queue of
+// dead letters carries none.
 func IsForTasks(queue string) (taskQueue string, is bool) {
 	name, named := strings.CutPrefix(queue, tasks)
 	if strings.HasSuffix(queue, dead) || !named && queue != Activities {
@@ -82,10 +87,10 @@ func IsForTasks(queue string) (taskQueue string, is bool) {
 // dead ends the names of the queues of dead letters.
 const dead = "-dead"
 
-// DeadLetters is the queue of the messages of a queue that were received too often.
+// DeadLetters returns the queue for the messages of a queue that were received too often.
 func DeadLetters(queue string) string { return queue + dead }
 
-// Message is what is sent.
+// Message is a message to send.
 type Message struct {
 	// Body is never empty. Two messages with the same body are two messages.
 	Body []byte
@@ -100,55 +105,58 @@ type Delivery struct {
 	Body []byte
 	// Receipt is the handle of this delivery: Delete and Extend take it.
 	Receipt string
-	// Received is how often the message has been received, this time included.
+	// Received is how many times the message has been received, including this time.
 	Received int
 	// Group is the group of the message in a FIFO queue.
 	Group string
 }
 
 var (
-	// ErrTooLarge is wrapped by what Send returns for a message above the queue's limit.
+	// ErrTooLarge is wrapped by the error of Send for a message above the queue's limit.
 	ErrTooLarge = errors.New("queue: the message is larger than the queue takes")
-	// ErrRefused is wrapped by what Send returns where a message is the reason, and not the queue:
-	// messages of other sizes may be sent.
+	// ErrRefused is wrapped by the error of Send if the message is the reason, and not the queue.
+	// Messages of other sizes may succeed.
 	ErrRefused = errors.New("queue: the message cannot be sent")
 	// ErrInvalid is wrapped by the error of a call that breaks a rule of the port: a delay or a
 	// batch that is too large, a group in a queue without groups, a queue that does not exist.
 	// Nothing was done.
 	ErrInvalid = errors.New("queue: invalid")
-	// ErrPartial is wrapped by what Send returns when some of the messages were not sent.
+	// ErrPartial is wrapped by the error of Send if some of the messages were not sent.
 	ErrPartial = errors.New("queue: not all messages were sent")
 )
 
 // Sender sends messages.
 type Sender interface {
 	// Send sends at most MaxBatch messages; none is no error. It returns nil only if all of them
-	// were sent. An error that wraps ErrTooLarge or ErrInvalid says that nothing was sent; after
-	// another one some or all may have been.
+	// were sent. After an error that wraps ErrTooLarge or ErrInvalid, nothing was sent. After any
+	// other error, some or all may have been sent.
 	Send(ctx context.Context, queue string, messages ...Message) error
 }
 
-// Receiver receives messages. On AWS its part is played by event source mappings.
+// Receiver receives messages. On AWS, event source mappings do so.
 type Receiver interface {
 	// Receive waits until there is a visible message, or the context ends, and returns between one
-	// and limit messages; limit is 1 to MaxBatch. It ends the wait when a message is sent or given
-	// back, when a delay or a visibility time-out is over, and when a group becomes free: at once,
-	// or as soon as it looks again. The messages are invisible for the queue's visibility time-out,
-	// and each has a receipt that no delivery had before. Of several calls at once each gets other
-	// messages. When the context ends, Receive returns an error that wraps the context's; a message
-	// may have been received then that nobody gets before its time-out.
+	// and limit messages; limit is 1 to MaxBatch.
+	//
+	//   - The wait ends when a message is sent or given back, when a delay or a visibility time-out
+	//     is over, and when a group becomes free: at once, or as soon as the adapter looks again.
+	//   - The messages are invisible for the queue's visibility time-out. Each has a receipt that
+	//     no earlier delivery had. Concurrent calls receive different messages.
+	//   - When the context ends, Receive returns an error that wraps the context's. It may have
+	//     received a message then, which nobody else receives before its time-out.
 	Receive(ctx context.Context, queue string, limit int) ([]Delivery, error)
-	// Delete deletes messages that were handled, at most MaxBatch; none is no error. A receipt that
-	// is no longer good, because the message is gone or was received again, is no error: then the
-	// message may be deleted, or stay. After an error some are deleted.
+	// Delete deletes messages that were handled, at most MaxBatch; none is no error. A receipt is
+	// no longer valid if its message is gone or was received again. That is no error: the message
+	// may be deleted, or stay. After an error some messages are deleted.
 	Delete(ctx context.Context, queue string, receipts ...string) error
-	// Extend makes a message in flight visible after d from now, for a handler that needs longer
-	// or, with 0, one that gives it back. It concerns this delivery alone: the next one has the
-	// queue's time-out. A receipt that is no longer good is no error, and nothing is done.
+	// Extend makes a message in flight visible after d from now. A handler calls it to get more
+	// time or, with 0, to give the message back. It affects only this delivery: the next one has
+	// the queue's time-out. With a receipt that is no longer valid, it does nothing and returns no
+	// error.
 	Extend(ctx context.Context, queue, receipt string, d time.Duration) error
 }
 
-// Queue is what a deployment in one process demands of its queues: both ends of each.
+// Queue is what a deployment in one process requires of its queues: both ends of each.
 type Queue interface {
 	Sender
 	Receiver
@@ -158,15 +166,15 @@ type Queue interface {
 type Settings struct {
 	// FIFO says that the queue keeps the order of each group.
 	FIFO bool
-	// Visibility is how long a message that was received stays invisible.
+	// Visibility is how long a received message stays invisible.
 	Visibility time.Duration
-	// MaxReceives is how often a message is received before it moves to the queue's dead letters; 0
-	// is without limit.
+	// MaxReceives is how many times a message is received before it moves to the queue's dead
+	// letters; 0 means no limit.
 	MaxReceives int
 }
 
-// All are the queues of a deployment with these task queues besides the default one, without those
-// of dead letters.
+// All returns the queues of a deployment with these task queues besides the default one. It leaves
+// out the queues of dead letters.
 func All(taskQueues ...string) []string {
 	names := []string{Activities}
 	for _, name := range taskQueues {
@@ -175,8 +183,8 @@ func All(taskQueues ...string) []string {
 	return append(names, Timers, Workflow)
 }
 
-// Standard are the settings of a deployment in one process, with these task queues besides the
-// default one. A message that a handler keeps giving back goes to the dead letters after about ten
+// Standard returns the settings of a deployment in one process, with these task queues besides the
+// default one. A message that a handler keeps giving back moves to the dead letters after about ten
 // minutes.
 func Standard(taskQueues ...string) map[string]Settings {
 	const visibility, receives = 30 * time.Second, 20

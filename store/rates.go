@@ -7,7 +7,7 @@ import (
 )
 
 // Rates stores one mark for each task queue with a rate: the last reserved moment. A mark never
-// goes back. It is kept forever, and small.
+// goes back. It is small, and kept forever.
 type Rates interface {
 	// Reserve moves the mark of a task queue as [Slot.Next] says, and returns its new place. The
 	// read and the write are one atomic step: no two calls that return nil return the same moment.
@@ -18,7 +18,7 @@ type Rates interface {
 	Reserve(ctx context.Context, s Slot) (time.Time, error)
 }
 
-// Slot is the argument of Reserve.
+// Slot is the argument of Reserve: a reservation of a moment.
 type Slot struct {
 	TaskQueue string
 	// Floor is the moment from which the mark moves if it is earlier, or does not exist. A later
@@ -31,7 +31,8 @@ type Slot struct {
 }
 
 // Next returns the new place of a mark, in microseconds since 1970. mark is its present place, or 0
-// if there is none. Next returns an error that wraps ErrStale if the new place is after Latest.
+// if the mark does not exist. Next returns an error that wraps ErrStale if the new place is after
+// Latest.
 func (s *Slot) Next(mark int64) (int64, error) {
 	next := max(mark, s.Floor.UnixMicro()) + s.By.Microseconds()
 	if !s.Latest.IsZero() && next > s.Latest.UnixMicro() {

@@ -5,36 +5,39 @@
 // A store belongs to one namespace, which is fixed when the store is opened (one data directory,
 // one table prefix). No argument of a call can reach another namespace.
 //
-// The port is a few small interfaces, by user; [Store] is what a deployment requires. Correctness
-// depends only on [Log]. Several processes may use a store at the same time, and all methods are
-// safe for concurrent use.
+// The port consists of a few small interfaces, one for each use; [Store] is what a deployment
+// requires. Correctness depends only on [Log]. Several processes may use a store at the same time,
+// and all methods are safe for concurrent use.
 //
-//		                atomic                      read                       may be done twice
-//		Log             all items of an Append      strongly                   no: a repeat is a Conflict with itself
-//		Attempts        one record                  strongly                   no: a repeat is ErrStale
-//		Timers          one timer of a call         strongly                   yes: a repeat puts the same timer
-//		Lister          a run's row, with its item  behind the log, or not     -
-//		Scanner         -                           a hint                     -
-//		Scanner's mark  one write                   strongly                   no: a repeat is ErrStale
-//		Eraser          one commit, one attempt     -                          yes
-//		Keys            one key, once               strongly                   no: a repeat is ErrStale
-//		Rates           one mark                    by the write itself        it moves the mark twice
+//	                atomic                      read                       may be done twice
+//	Log             all items of an Append      strongly                   no: a repeat is a Conflict with itself
+//	Attempts        one record                  strongly                   no: a repeat is ErrStale
+//	Timers          one timer of a call         strongly                   yes: a repeat puts the same timer
+//	Lister          a run's row, with its item  behind the log, or not     -
+//	Scanner         -                           a hint                     -
+//	Scanner's mark  one write                   strongly                   no: a repeat is ErrStale
+//	Eraser          one commit, one attempt     -                          yes
+//	Keys            one key, once               strongly                   no: a repeat is ErrStale
+//	Rates           one mark                    by the write itself        it moves the mark twice
 //
-//	  - A strong read sees all that was written before it began, by any process. It returns only what is durable: no crash
-//	    takes away what it returned.
-//	  - A write is durable when it returns nil.
-//	  - An adapter retries what is certain not to have been applied (throttling), within the context's deadline, and nothing
-//	    else. If it cannot tell, Append and Reserve return ErrUnknown, and the caller repeats the identical call. After any
-//	    other error of these two nothing was done, nor will be. Other writes may have been done after an error, if it wraps none
-//	    of this package.
-//	  - A call whose context has ended may be done or not, but what it returns is true.
-//	  - An adapter may keep what it is given, and callers do not change it. What a read returns, and what a Conflict
-//	    holds, is the caller's.
-//	  - Times are kept to the microsecond; those of expiry to the second, rounded up.
-//	  - Ids and names are up to 255 bytes from Weft, and the suite goes further: up to 401 bytes of UTF-8, any character among them, the
-//	    character 0 too. They are compared and sorted by their bytes.
-//	  - A body has any bytes, or none: nil and empty are the same. An adapter takes bodies of 396 KiB at least, and refuses what is
-//	    above its own limit with ErrTooLarge.
+// The port's guarantees and rules:
+//
+//   - A strong read sees everything that was written before it began, by any process. It returns
+//     only durable data: no crash removes what it returned.
+//   - A write is durable when it returns nil.
+//   - An adapter retries only what is certain not to have been applied (throttling), within the
+//     context's deadline.
+//   - If it is unknown whether a write was applied, Append and Reserve return ErrUnknown, and the
+//     caller repeats the identical call. After any other error of these two nothing was done, nor
+//     will be. Another write may have been done despite an error that wraps none of this package's.
+//   - A call whose context has ended may or may not be done, but its result is true.
+//   - An adapter may keep what it is given, and callers do not change it. What a read returns, and
+//     what a Conflict holds, belongs to the caller.
+//   - Times are stored to the microsecond, and expiries to the second, rounded up.
+//   - Weft's ids and names have up to 255 bytes. The suite goes further: up to 401 bytes of UTF-8,
+//     with any characters, including the character 0. They are compared and sorted by their bytes.
+//   - A body has any bytes, or none: nil and empty are the same. An adapter takes bodies of at
+//     least 396 KiB, and refuses larger ones than its own limit with ErrTooLarge.
 package store
 
 import (
@@ -52,26 +55,25 @@ type Key struct {
 	Slot     uint32
 }
 
-// String is the key in words.
+// String returns the key as text.
 func (k Key) String() string { return fmt.Sprintf("%s/%d/%d", k.Workflow, k.Run, k.Slot) }
 
-// Before reports whether k stands before l in the order of a workflow's items: by run, then by
-// slot.
+// Before reports whether k is before l in the order of a workflow's items: by run, then by slot.
 func (k Key) Before(l Key) bool { return k.Run < l.Run || k.Run == l.Run && k.Slot < l.Slot }
 
-// Item is a commit as it is stored. A read returns all of its fields as they were written, but
+// Item is a commit as it is stored. A read returns all of its fields as they were written, except
 // Over.
 type Item struct {
 	Key
-	// Commit is the commit's id. It tells a writer its own item from another's.
+	// Commit is the commit's id. By it, a writer recognizes its own item.
 	Commit [16]byte
 	// Body is the commit, encoded.
 	Body []byte
-	// Expires is when the item may be deleted, at some time after; zero is never. Until it is
-	// deleted, reads return it.
+	// Expires is when the item may be deleted; zero means never. The deletion may come later, and
+	// until then reads return the item.
 	Expires time.Time
-	// Over is the id of a commit that may stand at the key already: the item then takes its place.
-	// Zero is none. It is part of a write, and no read returns it.
+	// Over is the id of a commit that may already be at the key: the item then replaces it. Zero
+	// means none. It is part of a write, and no read returns it.
 	Over [16]byte
 	// Summary is set on the items that open or close a run, or change the run's row in the list of
 	// workflows. Its workflow and run are the item's own. It replaces the row that an earlier slot
@@ -89,7 +91,7 @@ type Summary struct {
 	Started  time.Time
 	// Closed is zero while the run is open.
 	Closed time.Time
-	// Build is the build that the run is pinned to; empty if the newest runs it.
+	// Build is the build that the run is pinned to; empty if the newest build runs it.
 	Build string
 	// Attributes are the search attributes, and Memo the memo, as the caller encoded them: bytes
 	// that no adapter interprets.
@@ -103,7 +105,7 @@ type Conflict struct {
 }
 
 // Error names the key.
-func (e *Conflict) Error() string { return "store: an item stands at " + e.Existing.Key.String() }
+func (e *Conflict) Error() string { return "store: there already is an item at " + e.Existing.Key.String() }
 
 var (
 	// ErrUnknown is wrapped by the error of Append if it is unknown whether the items were put, or
@@ -124,23 +126,23 @@ var (
 	ErrStale = errors.New("store: another write came first")
 )
 
-// Page is what one read returns: at most as many items as were asked for, and at most as many as
+// Page is the result of one read: at most as many items as were asked for, and at most as many as
 // fit into about 1 MB.
 type Page struct {
 	Items []Item
-	// More says that there are further items in the direction of the read, beyond the last one
-	// here. It may be set although there are none if the page has as many items as the limit; never
-	// if the page has no items.
+	// More is set if there are further items in the direction of the read. If the page has as many
+	// items as the limit, More may be set although there are none. A page without items never has
+	// it.
 	More bool
 }
 
-// MaxAppend is how many items one Append may put, as many as a transaction of DynamoDB has.
-// Together they have at most 3.5 MB.
+// MaxAppend is how many items one Append may put: the limit of a transaction of DynamoDB. Together
+// they have at most 3.5 MB.
 const MaxAppend = 100
 
 // Log is the log of the runs of each workflow. All its reads are strong. Callers leave no gaps in
-// it. An item is put only if there is an item in the slot before, or was before it expired. A run
-// after the first is opened only if there was an earlier run.
+// it. An item is put only if the slot before it has an item, or had one that expired. A run after
+// the first is opened only if there was an earlier run.
 type Log interface {
 	// Append puts one item, or up to MaxAppend at different keys: all of them or none. Each is put
 	// on the condition that none stands at its key, or only the one whose id is in Over. The
@@ -148,25 +150,27 @@ type Log interface {
 	// one is put. Append returns
 	//
 	//   - nil if the items are durable;
-	//   - a *Conflict if an item stands at one of the keys: nothing was put. If several stand in
-	//     the way it holds any of them;
+	//   - a *Conflict if there already is an item at one of the keys: nothing was put. If there are
+	//     several, the Conflict has any of them;
 	//   - an error that wraps ErrUnknown if it cannot tell whether they were put, or will be;
-	//   - an error that wraps ErrThrottled, ErrTooLarge or ErrCorrupt, or another one: nothing was
-	//     put, nor will be.
+	//   - an error that wraps ErrThrottled, ErrTooLarge or ErrCorrupt, or any other error: nothing
+	//     was put, nor will be.
 	//
 	// An Append that is repeated after it was applied returns a Conflict with the caller's own
-	// item, which the caller knows by its commit id. Two Appends never share a commit id, unless
-	// they are identical. (Encrypted bodies may differ.) The order in which items are named makes
-	// no difference.
+	// item, which the caller recognizes by its commit id. Two Appends never share a commit id,
+	// unless they are identical. (Encrypted bodies may differ.) The order in which items are named
+	// makes no difference.
 	Append(ctx context.Context, items ...Item) error
-	// Backward reads the items of a workflow over all of its runs, the last one first: from the
-	// last one before the key "before" to the first one that is not before "until". Of these two
-	// only run and slot count, and a zero "before" is after all. It returns at most limit items;
-	// limit 0 is as many as fit. A page of Backward or Forward may end before a damaged item: the
-	// read that begins there returns ErrCorrupt. A workflow without items is an empty page.
+	// Backward reads the items of a workflow over all of its runs, the last one first. It begins
+	// with the last one before the key "before", and ends with the first one that is not before
+	// "until". Only run and slot of these keys count. A zero "before" is after all items.
+	//
+	// It returns at most limit items; limit 0 means as many as fit. A workflow without items is an
+	// empty page. A page of Backward or Forward may end before a damaged item: the read that begins
+	// there returns ErrCorrupt.
 	Backward(ctx context.Context, workflow string, before, until Key, limit int) (Page, error)
-	// Forward reads the items of one run from a slot on, in the order of slots; limit 0 is as many
-	// as fit.
+	// Forward reads the items of one run from a slot on, in the order of slots; limit 0 means as
+	// many as fit.
 	Forward(ctx context.Context, from Key, limit int) (Page, error)
 }
 
@@ -179,7 +183,7 @@ type Attempt struct {
 	RunID string
 	// Event is the id of the activity's ActivityTaskScheduled event.
 	Event int64
-	// Number grows with each record of the activity, from 1 on: a record replaces one with a lower
+	// Number grows with each record of the activity, from 1 on. A record replaces one with a lower
 	// number.
 	Number int
 	// Body is the last failure and the other data that the engine keeps.
@@ -191,8 +195,8 @@ type Attempt struct {
 // Attempts stores the state of activities between their attempts: one record for each activity of a
 // run, outside the log.
 type Attempts interface {
-	// RecordAttempt replaces the record of an activity by the state after an attempt, on the
-	// condition that the present record does not have the same RunID and the same or a higher
+	// RecordAttempt replaces the record of an activity with the state after an attempt. The
+	// condition is that the present record does not have the same RunID and the same or a higher
 	// number. Otherwise it returns an error that wraps ErrStale, and nothing was written. The
 	// condition and the write are one atomic step. The state is durable when it returns nil.
 	RecordAttempt(ctx context.Context, a Attempt) error
@@ -201,7 +205,7 @@ type Attempts interface {
 	ReadAttempts(ctx context.Context, workflow string, run uint32) ([]Attempt, error)
 }
 
-// Timer is a message that is due later than a queue can delay it.
+// Timer is a message with a longer delay than a queue permits.
 type Timer struct {
 	// ID distinguishes timers that are due at the same moment. Putting the same timer (due and id)
 	// twice is the same as putting it once.
@@ -209,38 +213,38 @@ type Timer struct {
 	Due time.Time
 	// Body is the message.
 	Body []byte
-	// Stored is for wrappers of the port, and a store ignores it: the body as the store has it, in
-	// a timer that DueTimers returned. A timer that is put with it is stored with that body.
+	// Stored is for wrappers of the port, and a store ignores it. In a timer that DueTimers
+	// returned it is the body as the store has it. A wrapper stores a timer that is put with Stored
+	// with that body.
 	Stored []byte
-	// More says, in the last timer that DueTimers returned, that there may be others although it
+	// More, in the last timer that DueTimers returned, says that there may be others although it
 	// returned fewer than the limit.
 	More bool
 }
 
-// Timers keeps messages until they are near enough for a queue. Due and ID together are a timer's
-// key.
+// Timers stores messages until a queue can delay them. Due and ID together are a timer's key.
 type Timers interface {
-	// PutTimers keeps timers. It returns nil only if all of them are durable; after an error some
-	// may be. Putting one that is there does nothing.
+	// PutTimers stores timers. It returns nil only if all of them are durable; after an error some
+	// may be. Putting an existing timer does nothing.
 	PutTimers(ctx context.Context, timers []Timer) error
-	// DueTimers returns at most limit timers that are due before a moment, not at it, the earliest
+	// DueTimers returns at most limit timers that are due before a moment (exclusive), the earliest
 	// first. It is a strong read and removes nothing: several processes may get the same timers,
 	// and then send their messages twice.
 	DueTimers(ctx context.Context, before time.Time, limit int) ([]Timer, error)
-	// DeleteTimers deletes timers that DueTimers returned; one that is not there is no error. After
-	// an error some may be deleted.
+	// DeleteTimers deletes timers that DueTimers returned; a missing one is no error. After an
+	// error some may be deleted.
 	DeleteTimers(ctx context.Context, timers []Timer) error
 }
 
-// Filter selects runs of the list of workflows. Zero fields select all.
+// Filter selects runs of the list of workflows. A zero field selects all.
 type Filter struct {
-	// StartedAfter and StartedBefore select the runs that started between them, not at them. An
+	// StartedAfter and StartedBefore select the runs that started between them (exclusive). An
 	// adapter reads no other rows.
 	StartedAfter  time.Time
 	StartedBefore time.Time
-	// Where says whether a row is selected that the others select; nil selects all. It only looks
-	// at the row, and not at its memo, which may be encrypted there: an adapter calls it as often
-	// as it likes, and for the last row of a run alone.
+	// Where decides about a row that the other fields select; nil selects all. It may only use the
+	// row, except its memo, which may be encrypted. An adapter calls it any number of times, and
+	// only for the last row of a run.
 	Where func(*Summary) bool
 }
 
@@ -255,14 +259,15 @@ func (f Filter) Selects(row *Summary) bool {
 // it; an adapter may leave it out.
 type Lister interface {
 	// ListRuns returns at most limit runs that the filter selects, those started last first, from
-	// where token says; an empty token is the beginning. next is empty if there are no more. A
-	// token may be used again, and later. One that ListRuns did not make is an error that wraps
-	// ErrBadToken. A run that changes between two pages appears once.
+	// the position in token; an empty token is the beginning. next is the token for the next page,
+	// or empty if there are no more. A token may be used again, and later. ListRuns returns an
+	// error that wraps ErrBadToken for a token that it did not make. A run that changes between two
+	// pages appears once.
 	ListRuns(ctx context.Context, f Filter, token string, limit int) (runs []Summary, next string, err error)
 }
 
-// ErrBadToken is wrapped by what ListRuns and Scan return for a token or a cursor that they did not
-// make.
+// ErrBadToken is wrapped by the errors of ListRuns and Scan for a token or a cursor that they did
+// not make.
 var ErrBadToken = errors.New("store: this is not a page token")
 
 // Keys stores the key that a deployment signs with. There is one, and it never changes.
@@ -280,15 +285,15 @@ type Keys interface {
 type Eraser interface {
 	// Delete deletes these commits and attempts, in any order. Each is deleted on the condition
 	// that it is still the one that was read: the commit with this id, the attempt with this number
-	// and run id. A missing one is no error, so that a Delete may be repeated. Another one in its
-	// place stays, and Delete returns an error that wraps ErrStale. After an error some are
-	// deleted. The last commit of a run is deleted by a separate call, after the others: without it
-	// a closed run would look open.
+	// and run id. A missing one is no error, so that a Delete may be repeated. If there is another
+	// one in its place, that one stays, and Delete returns an error that wraps ErrStale. After an
+	// error some are deleted. A caller deletes the last commit of a run in a separate call, after
+	// the others: without it a closed run would look open.
 	Delete(ctx context.Context, items []Item, attempts []Attempt) error
 }
 
-// Scanner is for the slow check over all runs: it finds what no message leads to. Correctness does
-// not depend on it.
+// Scanner is for the slow check over all runs, which finds runs that have lost their messages.
+// Correctness does not depend on it.
 type Scanner interface {
 	// Scan continues to read all commits of all workflows from cursor; an empty cursor is the
 	// beginning. It returns at most limit items, perhaps none, and the next cursor, which is empty

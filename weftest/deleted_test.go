@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// A deleted run does not exist, and hides no other.
+// A deleted run does not exist for the environment. Other runs of the workflow are still found.
 func TestADeletedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		env := newEnv(t)

@@ -1,11 +1,12 @@
-// Package weftest runs workflows in tests: the real engine and the real protocol, over a store and
-// queues in memory, with a clock that jumps to the next thing that is due. A test of a workflow
+// Package weftest runs workflows in tests. It has the real engine and the real protocol, a store
+// and queues in memory, and a clock that jumps to the next thing that is due. A test of a workflow
 // that takes a month takes a millisecond.
 //
 //	func TestReminder(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
 //			env := weftest.New(t, workflow.Bind(cart.Workflow, cart.Run), cart.Charge, cart.Remind)
-//			remind := weftest.Mock(env, cart.Remind, func(context.Context, string) (activity.None, error) { return activity.None{}, nil })
+//			accept := func(context.Context, string) (activity.None, error) { return activity.None{}, nil }
+//			remind := weftest.Mock(env, cart.Remind, accept)
 //
 //			run, err := cart.Workflow.Start(t.Context(), env.Client(), "cart-42", cart.Start{Owner: "ada"})
 //			...
@@ -14,19 +15,23 @@
 //		})
 //	}
 //
-// Workflows are started, signalled, queried and updated with the declarations that production uses,
-// through [Env.Client]. The whole test runs in a bubble of testing/synctest, so that code in
-// activities and in the test may sleep, too: time.Sleep takes no time either.
+// Tests start, signal, query and update workflows with the declarations that production uses,
+// through [Env.Client]. The whole test runs in a bubble of testing/synctest. So activities and the
+// test may call time.Sleep, which takes no real time either.
 //
 // Payloads have up to 5 MiB, as in a deployment with a bucket. [Env.SmallPayloads] sets the limits
-// of one without.
+// of a deployment without one.
 //
 // # What is the same each time
 //
-// Time begins at midnight, 2000-01-01 UTC. Ids are derived from a fixed seed. The environment
-// delivers a message when everything that the message before it caused waits for something. So each
-// run of a test has the same history. There is one exception: code that sleeps exactly until its
-// own time-out may end either way.
+// Each run of a test has the same history, for these reasons:
+//
+//   - Time begins at midnight, 2000-01-01 UTC.
+//   - Ids are derived from a fixed seed.
+//   - The environment delivers a message when everything that the message before it caused waits
+//     for something.
+//
+// There is one exception: code that sleeps exactly until its own time-out may end either way.
 //
 // # What fails a test by itself
 //
@@ -39,7 +44,7 @@
 //   - A wait that nothing will end. The message says where the workflow waits, and what it waits
 //     for.
 //   - Code that is not deterministic: at the end of the test each run is rebuilt from its history.
-//   - A function that was passed to [Env.After], and has not been called when the test ends.
+//   - A function passed to [Env.After] that has not been called when the test ends.
 //
-// If a test fails, the histories of all runs are in its log.
+// A failed test logs the histories of all runs.
 package weftest

@@ -31,15 +31,15 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Env is a deployment of its own for one test: store, queues, and one process that answers requests
-// and handles messages. Its methods may be called by several goroutines.
+// Env is a deployment for one test: a store, queues, and one process that answers requests and
+// handles messages. Several goroutines may call its methods.
 type Env struct {
 	t        testing.TB
 	registry *engine.Registry
 	store    *storememory.Store
 	queue    *queuememory.Queue
 	queues   []string // their names
-	// commits is the store's log, with what is offloaded.
+	// commits is the store's log, including offloaded payloads.
 	commits store.Log
 	world   *world
 	process *assembly.Process
@@ -48,35 +48,36 @@ type Env struct {
 
 	// working waits for the goroutines of deliveries and calls.
 	working sync.WaitGroup
-	// poke wakes the loop after a change, and quit ends it; the loop then closes done.
+	// poke wakes the loop after a change. quit ends the loop, which then closes done.
 	poke       chan struct{}
 	quit, done chan struct{}
-	// given is the context of all requests. It ends, with the reason, when the test has failed for
-	// good.
+	// given is the context of all requests. It is canceled when the test has failed for good, with
+	// the reason.
 	given context.Context
 	fail  context.CancelCauseFunc
 
 	mu         sync.Mutex
 	mocks      map[string]attempt
 	failures   map[string]string // why the latest attempt at an activity failed
-	begun      bool              // a request was sent: the registry is in use
+	begun      bool              // a request was sent, so the registry is in use
 	calls      []*call
 	settlers   []chan struct{}
-	requests   int       // being answered
-	deliveries int       // under way
-	steps      int       // since the last request
-	idle       time.Time // since when nothing can happen by itself; zero if something can
+	requests   int       // requests that are being answered
+	deliveries int       // deliveries under way
+	steps      int       // messages delivered since the last request
+	idle       time.Time // since when nothing can happen by itself, or zero if something can
 	trouble    []trouble
 	skipReplay bool
 	// allowFailed is set by AllowFailedUpdates.
 	allowFailed bool
 }
 
-// keep is how long runs are kept, and requests wait: longer than any test.
+// keep is how long runs are kept and how long requests wait. It is longer than any test.
 const keep = 100 * 365 * 24 * time.Hour
 
-// New returns an environment with these workflows and activities, which are those of weft.Register.
-// Call it in a bubble of testing/synctest, once in a bubble. The environment ends with the test.
+// New returns an environment with these workflows and activities, which are the arguments of
+// weft.Register. Call it in a bubble of testing/synctest, once in each bubble. The environment ends
+// with the test.
 func New(t testing.TB, registrations ...workflow.Registration) *Env {
 	t.Helper()
 	checkBubble(t)
@@ -88,7 +89,7 @@ func New(t testing.TB, registrations ...workflow.Registration) *Env {
 		e.divert(e.registry.Activity(name))
 	}
 	e.given, e.fail = context.WithCancelCause(context.Background())
-	broken := func(format string, args ...any) { t.Errorf("weftest: a defect of Weft's own: "+format, args...) }
+	broken := func(format string, args ...any) { t.Errorf("weftest: a defect of Weft: "+format, args...) }
 	e.store = storememory.New(storememory.Options{Violation: broken})
 	e.queues = queuesOf(e.registry.TaskQueues())
 	e.queue = queuememory.New(queue.Standard(e.registry.TaskQueues()...), queuememory.Options{Violation: broken})
@@ -100,7 +101,8 @@ func New(t testing.TB, registrations ...workflow.Registration) *Env {
 	return e
 }
 
-// registry returns a registry of these. It ends the test if a registration is wrong.
+// registry returns a registry of these workflows and activities. It ends the test if a registration
+// is invalid.
 func registry(t testing.TB, registrations []workflow.Registration) *engine.Registry {
 	t.Helper()
 	r, err := program.Registry(registrations...)
@@ -110,8 +112,8 @@ func registry(t testing.TB, registrations []workflow.Registration) *engine.Regis
 	return r
 }
 
-// checkBubble ends the test if it is not in a bubble of testing/synctest, or in one that already
-// has an environment.
+// checkBubble ends the test if it does not run in a bubble of testing/synctest, or if that bubble
+// already has an environment.
 func checkBubble(t testing.TB) {
 	t.Helper()
 	defer func() {
@@ -128,11 +130,12 @@ func checkBubble(t testing.TB) {
 	synctest.Wait()
 }
 
-// checkedLooks is how many tasks after each validator and query handler a test checks for a change
-// of state: nearly all.
+// checkedLooks is for how many tasks after each validator and query handler a test checks for a
+// change of state: for nearly all.
 const checkedLooks = 10_000
 
-// open starts the process. It offloads large payloads if the options have a store for them.
+// open starts the process. The process offloads large payloads if the options have a store for
+// them.
 func (e *Env) open(o codec.Options) {
 	quiet := slog.New(slog.DiscardHandler)
 	o.Log = quiet
@@ -153,21 +156,20 @@ func (e *Env) open(o codec.Options) {
 // Client returns a client of the environment, for Start, Call, Send, Ask and Result.
 func (e *Env) Client() *client.Client { return e.client }
 
-// Now returns the time that workflows, activities and time.Now have. A test begins at midnight,
+// Now returns the time as workflows, activities and time.Now see it. A test begins at midnight,
 // 2000-01-01 UTC.
 func (e *Env) Now() time.Time { return time.Now().UTC() }
 
 // Cost counts the units that a store and a queue bill.
 type Cost = meter.Cost
 
-// Cost returns what all requests that change something, and all messages, have cost so far. It
-// leaves out queries, waits for results and histories: they cost reads, as many as there is time to
-// wait.
+// Cost returns the cost so far of all messages and of all requests that write. It leaves out
+// queries, histories and waits for results: their reads depend on how long they wait.
 func (e *Env) Cost() Cost { return e.meter.Cost() }
 
-// SkipReplay turns off the replays that the test does by itself: of all histories at its end, and
+// SkipReplay turns off the replays that the test runs by itself: of all histories at its end, and
 // for the check of validators and query handlers. Use it to test code that is not deterministic, or
-// that counts in variables of the test how often it runs.
+// code that counts its runs in a variable of the test.
 func (e *Env) SkipReplay() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -175,11 +177,14 @@ func (e *Env) SkipReplay() {
 	e.process.Service.SkipChecks()
 }
 
-// AllowFailedUpdates lets a test expect that the task of an update fails, because its handler
-// panics, or because a validator or a query handler changes state or breaks another rule. The call
-// returns the error, which is client.ErrNotReady. Without AllowFailedUpdates such a task fails the
-// test even if the test has looked at the error. A task that would be retried until other code is
-// deployed fails the test in any case.
+// AllowFailedUpdates lets a test expect that an update or a query fails its task:
+//
+//   - because its handler panics
+//   - because a validator or a query handler changes state or breaks another rule
+//
+// The call returns the error, which is client.ErrNotReady. Without AllowFailedUpdates such a task
+// fails the test even if the test has looked at the error. A task that would be retried until other
+// code is deployed fails the test in any case.
 func (e *Env) AllowFailedUpdates() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -193,7 +198,7 @@ func (e *Env) SmallPayloads() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.begun {
-		e.t.Fatal("weftest: a request has come: call SmallPayloads before the first one")
+		e.t.Fatal("weftest: as come: cas come: call SmallPayloads before the first one")
 	}
 	e.process.Service.Close()
 	e.open(codec.Options{})
@@ -218,7 +223,7 @@ func (w *world) Within(limit time.Duration, fn func()) bool {
 	return w.Machine.Within(limit, w.counted(fn))
 }
 
-// counted returns fn counted in running until it has returned.
+// counted returns a function that calls fn and counts it in running until fn has returned.
 func (w *world) counted(fn func()) func() {
 	w.running.Add(1)
 	return func() {
@@ -237,8 +242,8 @@ func (w *world) ID() (id [16]byte) {
 	return id
 }
 
-// Wait waits for wake alone if there is one. This process closes wake itself when the awaited thing
-// happens, so there is no need to poll, which would cost a read each time.
+// Wait waits only for wake if there is one. This process closes wake itself when the awaited thing
+// happens. Polling is not needed, and would cost a read each time.
 func (w *world) Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	if wake != nil {
 		d = keep
@@ -258,7 +263,7 @@ func (e *Env) close() {
 	close(e.quit)
 	<-e.done
 	e.working.Wait()
-	e.troubled() // what the loop has not reported yet
+	e.troubled() // report what the loop has not reported yet
 	e.process.Service.Close()
 	e.missing()
 	if e.given.Err() == nil {
@@ -273,8 +278,8 @@ func (e *Env) close() {
 	e.abandoned()
 }
 
-// abandoned lets time pass for code that timed out and still sleeps: the bubble ends when that has
-// returned. It reports code that still runs.
+// abandoned lets time pass for code that timed out and still sleeps, because the bubble ends only
+// when that code has returned. It reports code that has not returned by then.
 func (e *Env) abandoned() {
 	e.t.Helper()
 	if e.world.running.Load() > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// An order of a shop. It is paid, waits for its approval or for two days, and is shipped.
+// An order of a shop is paid, waits up to two days for its approval, and is shipped.
 var (
 	Order    = workflow.NewWorkflow[string, string]("order")
 	Approve  = workflow.NewSignal[string]("approve")
@@ -25,7 +25,7 @@ var (
 	Item     = workflow.NewQuery[workflow.None, string]("item")
 	Charge   = activity.New("charge", charge, activity.Options{StartToClose: 10 * time.Second, Retry: activity.Retry{MaxAttempts: 3}})
 	Ship     = activity.New("ship", ship)
-	errEmpty = workflow.NewError("empty", "give a name")
+	errEmpty = workflow.NewError("empty", "the name is empty")
 )
 
 func charge(_ context.Context, item string) (int, error) { return len(item), nil }
@@ -88,7 +88,7 @@ func TestTimeJumps(t *testing.T) {
 			t.Errorf("%q, %v; want %q", result, err, want)
 		}
 		if want := time.Date(2000, 1, 3, 0, 0, 20, 0, time.UTC); !env.Now().Equal(want) {
-			t.Errorf("it is %v, want %v", env.Now(), want)
+			t.Errorf("the time is %v, want %v", env.Now(), want)
 		}
 		h := env.History("order-1")
 		if h.Count(history.TypeActivityTaskScheduled) != 2 || h.Count(history.TypeTimerFired) != 1 || h.Status != history.Completed {
@@ -108,13 +108,13 @@ func TestSignalsUpdatesAndQueries(t *testing.T) {
 			}
 		})
 		if _, err := Rename.Call(ctx, env.Client(), "order-1", ""); !errors.Is(err, errEmpty) || client.AsRejected(err) == nil {
-			t.Errorf("an empty name: %v", err)
+			t.Errorf("an update with an empty name: %v", err)
 		}
 		if before, err := Rename.Call(ctx, env.Client(), "order-1", "coffee"); err != nil || before != "tea" {
-			t.Errorf("it was %q, %v", before, err)
+			t.Errorf("the item was %q, %v", before, err)
 		}
 		if item, err := Item.Ask(ctx, env.Client(), "order-1", workflow.None{}); err != nil || item != "coffee" {
-			t.Errorf("it is %q, %v", item, err)
+			t.Errorf("the item is %q, %v", item, err)
 		}
 		result, err := run.Result(ctx)
 		if want := "coffee at 2000-01-01 02:00:20, approved by ada"; err != nil || result != want {
@@ -145,7 +145,7 @@ func TestMock(t *testing.T) {
 	})
 }
 
-// A watched activity keeps its mock.
+// Watching a mocked activity keeps its mock.
 func TestWatchedMock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Activities run at the same time. The one that ends first is first.
+// Activities run at the same time, and their results arrive in the order in which they end.
 func TestActivitiesRunTogether(t *testing.T) {
 	t.Parallel()
 	Sleeper := activity.New("sleeper", func(_ context.Context, d time.Duration) (time.Duration, error) {
@@ -239,7 +239,7 @@ func TestSleepAndSettle(t *testing.T) {
 		before := shipped.Count()
 		env.Sleep(time.Millisecond)
 		if before != 0 || shipped.Count() != 1 {
-			t.Errorf("shipped %d times, and then %d", before, shipped.Count())
+			t.Errorf("shipped %d times before, and %d times after", before, shipped.Count())
 		}
 	})
 }
@@ -256,9 +256,9 @@ func TestCost(t *testing.T) {
 		if _, err := run.Result(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// The record that the first activity's attempt has begun, because its attempts are limited;
-		// its result with the timer, which the store keeps and gives up; the timer; and the second
-		// activity's result.
+		// Four kinds of writes: the record that the first activity's attempt has begun, because its
+		// attempts are limited; its result with the timer, which the store first keeps and later
+		// hands over; the timer; the second activity's result.
 		if all := env.Cost(); all.Writes != 1+1+3+1+1 || all.Messages != 1+1+1 || all.Lost != 0 {
 			t.Errorf("all cost %v\n%s", all, env.History("order-1"))
 		}

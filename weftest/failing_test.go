@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// recorder is a test that may fail. It keeps its reports.
+// recorder is a test that may fail. It keeps its messages.
 type recorder struct {
 	testing.TB
 	mu       sync.Mutex
@@ -52,7 +52,7 @@ func (r *recorder) Failed() bool {
 	return r.failed
 }
 
-// play runs a test that has to fail, and returns its reports.
+// play runs a test that has to fail, and returns its messages.
 func play(t *testing.T, fn func(r *recorder)) (said string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func expect(t *testing.T, said string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(said, part) {
-			t.Errorf("there is no %q in\n%s", part, said)
+			t.Errorf("%q is missing in\n%s", part, said)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestWaitsWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for what, parts := range map[string][]string{
 		"signal":  {"nothing will end what the test waits for", "workflow w (waiter) waits", "failing_test.go:", "in weftest_test.waiter", "WorkflowExecutionStarted"},
-		"retries": {`activity "broken" of workflow w has failed 1000 times`, "MaxAttempts", "At last: it is broken"},
+		"retries": {`activity "broken" of workflow w has failed 1000 times`, "MaxAttempts", "The last error: it is broken"},
 		"loops":   {"10000 messages have been delivered", "env.Sleep", "workflow w (waiter) waits\n\tat ", "in weftest_test.waiter\n", "events are left out"},
 		"runs":    {"10000 messages have been delivered", "workflow w (waiter)", "runs are left out"},
 		"panics":  {"a workflow task of w failed", "there is no such thing", "failing_test.go:"},
@@ -140,7 +140,7 @@ func TestWaitsWithoutEnd(t *testing.T) {
 					t.Errorf("the wait ended with %v", err)
 				}
 				if err := Coming.Send(r.Context(), env.Client(), "w", workflow.None{}); err == nil {
-					t.Error("a signal was taken after that")
+					t.Error("a signal was accepted after that")
 				}
 			})
 			expect(t, said, parts...)
@@ -148,18 +148,18 @@ func TestWaitsWithoutEnd(t *testing.T) {
 	}
 }
 
-// A mock that fails for ever, or that ends its goroutine, is reported with the reason.
+// A mock that fails without end, or that ends its goroutine, is reported with the reason.
 func TestMocksThatFail(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		broken func(r *recorder, ctx context.Context) error
 		parts  []string
 	}{
-		"panics": {func(*recorder, context.Context) error { panic("no tea") }, []string{"has failed 1000 times", "At last: panic: no tea", "failing_test.go:"}},
+		"panics": {func(*recorder, context.Context) error { panic("no tea") }, []string{"has failed 1000 times", "The last error: panic: no tea", "failing_test.go:"}},
 		"times out": {func(_ *recorder, ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
-		}, []string{"has failed 1000 times", "At last: it timed out"}},
+		}, []string{"has failed 1000 times", "The last error: it timed out"}},
 		"is fatal": {func(r *recorder, _ context.Context) error {
 			r.Fatal("no tea today")
 			return nil
@@ -177,12 +177,12 @@ func TestMocksThatFail(t *testing.T) {
 					_, err = run.Result(r.Context())
 				}
 				if err == nil {
-					t.Error("it has a result")
+					t.Error("the run has a result")
 				}
 			})
 			expect(t, said, test.parts...)
 			if strings.Count(said, "no tea today") > 1 {
-				t.Errorf("it was tried again after t.Fatal:\n%s", said)
+				t.Errorf("the activity was retried after t.Fatal:\n%s", said)
 			}
 		})
 	}
@@ -196,13 +196,14 @@ func TestAnUpdateWithoutEnd(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := Never.Call(r.Context(), env.Client(), "w", workflow.None{}, workflow.CallOptions{ID: "never-1"}); err == nil {
-			t.Error("it has an outcome")
+			t.Error("the update has an outcome")
 		}
 	})
 	expect(t, said, "update never-1 is in flight", "in weftest_test.waiter.func1")
 }
 
-// A goroutine of the test that sleeps may still send what the workflow waits for.
+// A goroutine of the test that sleeps may still send what the workflow waits for, so the test does
+// not fail.
 func TestGoroutinesOfTheTestMaySleep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -212,7 +213,7 @@ func TestGoroutinesOfTheTestMaySleep(t *testing.T) {
 			t.Fatal(err)
 		}
 		var sent sync.WaitGroup
-		defer sent.Wait() // the context of the test ends when it returns
+		defer sent.Wait() // the test's context ends when the test returns
 		sent.Go(func() {
 			time.Sleep(20 * time.Hour)
 			if err := Coming.Send(t.Context(), env.Client(), "w", workflow.None{}); err != nil {
@@ -238,17 +239,17 @@ func TestCodeThatIsNotDeterministic(t *testing.T) {
 			}
 			env.Sleep(2 * time.Second)
 			if skip {
-				r.Errorf("by itself it would not fail")
+				r.Errorf("the test fails, so that it logs")
 			}
 		}
 		said := play(t, wrong)
 		if skip {
-			if strings.Contains(said, "does not do the same") {
-				t.Errorf("it was replayed:\n%s", said)
+			if strings.Contains(said, "does something else when it is rebuilt") {
+				t.Errorf("the run was replayed:\n%s", said)
 			}
 			continue
 		}
-		expect(t, said, "does not do the same when it is run again", "order of a map", "Run weftvet", "not deterministic: at event 5 history records TimerStarted", "WorkflowExecutionCompleted")
+		expect(t, said, "does something else when it is rebuilt", "order of a map", "Run weftvet", "not deterministic: at event 5 history records TimerStarted", "WorkflowExecutionCompleted")
 	}
 }
 
@@ -266,14 +267,14 @@ func TestMisuse(t *testing.T) {
 		"no such workflow": {func(r *recorder) { weftest.New(r).History("w") }, `there is no workflow "w"`},
 		"a call that does not come": {func(r *recorder) {
 			weftest.New(r).After(time.Hour, func() {})
-		}, "what env.After was given for 2000-01-01 01:00:00.000 has not been called"},
+		}, "the function that env.After was to call at 2000-01-01 01:00:00.000 has not been called"},
 		"mocked too late": {func(r *recorder) {
 			env := weftest.New(r, workflow.Bind(Waiter, waiter))
 			if _, err := Waiter.Start(r.Context(), env.Client(), "w", "signal"); err != nil {
 				t.Error(err)
 			}
 			weftest.Watch(env, Broken)
-		}, `activity "broken" is not registered, and a request has come`},
+		}, `activity "broken" is not registered, and a request was sent already`},
 		"an update that panics at once": {func(r *recorder) {
 			env := weftest.New(r, workflow.Bind(Waiter, func(ctx workflow.Context, _ string) (string, error) {
 				Never.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { panic("no tea") })

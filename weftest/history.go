@@ -39,8 +39,8 @@ func (e *Env) History(workflowID string) History {
 	return runs[len(runs)-1]
 }
 
-// Runs returns the histories of all runs of a workflow, in their order. There is more than one if
-// the workflow continued as new, was reset, or was started again. Deleted runs are left out.
+// Runs returns the histories of all runs of a workflow, in order, without deleted runs. There are
+// several if the workflow continued as new, was reset, or was started again.
 func (e *Env) Runs(workflowID string) []History {
 	e.t.Helper()
 	var all []History
@@ -68,8 +68,8 @@ func (h History) Of(types ...history.Type) []Event {
 // Count returns the number of events of these types.
 func (h History) Count(types ...history.Type) int { return len(h.Of(types...)) }
 
-// Types returns the types of the events, in order, without those of the workflow tasks: what
-// happened, and what the code did.
+// Types returns the types of the events, in order, without those of the workflow tasks. They show
+// what happened and what the code did.
 func (h History) Types() []history.Type {
 	var types []history.Type
 	for _, e := range h.Events {
@@ -80,7 +80,7 @@ func (h History) Types() []history.Type {
 	return types
 }
 
-// String returns the events, a line for each.
+// String returns the events, one a line.
 func (h History) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "workflow %s, run %s (%s)\n", h.WorkflowID, h.RunID, h.Status)
@@ -114,7 +114,7 @@ func (e *Env) workflows() (ids []string) {
 	}
 }
 
-// runs returns the runs of a workflow in their order, except for those that were deleted.
+// runs returns the runs of a workflow, in order, without deleted runs.
 func (e *Env) runs(workflowID string) (runs []*engine.Run) {
 	page, err := e.commits.Backward(context.Background(), workflowID, store.Key{}, store.Key{}, 1)
 	if err != nil {
@@ -131,7 +131,7 @@ func (e *Env) runs(workflowID string) (runs []*engine.Run) {
 }
 
 // run reads a run from the log. It ends the test if the log cannot be read, which is a defect of
-// Weft, and not of the test.
+// Weft.
 func (e *Env) run(workflowID string, number uint32) *engine.Run {
 	run := engine.NewRun(workflowID, number)
 	from := store.Key{Workflow: workflowID, Run: number}

@@ -21,7 +21,7 @@ var (
 	CloseBook = workflow.NewSignal[workflow.None]("closeBook")
 )
 
-// archive renders pages of the sizes that it receives, and returns how many bytes they have.
+// archive renders pages of the sizes that it receives, and returns their total size in bytes.
 func archive(ctx workflow.Context, first string) (int, error) {
 	total := len(first)
 	Keep.Handle(ctx, func(_ workflow.Context, page string) (string, error) {
@@ -55,7 +55,7 @@ func inArchive(t *testing.T, small bool, fn func(t *testing.T, env *weftest.Env,
 	})
 }
 
-// A test takes payloads as a deployment does: up to 5 MiB, wherever they meet.
+// The environment accepts payloads of up to 5 MiB everywhere, as a deployment does.
 func TestLargePayloads(t *testing.T) {
 	t.Parallel()
 	inArchive(t, false, func(t *testing.T, env *weftest.Env, run workflow.Run[int]) {
@@ -63,7 +63,7 @@ func TestLargePayloads(t *testing.T) {
 		page := strings.Repeat("p", 190<<10)
 		got, err := Keep.Call(ctx, c, "archive-1", page)
 		if err != nil || got != page {
-			t.Errorf("an update of 190 KiB that returns as much: %d bytes, %v", len(got), err)
+			t.Errorf("an update of 190 KiB with a result of the same size: %d bytes, %v", len(got), err)
 		}
 		const most = 5<<20 - len(`""`)
 		largest := strings.Repeat("p", most)
@@ -92,7 +92,7 @@ func TestLargePayloads(t *testing.T) {
 	})
 }
 
-// A failed test logs its histories without the middle of large payloads.
+// A failed test leaves out the middle of large payloads when it logs its histories.
 func TestLogOfLargePayloads(t *testing.T) {
 	t.Parallel()
 	said := play(t, func(r *recorder) {
@@ -100,7 +100,7 @@ func TestLogOfLargePayloads(t *testing.T) {
 		if _, err := Archive.Start(r.Context(), env.Client(), "archive-1", "first"+strings.Repeat("p", 1<<20)+"last"); err != nil {
 			t.Error(err)
 		}
-		r.Errorf("it is to log the histories")
+		r.Errorf("the test fails, so that it logs its histories")
 	})
 	expect(t, said, `"input":"firstp`, "bytes are left out]pp", `plast"`)
 	if len(said) > 10<<10 {
@@ -108,9 +108,9 @@ func TestLogOfLargePayloads(t *testing.T) {
 	}
 }
 
-// A payload of one byte more than the limit is refused, with an error that names the limit and says
-// what to do. Without a place for large payloads the limit is 256 KiB, and an update with a result
-// as large as its input fits in a second commit.
+// A payload one byte above the limit is refused with an error that names the limit and says what to
+// do. Without a place for large payloads the limit is 256 KiB. An update with a result as large as
+// its input then fits into a second commit.
 func TestPayloadsAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, small := range []bool{false, true} {
@@ -125,7 +125,7 @@ func TestPayloadsAboveTheLimit(t *testing.T) {
 				ctx, c := t.Context(), env.Client()
 				fits := limit - len(`""`)
 				if got, err := Keep.Call(ctx, c, "archive-1", strings.Repeat("p", fits)); err != nil || len(got) != fits {
-					t.Errorf("an update of the limit: %d bytes, %v", len(got), err)
+					t.Errorf("an update at the limit: %d bytes, %v", len(got), err)
 				}
 				_, err := Keep.Call(ctx, c, "archive-1", strings.Repeat("p", fits+1))
 				if err == nil || !strings.Contains(err.Error(), names) || !strings.Contains(err.Error(), advice) {

@@ -15,17 +15,17 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A validator that reserves instead of only reading fails the next update, and the error names the
-// validator. The test expects that.
+// A validator that reserves goods instead of only reading fails the next update, and the error
+// names the validator. The test allows that.
 func TestImpureValidator(t *testing.T) {
 	t.Parallel()
 	shops, buy := workflow.NewWorkflow[int, string]("shop"), workflow.NewUpdate[int, int]("buy")
 	shop := workflow.Bind(shops, func(ctx workflow.Context, stock int) (string, error) {
 		buy.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }, workflow.Validate(func(n int) error {
 			if n > stock {
-				return errors.New("there are not so many")
+				return errors.New("out of stock")
 			}
-			stock -= n //weftvet:ignore readonly the test wants it
+			stock -= n //weftvet:ignore readonly the test needs it
 			return nil
 		}))
 		return "", workflow.Await(ctx, func() bool { return stock == 0 })
@@ -37,18 +37,18 @@ func TestImpureValidator(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, err := buy.Call(t.Context(), env.Client(), "w", 2); n != 2 || err != nil {
-			t.Errorf("the first: %d, %v", n, err)
+			t.Errorf("the first update: %d, %v", n, err)
 		}
 		_, err := buy.Call(t.Context(), env.Client(), "w", 2)
 		if err == nil || !strings.Contains(err.Error(), `the validator of update "buy" changes the workflow's state`) {
-			t.Errorf("the second: %v; want the validator's name", err)
+			t.Errorf("the second update: %v; want an error with the validator's name", err)
 		}
 	})
 }
 
-// A task that fails because of an update or a query fails the test, even if the test has looked at
-// the error: a panic of a handler, and a validator or a query handler that changes state, even if
-// that shows only in a later task.
+// A test fails if an update or a query fails its task, even if the test has looked at the error.
+// That is so for a panic of a handler, and for a validator or a query handler that changes state,
+// even if only a later task shows the change.
 func TestFailedUpdatesAreReported(t *testing.T) {
 	t.Parallel()
 	typ, end := workflow.NewWorkflow[workflow.None, int]("w"), workflow.NewUpdate[workflow.None, int]("end")
@@ -58,7 +58,7 @@ func TestFailedUpdatesAreReported(t *testing.T) {
 		return workflow.Bind(typ, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			looked, ended := 0, false
 			state.Handle(ctx, func(workflow.None) (int, error) {
-				looked++ //weftvet:ignore readonly the test wants it
+				looked++ //weftvet:ignore readonly the test needs it
 				return looked, nil
 			})
 			add.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return handle(ctx, n, looked) }, workflow.Validate(func(n int) error {
@@ -66,9 +66,9 @@ func TestFailedUpdatesAreReported(t *testing.T) {
 					return nil
 				}
 				if n == -2 {
-					time.Sleep(10 * time.Millisecond) //weftvet:ignore time others wait behind it, and go on together
+					time.Sleep(10 * time.Millisecond) //weftvet:ignore time updates queue behind this validator, and form a batch
 				}
-				looked++ //weftvet:ignore readonly the test wants it
+				looked++ //weftvet:ignore readonly the test needs it
 				return errors.New("no")
 			}))
 			end.Handle(ctx, func(workflow.Context, workflow.None) (int, error) {
@@ -131,7 +131,7 @@ func TestFailedUpdatesAreReported(t *testing.T) {
 				}
 				test.does(r, env)
 				if _, err := end.Call(r.Context(), env.Client(), "w", workflow.None{}); err != nil {
-					t.Errorf("the run does not go on: %v", err)
+					t.Errorf("the run does not continue: %v", err)
 				}
 			}
 			expect(t, play(t, func(r *recorder) { run(r, false) }), append(test.want, "AllowFailedUpdates")...)
@@ -142,21 +142,21 @@ func TestFailedUpdatesAreReported(t *testing.T) {
 					cleanup()
 				}
 				if r.Failed() {
-					t.Errorf("it is allowed, and the test failed:\n%s", r.said.String())
+					t.Errorf("the test allows the failure, and failed:\n%s", r.said.String())
 				}
 			})
 		})
 	}
 }
 
-// A validator that sleeps fails its update, and the test with it. The bubble ends when the
-// validator has returned.
+// A validator that sleeps fails its update and the test. The bubble ends when the validator has
+// returned.
 func TestSleepingValidator(t *testing.T) {
 	t.Parallel()
 	typ, add := workflow.NewWorkflow[workflow.None, int]("w"), workflow.NewUpdate[time.Duration, int]("add")
 	code := workflow.Bind(typ, func(ctx workflow.Context, _ workflow.None) (int, error) {
 		add.Handle(ctx, func(_ workflow.Context, d time.Duration) (int, error) { return 0, nil }, workflow.Validate(func(d time.Duration) error {
-			time.Sleep(d) //weftvet:ignore time the test wants it
+			time.Sleep(d) //weftvet:ignore time the test needs it
 			return nil
 		}))
 		return 0, workflow.Await(ctx, func() bool { return false })
@@ -164,13 +164,13 @@ func TestSleepingValidator(t *testing.T) {
 	for d, returns := range map[time.Duration]bool{3 * time.Second: true, 48 * time.Hour: false} {
 		said := play(t, func(r *recorder) {
 			env := weftest.New(r, code)
-			r.Cleanup(func() { time.Sleep(48 * time.Hour) }) // after the environment's own clean-up, or the bubble would not end
+			r.Cleanup(func() { time.Sleep(48 * time.Hour) }) // the environment's own clean-up comes first; without this sleep the bubble would not end
 			if _, err := typ.Start(r.Context(), env.Client(), "w", workflow.None{}); err != nil {
 				t.Fatal(err)
 			}
 			_, err := add.Call(r.Context(), env.Client(), "w", d)
 			if !errors.Is(err, client.ErrNotReady) {
-				t.Errorf("%v; want that the task failed", err)
+				t.Errorf("%v; want a failed task", err)
 			}
 		})
 		expect(t, said, `an update of workflow w failed its task (deadlock): the validator of update "add" did not return within 1 s`)
@@ -180,8 +180,8 @@ func TestSleepingValidator(t *testing.T) {
 	}
 }
 
-// SkipReplay is for code that is not deterministic: checks of validators do not run it again
-// either.
+// SkipReplay is for code that is not deterministic. It also turns off the checks of validators,
+// which would run the code again.
 func TestSkipReplaySkipsChecks(t *testing.T) {
 	t.Parallel()
 	shops, buy := workflow.NewWorkflow[workflow.None, int]("shop"), workflow.NewUpdate[int, int]("buy")
@@ -215,7 +215,7 @@ func TestSkipReplaySkipsChecks(t *testing.T) {
 					}
 				}
 				if checked := calls > 3; checked != test.checks {
-					t.Errorf("the handler ran %d times for three updates; checks are to be made: %v", calls, test.checks)
+					t.Errorf("the handler ran %d times for three updates; want checks: %v", calls, test.checks)
 				}
 			})
 		})

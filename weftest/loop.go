@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// patience is how long nothing may happen by itself until a wait counts as endless. Goroutines
-	// of the test may sleep, and the loop cannot see them.
+	// patience is for how long nothing may happen by itself before a wait counts as endless.
+	// Goroutines of the test may sleep, and the loop cannot see them.
 	patience = 24 * time.Hour
 	// mostSteps is how many messages may be delivered between two requests.
 	mostSteps = 10_000
 	// mostAttempts is how many attempts an activity may have.
 	mostAttempts = 1000
-	// sweepAhead is how long before its time the store's timer is sent to its queue.
+	// sweepAhead is how long before a timer is due the store sends it to its queue.
 	sweepAhead = outbox.SweepEvery
 )
 
@@ -41,8 +41,8 @@ func (e *Env) loop() {
 	defer close(e.done)
 	defer func() {
 		if value := recover(); value != nil {
-			e.broken(fmt.Sprintf("its loop panicked: %v (is there another Env, or a call of synctest.Wait, in this bubble? There may be "+
-				"one Env to a bubble; call env.Settle instead of synctest.Wait)\n%s", value, debug.Stack()))
+			e.broken(fmt.Sprintf("Env's loop panicked: %v (is there another Env, or a call of synctest.Wait, in this bubble? A bubble may "+
+				"have one Env; call env.Settle instead of synctest.Wait)\n%s", value, debug.Stack()))
 			e.mu.Lock()
 			e.settled()
 			e.mu.Unlock()
@@ -61,7 +61,7 @@ func (e *Env) loop() {
 	}
 }
 
-// step runs one step that can happen now. It returns false if there is none.
+// step runs one step that is due. It returns false if none is due.
 func (e *Env) step() bool {
 	if e.given.Err() != nil {
 		return false
@@ -80,7 +80,7 @@ func (e *Env) step() bool {
 	return e.call()
 }
 
-// deliver delivers the messages of a queue, one by one unless they belong together.
+// deliver delivers the messages of a queue, one by one, except for those that belong together.
 func (e *Env) deliver(name string) {
 	limit := 1
 	if name == queue.Workflow {
@@ -98,7 +98,7 @@ func (e *Env) deliver(name string) {
 	}
 }
 
-// spawn calls fn on a goroutine of its own.
+// spawn calls fn on a new goroutine.
 func (e *Env) spawn(fn func()) {
 	e.mu.Lock()
 	e.deliveries++
@@ -107,8 +107,8 @@ func (e *Env) spawn(fn func()) {
 	over := e.steps > mostSteps
 	e.mu.Unlock()
 	if over {
-		e.broken(fmt.Sprintf("%d messages have been delivered since the test did something last, and there are more: a workflow goes on without end, or an "+
-			"activity is tried without end. Have it end, or look at it in between, with env.Sleep and a query", mostSteps) + e.openRuns())
+		e.broken(fmt.Sprintf("%d messages have been delivered since the test's last request, and there are more: a workflow runs without end, or an "+
+			"activity is retried without end. Let it end, or look at it in between, with env.Sleep and a query", mostSteps) + e.openRuns())
 	}
 	e.working.Go(func() {
 		defer e.changed(func() { e.deliveries-- })
@@ -123,7 +123,7 @@ func (e *Env) changed(change func()) {
 	e.mu.Unlock()
 	select {
 	case e.poke <- struct{}{}:
-	default: // it is awake already
+	default: // the loop is awake already
 	}
 }
 

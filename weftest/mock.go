@@ -27,7 +27,7 @@ type Call[In any] struct {
 	WorkflowID string
 	// Attempt is 1 for the first.
 	Attempt int
-	// At is when it began.
+	// At is the time at which the attempt began.
 	At time.Time
 }
 
@@ -51,15 +51,16 @@ type Activity[In, Out any] interface {
 //
 //   - Input and result are encoded as in production. The activity keeps its options: time-outs end
 //     the context of fn, and errors of fn are retried.
-//   - Mock registers the activity if it was not registered, before the first request.
-//   - fn may sleep (time.Sleep takes no time), wait for its context, and call workflows through the
-//     environment's client. It reports with t.Error, not with t.Fatal.
+//   - Mock registers the activity if it is not registered yet. That has to be before the first
+//     request.
+//   - fn may call time.Sleep, which takes no real time. It may wait for its context, and call
+//     workflows through the environment's client. It reports with t.Error, not with t.Fatal.
 func Mock[In, Out any](env *Env, a Activity[In, Out], fn func(context.Context, In) (Out, error)) *Mocked[In, Out] {
 	env.t.Helper()
 	return install(env, activity.New(a.Name(), fn), false)
 }
 
-// Watch records the attempts at an activity and keeps its code, or the mock that it has.
+// Watch records the attempts at an activity. The activity keeps its code or its mock.
 func Watch[In, Out any](env *Env, a Activity[In, Out]) *Mocked[In, Out] {
 	env.t.Helper()
 	return install(env, a, true)
@@ -83,8 +84,8 @@ func install[In, Out any](env *Env, a Activity[In, Out], keeps bool) *Mocked[In,
 	return m
 }
 
-// Fail makes the next n attempts return err; later attempts run the activity. It returns the mock,
-// for
+// Fail makes the next n attempts return err. Later attempts run the activity. Fail returns the
+// mock, so that calls can be chained:
 //
 //	charge := weftest.Mock(env, shop.Charge, accept).Fail(2, errors.New("the bank does not answer"))
 func (m *Mocked[In, Out]) Fail(n int, err error) *Mocked[In, Out] {
@@ -113,13 +114,13 @@ func (m *Mocked[In, Out]) Inputs() []In {
 	return inputs
 }
 
-// before returns run with a record of each attempt, or with the error of Fail in place of an
-// attempt.
+// before returns an attempt that records itself and then calls run, or returns the error that Fail
+// has set.
 func (m *Mocked[In, Out]) before(run attempt) attempt {
 	return func(ctx context.Context, input history.Payload) (history.Payload, error) {
 		in, err := payload.DecodeOrZero[In](input)
 		if err != nil {
-			return run(ctx, input) // its error says what is wrong
+			return run(ctx, input) // the error of run says what is wrong with the input
 		}
 		if err := m.record(ctx, in); err != nil {
 			return nil, err
@@ -156,7 +157,7 @@ func (e *Env) mock(code *engine.Activity) {
 		return
 	}
 	if e.begun {
-		e.t.Fatalf("weftest: activity %q is not registered, and a request has come: give it to weftest.New, or mock it before", code.Name)
+		e.t.Fatalf("weftest: activity %q is not registered, and a request was sent already: pass it to weftest.New, or mock it before the first request", code.Name)
 	}
 	e.divert(code)
 	if err := e.registry.AddActivity(code); err != nil {
@@ -181,7 +182,7 @@ func (e *Env) divert(a *engine.Activity) {
 // errGone is an attempt's error until it returns.
 var errGone = errors.New("it ended its goroutine")
 
-// note keeps why an attempt at an activity failed, for messages. It is deferred.
+// note records why an attempt at an activity failed, for messages. Callers defer it.
 func (e *Env) note(ctx context.Context, name string, err *error) {
 	value := recover()
 	text := fmt.Sprint(*err)

@@ -4,27 +4,28 @@ import (
 	"time"
 )
 
-// call is a function that the test wants called at a time.
+// call is a function that the test wants to be called at a time.
 type call struct {
 	at time.Time
 	fn func()
 }
 
-// After calls fn when d has passed, on a goroutine of its own: to send a signal while the test
-// waits for a result, or to look at the workflow's progress. At the same time, timers of workflows
-// fire first, and then calls run in the order of After. fn reports with t.Error, not with t.Fatal.
+// After calls fn when d has passed, on a goroutine of its own. Use it to send a signal while the
+// test waits for a result, or to look at the workflow's progress. If several things are due at the
+// same time, timers of workflows fire first, and then calls run in the order of After. fn reports
+// with t.Error, not with t.Fatal.
 func (e *Env) After(d time.Duration, fn func()) {
 	c := &call{time.Now().Add(d), fn}
 	e.changed(func() { e.calls = append(e.calls, c) })
 }
 
-// Sleep lets time pass, and returns when everything that is due until then has happened.
+// Sleep lets d pass. It returns when everything that is due by then has happened.
 func (e *Env) Sleep(d time.Duration) {
 	time.Sleep(d)
 	e.Settle()
 }
 
-// Settle returns when nothing more can happen without time passing: activities have run, and
+// Settle returns when nothing more can happen unless time passes: activities have run, and
 // workflows wait. Use it instead of synctest.Wait, which does not deliver messages.
 func (e *Env) Settle() {
 	settled := make(chan struct{})
@@ -71,13 +72,13 @@ func (e *Env) call() bool {
 	return true
 }
 
-// missing fails the test if a call has not run: it may be the one that would have found something.
+// missing fails the test if a call has not run, because that call may contain a check.
 func (e *Env) missing() {
 	e.t.Helper()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, c := range e.calls {
-		e.t.Errorf("weftest: what env.After was given for %s has not been called when the test ended, at %s: wait for it with "+
+		e.t.Errorf("weftest: the function that env.After was to call at %s has not been called when the test ended, at %s: wait for it with "+
 			"env.Sleep, or leave it out", stamp(c.at), stamp(time.Now()))
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// An activity that fails because of a context of its own, such as that of a call which it canceled,
-// was not canceled: it has failed, and is retried, local or not.
+// An activity that returns the error of a context of its own, such as that of a call that it
+// canceled, has failed and was not canceled. It is retried, local or not.
 func TestAContextOfTheActivitysOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		givesUp := func(ctx context.Context, _ workflow.None) (int, error) {

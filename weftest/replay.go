@@ -25,8 +25,8 @@ type recorded struct {
 	*client.History
 }
 
-// Files reads the files that match a pattern (as in filepath.Glob), each with a history as JSON. At
-// least one has to match.
+// Files reads the files that match a pattern, as in filepath.Glob. Each holds a history as JSON. At
+// least one file has to match.
 func Files(pattern string) Source {
 	return func(context.Context) ([]recorded, error) {
 		names, err := filepath.Glob(pattern)
@@ -52,8 +52,8 @@ func Files(pattern string) Source {
 	}
 }
 
-// JSON parses a history in the form of GET /v1/workflows/{workflowId}/history. Several pages follow
-// each other.
+// JSON parses a history in the form of GET /v1/workflows/{workflowId}/history. If it has several
+// pages, they follow each other.
 func JSON(text []byte) Source {
 	return func(context.Context) ([]recorded, error) {
 		h, err := parse(text)
@@ -69,17 +69,17 @@ func Latest(c *client.Client, workflowID string) Source {
 	}
 }
 
-// Replay runs recorded histories with the current code, and fails the test if the code does
-// something else than they record: a deployment of that code would hold these runs until other code
-// is deployed. The message has the event, what the history records there, and what the code does
-// now. Activities do not run. Replay needs no bubble.
+// Replay runs recorded histories with the current code. It fails the test if the code does
+// something else than a history records: a deployment of that code would hold such a run until
+// other code is deployed. The message has the event, what the history records there, and what the
+// code does now. Activities do not run. Replay needs no bubble.
 //
 //	weftest.Replay(t, cart.Registrations(), weftest.Files("testdata/*.json"))
 func Replay(t testing.TB, registrations []workflow.Registration, sources ...Source) {
 	t.Helper()
 	types := registry(t, registrations)
 	if len(sources) == 0 {
-		t.Fatal("weftest.Replay: there is nothing to replay: give it weftest.Files(...)")
+		t.Fatal("weftest.Replay: there is nothing to replay: pass weftest.Files(...)")
 	}
 	for _, source := range sources {
 		all, err := source(t.Context())

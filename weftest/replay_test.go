@@ -65,7 +65,7 @@ func replayed(t *testing.T, registrations []workflow.Registration, sources ...we
 	}()
 	<-done
 	if !r.failed {
-		t.Error("it did not fail")
+		t.Error("the replay did not fail")
 	}
 	return r.said.String()
 }
@@ -108,7 +108,7 @@ func TestReplayOfWhatIsNoHistory(t *testing.T) {
 	cut := func(from, to string) string {
 		before, rest, found := strings.Cut(good, from)
 		if !found {
-			t.Fatalf("there is no %q in\n%s", from, good)
+			t.Fatalf("%q is missing in\n%s", from, good)
 		}
 		return before + to + rest
 	}
@@ -137,8 +137,7 @@ func TestReplayOfWhatIsNoHistory(t *testing.T) {
 	expect(t, replayed(t, registrations), "there is nothing to replay")
 }
 
-// Whatever a file contains, the importer returns an error that says what is wrong, or the replayed
-// code ends.
+// For any file, the importer returns an error that says what is wrong, or the replayed code ends.
 func FuzzReplay(f *testing.F) {
 	recorded := `{"workflowId":"w","runId":"1-0123456789abcdef","events":[` +
 		`{"id":1,"type":"WorkflowExecutionStarted","time":"2000-01-01T00:00:00Z","batch":0,"attributes":{"workflowType":"order","input":"tea"}},` +
@@ -151,7 +150,7 @@ func FuzzReplay(f *testing.F) {
 	for n := range 256 {
 		kind := history.Type(n).String()
 		if strings.HasPrefix(kind, "Type(") {
-			continue // there is none
+			continue // there is no such type
 		}
 		f.Add([]byte(strings.Replace(recorded, "ActivityTaskFailed", kind, 1)))
 		f.Add([]byte(strings.Replace(recorded, "ActivityTaskScheduled", kind, 1)))
@@ -160,12 +159,12 @@ func FuzzReplay(f *testing.F) {
 		r := &recorder{TB: t}
 		weftest.Replay(r, registrations, weftest.JSON(text))
 		if r.failed && len(r.said.String()) < len("weftest.Replay: ") {
-			t.Error("it does not say what is wrong")
+			t.Error("the error does not say what is wrong")
 		}
 	})
 }
 
-// The history of an earlier build replays. A program's own tests have the same line.
+// The history of an earlier build replays. A program's own tests need this one line, too.
 func TestReplayOfAFile(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/order.json"

@@ -22,16 +22,16 @@ type listener Env
 // trouble is an event of a workflow task or an activity that fails the test.
 type trouble struct {
 	workflowID string
-	// failed is the kind of a workflow task's failure; empty for an activity.
+	// failed is the kind of a workflow task's failure, or empty for an activity.
 	failed string
 	// commit is the commit of the failed task, if it was recorded. update is set if an update
 	// caused it.
 	commit history.CommitID
 	update bool
-	// impure is the finding of the task's purity check: such a task does not fail again.
+	// impure is the finding of the task's purity check. A task with a finding does not fail again.
 	impure string
-	// activity is the type of the activity. unknown is set if it is not registered, and gone if it
-	// called t.Fatal or the like.
+	// activity is the type of the activity. unknown is set if it is not registered. gone is set if
+	// it ended its goroutine, as t.Fatal does.
 	activity      string
 	unknown, gone bool
 	timedOut      bool
@@ -42,8 +42,8 @@ func (l *listener) Observe(_ context.Context, event observe.Event) {
 	e := (*Env)(l)
 	switch o := event.(type) {
 	case *observe.Task:
-		// Without a finding, a failed task that is discarded runs again, or the same failure is on
-		// record already.
+		// A failed task that is discarded is ignored if it has no finding: it runs again, or the
+		// same failure is recorded already.
 		if o.Failure != "" && (o.Outcome != observe.Discarded || o.Impure != "") {
 			t := trouble{workflowID: o.WorkflowID, failed: o.Failure, commit: o.Commit, update: o.Trigger == "update", impure: o.Impure}
 			e.changed(func() { e.trouble = append(e.trouble, t) })
@@ -61,8 +61,8 @@ func (l *listener) Observe(_ context.Context, event observe.Event) {
 	}
 }
 
-// troubled fails the test if a workflow is in trouble. It fails it for good if the trouble does not
-// end by itself.
+// troubled reports the troubles of workflows, each of which fails the test, and returns whether
+// there were any. A trouble that does not end by itself fails the test for good.
 func (e *Env) troubled() bool {
 	e.mu.Lock()
 	all, allowed := e.trouble, e.allowFailed
@@ -71,7 +71,7 @@ func (e *Env) troubled() bool {
 	for _, t := range all {
 		switch stuck := e.stuck(t); {
 		case stuck != nil:
-			e.broken(fmt.Sprintf("a workflow task of %s failed, and would be tried until other code is deployed: %v\n%s",
+			e.broken(fmt.Sprintf("a workflow task of %s failed, and would be retried until other code is deployed: %v\n%s",
 				t.workflowID, stuck.Err(), stuck.Stack))
 		case t.failed == "":
 			e.broken(e.describe(t))
@@ -82,7 +82,7 @@ func (e *Env) troubled() bool {
 	return len(all) > 0
 }
 
-// stuck returns why a workflow has a task that fails without end, or nil.
+// stuck returns the failure of a workflow's task that would be retried without end, or nil.
 func (e *Env) stuck(t trouble) *failure.Failure {
 	if t.impure != "" {
 		return nil
@@ -95,7 +95,7 @@ func (e *Env) stuck(t trouble) *failure.Failure {
 	return nil
 }
 
-// describeTask returns why a task failed that does not fail again by itself.
+// describeTask returns why a task failed that would not fail again by itself.
 func (e *Env) describeTask(t trouble) string {
 	what, why := "a task of workflow "+t.workflowID+" failed", t.impure
 	if t.update {
@@ -114,11 +114,11 @@ func (e *Env) describeTask(t trouble) string {
 // describe returns what is wrong with an activity.
 func (e *Env) describe(t trouble) string {
 	if t.unknown {
-		return fmt.Sprintf("workflow %s runs activity %q, which is not registered, and would be tried until a build is deployed that has it: "+
-			"give it to weftest.New, or mock it before the first request", t.workflowID, t.activity)
+		return fmt.Sprintf("workflow %s runs activity %q, which is not registered, and would be retried until a build that has it is deployed: "+
+			"pass it to weftest.New, or mock it before the first request", t.workflowID, t.activity)
 	}
 	if t.gone {
-		return fmt.Sprintf("activity %q of workflow %s ended its goroutine, as t.Fatal does, and what calls it: in an activity report with t.Error, "+
+		return fmt.Sprintf("activity %q of workflow %s ended its goroutine, as t.Fatal does: in an activity, report with t.Error "+
 			"and return an error", t.activity, t.workflowID)
 	}
 	why := "it timed out"
@@ -127,12 +127,12 @@ func (e *Env) describe(t trouble) string {
 		why = e.failures[t.activity]
 		e.mu.Unlock()
 	}
-	return fmt.Sprintf("activity %q of workflow %s has failed %d times and would be tried for ever: let it end with an error that "+
-		"is final (activity.NewError(...).Final()), or limit its attempts (activity.Retry.MaxAttempts). At last: %s",
+	return fmt.Sprintf("activity %q of workflow %s has failed %d times and would be retried for ever: let it fail with an error that "+
+		"is final (activity.NewError(...).Final()), or limit its attempts (activity.Retry.MaxAttempts). The last error: %s",
 		t.activity, t.workflowID, mostAttempts, why)
 }
 
-// broken fails the test for good: requests are refused from now on, and nothing more happens.
+// broken fails the test for good: later requests are refused, and nothing more happens.
 func (e *Env) broken(text string) {
 	if e.given.Err() != nil {
 		return
@@ -205,16 +205,16 @@ func (e *Env) replayAll() {
 		for _, run := range e.runs(id) {
 			code := e.registry.Workflow(run.State.Started.WorkflowType)
 			if err := errors.Join(check(code, id, run.Log), replay.Twice(code, id, run.Log)); err != nil {
-				e.t.Errorf("weftest: run %s of workflow %s does not do the same when it is run again from its history, as it is whenever "+
-					"a process is replaced: %v\nThe usual causes are the order of a map, the time, chance, or a validator that changes state. Run weftvet",
+				e.t.Errorf("weftest: run %s of workflow %s does something else when it is rebuilt from its history, as it is whenever "+
+					"a process is replaced: %v\nThe usual causes are the order of a map, the time, randomness, or a validator that changes state. Run weftvet",
 					run.State.RunID, id, err)
 			}
 		}
 	}
 }
 
-// dump writes the histories of all runs to the test's log. If there are many runs, it writes the
-// first and the last; if a run is long, the beginning and the end.
+// dump writes the histories of all runs to the test's log. Of many runs it writes the first and the
+// last ones. Of a long run it writes the beginning and the end.
 func (e *Env) dump() {
 	e.t.Helper()
 	const first, last = 30, 30
@@ -245,7 +245,7 @@ func (e *Env) log(h History) {
 	e.t.Logf("weftest: at %s\n%s", stamp(time.Now()), cut(h))
 }
 
-// cut returns the text of a history without the middle of long events.
+// cut returns the text of a history, with the middle of long events left out.
 func cut(h History) string {
 	const begin, end = 3 << 10, 1 << 10
 	var b strings.Builder

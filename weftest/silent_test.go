@@ -14,7 +14,7 @@ import (
 
 // An attempt that sends no heartbeat for too long is retried, whatever it returns when its context
 // ends.
-func TestSilentAttemptsAreTriedAgain(t *testing.T) {
+func TestSilentAttemptsAreRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := activity.New("silent", func(ctx context.Context, _ workflow.None) (int, error) {
 			if n := activity.InfoOf(ctx).Attempt; n == 3 {

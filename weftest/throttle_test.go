@@ -9,9 +9,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// From the eleventh quick run on, a workflow that continues as new without waiting is slowed down
-// to a run a second. Runs that take a second are not. A run that waits begins at once when it is
-// canceled, so that its code sees the cancellation.
+// A workflow that continues as new without waiting is slowed down to one run a second, from the
+// eleventh quick run on. Runs that take a second are not slowed down. A delayed run begins at once
+// when it is canceled, so that its code sees the cancellation.
 func TestQuickContinuations(t *testing.T) {
 	t.Parallel()
 	spin := workflow.NewWorkflow[int, int]("spin")

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// transport passes the client's requests to the handler, and wakes the loop when they begin and
-// end.
+// transport passes the client's requests to the handler. It wakes the loop when a request begins
+// and when it ends.
 type transport Env
 
 // RoundTrip implements http.RoundTripper.
@@ -36,7 +36,7 @@ func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	recorder, patient := httptest.NewRecorder(), r.Clone(ctx)
 	if q := patient.URL.Query(); q.Has("wait") {
-		q.Set("wait", keep.String()) // one long poll, and not many
+		q.Set("wait", keep.String()) // one long poll instead of many short ones
 		patient.URL.RawQuery = q.Encode()
 	}
 	if e.given.Err() == nil {
@@ -53,14 +53,14 @@ func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// follows reports whether a request may be a repeated wait that follows a run to the next one: the
-// client sends it, and not the test.
+// follows reports whether a request may be a repeated wait that follows a run to the next one. The
+// client sends such a request by itself.
 func follows(r *http.Request) bool {
 	t := httpapi.Find(r)
 	return t != nil && t.ID == "getResult"
 }
 
-// refuse answers requests of a test that has failed for good.
+// refuse answers the requests of a test that has failed for good.
 func (e *Env) refuse(r *http.Request) (*http.Response, error) {
 	problem := api.ProblemOf(refusal.Internal.New("weftest: %v", context.Cause(e.given)))
 	body, err := json.Marshal(problem)

@@ -13,12 +13,12 @@ import (
 	"github.com/seed-41655fb1/weft/internal/replay"
 )
 
-// rebuild runs code with the commits of a run, and returns the instance as it is after them; close
-// it. It returns an error if the code does something else.
+// rebuild runs code with the commits of a run, and returns the instance after them, which the
+// caller closes. It returns an error if the code does something else than the commits record.
 func rebuild(code *engine.Workflow, workflowID string, commits []*history.Commit) (*engine.Instance, error) {
 	in := engine.NewInstance(code, workflowID, commits[0].RunID)
 	if err := replay.Rebuild(in, commits); err != nil {
-		err = fmt.Errorf("%w%s", err, where(in, errors.Unwrap(err))) // which begins with the place
+		err = fmt.Errorf("%w%s", err, where(in, errors.Unwrap(err))) // the message begins with the place
 		in.Close()
 		return nil, err
 	}
@@ -34,8 +34,8 @@ func check(code *engine.Workflow, workflowID string, commits []*history.Commit) 
 	return err
 }
 
-// where returns the place where the code failed: the stack of a panic, or else the lines that it
-// has reached.
+// where returns the place at which the code failed: the stack of a panic, or else the lines that
+// the code has reached.
 func where(in *engine.Instance, err error) string {
 	switch f := failure.FromError(err); {
 	case f.Kind != failure.KindNonDeterminism && f.Stack != "":
@@ -48,15 +48,15 @@ func where(in *engine.Instance, err error) string {
 	return lines(in)
 }
 
-// advice returns what to do about the finding of a replay.
+// advice returns what to do about an error of a replay.
 func advice(err error) string {
 	if !errors.Is(err, &failure.OtherError{Kind: failure.KindNonDeterminism}) {
 		return ""
 	}
-	return "\n\tOpen runs would be held there: have them go on as they did, with workflow.Patched around what is new"
+	return "\n\tOpen runs would be held there: keep what they do, and put workflow.Patched around the new code"
 }
 
-// lines returns where the code waits, a line for each of its coroutines.
+// lines returns where the code waits, one line for each of its coroutines.
 func lines(in *engine.Instance) string {
 	var b strings.Builder
 	for _, stack := range in.Scheduler().Stacks() {

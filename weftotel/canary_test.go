@@ -68,8 +68,8 @@ func (e *everything) Write(text []byte) (int, error) {
 	return e.text.Write(text)
 }
 
-// lacks fails the test if one of the texts was exported, or one of the parts was not.
-func (e *everything) lacks(t *testing.T, parts []string, texts ...string) {
+// checkLacks fails the test if one of the texts was exported, or one of the parts was not.
+func (e *everything) checkLacks(t *testing.T, parts []string, texts ...string) {
 	t.Helper()
 	if err := e.lines.Flush(); err != nil {
 		t.Error(err)
@@ -81,13 +81,13 @@ func (e *everything) lacks(t *testing.T, parts []string, texts ...string) {
 	all := e.text.String() + string(spans)
 	for _, part := range append(parts, `"msg":"workflow task failed"`, `"msg":"activity attempt"`, `"_aws"`, `"Name": "task update"`) {
 		if !strings.Contains(all, part) {
-			t.Errorf("nothing has told %s", part)
+			t.Errorf("nothing has reported %s", part)
 		}
 	}
 	for _, text := range texts {
 		for line := range strings.Lines(all) {
 			if strings.Contains(line, text) {
-				t.Errorf("%q is told: %s", text, line)
+				t.Errorf("%q is exported: %s", text, line)
 				break
 			}
 		}
@@ -123,7 +123,7 @@ func keeping(ctx context.Context, text string) (string, error) {
 		<-ctx.Done()
 		return "", fmt.Errorf("too slow for %s: %w", text, ctx.Err())
 	case strings.HasSuffix(text, "deaf"):
-		time.Sleep(time.Hour) // whatever ctx says
+		time.Sleep(time.Hour) // it ignores ctx
 	case strings.HasSuffix(text, "large"):
 		return strings.Repeat(text, 100_000), nil
 	}
@@ -231,7 +231,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 		time.Sleep(time.Hour)
 		post("/b/signals/say", input("end"))
 		p.Stop()
-		all.lacks(t, []string{
+		all.checkLacks(t, []string{
 			"a message will be redelivered", "a message cannot be read", "a dead letter that cannot be read was deleted",
 			"an activity does not heed the end of its context", `"failure":"nonDeterminism"`,
 		}, canary)
@@ -239,7 +239,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 }
 
 // The same holds of all scripts of the executor, played through the functions.
-func TestNoPayloadOfTheScriptsIsTold(t *testing.T) {
+func TestNoPayloadOfTheScriptsIsExported(t *testing.T) {
 	t.Parallel()
 	all := hear(t)
 	for _, path := range testbed.Scripts(t, filepath.Join("..", "internal", "executor", "testdata")) {
@@ -256,6 +256,6 @@ func TestNoPayloadOfTheScriptsIsTold(t *testing.T) {
 		script.Close()
 	}
 	// The texts of the workload's errors and panics, and its results.
-	all.lacks(t, []string{"a run closed while update handlers ran"}, canary, "the number is negative", "more than the limit", "this handler always fails", "the job is broken",
+	all.checkLacks(t, []string{"a run closed while update handlers ran"}, canary, "the number is negative", "more than the limit", "this handler always fails", "the job is broken",
 		"cannot take this", "cannot end", "boom\\n", "did x", "slept")
 }

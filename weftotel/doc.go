@@ -14,7 +14,7 @@
 //	OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT
 //	OTEL_EXPORTER_OTLP_HEADERS         and the exporters' other variables: time-outs, compression, certificates
 //	OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER   "none" exports no traces, or no metrics
-//	OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG  which traces are kept; else that of the caller decides, or all are
+//	OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG  which traces are kept; by default the caller decides, or all are
 //	OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES   the exporting service
 //	OTEL_SDK_DISABLED                  true exports nothing
 //

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// log keeps what a function writes. Each line wakes those who wait for one.
+// log keeps what a function writes. Each line wakes the goroutines that wait for one.
 type log struct {
 	mu      sync.Mutex
 	written sync.Cond

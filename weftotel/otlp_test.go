@@ -211,12 +211,12 @@ func TestCollectorFails(t *testing.T) {
 	p := testbed.New(t).Idle(executor.Options{Observe: observe.New(telemetry)}, testbed.Workload("build-1")...)
 	r.setBroken(true)
 	if a := p.Do(http.MethodPost, "/v1/workflows", `{"type":"counter"}`); a.Status != http.StatusCreated {
-		t.Errorf("the start came to %d", a.Status)
+		t.Errorf("the start is answered with %d", a.Status)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := telemetry.Flush(ended); err == nil {
-		t.Error("a flush for which there is no time is no error")
+		t.Error("a flush without time returns no error")
 	}
 	r.setBroken(false)
 	p.Do(http.MethodPost, "/v1/workflows", `{"type":"counter"}`)
@@ -226,7 +226,7 @@ func TestCollectorFails(t *testing.T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := r.spans["task start"]; n != 2 {
-		t.Errorf("the spans of %d of two starts came when the collector was back", n)
+		t.Errorf("the spans of %d of two starts arrived when the collector was back", n)
 	}
 }
 
@@ -257,7 +257,7 @@ func TestLocalServer(t *testing.T) {
 	}
 }
 
-// What the environment can ask for, and what is not supported.
+// Exports that the environment can ask for, and those that are not supported.
 func TestEnvironment(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -282,7 +282,7 @@ func TestEnvironment(t *testing.T) {
 			test.settings.Log = slog.New(slog.DiscardHandler)
 			telemetry, err := weftotel.Open(t.Context(), test.settings)
 			if telemetry != nil {
-				defer func() { _ = telemetry.Close(t.Context()) }() // there is nobody to take it
+				defer func() { _ = telemetry.Close(t.Context()) }() // no collector receives it
 			}
 			if (telemetry != nil) != test.opened || (err != nil) != (test.text != "") || err != nil && !strings.Contains(err.Error(), test.text) {
 				t.Errorf("it is opened: %v, and the error is %v; want %v, %q", telemetry != nil, err, test.opened, test.text)

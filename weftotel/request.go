@@ -27,7 +27,7 @@ type header struct{ *observe.Request }
 // Get implements propagation.TextMapCarrier.
 func (h header) Get(name string) string { return h.Header(name) }
 
-// Set implements propagation.TextMapCarrier. Nothing is written into a request.
+// Set implements propagation.TextMapCarrier. It writes nothing into a request.
 func (header) Set(string, string) {}
 
 // Keys implements propagation.TextMapCarrier.

@@ -153,8 +153,8 @@ func (t *telemetry) within(r *observe.Run, parent observe.SpanID) context.Contex
 	}
 	id, _, flags, kept := r.Trace()
 	if !kept {
-		// Nobody has decided whether this trace is kept. The sampler decides by the trace's id, in
-		// each function alike. The span is never ended, and so never exported.
+		// No starter has decided whether this trace is kept. The sampler decides by the trace's id,
+		// in each function alike. The span is never ended, and so never exported.
 		ctx, g := t.root(r)
 		_, undecided := t.tracer.Start(withIDs(ctx, g), "workflow "+r.Type)
 		flags = byte(undecided.SpanContext().TraceFlags())

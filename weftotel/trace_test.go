@@ -89,7 +89,7 @@ POST /v1/workflows status_code=201
 }
 
 // A process that dies, a redelivered message, and a continued run do not break the trace.
-func TestTraceGoesOn(t *testing.T) {
+func TestTraceContinues(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
 	bed := onAWSPath(t, c)
@@ -138,7 +138,7 @@ func TestTraceOfAReset(t *testing.T) {
 	}
 }
 
-// asked sends a request with a caller's trace context, and returns that.
+// asked sends a request with a caller's trace context, and returns that context.
 func asked(t *testing.T, p *testbed.Process, flags, target, body string) trace.SpanContext {
 	t.Helper()
 	caller := trace.NewSpanContext(trace.SpanContextConfig{

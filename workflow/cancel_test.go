@@ -94,7 +94,7 @@ func TestCanceledWhileItWaits(t *testing.T) {
 			t.Parallel()
 			s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) { return none{}, b.call(ctx) }, none{})
 			if s.Run.State.Status.Closed() {
-				t.Fatalf("it did not wait: %v", s.Outcome(nil))
+				t.Fatalf("the call did not wait: %v", s.Outcome(nil))
 			}
 			s.Cancel("enough")
 			wantCanceled(t, s.Outcome(nil), "enough")
@@ -129,7 +129,7 @@ func TestCanceledBefore(t *testing.T) {
 	}
 }
 
-// Only what waits under the canceled context is canceled.
+// Canceling a context cancels only the calls that wait under it.
 func TestCanceledBranch(t *testing.T) {
 	t.Parallel()
 	for _, b := range blockingCalls {
@@ -151,10 +151,10 @@ func TestCanceledBranch(t *testing.T) {
 			s.Sleep(10 * time.Minute)
 			wantCanceled(t, branch, "")
 			if other != nil {
-				t.Errorf("what waits under a disconnected context: %v, want that it waits", other)
+				t.Errorf("a call under a disconnected context returned %v, want that it still waits", other)
 			}
 			if err := s.Outcome(nil); err != nil {
-				t.Errorf("the run: %v, want that it is none of its business", err)
+				t.Errorf("the run failed with %v, want that it completes", err)
 			}
 		})
 	}
@@ -180,7 +180,7 @@ func TestErr(t *testing.T) {
 	}
 }
 
-// there are calls that find what they wait for.
+// there has, for each call that waits, a use that finds what it waits for.
 var there = map[string]func(workflow.Context) error{
 	"Future.Get": func(ctx workflow.Context) error {
 		f, set := workflow.NewFuture[int](ctx)
@@ -211,9 +211,9 @@ var there = map[string]func(workflow.Context) error{
 	"AwaitHandlers": workflow.AwaitHandlers,
 }
 
-// A call returns what is already there, also under a canceled context: nothing is lost by a
-// cancellation.
-func TestWhatIsThereWinsOverACancellation(t *testing.T) {
+// A call returns what is already there, also under a canceled context, so a cancellation loses
+// nothing.
+func TestCanceledCallsReturnWhatIsThere(t *testing.T) {
 	t.Parallel()
 	for name, call := range there {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,8 @@ func namesOf(err error) (names []string) {
 	return names
 }
 
-// outside are the requests to a client that an activity makes, by name.
+// outside are a client's requests that an activity sends, by the name of the condition that they
+// meet.
 var outside = map[string]func(ctx context.Context, c *client.Client) error{
 	"not found": func(ctx context.Context, c *client.Client) error {
 		return c.Signal(ctx, "nobody", "x", nil, client.SignalOptions{})
@@ -53,7 +54,7 @@ var outside = map[string]func(ctx context.Context, c *client.Client) error{
 	},
 }
 
-// inside are the calls by which workflow code gets a condition without an activity.
+// inside are the calls by which workflow code meets a condition without an activity, by its name.
 var inside = map[string]func(ctx workflow.Context) error{
 	"not found": func(ctx workflow.Context) error {
 		_, err := workflow.External("nobody").Cancel(ctx, "").Get(ctx)
@@ -78,9 +79,10 @@ var inside = map[string]func(ctx workflow.Context) error{
 	},
 }
 
-// A condition has one value. errors.Is finds it in what a client returns, in what workflow code
-// gets, in workflow code whose activity returns a client's error, and in the result of that
-// workflow.
+// A condition has one value. errors.Is finds it in these places:
+//   - what a client returns
+//   - what workflow code gets, also from an activity that returns a client's error
+//   - the result of that workflow
 func TestOneValueForEachCondition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c *client.Client

@@ -99,9 +99,9 @@ func TestGo(t *testing.T) {
 	}
 }
 
-// A coroutine that waits when the workflow's function returns runs its deferred functions. One that
-// has not begun never does.
-func TestCoroutinesThatAreLeft(t *testing.T) {
+// A coroutine that still waits when the workflow's function returns runs its deferred functions. A
+// coroutine that has not begun by then never runs.
+func TestCoroutinesThatReturnLeaves(t *testing.T) {
 	t.Parallel()
 	var log []string
 	s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
@@ -121,8 +121,8 @@ func TestCoroutinesThatAreLeft(t *testing.T) {
 	}
 }
 
-// A workflow that returns while handlers run logs a warning, except for those that were set with
-// Abandon. A second set of options keeps what the first has set.
+// A workflow that returns while handlers run logs a warning, unless their options set Abandon. A
+// second set of options adds to the first.
 func TestAbandon(t *testing.T) {
 	t.Parallel()
 	sleeps := func(ctx workflow.Context, _ none) (none, error) { return none{}, workflow.Sleep(ctx, time.Hour) }
@@ -154,7 +154,7 @@ func TestAbandon(t *testing.T) {
 			want = nil // a failed workflow needs no further warning
 		}
 		if got := s.Signal("word", "up").Unfinished; !slices.Equal(got, want) {
-			t.Errorf("fails: %v: warned of %q, want %q", fails, got, want)
+			t.Errorf("the run fails: %v: it warned of %q, want %q", fails, got, want)
 		}
 		for id, u := range s.Run.State.Updates {
 			if _, f, done := s.Run.State.UpdateOutcome(u); !done || f == nil {
@@ -173,6 +173,6 @@ func TestErrors(t *testing.T) {
 	}, none{})
 	err := s.Outcome(nil)
 	if !errors.Is(err, one) || errors.Is(err, other) || errors.Is(err, workflow.ErrCanceled) || err.Error() != "wrapped: this one\njoined" {
-		t.Errorf("%v, want the error that it was", err)
+		t.Errorf("%v, want an error that errors.Is recognises as %v", err, one)
 	}
 }

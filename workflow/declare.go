@@ -133,7 +133,8 @@ func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID str
 // WithStart returns the start of a run of this type, for an update or a signal that starts it if no
 // open run takes it:
 //
-//	total, err := AddItem.Call(ctx, c, "cart-42", item, workflow.CallOptions{Start: Workflow.WithStart(Start{Owner: "ada"})})
+//	start := Workflow.WithStart(Start{Owner: "ada"})
+//	total, err := AddItem.Call(ctx, c, "cart-42", item, workflow.CallOptions{Start: start})
 func (t Type[In, Out]) WithStart(in In, sets ...StartOptions) *client.Start {
 	input, err := payload.Encode(in)
 	return &client.Start{Type: t.name, Input: input, Options: options.Of(sets), Err: err}

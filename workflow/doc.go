@@ -7,8 +7,8 @@
 //
 //	instead of              write                       because, otherwise
 //	time.Now, time.Sleep    Now, Sleep, OnTimer         the clock has moved on when the code is run again
-//	go, chan, select, sync  Go, Channel, Select, Mutex  the Go runtime runs goroutines in any order, and a wait that the
-//	                                                    engine does not know holds up the task until it fails
+//	go, chan, select, sync  Go, Channel, Select, Mutex  the Go runtime runs goroutines in any order, and a wait that
+//	                                                    the engine does not know holds up the task until it fails
 //	math/rand, uuid         Random, NewID               each run of the code draws another number
 //	ranging over a map      a sorted slice of its keys  the order differs each time
 //	files, network, env     an activity                 what they say changes; an activity's result is recorded

@@ -65,15 +65,15 @@ func TestStart(t *testing.T) {
 		}
 		again, err := shop.Start(ctx, p.Client, "shop-1", 1, workflow.StartOptions{IDConflictPolicy: "useExisting"})
 		if err != nil || again.RunID != run.RunID {
-			t.Errorf("%+v, %v; want the run that is open, %+v", again, err, run)
+			t.Errorf("%+v, %v; want the open run %+v", again, err, run)
 		}
 		made, err := shop.Start(ctx, p.Client, "", 1, workflow.StartOptions{RequestID: "r1"})
 		if err != nil || made.WorkflowID == "" {
-			t.Errorf("%+v, %v; want an id that was made", made, err)
+			t.Errorf("%+v, %v; want a new id", made, err)
 		}
 		same, err := shop.Start(ctx, p.Client, "", 1, workflow.StartOptions{RequestID: "r1"})
 		if err != nil || same.RunID != made.RunID {
-			t.Errorf("%+v, %v; want the run that the request started, %+v", same, err, made)
+			t.Errorf("%+v, %v; want the run %+v of the first request", same, err, made)
 		}
 		short, err := shop.Start(ctx, p.Client, "shop-2", 1, workflow.StartOptions{RunTimeout: time.Minute})
 		if err != nil {
@@ -81,7 +81,7 @@ func TestStart(t *testing.T) {
 		}
 		var timeout *workflow.TimeoutError
 		if _, err := short.Result(ctx); !errors.As(err, &timeout) || timeout.Limit != failure.RunTimeout {
-			t.Errorf("%v, want that the run timeout passed", err)
+			t.Errorf("%v, want a run timeout", err)
 		}
 		if _, err := workflow.NewWorkflow[none, none]("unknown").Start(ctx, p.Client, "w", none{}); !errors.Is(err, client.ErrInvalid) {
 			t.Errorf("an unknown type: %v, want %v", err, client.ErrInvalid)
@@ -98,7 +98,7 @@ func TestEnd(t *testing.T) {
 		_, err := run.Result(ctx)
 		wantCanceled(t, err, "it rains")
 		if err := run.Cancel(ctx, "again"); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("a cancellation of a run that has ended: %v, want %v", err, client.ErrNotFound)
+			t.Errorf("a cancellation of a closed run: %v, want %v", err, client.ErrNotFound)
 		}
 		second, err := shop.Start(ctx, p.Client, "shop-1", 100)
 		if err != nil || second.RunID == run.RunID {
@@ -108,7 +108,7 @@ func TestEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := second.Result(ctx); !errors.Is(err, workflow.ErrTerminated) || err.Error() != "the run was terminated: fire" {
-			t.Errorf("%v, want that it was terminated, and why", err)
+			t.Errorf("%v, want a termination with its reason", err)
 		}
 		// Each handle refers to its own run. Get refers to the latest.
 		_, err = run.Result(ctx)
@@ -117,19 +117,19 @@ func TestEnd(t *testing.T) {
 			t.Errorf("the latest run: %v, want the second", err)
 		}
 		if _, err := shop.Get(p.Client, "shop-7").Result(ctx); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("a workflow that is not there: %v, want %v", err, client.ErrNotFound)
+			t.Errorf("an unknown workflow: %v, want %v", err, client.ErrNotFound)
 		}
 	})
 }
 
-// The context bounds the wait for a result, and nothing else.
+// The context bounds the wait for a result and has no effect on the run.
 func TestResultWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p, run := openShop(t)
 		short, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		if _, err := run.Result(short); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, want that the time is over", err)
+			t.Errorf("%v, want the context's deadline", err)
 		}
 		handle, err := buy.Send(ctx, p.Client, "shop-1", 1)
 		if err != nil {
@@ -138,10 +138,10 @@ func TestResultWaitsNoLongerThanItsContext(t *testing.T) {
 		shorter, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		if _, err := handle.Get(shorter); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, want that the time is over", err)
+			t.Errorf("%v, want the context's deadline", err)
 		}
 		if n, err := handle.Get(ctx); err != nil || n != 1 {
-			t.Errorf("%d, %v; want that the update went on", n, err)
+			t.Errorf("%d, %v; want the outcome of the update", n, err)
 		}
 	})
 }
@@ -170,10 +170,10 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 		if _, err := buy.Call(ctx, p.Client, "shop-1", 13); !errors.Is(err, errNo) || errors.As(err, &refused) {
-			t.Errorf("%v, want the handler's own %v, and no refusal", err, errNo)
+			t.Errorf("%v, want the handler's error %v, and no refusal", err, errNo)
 		}
 		if _, err := buy.Call(ctx, p.Client, "shop-1", 1, workflow.CallOptions{RunID: "1-0123456789abcdef"}); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("another run: %v, want %v", err, client.ErrNotFound)
+			t.Errorf("an update of an unknown run: %v, want %v", err, client.ErrNotFound)
 		}
 		if n, err := sold.Ask(ctx, p.Client, "shop-1", none{}); err != nil || n != 13 {
 			t.Errorf("sold %d, %v", n, err)
@@ -181,7 +181,7 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
-// An update whose run closes first has an outcome nevertheless.
+// An update whose run closes before the handler returns has an outcome, too.
 func TestUpdateWhoseRunCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p, run := openShop(t)
@@ -198,12 +198,13 @@ func TestUpdateWhoseRunCloses(t *testing.T) {
 			}
 		}
 		if _, err := buy.Call(ctx, p.Client, "shop-1", 1); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("an update of a run that has closed: %v, want %v", err, client.ErrNotFound)
+			t.Errorf("an update of a closed run: %v, want %v", err, client.ErrNotFound)
 		}
 	})
 }
 
-// A validator that breaks a rule is the code's failure: the caller gets it, and the run continues.
+// A validator that breaks a rule fails the task: the caller gets that failure, and the run
+// continues.
 func TestAMisusedValidatorFailsNoRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typ, good := workflow.NewWorkflow[none, none]("misused"), workflow.NewUpdate[none, string]("good")
@@ -221,7 +222,7 @@ func TestAMisusedValidatorFailsNoRun(t *testing.T) {
 		}
 		var refused *client.Rejected
 		if _, err := call.Call(ctx, p.Client, "w", none{}); !errors.Is(err, client.ErrNotReady) || errors.As(err, &refused) {
-			t.Errorf("%v, want that the code fails", err)
+			t.Errorf("%v, want a failed task", err)
 		}
 		if text, err := good.Call(ctx, p.Client, "w", none{}); err != nil || text != "good" {
 			t.Errorf("%q, %v", text, err)

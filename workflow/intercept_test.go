@@ -26,7 +26,7 @@ var (
 	errSaved = workflow.NewError("saved", "an interceptor has made something else of it")
 )
 
-// sees returns what an activity reads of the header.
+// sees returns the header fields that an activity reads, as text.
 func sees(ctx context.Context, _ workflow.None) (string, error) {
 	text := ""
 	for _, name := range []string{"tenant", "path", "more"} {
@@ -143,7 +143,7 @@ func TestInterceptedErrorsAndUpdates(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := run.Result(t.Context()); !errors.Is(err, errSaved) {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("the run ended with %v", err)
 		}
 		if _, err := guarded.Start(t.Context(), env.Client(), "u", -2); err != nil {
 			t.Fatal(err)
@@ -158,8 +158,8 @@ func TestInterceptedErrorsAndUpdates(t *testing.T) {
 	})
 }
 
-// A program's interceptors wrap the runs that a schedule starts, and not the schedule, which is not
-// its code. The schedule's header is passed to its runs.
+// A program's interceptors wrap the runs that a schedule starts. They do not wrap the schedule's
+// own run, which is not the program's code. The schedule's header is passed to its runs.
 func TestSchedulesAreNotIntercepted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -199,14 +199,14 @@ func TestSchedulesAreNotIntercepted(t *testing.T) {
 		defer mu.Unlock()
 		slices.Sort(around)
 		if want := []string{"guarded of ", "guarded of acme"}; !slices.Equal(slices.Compact(around), want) {
-			t.Errorf("interceptors stood around %q, want %q", around, want)
+			t.Errorf("the interceptors wrapped %q, want %q", around, want)
 		}
 	})
 }
 
-// An activity or child that an interceptor's Start starts would call it again, without end. It is
-// refused, on whatever way it is started.
-func TestStartStartsNothing(t *testing.T) {
+// An interceptor's Start may not start an activity or a child: that would call Start again, without
+// end. The call is refused, also through a derived context.
+func TestAnInterceptorsStartStartsNothing(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(workflow.Context){
 		"activity": func(ctx workflow.Context) { seen.Start(ctx, workflow.None{}) },
@@ -247,7 +247,7 @@ func TestAClientsInterceptors(t *testing.T) {
 		}
 		odd := client.WithHeader(t.Context(), "tenant", func() {})
 		if _, err := nested.Start(odd, env.Client(), "w", workflow.None{}); err == nil || !strings.Contains(err.Error(), `header field "tenant"`) {
-			t.Errorf("a header that JSON does not have: %v", err)
+			t.Errorf("a header value that JSON cannot express: %v", err)
 		}
 	})
 }

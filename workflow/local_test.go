@@ -22,15 +22,16 @@ var (
 	other  = activity.NewLocal("other", func(context.Context, string) (string, error) { return "", nil })
 )
 
-// again returns a run of a local activity that is not over, and continues in another task after d.
+// again returns an outcome of a local activity that asks for another attempt after d, in another
+// task.
 func again(d time.Duration) func(*engine.LocalActivity) engine.LocalResult {
 	return func(a *engine.LocalActivity) engine.LocalResult {
 		return engine.LocalResult{Number: a.Number, Attempt: a.Attempt, RetryAt: a.Time.Add(d)}
 	}
 }
 
-// A local activity is canceled if the code no longer waits for it: before it has begun, and while a
-// timer waits for its next attempt.
+// A local activity is canceled if the code no longer waits for it, both before its first attempt
+// and while a timer waits for the next attempt.
 func TestCanceledLocalActivity(t *testing.T) {
 	t.Parallel()
 	ran := 0
@@ -61,15 +62,15 @@ func TestCanceledLocalActivity(t *testing.T) {
 	}
 }
 
-// A run that ends neither waits for local activities nor runs them.
-func TestLocalActivityThatNobodyWaitsFor(t *testing.T) {
+// A run that closes neither waits for its local activities nor runs them.
+func TestLocalActivityOfAClosedRun(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (none, error) {
 		lookUp.Start(ctx, "for nobody")
 		return none{}, nil
 	})
 	s.Local = func(a *engine.LocalActivity) engine.LocalResult {
-		t.Errorf("%s was run", a.Input)
+		t.Errorf("%s ran", a.Input)
 		return engine.LocalResult{Number: a.Number}
 	}
 	s.Start(none{})
@@ -78,7 +79,8 @@ func TestLocalActivityThatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-// Results arrive in the order of the history, and the code sees each before the next.
+// Results arrive in the order of the history. The code handles each result before the next one
+// arrives.
 func TestLocalActivitiesTogether(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{false, true} {
@@ -139,8 +141,9 @@ func TestLargeLocalResults(t *testing.T) {
 	}
 }
 
-// Code that starts other local activities than its history has fails with an error that says so.
-func TestLocalActivitiesThatHistoryDoesNotHave(t *testing.T) {
+// Code that starts other local activities than its history records fails with an error that says
+// so.
+func TestLocalActivitiesThatDifferFromHistory(t *testing.T) {
 	t.Parallel()
 	for name, changed := range map[string]func(workflow.Context){
 		"one more":  func(ctx workflow.Context) { _, _ = lookUp.Run(ctx, ""); _, _ = lookUp.Run(ctx, "") },
@@ -168,7 +171,7 @@ func TestLocalActivitiesThatHistoryDoesNotHave(t *testing.T) {
 	}
 }
 
-// Options that cannot be are refused when the activity is registered.
+// Invalid options are refused when the activity is registered.
 func TestLocalOptions(t *testing.T) {
 	t.Parallel()
 	for want, options := range map[string]activity.LocalOptions{

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// things are the objects that code acts on. They are created where that is allowed.
+// things are the objects that code acts on. newThings creates them while the code may still act.
 type things struct {
 	future, ready workflow.Future[int]
 	set           func(int, error)
@@ -115,8 +115,8 @@ var (
 	ask  = workflow.NewQuery[none, none]("ask")
 )
 
-// A validator may only read. One that acts fails the task. That does not refuse the update, and the
-// run continues.
+// A validator may only read. One that acts fails the task. The update is not refused, and the run
+// continues.
 //
 //weftvet:ignore readonly they do more
 func TestValidatorsMayOnlyLook(t *testing.T) {
@@ -140,7 +140,7 @@ func TestValidatorsMayOnlyLook(t *testing.T) {
 				}, none{})
 				result, f := s.Update("u1", "call", none{})
 				if result.Verdict != engine.Unanswered {
-					t.Errorf("the update: %+v, want no answer", result)
+					t.Errorf("the update's result is %+v, want no answer", result)
 				}
 				wantMisuse(t, f.Err(), `the validator of update "call"`)
 				if s.Stuck() != nil {
@@ -166,14 +166,14 @@ func TestQueryHandlersMayOnlyLook(t *testing.T) {
 			wantMisuse(t, err, `the handler of query "ask"`)
 			var noAnswer *engine.QueryError
 			if errors.As(err, &noAnswer) {
-				t.Error("it is an answer, and not a failure of the code")
+				t.Error("the misuse is reported as the query's answer, and not as a failure of the code")
 			}
 		})
 	}
 }
 
-// The code itself evaluates a condition first, and then the engine does. It may only read both
-// times.
+// The code evaluates a condition first, and the engine evaluates it later. The condition may only
+// read both times.
 func TestConditionsMayOnlyLook(t *testing.T) {
 	t.Parallel()
 	waits := map[string]func(workflow.Context, func() bool) error{
@@ -211,7 +211,8 @@ func TestConditionsMayOnlyLook(t *testing.T) {
 	}
 }
 
-// A side effect's function is not called on replay, which would miss its effects.
+// The function of a side effect may not act: it is not called on replay, and its actions would be
+// missing then.
 func TestSideEffectsDoNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, a := range acts {
@@ -251,13 +252,13 @@ func TestLookingIsAllowedEverywhere(t *testing.T) {
 		}
 		ask.Handle(ctx, func(none) (none, error) {
 			if !look() {
-				return none{}, errors.New("query: not what it was")
+				return none{}, errors.New("the query reads another state")
 			}
 			return none{}, nil
 		})
 		done := false
 		call.Handle(ctx, func(workflow.Context, none) (none, error) { done = true; return none{}, nil }, workflow.Validate(func(none) error {
-			look() // the update itself is a handler that has not finished
+			look() // the update's own handler has not finished
 			return nil
 		}))
 		return none{}, workflow.Await(ctx, func() bool { return look() && done })
@@ -273,7 +274,7 @@ func TestLookingIsAllowedEverywhere(t *testing.T) {
 	}
 }
 
-// uses are calls that use a Context.
+// uses are all calls that take a Context, by name.
 var uses = map[string]func(workflow.Context){
 	"WithCancel":          func(ctx workflow.Context) { workflow.WithCancel(ctx) },
 	"Disconnected":        func(ctx workflow.Context) { workflow.Disconnected(ctx) },
@@ -318,7 +319,7 @@ func TestZeroContext(t *testing.T) {
 	}
 }
 
-// A child with options that cannot be fails the task, and the run continues when the code is fixed.
+// A child with invalid options fails the task. The run continues when the code is fixed.
 func TestOptionsOfChildren(t *testing.T) {
 	t.Parallel()
 	for says, o := range map[string]workflow.ChildOptions{

@@ -16,8 +16,9 @@ type mute struct{}
 
 func (mute) Error() string { panic("mute") }
 
-// An error whose text panics counts as a panic of the code that returned it, as does a nil
-// *workflow.Error in an error. A query returns it, and a validator refuses with it.
+// An error whose text panics counts as a panic of the code that returned it. So does an error that
+// holds a nil *workflow.Error. Here a query returns such an error, and a validator refuses an
+// update with it.
 func TestErrorsWhoseTextPanics(t *testing.T) {
 	for name, returned := range map[string]error{"a method that panics": mute{}, "a nil pointer": (*workflow.Error)(nil)} {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The code gets the same value of a side effect however often it is rebuilt. The function runs
-// once.
+// The code gets the same value of a side effect each time it is rebuilt. The function runs once.
 func TestSideEffect(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{false, true} {
@@ -47,8 +46,8 @@ var (
 	piece = activity.New("piece", func(context.Context, int) (int, error) { return 0, nil })
 )
 
-// Code that may only read has no side effects. Code that calls SideEffect more often than its
-// history has fails with an error that says so.
+// A validator may not call SideEffect. Code that calls SideEffect more often than its history
+// records fails with an error that says so.
 func TestSideEffectMisuse(t *testing.T) {
 	t.Parallel()
 	more, big := false, false
@@ -117,8 +116,9 @@ func TestSideEffectOfAnotherType(t *testing.T) {
 	}
 }
 
-// A patch is deployed while a run is open. The run keeps what it has passed, and goes the new way
-// at places that it reaches later. The first answer holds, and the call can be deleted in the end.
+// A patch is deployed while a run is open. The run keeps the old way at places that it has passed,
+// and takes the new way at places that it reaches later. The first answer of Patched holds. The
+// call can be deleted in the end.
 func TestPatched(t *testing.T) {
 	t.Parallel()
 	version := 1
@@ -158,13 +158,13 @@ func TestPatched(t *testing.T) {
 		}
 	}
 	if markers != 1 {
-		t.Errorf("%d markers, want that of b", markers)
+		t.Errorf("%d markers, want one for b", markers)
 	}
 }
 
-// Code without its call of Patched replays a history with the patch, and other commands keep their
+// Code without its call of Patched replays a history that has the patch. Other commands keep their
 // numbers.
-func TestPatchIsForgotten(t *testing.T) {
+func TestDeletedPatch(t *testing.T) {
 	t.Parallel()
 	asks := true
 	s := enginetest.New(t, func(ctx workflow.Context, _ none) (string, error) {
@@ -192,5 +192,5 @@ func TestPatchIsForgotten(t *testing.T) {
 	if err := s.Outcome(&result); err != nil || result != "7 8" {
 		t.Errorf("%q, %v", result, err)
 	}
-	asks = true // the end of the test creates the first task again, byte for byte
+	asks = true // when the test ends, it creates the first task again and compares the bytes
 }

@@ -21,8 +21,8 @@ import (
 
 var version4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-// Ids and numbers are random and unique, and a replay repeats them: the code is rebuilt before each
-// task.
+// Ids and numbers are random and unique, and a replay repeats them. The harness rebuilds the code
+// before each task.
 func TestNewIDAndRandom(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{false, true} {
@@ -50,7 +50,7 @@ func TestNewIDAndRandom(t *testing.T) {
 		seen := map[string]bool{}
 		for _, id := range ids {
 			if !version4.MatchString(id) || seen[id] {
-				t.Errorf("%q is no UUID of version 4, or there twice", id)
+				t.Errorf("%q is no UUID of version 4, or occurs twice", id)
 			}
 			seen[id] = true
 		}
@@ -60,12 +60,12 @@ func TestNewIDAndRandom(t *testing.T) {
 	}
 }
 
-// firstID is the first id in the run of every harness. Histories hold such ids: no later version
+// firstID is the first id in the run of every harness. Histories have such ids, so no later version
 // may change them.
 const firstID = "d21fcf66-e001-4a5e-b4fc-20bcea30774d"
 
 // A refused update that draws a number changes no later number.
-func TestRandomIsUntouchedByWhatIsRefused(t *testing.T) {
+func TestRefusedUpdatesDoNotChangeRandom(t *testing.T) {
 	t.Parallel()
 	refuse := workflow.NewUpdate[none, none]("refuse")
 	code := func(ctx workflow.Context, _ none) (id string, err error) {
@@ -108,7 +108,7 @@ func logs(ctx workflow.Context, _ none) (none, error) {
 	return none{}, nil
 }
 
-// runLogs runs logs, each task in a process of its own, and sends a query after each.
+// runLogs runs logs, with a new process for each task, and sends a query after each.
 func runLogs(t *testing.T) {
 	ctx, typ, d := t.Context(), workflow.NewWorkflow[none, none]("logs"), testbed.New(t)
 	for i := range 4 {
@@ -129,7 +129,7 @@ func runLogs(t *testing.T) {
 	}
 }
 
-// The logger is silent while the code is replayed, also in a query, and names the run.
+// The logger names the run. It is silent while the code is replayed, also for a query.
 func TestLoggerIsSilentOnReplay(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
@@ -146,8 +146,8 @@ func TestLoggerIsSilentOnReplay(t *testing.T) {
 	}
 }
 
-// A panic in a coroutine keeps the stack of the code that panicked, however deep, also after a
-// wait.
+// A panic in a coroutine keeps the stack of the code that panicked, however deep, also after the
+// coroutine has waited.
 func TestAPanicKeepsItsStack(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]func(workflow.Context, none) (none, error){
@@ -226,7 +226,7 @@ func TestGoexitFailsTheTask(t *testing.T) {
 			}
 			known, err := p.Describe(ctx, where, "")
 			if err != nil || known.StuckTask == nil || known.StuckTask.Failure.Kind != failure.KindMisuse {
-				t.Errorf("%s: %+v, %v; want a task that is stuck", where, known.StuckTask, err)
+				t.Errorf("%s: %+v, %v; want a stuck task", where, known.StuckTask, err)
 			}
 		}
 		if n := p.Service.Hung(); n != 0 {
@@ -235,7 +235,7 @@ func TestGoexitFailsTheTask(t *testing.T) {
 	})
 }
 
-// If only an update or a query runs such code, its caller gets the error, and the run continues.
+// If only an update or a query runs such code, its caller gets the error and the run continues.
 func TestGoexitInHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p := t.Context(), testbed.One(t, workflow.Bind(exits, exitAt))
@@ -245,16 +245,16 @@ func TestGoexitInHandlers(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := exit.Call(ctx, p.Client, where, none{}); !errors.Is(err, client.ErrNotReady) {
-				t.Errorf("%s: %v, want that the code fails", where, err)
+				t.Errorf("%s: %v, want a failed task", where, err)
 			}
 			if _, err := ask.Ask(ctx, p.Client, where, none{}); !errors.Is(err, client.ErrNotReady) {
-				t.Errorf("query: %v, want that the code fails", err)
+				t.Errorf("query: %v, want a failed task", err)
 			}
 			if err := word.Send(ctx, p.Client, where, "up"); err != nil {
 				t.Error(err)
 			}
 			if _, err := run.Result(ctx); err != nil {
-				t.Errorf("%s: the run did not go on: %v", where, err)
+				t.Errorf("%s: the run did not continue: %v", where, err)
 			}
 		}
 	})

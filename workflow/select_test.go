@@ -32,8 +32,8 @@ func readyCases(ctx workflow.Context, note func(string)) map[string]workflow.Cas
 	}
 }
 
-// If several cases are ready, Select runs the first one, and only that.
-func TestTheFirstCaseGoesOn(t *testing.T) {
+// If several cases are ready, Select runs the first of them and no other.
+func TestSelectRunsTheFirstReadyCase(t *testing.T) {
 	t.Parallel()
 	notes := map[string]string{"channel": "channel1 true", "closed": "closed0 false", "true": ""}
 	kinds := []string{"future", "channel", "closed", "signal", "moment", "past", "timeout", "default", "true"}
@@ -64,7 +64,7 @@ func TestTheFirstCaseGoesOn(t *testing.T) {
 				t.Errorf("%q, %v; want %q", got, err, want)
 			}
 			if n := len(s.Run.Log[0].Commands); n != 1 {
-				t.Errorf("%d events: a timer that was started and not needed left a trace: %v", n, s.Events())
+				t.Errorf("%d events: an unneeded timer is in the history: %v", n, s.Events())
 			}
 		})
 	}
@@ -93,9 +93,9 @@ func TestNilFunctionsDoNothing(t *testing.T) {
 	}
 }
 
-// Two coroutines wait for one signal. The first is woken for it, and takes its timer instead. The
-// second one gets the signal.
-func TestASignalIsNotLostOnWhoTakesAnotherWay(t *testing.T) {
+// Two coroutines wait for one signal. The signal wakes the first one, but that one takes its timer,
+// which has fired too. The second coroutine gets the signal.
+func TestASignalThatIsNotTakenGoesToTheNext(t *testing.T) {
 	t.Parallel()
 	s := enginetest.New(t, func(ctx workflow.Context, _ none) (log []string, err error) {
 		var group workflow.WaitGroup
@@ -112,7 +112,7 @@ func TestASignalIsNotLostOnWhoTakesAnotherWay(t *testing.T) {
 	}, none{})
 	s.Bring(s.Signaled("word", "up"), &history.TimerFired{StartedEventID: s.Timers()[0].EventID}) // in one task
 	if !s.Run.State.Status.Closed() {
-		t.Fatal("the signal is there, and nobody receives it")
+		t.Fatal("no coroutine received the signal")
 	}
 }
 
@@ -151,8 +151,8 @@ func crowd(ctx workflow.Context, capacity int) (got []int, err error) {
 	return got, errors.Join(err, group.Wait(ctx))
 }
 
-// The same for a channel: every value is received once, by some receiver.
-func TestAValueIsNotLostOnWhoTakesAnotherWay(t *testing.T) {
+// The same holds for a channel: each value is received once, by one of the receivers.
+func TestAValueThatIsNotTakenGoesToTheNext(t *testing.T) {
 	t.Parallel()
 	for _, capacity := range []int{0, 1, 5} {
 		s := enginetest.New(t, crowd, capacity)
@@ -173,7 +173,8 @@ func TestAValueIsNotLostOnWhoTakesAnotherWay(t *testing.T) {
 	}
 }
 
-// A case's function may wait. The other timers of its Select are canceled when it has ended.
+// A case's function may wait. The other timers of its Select are canceled when the function has
+// returned.
 func TestACaseMayWait(t *testing.T) {
 	t.Parallel()
 	s := enginetest.New(t, func(ctx workflow.Context, _ none) (string, error) {
@@ -190,11 +191,11 @@ func TestACaseMayWait(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if events := s.Run.Log[2].Commands; events[0].Type() != history.TypeTimerCanceled {
-		t.Errorf("the last task: %v, want that it cancels the timer", s.Events())
+		t.Errorf("the last task has %v, want a cancellation of the timer", s.Events())
 	}
 }
 
-// A loop that waits for one moment costs one timer, however many iterations it has, and whatever
+// A loop that waits for one moment costs one timer, however many iterations it has and whatever
 // else it waits for.
 func TestOneTimerForAMoment(t *testing.T) {
 	t.Parallel()

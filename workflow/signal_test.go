@@ -28,7 +28,7 @@ func collect(ctx workflow.Context, _ none) (got []string, err error) {
 	}
 }
 
-// collectBySelect does the same with a Select, like a loop that waits for other things, too.
+// collectBySelect does the same with Select, like a loop that also waits for other things.
 func collectBySelect(ctx workflow.Context, _ none) (got []string, err error) {
 	for done := false; !done && err == nil; {
 		err = workflow.Select(ctx, workflow.OnSignal(word, func(text string) {
@@ -47,8 +47,8 @@ func numbers(n int) (all []string) {
 	return all
 }
 
-// Ten thousand signals arrive one by one, or all together in one task: none is lost, and their
-// order is kept.
+// Ten thousand signals arrive one by one, or all in one task. None is lost, and their order is
+// kept.
 func TestSignalFlood(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]func(workflow.Context, none) ([]string, error){"Receive": collect, "OnSignal": collectBySelect} {
@@ -72,7 +72,8 @@ func TestSignalFlood(t *testing.T) {
 	}
 }
 
-// The same through the API: one sender waits for each answer, while others send as well.
+// The same happens through the API: each sender waits for the answer to its signal, while others
+// send as well.
 func TestSignalFloodThroughTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typ := workflow.NewWorkflow[none, []string]("collect")
@@ -105,14 +106,14 @@ func TestSignalFloodThroughTheAPI(t *testing.T) {
 		for _, text := range got {
 			var sender, n int
 			if _, err := fmt.Sscanf(text, "%d/%d", &sender, &n); err != nil || next[text[:1]] != n {
-				t.Fatalf("%q comes when %d of its sender were due: %v", text, next[text[:1]], err)
+				t.Fatalf("%q was received when number %d of its sender was due: %v", text, next[text[:1]], err)
 			}
 			next[text[:1]]++
 		}
 	})
 }
 
-// Signals wait for the code that receives them, in any coroutine, separately for each name.
+// Signals wait until the code receives them, in any coroutine. Each name has a queue of its own.
 func TestSignalsWait(t *testing.T) {
 	t.Parallel()
 	other := workflow.NewSignal[int]("other")
@@ -140,8 +141,8 @@ type bomb struct{}
 
 func (*bomb) UnmarshalJSON([]byte) error { panic("boom") }
 
-// Every way to receive sets aside a signal whose value does not decode, or whose decoder panics.
-// The next one is received as if it had not been there.
+// Every way to receive sets aside a signal whose value does not decode or whose decoder panics, and
+// then receives the next signal.
 func TestPoisonedSignals(t *testing.T) {
 	t.Parallel()
 	bombs := workflow.NewSignal[bomb]("bombs")
@@ -163,11 +164,11 @@ func TestPoisonedSignals(t *testing.T) {
 		t.Errorf("%q, %v\nwant %q", got, err, want)
 	}
 	if aside := s.Run.State.SetAside; aside["word"] != 4 || aside["bombs"] != 1 {
-		t.Errorf("set aside: %v", aside)
+		t.Errorf("the state counts as set aside: %v", aside)
 	}
 }
 
-// A poisoned input never ends a process, and never strands a run: it is refused.
+// An input that does not decode is refused. It never ends a process or strands a run.
 func TestPoisonThroughTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typ := workflow.NewWorkflow[bomb, none]("bombed")
@@ -182,16 +183,16 @@ func TestPoisonThroughTheAPI(t *testing.T) {
 		ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, code))
 		body := []byte(`{"a":1}`)
 		if _, _, err := p.Client.Start(ctx, "w", typ.Name(), body, workflow.StartOptions{}); err == nil {
-			t.Error("a start whose input panics: no error")
+			t.Error("a start whose input's decoder panics: no error")
 		}
 		if _, _, err := p.Client.Start(ctx, "w", typ.Name(), nil, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.Client.Call(ctx, "w", update.Name(), body, workflow.CallOptions{}); err == nil {
-			t.Error("an update whose input panics: no error")
+			t.Error("an update whose input's decoder panics: no error")
 		}
 		if _, err := p.Client.Query(ctx, "w", "", query.Name(), body); err == nil {
-			t.Error("a query whose input panics: no error")
+			t.Error("a query whose input's decoder panics: no error")
 		}
 		if err := p.Client.Signal(ctx, "w", word.Name(), body, client.SignalOptions{}); err == nil {
 			t.Error("a signal whose value does not decode: no error")

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// play runs code that ends in its first task, and returns its result.
+// play runs code that completes in its first task, and returns its result.
 func play[Out any](t *testing.T, code func(workflow.Context) (Out, error)) (out Out, err error) {
 	t.Helper()
 	s := enginetest.New(t, func(ctx workflow.Context, _ none) (Out, error) { return code(ctx) }, none{})
@@ -22,7 +22,7 @@ func play[Out any](t *testing.T, code func(workflow.Context) (Out, error)) (out 
 	return out, err
 }
 
-// stuck runs code that fails its first task, and returns why.
+// stuck runs code that fails in its first task, and returns the failure.
 func stuck(t *testing.T, code func(workflow.Context)) error {
 	t.Helper()
 	s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) { code(ctx); return none{}, nil }, none{})
@@ -32,7 +32,7 @@ func stuck(t *testing.T, code func(workflow.Context)) error {
 	return s.Stuck()
 }
 
-// exchange sends three values to itself, in two coroutines, and notes what happened.
+// exchange sends three values from one coroutine to another, and logs what happened.
 func exchange(ctx workflow.Context, capacity int) (log []string, err error) {
 	c := workflow.NewChannel[string](capacity)
 	log = append(log, fmt.Sprint("try a ", c.TrySend(ctx, "a")))
@@ -73,8 +73,8 @@ func TestChannels(t *testing.T) {
 	}
 }
 
-// Requests are served in order. Small ones do not overtake a large one, and a canceled one holds up
-// nobody.
+// Requests are served in order. Small requests do not overtake a large one, and a canceled request
+// delays no other.
 func TestSemaphoreIsFair(t *testing.T) {
 	t.Parallel()
 	got, err := play(t, func(ctx workflow.Context) (log []string, err error) {
@@ -114,7 +114,7 @@ func TestSemaphoreIsFair(t *testing.T) {
 	}
 }
 
-// Of many coroutines that wait for a mutex, across tasks, each gets it once, in the order in which
+// Each of many coroutines that wait for a mutex, across tasks, gets it once, in the order in which
 // they called Lock.
 func TestMutexIsFair(t *testing.T) {
 	t.Parallel()
@@ -150,7 +150,7 @@ func TestMutexIsFair(t *testing.T) {
 	}
 }
 
-// A mutex whose Lock was canceled is not locked, even if it was just being granted.
+// A canceled Lock does not lock the mutex, even if it was just being granted.
 func TestCanceledLockIsNotLocked(t *testing.T) {
 	t.Parallel()
 	free, err := play(t, func(ctx workflow.Context) (bool, error) {
@@ -165,7 +165,7 @@ func TestCanceledLockIsNotLocked(t *testing.T) {
 			done = true
 		})
 		workflow.Go(ctx, func(ctx workflow.Context) {
-			mutex.Unlock(ctx) // grants it
+			mutex.Unlock(ctx) // the call gets the lock, and is canceled before it runs
 			cancel()
 		})
 		err := workflow.Await(ctx, func() bool { return done })
@@ -219,7 +219,7 @@ func TestWaitGroup(t *testing.T) {
 	t.Parallel()
 	n, err := play(t, func(ctx workflow.Context) (n int, err error) {
 		var group workflow.WaitGroup
-		for round := range 3 { // it can be used again
+		for round := range 3 { // a WaitGroup can be used again
 			for range 10 {
 				group.Go(ctx, func(ctx workflow.Context) {
 					_ = workflow.Await(ctx, func() bool { return true })
@@ -239,7 +239,7 @@ func TestWaitGroup(t *testing.T) {
 
 func TestFutures(t *testing.T) {
 	t.Parallel()
-	odd := workflow.NewError("odd", "that is odd")
+	odd := workflow.NewError("odd", "it is odd")
 	got, err := play(t, func(ctx workflow.Context) (log []string, err error) {
 		f, set := workflow.NewFuture[string](ctx)
 		for i := range 3 {
@@ -251,7 +251,7 @@ func TestFutures(t *testing.T) {
 		workflow.Go(ctx, func(workflow.Context) {
 			log = append(log, fmt.Sprint(f.Ready()))
 			set("first", nil)
-			set("second", odd) // does nothing
+			set("second", odd) // a second set does nothing
 			log = append(log, fmt.Sprint(f.Ready()))
 		})
 		if err := workflow.Await(ctx, func() bool { return len(log) == 5 }); err != nil {
@@ -296,7 +296,7 @@ func TestAwaitFor(t *testing.T) {
 	if ok, err := play(t, func(ctx workflow.Context) (bool, error) {
 		return workflow.AwaitFor(ctx, 0, func() bool { return false })
 	}); ok || err != nil {
-		t.Errorf("for no time at all: %v, %v; want false at once", ok, err)
+		t.Errorf("with a duration of 0: %v, %v; want false at once", ok, err)
 	}
 }
 
@@ -346,6 +346,6 @@ func TestAwaitHandlers(t *testing.T) {
 	s.Sleep(time.Hour)
 	var got []bool
 	if err := s.Outcome(&got); err != nil || !slices.Equal(got, []bool{true, false, true}) {
-		t.Errorf("%v, %v; want that handlers ran in between only", got, err)
+		t.Errorf("%v, %v; want that handlers ran only between the signals", got, err)
 	}
 }

@@ -28,11 +28,11 @@ func TestHandlerSetTwice(t *testing.T) {
 	for name, set := range map[string]func(workflow.Context){
 		`update "call"`: func(ctx workflow.Context) {
 			places = append(places, here())
-			call.Handle(ctx, handle) // the line after
+			call.Handle(ctx, handle) // here returns the line before this one
 		},
 		`query "ask"`: func(ctx workflow.Context) {
 			places = append(places, here())
-			ask.Handle(ctx, answer) // the line after
+			ask.Handle(ctx, answer) // here returns the line before this one
 		},
 	} {
 		places = nil
@@ -55,7 +55,7 @@ func TestHandlerSetTwice(t *testing.T) {
 	}
 }
 
-// after returns the line after a place.
+// after returns the place one line after another place.
 func after(t *testing.T, place string) string {
 	t.Helper()
 	file, text, _ := strings.Cut(place, ":")
@@ -91,7 +91,7 @@ func TestRegisteredTwice(t *testing.T) {
 			continue
 		}
 		if m := want.FindStringSubmatch(err.Error()); m[1] == m[2] {
-			t.Errorf("%v: one place twice", err)
+			t.Errorf("%v: both places are the same", err)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestNames(t *testing.T) {
 	} {
 		err := bridge.Register(&engine.Registry{}, workflow.Bind(workflow.NewWorkflow[none, none](name), code))
 		if ok != (err == nil) || !ok && !strings.Contains(err.Error(), "twice_test.go:") {
-			t.Errorf("workflow type %q: %v, want that it is good: %v", name, err, ok)
+			t.Errorf("workflow type %q: %v, want that it is valid: %v", name, err, ok)
 		}
 	}
 	for what, got := range map[string]string{

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// preamble precedes the snippets of TestTypes.
+// preamble precedes each snippet of TestTypes.
 const preamble = `package snippet
 
 import (
@@ -49,7 +49,7 @@ func snippet(ctx workflow.Context, c context.Context, cl *client.Client) {
 }
 `
 
-// Correct snippets compile. Those that differ from them by a wrong type do not.
+// snippets are code that compiles, each with variants that have a wrong type and do not compile.
 var snippets = []struct {
 	what string
 	good string
@@ -193,8 +193,8 @@ var snippets = []struct {
 	},
 }
 
-// mismatch is what the type checker reports for wrong types, and not for, say, a variable that is
-// not used.
+// mismatch matches what the type checker reports for wrong types. It does not match other errors,
+// such as that of an unused variable.
 var mismatch = regexp.MustCompile("cannot use|not enough arguments|too many arguments|does not match|mismatched types|undefined|cannot infer|non-channel|does not satisfy")
 
 func TestTypes(t *testing.T) {
@@ -206,13 +206,13 @@ func TestTypes(t *testing.T) {
 		}
 		for _, bad := range s.bad {
 			if err := c.check(bad); err == nil || !mismatch.MatchString(err.Error()) {
-				t.Errorf("%s: %s: %v, want an error about types", s.what, bad, err)
+				t.Errorf("%s: %s: %v, want a type error", s.what, bad, err)
 			}
 		}
 	}
 }
 
-// checker type-checks snippets against this module as the go command has compiled it.
+// checker type-checks snippets against this module, as compiled by the go command.
 type checker struct {
 	t      *testing.T
 	files  *token.FileSet
@@ -238,8 +238,8 @@ func newChecker(t *testing.T) *checker {
 	return c
 }
 
-// check returns what is wrong with the types of a snippet, or nil. A snippet that does not parse is
-// a mistake of the test.
+// check returns the type error of a snippet, or nil. It ends the test if the snippet does not
+// parse.
 func (c *checker) check(snippet string) error {
 	c.t.Helper()
 	f, err := parser.ParseFile(c.files, "snippet.go", fmt.Sprintf(preamble, snippet), 0)

@@ -24,7 +24,8 @@ var (
 	about = workflow.NewMemo[any]("about")
 )
 
-// showing registers a workflow whose code changes what it shows, as its signal says.
+// showing registers a workflow that runs, for each signal, the function of that name. The functions
+// change its visibility.
 func showing(does map[string]func(workflow.Context)) workflow.Registration {
 	return workflow.Bind(shows, func(ctx workflow.Context, _ workflow.None) (n int, err error) {
 		for ; err == nil; n++ {
@@ -40,7 +41,7 @@ func showing(does map[string]func(workflow.Context)) workflow.Registration {
 	})
 }
 
-// failing sends what to a run, and returns the failure of its task, or an empty text.
+// failing sends a signal to a run, and returns the failure of its task, or an empty text.
 func failing(t *testing.T, c *client.Client, what string) string {
 	t.Helper()
 	if err := turnUp.Send(t.Context(), c, "shows-1", what); err != nil {
@@ -94,15 +95,15 @@ func TestInvalidVisibility(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := failing(t, p.Client, "bad"); !strings.Contains(got, want) {
-					t.Errorf("the task fails of %q", got)
+					t.Errorf("the task fails with %q", got)
 				}
 			})
 		})
 	}
 }
 
-// Values at the limits are accepted. The last of several changes of a name counts, and a change of
-// nothing changes nothing.
+// Values at the limits are accepted. If a name is changed several times, the last change counts. An
+// upsert without changes does nothing.
 func TestVisibilityAtTheLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +141,7 @@ func TestVisibilityAtTheLimits(t *testing.T) {
 			t.Errorf("%+v", d.WorkflowSummary)
 		}
 		if _, ok := workflow.NewAttribute[string]("Level").Of(d.SearchAttributes); ok {
-			t.Error("a number is a text")
+			t.Error("a number is read as a text")
 		}
 		if err := run.Terminate(ctx, ""); err != nil {
 			t.Error(err)
@@ -148,7 +149,7 @@ func TestVisibilityAtTheLimits(t *testing.T) {
 	})
 }
 
-// Code is not deterministic if it shows other names than its history, or none. Other values are
+// Code that upserts other names than its history, or none, is not deterministic. Other values are
 // allowed.
 func TestChangedVisibility(t *testing.T) {
 	t.Parallel()
@@ -176,7 +177,7 @@ func TestChangedVisibility(t *testing.T) {
 				}
 				after := d.Start(executor.Options{Build: "after"}, showing(map[string]func(workflow.Context){"show": c.now}))
 				if got := failing(t, after.Client, "nothing"); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
-					t.Errorf("the task fails of %q, want %q", got, c.want)
+					t.Errorf("the task fails with %q, want %q", got, c.want)
 				}
 			})
 		})

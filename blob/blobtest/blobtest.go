@@ -15,17 +15,17 @@ import (
 	"github.com/seed-41655fb1/weft/blob"
 )
 
-// Run tests an adapter. open makes a place for blobs, and returns what opens those that are there;
-// each test has a place of its own. The suite calls open again while it uses nothing of the blobs
-// opened before.
+// Run tests an adapter. place makes a place for blobs and returns a function that opens the blobs
+// in it. Each test has a place of its own. The suite opens a place again only when it no longer
+// uses the blobs that it opened before.
 func Run(t *testing.T, place func(t *testing.T) (open func() blob.Blobs)) {
 	for name, test := range map[string]func(*fixture){
-		"a blob is there when it was put": (*fixture).put,
+		"a blob is visible after its put": (*fixture).put,
 		"keys and bodies of any kind":     (*fixture).values,
-		"what is not there":               (*fixture).missing,
+		"a missing blob":                  (*fixture).missing,
 		"a list by keys":                  (*fixture).list,
 		"deleted blobs are gone":          (*fixture).delete,
-		"many at once":                    (*fixture).parallel,
+		"concurrent calls":                (*fixture).parallel,
 		"too large":                       (*fixture).large,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,8 +36,8 @@ func Run(t *testing.T, place func(t *testing.T) (open func() blob.Blobs)) {
 	}
 }
 
-// Damaged tests what an adapter does with a blob that somebody damages while it is not open. damage
-// damages the one of a key.
+// Damaged tests what an adapter does with a blob that is damaged while it is not open. damage
+// damages the blob with a key.
 func Damaged(t *testing.T, open func() blob.Blobs, damage func(key string)) {
 	t.Helper()
 	f := &fixture{T: t, open: open, blobs: open()}
@@ -103,7 +103,7 @@ func (f *fixture) keys(prefix, after string, limit int) (keys []string) {
 
 func (f *fixture) put() {
 	body := bytes.Repeat([]byte("large "), 1<<20)
-	before := time.Now().Add(-time.Minute) // the server's clock may be another
+	before := time.Now().Add(-time.Minute) // the server's clock may differ
 	f.keep("a/b", body)
 	f.keep("a/b", body)
 	f.holds("a/b", body)

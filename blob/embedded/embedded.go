@@ -20,8 +20,8 @@ type Blobs struct {
 
 var _ blob.Blobs = (*Blobs)(nil)
 
-// New returns the blobs in a file. Whoever opened the file closes it. clock says when blobs are
-// put; nil is time.Now.
+// New returns the blobs in a file. The caller who opened the file closes it. clock gives the time
+// at which blobs are put; nil is time.Now.
 func New(db *disk.DB, clock func() time.Time) *Blobs {
 	if clock == nil {
 		clock = time.Now
@@ -29,7 +29,7 @@ func New(db *disk.DB, clock func() time.Time) *Blobs {
 	return &Blobs{db: db, clock: clock}
 }
 
-// Put implements blob.Blobs. A crash before it returns leaves the blob or none.
+// Put implements blob.Blobs. A crash before it returns leaves the whole blob or nothing.
 func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {
 	if len(body) > blob.MaxBody {
 		return fmt.Errorf("%w: %d bytes, at most %d", blob.ErrTooLarge, len(body), blob.MaxBody)
@@ -38,15 +38,15 @@ func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {
 	return b.write(ctx, len(value), func(tx *disk.Tx) { tx.Put(disk.Blobs, []byte(key), value) })
 }
 
-// putSize is the length of the time at which a blob was put, which stands before its body.
+// putSize is the length of the time of the put, which is stored before the body.
 const putSize = 8
 
-// malformed is the error of a value that this package has not written.
+// malformed returns the error for a value that this package has not written.
 func malformed(key string) error {
 	return &disk.KeyError{Space: disk.Blobs, Key: []byte(key), Why: "it has the wrong form"}
 }
 
-// VisitAll calls fn with the key of each blob, and damaged with what has the wrong form.
+// VisitAll calls fn with the key of each blob, and damaged with an error for each malformed one.
 func VisitAll(db *disk.DB, fn func(key string), damaged func(error)) error {
 	return db.Read(func(tx *disk.Tx) error {
 		return tx.AscendSound(disk.Blobs, nil, nil, func(k, v []byte) bool {
@@ -58,8 +58,8 @@ func VisitAll(db *disk.DB, fn func(key string), damaged func(error)) error {
 	})
 }
 
-// write makes an operation, which holds so many bytes of memory, unless the context has ended
-// before there is room in the line: once it is in the line it is not called back.
+// write runs an operation that holds this many bytes of memory. It returns an error if the context
+// ends before there is room in the queue of writes. An operation in that queue is not canceled.
 func (b *Blobs) write(ctx context.Context, bytes int, op func(*disk.Tx)) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/disk/disktest"
 )
 
-// place returns what opens the blobs of a directory, and what closes them.
+// place returns a directory, a function that opens its blobs and one that closes them.
 func place(t *testing.T) (dir string, open func() blob.Blobs, end func()) {
 	dir = t.TempDir()
 	var db *disk.DB
@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// A blob of which a part is left, and one whose checksum is wrong, are damaged, and cost no other.
+// A truncated blob and one with a wrong checksum are damaged, and affect no other.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	for n := range 8 {
@@ -65,7 +65,7 @@ func TestDamaged(t *testing.T) {
 	})
 }
 
-// change makes a change in a directory that nobody has open.
+// change changes a directory that is not open.
 func change(t *testing.T, dir string, op func(tx *disk.Tx)) {
 	t.Helper()
 	db, err := disk.Open(dir)

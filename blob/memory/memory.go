@@ -1,4 +1,4 @@
-// Package memory keeps blobs for as long as the process lives.
+// Package memory holds blobs for as long as the process lives.
 package memory
 
 import (
@@ -28,7 +28,8 @@ type kept struct {
 
 var _ blob.Blobs = (*Blobs)(nil)
 
-// New returns no blobs. clock says when they are put; nil is time.Now.
+// New returns an empty store of blobs. clock gives the time at which blobs are put; nil is
+// time.Now.
 func New(clock func() time.Time) *Blobs {
 	if clock == nil {
 		clock = time.Now

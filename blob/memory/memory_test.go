@@ -12,6 +12,6 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	blobtest.Run(t, func(*testing.T) func() blob.Blobs {
 		b := memory.New(nil)
-		return func() blob.Blobs { return b } // what is in memory outlives whoever has opened it
+		return func() blob.Blobs { return b } // memory survives a reopening
 	})
 }

@@ -26,11 +26,11 @@ type Blobs struct {
 
 var _ blob.Blobs = (*Blobs)(nil)
 
-// tryTimeout is how long one try of a request may take, the answer included, before it is made
-// again on another connection.
+// tryTimeout is how long one try of a request, including its answer, may take before the SDK sends
+// the request again on another connection.
 const tryTimeout = 5 * time.Second
 
-// New returns the blobs in a bucket that is there already. It makes no request.
+// New returns the blobs in an existing bucket. It makes no request.
 func New(client *awss3.Client, bucket string) *Blobs {
 	o := client.Options()
 	o.ExpressCredentials = nil // the SDK would change those of the caller's client
@@ -38,7 +38,7 @@ func New(client *awss3.Client, bucket string) *Blobs {
 	return &Blobs{client: awss3.New(o), bucket: bucket}
 }
 
-// Put implements blob.Blobs: one request, as all of them are. S3 is strongly consistent.
+// Put implements blob.Blobs. Like all methods here it makes one request. S3 is strongly consistent.
 func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {
 	if len(body) > blob.MaxBody {
 		return fmt.Errorf("%w: %d bytes, at most %d", blob.ErrTooLarge, len(body), blob.MaxBody)
@@ -50,8 +50,8 @@ func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {
 	return err
 }
 
-// bodyTries is how often an object is asked for whose body does not come whole: the SDK's own tries
-// end where the body begins.
+// bodyTries is how many times Get requests an object whose body arrives incomplete. The SDK's own
+// retries end when the body begins.
 const bodyTries = 3
 
 // Get implements blob.Blobs.
@@ -66,10 +66,10 @@ func (b *Blobs) Get(ctx context.Context, key string) (body []byte, err error) {
 	return nil, err
 }
 
-// cutOff is an answer whose body did not come whole.
+// cutOff is the error of an incomplete body.
 type cutOff struct{ error }
 
-// Unwrap is why.
+// Unwrap returns the cause.
 func (c *cutOff) Unwrap() error { return c.error }
 
 func (b *Blobs) get(ctx context.Context, key string) ([]byte, error) {
@@ -79,7 +79,7 @@ func (b *Blobs) get(ctx context.Context, key string) ([]byte, error) {
 	case errors.As(err, &missing):
 		return nil, fmt.Errorf("%w: %s", blob.ErrMissing, key)
 	case denied(err):
-		return nil, fmt.Errorf("%w: %s (S3 answers the same for one that is not there, to whoever may not list the whole bucket): %w", blob.ErrDenied, key, err)
+		return nil, fmt.Errorf("%w: %s (or it is missing: S3 answers the same without permission to list the whole bucket): %w", blob.ErrDenied, key, err)
 	case err != nil:
 		return nil, err
 	}
@@ -94,10 +94,10 @@ func (b *Blobs) get(ctx context.Context, key string) ([]byte, error) {
 	return body, nil
 }
 
-// denied reports whether S3 will not let this process read an object until somebody changes rights
-// or keys. “If you don't have the s3:ListBucket permission, Amazon S3 returns an HTTP status code
-// 403 (“access denied”) error” for an object that is not there (S3 API Reference, GetObject), and a
-// right that is held to a prefix does not count.
+// denied reports whether S3 will not let this process read an object until somebody changes
+// permissions or keys. S3 answers 403 for a missing object as well (S3 API Reference, GetObject):
+// “If you don't have the s3:ListBucket permission, Amazon S3 returns an HTTP status code 403
+// (“access denied”) error”. A permission that is limited to a prefix does not count.
 func denied(err error) bool {
 	var answer smithy.APIError
 	if !errors.As(err, &answer) {
@@ -139,7 +139,7 @@ func (b *Blobs) Delete(ctx context.Context, keys ...string) error {
 		Bucket: &b.bucket, Delete: &types.Delete{Objects: objects, Quiet: aws.Bool(true)},
 	})
 	if err == nil && len(out.Errors) > 0 {
-		err = fmt.Errorf("blob/s3: %d of %d were not deleted, the first because of %s", len(out.Errors), len(keys), aws.ToString(out.Errors[0].Code))
+		err = fmt.Errorf("blob/s3: %d of %d objects were not deleted, the first because of %s", len(out.Errors), len(keys), aws.ToString(out.Errors[0].Code))
 	}
 	return err
 }

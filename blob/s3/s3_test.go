@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/blob/s3"
 )
 
-// answering are blobs of a bucket that answers with f.
+// answering returns the blobs of a bucket that answers with f.
 func answering(t *testing.T, f http.HandlerFunc) *s3.Blobs {
 	t.Helper()
 	server := httptest.NewServer(f)
@@ -28,7 +28,8 @@ func answering(t *testing.T, f http.HandlerFunc) *s3.Blobs {
 }
 
 // S3 answers 403 for a missing object if the caller may not list the bucket, as Weft's functions
-// may not. That is permanent, and so is a disabled key. What a wait may fix is temporary.
+// may not. That error is permanent, and so is a disabled key. An error that waiting may fix is
+// temporary.
 func TestGetRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -54,8 +55,7 @@ func TestGetRefused(t *testing.T) {
 	}
 }
 
-// An answer whose body ends too early is asked for again: the SDK's own tries end where the body
-// begins.
+// Get repeats a request whose body ends too early. The SDK's own retries end when the body begins.
 func TestGetIsCutOff(t *testing.T) {
 	t.Parallel()
 	body, asked := bytes.Repeat([]byte("x"), 100<<10), 0

@@ -80,7 +80,7 @@ func TestNotConfigured(t *testing.T) {
 	noRegion := configured("AKIDEXAMPLE", "")
 	noRegion.Region = ""
 	expired := configured("", "")
-	errGone := errors.New("the session has ended")
+	errGone := errors.New("the session has expired")
 	expired.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, errGone })
 	for want, config := range map[string]aws.Config{
 		"AWS_REGION":            noRegion,

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 )
 
-// A backup that is made under load has every update that was acknowledged before it began. The
+// A backup that is written under load has every update that was acknowledged before it began. The
 // restored runs continue.
 func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestBackupUnderLoad(t *testing.T) {
 				if err != nil && more <= 5 || err == nil && total.Items != more {
 					t.Errorf("item %d: %+v, %v", more, total, err)
 				}
-				if err != nil { // a cart takes so many
+				if err != nil { // a cart takes only so many items
 					return
 				}
 				acknowledged[i].Store(int64(more))
@@ -70,12 +70,12 @@ func TestBackupUnderLoad(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	if _, err := command(t, "backup "+file+" --url="+url); err == nil || !strings.Contains(err.Error(), "is there already") {
-		t.Errorf("over a file: %v", err)
+		t.Errorf("a backup over an existing file: %v", err)
 	}
 	end()
 	again := filepath.Join(t.TempDir(), "again")
 	if _, err := command(t, "restore --from="+file+" --data="+dir); err == nil || !strings.Contains(err.Error(), "not empty") {
-		t.Errorf("into a directory that is not empty: %v", err)
+		t.Errorf("a restore into a directory that is not empty: %v", err)
 	}
 	if out, err := command(t, "restore --from="+file+" --data="+again); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -92,7 +92,7 @@ func TestBackupUnderLoad(t *testing.T) {
 		id := fmt.Sprint("cart-", i)
 		total, err := cart.AddItem.Call(t.Context(), client.New(url), id, cart.Item{SKU: "tea", Quantity: 1})
 		if err != nil || int64(total.Items) <= before[i] {
-			t.Errorf("%s goes on with %+v, %v; %d items were acknowledged before", id, total, err, before[i])
+			t.Errorf("%s continues with %+v, %v; %d items were acknowledged before", id, total, err, before[i])
 		}
 	}
 }
@@ -105,21 +105,21 @@ func TestBackupOffline(t *testing.T) {
 	url, end := serveDir(t, dir)
 	carts(t, url, 2)
 	if _, err := command(t, "backup "+file+" --data="+dir); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("of a directory that is in use: %v", err)
+		t.Errorf("a backup of a directory in use: %v", err)
 	}
 	end()
 	if _, err := command(t, "backup "+file+" --data="+dir+" --url="+url); err == nil || !strings.Contains(err.Error(), "choose one") {
-		t.Errorf("of a directory and a server: %v", err)
+		t.Errorf("a backup of a directory and a server: %v", err)
 	}
 	if _, err := command(t, "backup "+file+" --url="+url); err == nil {
-		t.Error("a server that has gone sent a backup")
+		t.Error("a backup of a stopped server succeeded")
 	}
 	memory := serve(t)
 	if _, err := command(t, "backup "+file+" --url="+memory); err == nil || !strings.Contains(err.Error(), "only a local server") {
-		t.Errorf("of a server without a directory: %v", err)
+		t.Errorf("a backup of a server without a directory: %v", err)
 	}
 	if names, err := os.ReadDir(filepath.Dir(file)); err != nil || len(names) > 0 {
-		t.Errorf("backups that failed left %v, %v", names, err)
+		t.Errorf("failed backups left %v, %v", names, err)
 	}
 	if out, err := command(t, "backup "+file+" --data="+dir); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -134,15 +134,15 @@ func TestBackupOffline(t *testing.T) {
 	}
 	again := filepath.Join(t.TempDir(), "again")
 	if _, err := command(t, "restore --from="+file+" --data="+again); err == nil || !strings.Contains(err.Error(), "no whole backup") {
-		t.Errorf("a damaged backup: %v", err)
+		t.Errorf("a restore of a damaged backup: %v", err)
 	}
 	if _, err := os.Stat(again); !os.IsNotExist(err) {
-		t.Errorf("the directory was made: %v", err)
+		t.Errorf("the directory was created: %v", err)
 	}
 }
 
-// A backup of a damaged directory is written, and is an error that says so. It names runs, and no
-// bytes of keys.
+// A backup of a damaged directory is written, and the command fails with an error that says so. The
+// error names runs, and shows no bytes of keys.
 func TestBackupOfADamagedDirectory(t *testing.T) {
 	t.Parallel()
 	dir, file := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "weft.backup")
@@ -172,7 +172,7 @@ func TestBackupOfADamagedDirectory(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if _, err := command(t, "restore --from="+file+" --data="+filepath.Join(t.TempDir(), "again")); err == nil || !strings.Contains(err.Error(), "--accept-damage") {
-		t.Errorf("a restore of it: %v", err)
+		t.Errorf("a restore of an incomplete backup: %v", err)
 	}
 	url, end = serveDir(t, dir)
 	defer end()
@@ -182,7 +182,7 @@ func TestBackupOfADamagedDirectory(t *testing.T) {
 	}
 }
 
-// A file that is no backup is named.
+// The error for a file that is not a backup names the file.
 func TestRestoreOfAnotherFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "notes.txt")
@@ -195,7 +195,7 @@ func TestRestoreOfAnotherFile(t *testing.T) {
 	}
 }
 
-// A missing token is an error of a backup as it is of the other commands, and says nothing of data
+// A backup without a token fails as the other commands do, and its error does not mention data
 // directories.
 func TestBackupWithoutItsToken(t *testing.T) {
 	t.Parallel()
@@ -215,8 +215,8 @@ func TestBackupWithoutItsToken(t *testing.T) {
 	}
 }
 
-// A backup shows the token of the file, as the other commands do.
-func TestBackupShowsTheTokenOfTheFile(t *testing.T) {
+// A backup sends the token of the token file, as the other commands do.
+func TestBackupSendsTheTokenOfTheFile(t *testing.T) {
 	t.Parallel()
 	var authorization atomic.Value
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

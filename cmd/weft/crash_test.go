@@ -24,7 +24,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// build builds the binary.
+// build builds the weft binary and returns its path.
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "weft")
@@ -34,8 +34,8 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// dial returns a client of the server at this address, which holds its answers to the OpenAPI
-// document.
+// dial returns a client of the server at this address. The client compares each answer with the
+// OpenAPI document.
 func dial(t *testing.T, addr string) *client.Client {
 	t.Helper()
 	return client.New("http://"+addr, client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, nil)}})
@@ -48,7 +48,7 @@ type server struct {
 	stderr *strings.Builder
 }
 
-// launch starts the binary and waits until it says that it is ready.
+// launch starts the binary and waits until it prints that it is ready.
 func launch(t *testing.T, binary, addr, dir string) *server {
 	t.Helper()
 	s := &server{cmd: exec.Command(binary, "dev", "--addr", addr, "--data", dir), exited: make(chan error, 1), stderr: &strings.Builder{}}
@@ -71,8 +71,8 @@ func launch(t *testing.T, binary, addr, dir string) *server {
 	return s
 }
 
-// complaints returns what the server wrote to its log, except for the line about the examples' long
-// activities. Only after it has exited.
+// complaints returns what the server wrote to its log, without the line about the examples' long
+// activities. Call it only after the server has exited.
 func (s *server) complaints() string {
 	var lines []string
 	for line := range strings.Lines(s.stderr.String()) {
@@ -98,14 +98,14 @@ type shopper struct {
 	c     *client.Client
 	id    string
 	acked *atomic.Int64
-	// items are those of updates that were acknowledged, by update id; asked are all that were
-	// sent.
+	// items has the items of acknowledged updates, by update id. asked has those of all updates
+	// that were sent.
 	items, asked map[string]int
 	notes        int
 }
 
-// shop is the life of one cart. Every request is sent until it is answered: the server dies again
-// and again.
+// shop plays the life of one cart. It repeats each request until the server answers, because the
+// server is killed again and again.
 func (s *shopper) shop(ctx context.Context, random *rand.Rand) error {
 	if _, err := cart.Workflow.Start(ctx, s.c, s.id, cart.Start{Owner: "ada"}, workflow.StartOptions{RequestID: "start-" + s.id}); err != nil {
 		return fmt.Errorf("start: %w", err)
@@ -159,8 +159,8 @@ func (s *shopper) check(ctx context.Context, address string) error {
 	return s.checkHistory(address)
 }
 
-// checkHistory demands that event ids are contiguous, that each update was accepted once, and each
-// activity resolved once.
+// checkHistory returns an error unless event ids are contiguous, each update was accepted once, and
+// each activity was resolved once.
 func (s *shopper) checkHistory(address string) error {
 	resp, err := http.Get("http://" + address + "/v1/workflows/" + s.id + "/history")
 	if err != nil {
@@ -200,8 +200,8 @@ func (s *shopper) checkHistory(address string) error {
 	return nil
 }
 
-// TestNothingIsLost loads the real binary, kills it with -9 again and again, and finds all that was
-// acknowledged.
+// TestNothingIsLost loads the real binary, kills it with -9 again and again, and checks that all
+// acknowledged changes are there.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	const shoppers, deaths = 60, 12
@@ -226,7 +226,7 @@ func TestNothingIsLost(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1<<32))
 	for death := range deaths {
 		for goal := int64(death+1)*30 + random.Int64N(30); acked.Load() < goal; {
-			// The shoppers make progress, or the test's own timeout ends it.
+			// The shoppers make progress, or the test binary's own time-out ends the test.
 			if _, err := cart.Contents.Ask(ctx, c, "cart-0", workflow.None{}); err != nil && !errors.Is(err, client.ErrNotFound) {
 				t.Fatal(err)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
-// The binary demands the token of its data directory, and its commands send it.
+// The server demands the token of its data directory, and the commands send that token.
 func TestTheServerDemandsAToken(t *testing.T) {
 	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	t.Setenv("WEFT_AUTH", "true")
@@ -37,11 +37,11 @@ func TestTheServerDemandsAToken(t *testing.T) {
 		}
 	}
 	if status := get(t, addr, "/v1/workflows", "evil.example"); status != http.StatusForbidden {
-		t.Errorf("another host is answered with %d", status)
+		t.Errorf("a request for another host is answered with %d", status)
 	}
 	s.kill(t)
 	if strings.Contains(s.stderr.String(), strings.TrimSpace(string(token))) {
-		t.Error("the log has the token")
+		t.Error("the token is in the log")
 	}
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,8 @@ func TestTheServerDemandsAToken(t *testing.T) {
 	refuses(t, binary, "too short", "dev", "--addr", addr, "--data", dir, "--retention", "1h")
 }
 
-// get asks the server, by the name of a host if there is one, and returns the status of the answer.
+// get sends a request, with a Host header unless host is empty, and returns the status of the
+// answer.
 func get(t *testing.T, addr, path, host string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// serve runs a local server with the tickets, schedules and other workflows, and returns its
-// address.
+// serve runs a local server with the workflows of tickets and schedules, and with others. It
+// returns the server's address.
 func serve(t *testing.T, others ...workflow.Registration) string {
 	t.Helper()
 	types, err := program.Registry(slices.Concat(tickets.Registrations(), others)...)
@@ -40,7 +40,7 @@ func serve(t *testing.T, others ...workflow.Registration) string {
 	return api.URL
 }
 
-// What weft history prints is a history that weftest.Replay takes.
+// weft history prints a history that weftest.Replay accepts.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	api := serve(t)
@@ -63,6 +63,6 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%s, %v; want\n%s", pinned, err, latest)
 	}
 	if _, err := print(historyCommand{WorkflowID: "show-2"}); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("of none: %v", err)
+		t.Errorf("the history of an unknown workflow: %v", err)
 	}
 }

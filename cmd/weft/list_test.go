@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// weft list prints the runs that a filter selects, also those of further pages.
+// weft list prints the runs that a filter selects, from as many pages as needed.
 func TestList(t *testing.T) {
 	t.Parallel()
 	api, hall := serve(t), workflow.NewAttribute[int64]("Hall")
@@ -48,6 +48,6 @@ func TestList(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	if _, err := print(listCommand{Filter: "Hall ~ 7", Limit: 1}); !errors.Is(err, client.ErrInvalid) {
-		t.Errorf("a filter that is none: %v", err)
+		t.Errorf("an invalid filter: %v", err)
 	}
 }

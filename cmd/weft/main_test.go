@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The name of the command stands once before what went wrong.
+// An error begins with the name of the command, once.
 func TestSaid(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -22,11 +22,11 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// An error of a certificate says how to have the command trust one.
+// An error of a certificate says how to make the command trust it.
 func TestSaidOfCertificate(t *testing.T) {
 	t.Parallel()
 	err := fmt.Errorf("weft: no answer: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}})
 	if got := said(err); !strings.Contains(got, "unknown authority: ") || !strings.Contains(got, "SSL_CERT_FILE") {
-		t.Errorf("%q has not what to do", got)
+		t.Errorf("%q does not say what to do", got)
 	}
 }

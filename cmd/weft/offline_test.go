@@ -18,7 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
-// types is a registry with carts and ticket shows.
+// types returns a registry with the carts and the ticket shows.
 func types(t *testing.T) *engine.Registry {
 	t.Helper()
 	var types engine.Registry
@@ -30,7 +30,7 @@ func types(t *testing.T) *engine.Registry {
 	return &types
 }
 
-// serveDir serves a data directory, whose messages nobody handles, until close is called.
+// serveDir serves a data directory until end is called. Nobody handles its messages.
 func serveDir(t *testing.T, dir string) (url string, end func()) {
 	t.Helper()
 	server, err := local.Open(types(t), local.Options{Dir: dir, LargePayloads: true})
@@ -47,7 +47,7 @@ func serveDir(t *testing.T, dir string) (url string, end func()) {
 	}
 }
 
-// carts starts carts with an item each.
+// carts starts n carts, each with one item.
 func carts(t *testing.T, url string, n int) {
 	t.Helper()
 	c := client.New(url)
@@ -62,15 +62,15 @@ func carts(t *testing.T, url string, n int) {
 	}
 }
 
-// A sound directory has no findings. While a server holds it, the check says so. A directory that
-// is none is not made.
+// A sound directory has no findings. The check refuses a directory that a server holds. A directory
+// that does not exist is not created.
 func TestCheckOfASoundDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	url, end := serveDir(t, dir)
 	carts(t, url, 5)
 	if _, err := command(t, "check --data="+dir); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("a check of a directory that is in use: %v", err)
+		t.Errorf("a check of a directory in use: %v", err)
 	}
 	end()
 	for range 2 { // a check changes nothing
@@ -86,33 +86,33 @@ func TestCheckOfASoundDirectory(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(none); !os.IsNotExist(err) {
-		t.Errorf("the directory was made: %v", err)
+		t.Errorf("the directory was created: %v", err)
 	}
 	format := filepath.Join(dir, "weft.db")
 	if err := os.Remove(format); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := command(t, "check --data="+dir); err == nil || !strings.Contains(err.Error(), "weft.db is missing") || !strings.Contains(err.Error(), "makes the file anew") {
-		t.Errorf("without weft.db: %v", err)
+		t.Errorf("a check without weft.db: %v", err)
 	}
 	if err := os.WriteFile(format, []byte("junk"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := local.Open(types(t), local.Options{Dir: dir})
 	if _, checked := command(t, "check --data="+dir); err == nil || checked == nil || !strings.Contains(err.Error(), "restore a backup") || !strings.Contains(checked.Error(), "restore a backup") {
-		t.Errorf("with a weft.db of nonsense: %v\n%v", err, checked)
+		t.Errorf("an unreadable weft.db: %v\n%v", err, checked)
 	}
 	if err := os.Remove(format); err != nil {
 		t.Fatal(err)
 	}
-	_, end = serveDir(t, dir) // which makes it anew
+	_, end = serveDir(t, dir) // the server creates weft.db again
 	end()
 	if out, err := command(t, "check --data="+dir); err != nil || !strings.HasPrefix(out, "5 runs, ") || !strings.HasSuffix(out, "No damage was found.\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// flip changes a bit of each file of a directory that has a text, at that text.
+// flip changes a bit of each occurrence of a text in the files of a directory.
 func flip(t *testing.T, dir, text string) {
 	t.Helper()
 	flipped := 0
@@ -137,8 +137,8 @@ func flip(t *testing.T, dir, text string) {
 	}
 }
 
-// A damaged run is reported by its workflow and run, also if the damage is in the log; the other
-// runs are not.
+// A damaged run is reported with its workflow and its run id, also if the damage is in the log.
+// Other runs are not reported.
 func TestCheckFindsDamage(t *testing.T) {
 	t.Parallel()
 	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
@@ -150,7 +150,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	carts(t, "http://"+addr, 3)
-	s.kill(t) // so everything is in the log
+	s.kill(t) // now everything is in the log
 	flip(t, dir, owner)
 	out, err := command(t, "check --data="+dir)
 	if err == nil || !strings.Contains(err.Error(), "findings") || !strings.Contains(out, fmt.Sprintf("workflow %q, run %s, commit 1: ", "damaged", run.RunID)) {
@@ -162,18 +162,18 @@ func TestCheckFindsDamage(t *testing.T) {
 	refuses(t, binary, "findings in", "check", "--data", dir)
 }
 
-// A run that was terminated while no server ran is closed when one starts.
+// A run that was terminated while no server ran is closed when a server starts.
 func TestTerminateOffline(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	url, end := serveDir(t, dir)
 	carts(t, url, 2)
 	if _, err := command(t, "terminate cart-1 --data="+dir); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("in a directory that is in use: %v", err)
+		t.Errorf("terminate in a directory in use: %v", err)
 	}
 	end()
 	if _, err := command(t, "terminate cart-9 --data="+dir); err == nil || !strings.Contains(err.Error(), "cart-9") {
-		t.Errorf("of a workflow that is not there: %v", err)
+		t.Errorf("terminate of an unknown workflow: %v", err)
 	}
 	records := map[string]string{
 		"crash.suspects": `{"build":"b1","suspects":[{"kind":1,"workflowId":"cart-0","runId":"1-1111111111111111","deaths":3},{"kind":1,"workflowId":"cart-1","runId":"1-1111111111111111","deaths":3}]}`,
@@ -190,7 +190,7 @@ func TestTerminateOffline(t *testing.T) {
 	for name := range records {
 		body, err := os.ReadFile(filepath.Join(dir, name))
 		if text := string(body); err != nil || !strings.Contains(text, `"b1"`) || !strings.Contains(text, "cart-0") || strings.Contains(text, "cart-1") {
-			t.Errorf("%s is %s, %v; want that it forgets cart-1 alone", name, body, err)
+			t.Errorf("%s is %s, %v; want it without cart-1 only", name, body, err)
 		}
 	}
 	if out, err := command(t, "check --data="+dir); err != nil {

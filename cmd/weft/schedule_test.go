@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The commands of a schedule do what they say.
+// The commands of weft schedule change a schedule as they say.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	api := serve(t)
@@ -46,7 +46,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// command runs a command of weft, and returns what it prints.
+// command runs a command of weft, and returns what the command prints.
 func command(t *testing.T, line string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
-// refuses runs the binary, which should end by itself, and demands that it says why.
+// refuses runs the binary, which should exit by itself, and checks that it prints the reason.
 func refuses(t *testing.T, binary, want string, args ...string) {
 	t.Helper()
 	out, err := exec.Command(binary, args...).CombinedOutput()
@@ -21,7 +21,7 @@ func refuses(t *testing.T, binary, want string, args ...string) {
 	}
 }
 
-func TestTheServerSaysWhatIsInItsWay(t *testing.T) {
+func TestTheServerSaysWhyItDoesNotStart(t *testing.T) {
 	t.Parallel()
 	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	s := launch(t, binary, addr, dir)
@@ -37,9 +37,9 @@ func TestTheServerSaysWhatIsInItsWay(t *testing.T) {
 	refuses(t, binary, "unknown flag", "dev", "--nonsense")
 }
 
-// Ctrl-C stops the server cleanly. Started again on the same directory, it continues every open
-// workflow.
-func TestTheServerGoesOn(t *testing.T) {
+// Ctrl-C stops the server cleanly. When it is started again on the same directory, it continues
+// every open workflow.
+func TestARestartedServerContinues(t *testing.T) {
 	t.Parallel()
 	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	ctx, c := t.Context(), dial(t, addr)
@@ -63,9 +63,9 @@ func TestTheServerGoesOn(t *testing.T) {
 	s.kill(t)
 }
 
-// A caller who waits for a result when the server is stopped is answered, and the server does not
-// wait for it.
-func TestStoppingDoesNotWaitForThoseWhoWait(t *testing.T) {
+// A stopping server answers a caller who waits for a result, and does not wait for that result
+// itself.
+func TestStoppingDoesNotWaitForResults(t *testing.T) {
 	t.Parallel()
 	binary, addr := build(t), freeport.ForTest(t)
 	c := dial(t, addr)
@@ -81,7 +81,7 @@ func TestStoppingDoesNotWaitForThoseWhoWait(t *testing.T) {
 	if _, err := conn.Write([]byte("GET /v1/workflows/cart-1/result?wait=20s HTTP/1.1\r\nHost: localhost\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cart.Contents.Ask(t.Context(), c, "cart-1", struct{}{}); err != nil { // the server is past the request before
+	if _, err := cart.Contents.Ask(t.Context(), c, "cart-1", struct{}{}); err != nil { // the server has read the earlier request by now
 		t.Fatal(err)
 	}
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {

@@ -14,8 +14,8 @@ var (
 	roles = regexp.MustCompile(`(?m)^[^#\n]*WEFT_ROLE: (\w+)`)
 )
 
-// The template that is printed is the one of infra/sam, with one program as all functions. (sam
-// reads it in localstack/check.)
+// weft template prints the template of infra/sam, with one program as the code of all functions.
+// (The sam command reads it in localstack/check.)
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	const code = `../a "folder"`
@@ -25,10 +25,10 @@ func TestTemplate(t *testing.T) {
 	}
 	printed := strings.SplitAfterN(string(out), "\n", 2)
 	if !strings.HasPrefix(printed[0], "# Printed by") {
-		t.Errorf("it begins with %q", printed[0])
+		t.Errorf("the template begins with %q", printed[0])
 	}
 	if codeURI.ReplaceAllString(printed[1], "") != codeURI.ReplaceAllString(infra.SAM, "") {
-		t.Errorf("it differs from infra/sam in more than the code:\n%s", printed[1])
+		t.Errorf("the template differs from infra/sam in more than the code:\n%s", printed[1])
 	}
 	found := codes.FindAllStringSubmatch(printed[1], -1)
 	if want := `"../a \"folder\""`; len(found) != 1 || found[0][1] != want {
@@ -40,11 +40,11 @@ func TestTemplate(t *testing.T) {
 		different[r[1]] = true
 	}
 	if len(different) != functions {
-		t.Errorf("one program is to be all functions, and the roles are %v", different)
+		t.Errorf("want %d roles of one program, got %v", functions, different)
 	}
 }
 
-// With task queues it is what infra makes of them; a name that cannot be is refused.
+// With task queues the template is the one that infra writes for them. An invalid name is refused.
 func TestTemplateWithTaskQueues(t *testing.T) {
 	t.Parallel()
 	binary := build(t)
@@ -57,9 +57,9 @@ func TestTemplateWithTaskQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, printed, _ := strings.Cut(string(out), "\n"); codeURI.ReplaceAllString(printed, "") != codeURI.ReplaceAllString(want, "") {
-		t.Errorf("it is not what infra makes:\n%s", printed)
+		t.Errorf("the template differs from that of infra:\n%s", printed)
 	}
 	if out, err := exec.Command(binary, "template", "sam", "--task-queues", "Reports").CombinedOutput(); err == nil || !strings.Contains(string(out), "a-z") {
-		t.Errorf("a name that cannot be: %v, %s", err, out)
+		t.Errorf("an invalid name: %v, %s", err, out)
 	}
 }

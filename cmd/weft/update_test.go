@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// weft update fail fails an update whose handler waits: its caller gets the reason.
+// weft update fail fails an update whose handler waits. Its caller gets the reason.
 func TestUpdateFail(t *testing.T) {
 	t.Parallel()
 	waits := workflow.NewWorkflow[workflow.None, string]("waits")
@@ -37,6 +37,6 @@ func TestUpdateFail(t *testing.T) {
 		}
 	}
 	if _, err := c.Handle("w", "", "u1").Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "broken") {
-		t.Errorf("the update came to %v", err)
+		t.Errorf("the update's outcome is %v", err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Each refused update on a kept instance takes an age, and a replay takes none for it. The order of
-// the coroutines is the same, however many there were.
+// Each refused update on a kept instance takes an age, and a replay takes none for it. The
+// coroutines run in the same order, however many ages were taken.
 func TestOrderAfterManyAges(t *testing.T) {
 	t.Parallel()
 	want := orderAfter(t, 0)
@@ -18,8 +18,8 @@ func TestOrderAfterManyAges(t *testing.T) {
 	}
 }
 
-// orderAfter returns the order in which coroutines run if the first is older by so many ages than
-// the others.
+// orderAfter returns the order in which coroutines run if the first one is older than the others by
+// so many ages.
 func orderAfter(t *testing.T, ages uint64) (order []string) {
 	t.Helper()
 	var s Scheduler
@@ -36,7 +36,7 @@ func orderAfter(t *testing.T, ages uint64) (order []string) {
 		order = append(order, "main")
 	})
 	run()
-	s.ages += ages // as so many refused updates have taken
+	s.ages += ages // so many refused updates took an age each
 	s.GoFirst("handler", func() {
 		s.Go("child", func() { order = append(order, "child") })
 		open = true

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// play runs coroutines one after the other. Each entry is the code of one, the oldest first.
+// play starts a coroutine for each function, the oldest first, and runs them.
 func play(t *testing.T, s *Scheduler, code ...func()) {
 	t.Helper()
 	for i, fn := range code {
@@ -86,7 +86,7 @@ func receiveAny[T any](s *Scheduler, scope *Scope, channels ...*Channel[T]) (v T
 	}
 }
 
-// A sender on a channel of capacity 0 continues when its value has been received, and not before.
+// A sender on a channel of capacity 0 continues only after its value has been received.
 func TestUnbufferedSendWaitsForTheReceive(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -105,10 +105,10 @@ func TestUnbufferedSendWaitsForTheReceive(t *testing.T) {
 	}
 	play(t, &s, worker, send(work, "work"), send(stop, "stop"))
 	if want := []string{"took stop", "sent stop"}; !slices.Equal(log, want) {
-		t.Errorf("%q, want %q: nobody took the work", log, want)
+		t.Errorf("%q, want %q: no coroutine took the work", log, want)
 	}
 	if !work.Readable() || work.Len() != 0 {
-		t.Errorf("readable: %v, length %d; want that the work is still offered, and not sent", work.Readable(), work.Len())
+		t.Errorf("readable: %v, length %d; want the work offered, and not sent", work.Readable(), work.Len())
 	}
 	play(t, &s, worker)
 	if want := []string{"took work", "sent work"}; !slices.Equal(log[2:], want) {
@@ -152,8 +152,8 @@ func TestSendersAreNotOvertaken(t *testing.T) {
 	}
 }
 
-// Receivers are served in the order in which they began to wait, including those that found nothing
-// because another was faster.
+// Receivers are served in the order in which they began to wait. That includes a receiver that was
+// woken and found nothing, because another was faster.
 func TestReceiversKeepTheirPlace(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -185,8 +185,8 @@ func TestReceiversKeepTheirPlace(t *testing.T) {
 	s.Close()
 }
 
-// A value that a receiver was woken for and does not take goes to the next one.
-func TestAReceiverThatTakesAnotherWayWakesTheNext(t *testing.T) {
+// If a receiver is woken for a value and does not take it, the value goes to the next receiver.
+func TestAReceiverThatDoesNotTakeItsValueWakesTheNext(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
 	c := NewChannel[string](-1)
@@ -239,7 +239,7 @@ func TestClosedChannel(t *testing.T) {
 	}
 }
 
-// Closing refuses the values that senders still offer.
+// Closing a channel refuses the values that senders still offer.
 func TestCloseEndsSendersThatWait(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -250,15 +250,15 @@ func TestCloseEndsSendersThatWait(t *testing.T) {
 	c.Close(&s)
 	run(t, &s)
 	if len(errs) != 3 || errs[0] != nil || !errors.Is(errs[1], ErrClosed) || !errors.Is(errs[2], ErrClosed) {
-		t.Errorf("%v, want one that was sent before, and two that find the channel closed", errs)
+		t.Errorf("%v, want one value sent, and two errors that the channel is closed", errs)
 	}
 	if v, ok := c.TryReceive(&s); v != 1 || !ok || c.Len() != 0 {
-		t.Errorf("received %d, %v, and %d more wait; want what was sent before and no more", v, ok, c.Len())
+		t.Errorf("received %d, %v, and %d more wait; want only the value that was sent", v, ok, c.Len())
 	}
 	s.Close()
 }
 
-// A canceled sender withdraws its value, and holds up nobody behind it.
+// A canceled sender withdraws its value and does not delay those behind it.
 func TestCanceledSender(t *testing.T) {
 	t.Parallel()
 	var s Scheduler

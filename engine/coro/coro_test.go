@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// The walk through Execute, Yield and Blocked of the go-workflows post.
+// This test follows the steps of Execute, Yield and Blocked in the go-workflows post.
 func TestCoroutine(t *testing.T) {
 	t.Parallel()
 	var steps []string
@@ -87,7 +87,7 @@ func TestCloseRunsDeferredFunctionsAndLeaksNothing(t *testing.T) {
 			defer func() { unwound = append(unwound, fmt.Sprint(i)) }()
 			var f Future[int]
 			_, _ = f.Get(&s, nil)
-			t.Error("a closed coroutine went on")
+			t.Error("a closed coroutine continued")
 		})
 	}
 	if err := s.Run(); err != nil {
@@ -98,7 +98,8 @@ func TestCloseRunsDeferredFunctionsAndLeaksNothing(t *testing.T) {
 	if len(unwound) != 100 || unwound[0] != "99" {
 		t.Errorf("%d coroutines unwound, first %v; want 100, the youngest first", len(unwound), unwound[:1])
 	}
-	// Only these are counted: the runtime and other tests begin and end goroutines meanwhile.
+	// Count only this test's coroutines: the runtime and other tests start and end goroutines
+	// meanwhile.
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	if left := bytes.Count(stacks, []byte(t.Name()+".func")); left > 0 {
@@ -106,8 +107,8 @@ func TestCloseRunsDeferredFunctionsAndLeaksNothing(t *testing.T) {
 	}
 }
 
-// Code that recovers everything and waits again must not hold up the caller of Close, nor keep
-// others open.
+// Code that recovers every panic and waits again neither blocks the caller of Close nor keeps other
+// coroutines open.
 func TestCloseEndsCodeThatRecovers(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -139,7 +140,7 @@ func TestCloseEndsCodeThatRecovers(t *testing.T) {
 		t.Error("the coroutine beside the stubborn one was not closed")
 	}
 	if rounds != 2 {
-		t.Errorf("the stubborn coroutine made %d rounds, want 2: it recovered once", rounds)
+		t.Errorf("the stubborn coroutine ran %d rounds, want 2: it recovered once", rounds)
 	}
 }
 
@@ -169,7 +170,7 @@ func hang(running, release chan struct{}) {
 	<-release
 }
 
-// The order in which coroutines run is a promise: histories depend on it.
+// Coroutines run in a promised order, because histories depend on it.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -190,7 +191,7 @@ func TestOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	order = nil
-	other.Set(&s, 1, nil) // the younger one's result comes first
+	other.Set(&s, 1, nil) // the result of the younger coroutine arrives first
 	result.Set(&s, 1, nil)
 	s.GoFirst("update 1", func() { mark("update 1") })
 	s.GoFirst("update 2", func() { mark("update 2") })
@@ -223,8 +224,8 @@ func TestAResultWakesOnlyTheOneThatWaitsForIt(t *testing.T) {
 		if err := s.Run(); err != nil {
 			t.Fatal(err)
 		}
-		if wakes != i+1 || s.Turns() != n+i+1 { // a switch to begin each, and one for each result
-			t.Fatalf("after %d results %d coroutines went on, in %d switches", i+1, wakes, s.Turns())
+		if wakes != i+1 || s.Turns() != n+i+1 { // one switch to begin each coroutine, and one for each result
+			t.Fatalf("after %d results %d coroutines continued, in %d switches", i+1, wakes, s.Turns())
 		}
 	}
 }

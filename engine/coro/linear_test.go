@@ -7,8 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/coro"
 )
 
-// awaitAll lets n coroutines wait for one condition, which then becomes true, and returns how often
-// it was evaluated.
+// awaitAll lets n coroutines wait for one condition, which then becomes true. It returns how often
+// the condition was evaluated.
 func awaitAll(tb testing.TB, n int) (asked int) {
 	tb.Helper()
 	var s coro.Scheduler
@@ -37,10 +37,10 @@ func awaitAll(tb testing.TB, n int) (asked int) {
 // coroutine.
 func TestConditionsAreAskedOncePerRound(t *testing.T) {
 	const n = 2000
-	// Before it waits, when nothing else is ready, when it has become true, and when its coroutine
-	// continues.
+	// A coroutine evaluates its condition before it waits, when nothing else is ready, when the
+	// condition has become true, and when the coroutine continues.
 	if asked := awaitAll(t, n); asked > 4*n {
-		t.Errorf("the condition of %d coroutines was asked %d times, want at most %d", n, asked, 4*n)
+		t.Errorf("the condition of %d coroutines was evaluated %d times, want at most %d", n, asked, 4*n)
 	}
 }
 

@@ -21,8 +21,8 @@ type deed struct {
 	On int // the channel, or the number of units
 }
 
-// exchange has coroutines that send to each other, and checks what must hold however they are
-// mixed.
+// exchange has coroutines that send to each other. It checks what holds for every order of their
+// steps.
 type exchange struct {
 	s        Scheduler
 	scopes   []*Scope
@@ -48,7 +48,7 @@ func newExchange(coroutines int) *exchange {
 	return x
 }
 
-// do runs one deed of a coroutine. A value is named after its sender, and the step.
+// do runs one deed of a coroutine. A value is named after its sender and its step.
 func (x *exchange) do(who, when int, d deed) {
 	on, scope, v := d.On%len(x.channels), x.scopes[who], fmt.Sprint(who, "/", when)
 	switch d.Do {
@@ -85,7 +85,7 @@ func (x *exchange) do(who, when int, d deed) {
 	}
 }
 
-// outcome records whether a value was sent. A value that was not sent never began.
+// outcome records whether a value was sent. If it was not, its send is removed from began.
 func (x *exchange) outcome(on int, v string, sent bool) {
 	if sent {
 		x.sent[on][v] = true
@@ -94,14 +94,14 @@ func (x *exchange) outcome(on int, v string, sent bool) {
 	x.began[on] = slices.DeleteFunc(x.began[on], func(other string) bool { return other == v })
 }
 
-// check checks what must hold whenever nothing is ready.
+// check checks what holds whenever nothing is ready.
 func (x *exchange) check(t *rapid.T) {
 	for i, c := range x.channels {
 		if !c.receivers.empty() && c.Readable() {
-			t.Fatalf("channel %d: a receiver waits, and there are %q, or offers", i, c.values)
+			t.Fatalf("channel %d: a receiver waits, although there are the values %q, or offers", i, c.values)
 		}
 		if !c.offers.empty() && (c.capacity < 0 || len(c.values) < c.capacity) {
-			t.Fatalf("channel %d: a sender waits, and there is room", i)
+			t.Fatalf("channel %d: a sender waits, although there is room", i)
 		}
 		if c.capacity > 0 && len(c.values) > c.capacity {
 			t.Fatalf("channel %d of capacity %d holds %q", i, c.capacity, c.values)
@@ -118,8 +118,8 @@ func (x *exchange) check(t *rapid.T) {
 	}
 }
 
-// However coroutines exchange values, and whichever are canceled, none waits for what is there,
-// nothing is lost, and values are received in the order of sending.
+// For every exchange and every cancellation: no coroutine waits for a value that is there, no value
+// is lost, and values are received in the order of sending.
 func TestNothingIsLostAndNobodyIsForgotten(t *testing.T) {
 	t.Parallel()
 	one := rapid.Custom(func(t *rapid.T) deed {

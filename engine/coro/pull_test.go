@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPull checks that Pull does the same as iter.Pull, in either build.
+// TestPull checks that Pull does the same as iter.Pull, in both builds.
 func TestPull(t *testing.T) {
 	t.Parallel()
 	var seen []string
@@ -32,7 +32,7 @@ func TestPull(t *testing.T) {
 	expect()
 	for range 2 {
 		if _, ok := next(); !ok {
-			t.Fatal("it has ended")
+			t.Fatal("the sequence has ended")
 		}
 	}
 	expect("begins", "goes on")
@@ -40,13 +40,13 @@ func TestPull(t *testing.T) {
 	expect("begins", "goes on", "is stopped", "may not yield")
 	stop()
 	if _, ok := next(); ok {
-		t.Error("it goes on after it was stopped")
+		t.Error("the sequence continues after it was stopped")
 	}
 
-	next, stop = Pull(func(func(struct{}) bool) { t.Error("it begins after it was stopped") })
+	next, stop = Pull(func(func(struct{}) bool) { t.Error("the sequence begins after it was stopped") })
 	stop()
 	if _, ok := next(); ok {
-		t.Error("it goes on before it began")
+		t.Error("the sequence continues before it began")
 	}
 }
 
@@ -70,10 +70,10 @@ func TestPullEnds(t *testing.T) {
 			} else {
 				next()
 			}
-			t.Errorf("stopped %v: the panic does not come out", stopped)
+			t.Errorf("stopped %v: the panic does not reach the caller", stopped)
 		}()
 		if _, ok := next(); ok {
-			t.Errorf("stopped %v: it goes on after it panicked", stopped)
+			t.Errorf("stopped %v: the sequence continues after it panicked", stopped)
 		}
 	}
 	returned, ended := false, make(chan struct{})
@@ -84,6 +84,6 @@ func TestPullEnds(t *testing.T) {
 		returned = true
 	}()
 	if <-ended; returned {
-		t.Error("runtime.Goexit ends the function alone")
+		t.Error("runtime.Goexit ends only the function")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// A scope does not keep the scopes within it in memory. It cancels those that are still referenced.
+// A scope does not keep its inner scopes in memory. It cancels those that are still referenced.
 func TestScopeKeepsNoChild(t *testing.T) {
 	t.Parallel()
 	var s Scheduler
@@ -22,14 +22,14 @@ func TestScopeKeepsNoChild(t *testing.T) {
 		}
 	}
 	if !freed.Load() {
-		t.Error("a scope that nobody holds is kept in memory")
+		t.Error("an unreferenced scope is kept in memory")
 	}
 	if held.Err() != nil {
-		t.Error("the scope is canceled before the one that it is within")
+		t.Error("the scope is canceled before its outer scope")
 	}
 	root.Cancel("enough")
 	if held.Err() == nil {
-		t.Error("a scope within a canceled one is not canceled")
+		t.Error("an inner scope of a canceled one is not canceled")
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// A failure that is too large to read is cut between two letters, and only once: it stays the same
-// when it is sent on.
+// A failure that is too large is cut between two letters. It is cut only once: sending it on does
+// not change it.
 func TestFailuresAreCut(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -36,7 +36,7 @@ func TestFailuresAreCut(t *testing.T) {
 			t.Errorf("%s has %d bytes", name, total)
 		}
 		if again := failure.FromError(f.Err()); !again.Same(f) {
-			t.Errorf("%s changes on its way: %.100s... and then %.100s...", name, f.Message, again.Message)
+			t.Errorf("%s changes when it is sent on: %.100s... and then %.100s...", name, f.Message, again.Message)
 		}
 	}
 	if f := of(errors.New(long)); !strings.Contains(f.Message, fmt.Sprint(size)) {
@@ -48,7 +48,7 @@ func TestFailuresAreCut(t *testing.T) {
 	}
 }
 
-// An error that wraps several, in whichever way, matches all of them on the other side, and is
+// An error that wraps several others, in any way, matches all of them after it was sent, and is
 // final if one of them is.
 func TestSeveralCauses(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestSeveralCauses(t *testing.T) {
 	f := failure.FromError(several)
 	err := f.Err()
 	if err.Error() != several.Error() {
-		t.Errorf("it says %q, and %q", several, err)
+		t.Errorf("the text was %q, and is %q", several, err)
 	}
 	var activity *failure.ActivityError
 	for _, want := range []error{declined, other, third, failure.ErrCanceled} {
@@ -68,17 +68,17 @@ func TestSeveralCauses(t *testing.T) {
 	}
 	var details int
 	if !declined.DecodeDetails(err, &details) || details != 51 || f.Retryable(nil) {
-		t.Errorf("its details are %v, and it may be tried again: %v", details, f.Retryable(nil))
+		t.Errorf("its details are %v, and it is retryable: %v", details, f.Retryable(nil))
 	}
 	if f := failure.FromError(errors.Join(other, third)); f.Retryable([]string{"third"}) || !f.Retryable(nil) {
-		t.Error("which types may be tried again does not count for the second of two")
+		t.Error("the second of two errors ignores the types that are not retried")
 	}
 	if again := failure.FromError(err); !again.Same(f) {
-		t.Errorf("it changes on its way: %+v, and then %+v", f, again)
+		t.Errorf("it changes when it is sent on: %+v, and then %+v", f, again)
 	}
 }
 
-// An error that wraps many, which wrap many, is cut like one that wraps one after the other.
+// An error that wraps many errors, which wrap many in turn, is cut like a chain of errors.
 func TestManyCauses(t *testing.T) {
 	t.Parallel()
 	err, n := io.ErrUnexpectedEOF, 0
@@ -93,7 +93,7 @@ func TestManyCauses(t *testing.T) {
 	}
 }
 
-// A flat failure may be as large as one that is a chain, and has the same information.
+// A flat failure has the same information as the chain of causes, and may be as large.
 func TestFlat(t *testing.T) {
 	t.Parallel()
 	declined, other := failure.New("declined", "the card was declined"), failure.New("other", "something else")
@@ -128,7 +128,7 @@ func TestDetailsOfACircle(t *testing.T) {
 	ring.Cause = fmt.Errorf("and %w", ring)
 	var v any
 	if sought.DecodeDetails(ring, &v) || failure.Flat(ring).Type != "ring" {
-		t.Errorf("there is %v in a circle", v)
+		t.Errorf("details %v were found in a circle", v)
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// A typical step is decoded with as many allocations as it has parts: the commit, its task, its two
-// lists of events, their attributes and payloads, and its causation ids. Its three texts come from
-// the commits before.
+// Decoding a typical step allocates once for each of its parts: the commit, its task, its two lists
+// of events, their attributes and payloads, and its causation ids. Its three texts come from
+// earlier commits.
 func TestAllocationsOfATypicalCommit(t *testing.T) {
 	c := typical()
 	data := encode(t, c)
@@ -30,7 +30,7 @@ func TestAllocationsOfATypicalCommit(t *testing.T) {
 			}
 		})
 		if got != test.want {
-			t.Errorf("%s allocates %v objects, want %v: say why in the commit if that is meant", test.what, got, test.want)
+			t.Errorf("%s allocates %v objects, want %v: if that is intended, say why in the commit", test.what, got, test.want)
 		}
 	}
 }

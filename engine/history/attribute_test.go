@@ -31,7 +31,7 @@ func visibility() []history.Event {
 	)
 }
 
-// Stored events stay readable for ever: the bytes in the file are never rewritten.
+// Stored events stay readable for ever. The bytes in the file are never rewritten.
 func TestDecodeStoredVisibility(t *testing.T) {
 	t.Parallel()
 	want := &history.Commit{RunID: "1-x", FirstEventID: 1, InputEvents: visibility()}
@@ -46,7 +46,7 @@ func TestDecodeStoredVisibility(t *testing.T) {
 	for name, data := range map[string][]byte{"now": encode(t, want), "then": written} {
 		got, err := history.Decode(0, data)
 		if err != nil {
-			t.Fatalf("%s: %v; these are the bytes now: %x", name, err, encode(t, want))
+			t.Fatalf("%s: %v; the encoding is now %x", name, err, encode(t, want))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: decoded differs (-want +got):\n%s", name, diff)
@@ -54,7 +54,7 @@ func TestDecodeStoredVisibility(t *testing.T) {
 	}
 }
 
-// JSON shows everything that these events have.
+// JSON shows all fields of these events.
 func TestVisibilityJSON(t *testing.T) {
 	t.Parallel()
 	for _, e := range visibility() {
@@ -81,7 +81,7 @@ func TestAttributeOf(t *testing.T) {
 	_, time := history.AttributeOf[time.Time](text)
 	_, list := history.AttributeOf[[]string](text)
 	if number || float || truth || time || list {
-		t.Errorf("a text is a number %v, %v, a truth %v, a time %v, a list %v", number, float, truth, time, list)
+		t.Errorf("a text is read as a number %v, %v, a bool %v, a time %v, a list %v", number, float, truth, time, list)
 	}
 	for _, bad := range []string{`{}`, `{"keyword":null}`, `{"Keyword":"a"}`, `{"keyword":"a","text":"b"}`, `{"keyword":1}`, `{"Keyword":"a","int":1}`, `{"text":"a"}`, `{"keywordList":[]}`, `{"int":1.5}`, `{"time":"soon"}`, `"a"`, `null`} {
 		var v history.SearchAttributes

@@ -29,13 +29,13 @@ func storedTypes() (types []Type) {
 	return types
 }
 
-// fill sets all fields of what v points to, and leaves some empty if sparse.
+// fill sets all fields of what v points to, or only some of them if sparse.
 func fill(v any, seed uint64, sparse bool) {
 	types := storedTypes()
 	wiretest.Fill(v, seed, sparse, func(n int) any { return kinds[types[n%len(types)]].make() })
 }
 
-// library returns the encoding of the library, after the first bytes.
+// library returns the library's encoding of v, after the bytes in first.
 func library(t *testing.T, first []byte, v any) []byte {
 	t.Helper()
 	body, err := encMode.Marshal(v)
@@ -46,7 +46,7 @@ func library(t *testing.T, first []byte, v any) []byte {
 }
 
 // For each type of event, with each field set, a codec writes the same bytes as the library, and
-// reads them without the library.
+// reads them itself.
 func TestAttributesAreEncodedAsByTheLibrary(t *testing.T) {
 	t.Parallel()
 	for _, typ := range storedTypes() {
@@ -69,7 +69,7 @@ func TestAttributesAreEncodedAsByTheLibrary(t *testing.T) {
 			}
 			r := wire.NewReader(want, nil)
 			if fast.DecodeFrom(r); !r.Done() {
-				t.Fatalf("%s, seed %d: left to the library", typ, seed)
+				t.Fatalf("%s, seed %d: the codec left it to the library", typ, seed)
 			}
 			if diff := cmp.Diff(slow, fast); diff != "" {
 				t.Fatalf("%s, seed %d: decoded differs (-library +codec):\n%s", typ, seed, diff)
@@ -78,7 +78,7 @@ func TestAttributesAreEncodedAsByTheLibrary(t *testing.T) {
 	}
 }
 
-// The same for commits. The library writes their events with the codec, see
+// The same holds for commits. The library writes their events with the codec: see
 // TestAttributesAreEncodedAsByTheLibrary.
 func TestCommitsAreEncodedAsByTheLibrary(t *testing.T) {
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestCommitsAreEncodedAsByTheLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !decodeFast(want, &decoder.names, &fast) {
-			t.Fatalf("seed %d: left to the library", seed)
+			t.Fatalf("seed %d: the codec left it to the library", seed)
 		}
 		if diff := cmp.Diff(slow, fast, cmp.AllowUnexported(stored{}, copied{})); diff != "" {
 			t.Fatalf("seed %d: decoded differs (-library +codec):\n%s", seed, diff)
@@ -113,7 +113,7 @@ func TestCommitsAreEncodedAsByTheLibrary(t *testing.T) {
 	}
 }
 
-// dropEmpty gives events without attributes, which are not stored, some.
+// dropEmpty gives attributes to events that have none, because such events are not stored.
 func dropEmpty(events []Event) {
 	for i := range events {
 		if events[i].Attributes == nil {
@@ -152,7 +152,8 @@ func TestWhatIsNotStored(t *testing.T) {
 	}
 }
 
-// variants are encodings that a codec may read and that none writes. The library decides on each.
+// variants are encodings that no codec writes and that a codec may have to read. The library
+// decides on each.
 func variants() map[string][]byte {
 	completed := func(attributes ...byte) []byte { // {8: [[25, attributes]]}
 		return append([]byte{version, 0xa1, 0x08, 0x81, 0x82, 0x18, 25}, attributes...)
@@ -250,7 +251,7 @@ func TestDecodedIsACopy(t *testing.T) {
 	fill(&s, 1, false)
 	data := library(t, []byte{version}, &s)
 	if !decodeFast(bytes.Clone(data), nil, &before) || !decodeFast(data, nil, &after) {
-		t.Fatal("left to the library")
+		t.Fatal("the codec left it to the library")
 	}
 	clear(data)
 	if diff := cmp.Diff(before, after, cmp.AllowUnexported(stored{}, copied{})); diff != "" {
@@ -258,7 +259,7 @@ func TestDecodedIsACopy(t *testing.T) {
 	}
 }
 
-// A failed decoding leaves nothing behind, whether bytes follow or are missing.
+// A failed decoding leaves its target empty, whether the body has surplus bytes or too few.
 func TestWhatDoesNotDecodeLeavesNothing(t *testing.T) {
 	t.Parallel()
 	whole := &failure.Failure{Kind: failure.KindApplication, Message: "x"}
@@ -289,7 +290,7 @@ func caused(causes int) *failure.Failure {
 // that the library would not read.
 func TestDeepFailures(t *testing.T) {
 	t.Parallel()
-	const readable, unreadable = 50, 64 // causes; the limit depends on what is around the failure
+	const readable, unreadable = 50, 64 // causes; the limit depends on what surrounds the failure
 	for causes := range 80 {
 		f := caused(causes)
 		event := Of(&ActivityTaskFailed{Failure: f})
@@ -306,7 +307,7 @@ func TestDeepFailures(t *testing.T) {
 			}
 			got, err := decodeAny(body, v)
 			if err != nil {
-				t.Errorf("%T with %d causes is encoded, and not decoded: %v", v, causes, err)
+				t.Errorf("%T with %d causes is encoded, but cannot be decoded: %v", v, causes, err)
 			} else if again, err := encodeAny(got); err != nil || !bytes.Equal(again, body) {
 				t.Errorf("%T with %d causes is encoded again as %x, %v, want %x", v, causes, again, err, body)
 			}
@@ -331,7 +332,7 @@ func decodeAny(body []byte, v any) (any, error) {
 	return to, DecodeBody(body, to)
 }
 
-// Lists whose items have the fewest bytes that a codec writes are read without the library.
+// The codec itself reads lists whose items have the fewest bytes that a codec writes.
 func TestListsOfTheSmallestItems(t *testing.T) {
 	t.Parallel()
 	const items = 1000
@@ -347,13 +348,13 @@ func TestListsOfTheSmallestItems(t *testing.T) {
 		body, ok := w.Done()
 		var got stored
 		if !ok || !decodeFast(body, nil, &got) {
-			t.Errorf("%d bytes are left to the library: %v", len(body), ok)
+			t.Errorf("the codec left %d bytes to the library: %v", len(body), ok)
 		}
 	}
 }
 
-// For a corrupt body, the decoder allocates little more than the body's length, whatever numbers of
-// items it announces.
+// The decoder of a corrupt body allocates little more than the body's length, whatever numbers of
+// items the body announces.
 func TestMemoryOfCorruptBodies(t *testing.T) { // not parallel: it counts what the process allocates
 	const size, most = 65_000, 32 // bytes of memory for each byte of the body
 	const room = size - 100

@@ -27,14 +27,14 @@ func constants(t *testing.T) (names []string) {
 	return names
 }
 
-// Each type of event has a row, whose name is that of its constant.
+// Each type of event has a row with the name of its constant.
 func TestEachTypeHasARow(t *testing.T) {
 	t.Parallel()
 	var rows []string
 	for typ, k := range kinds {
 		rows = append(rows, "Type"+k.name)
 		if a := k.make(); a.Type() != typ || typ.String() != k.name {
-			t.Errorf("the row of %s makes attributes of the type %s", typ, a.Type())
+			t.Errorf("the row of %s returns attributes of the type %s", typ, a.Type())
 		}
 	}
 	slices.Sort(rows)
@@ -43,7 +43,7 @@ func TestEachTypeHasARow(t *testing.T) {
 	}
 }
 
-// What a type of event resolves, and its other columns, fit its role.
+// The columns of a type of event fit its role.
 func TestColumnsFitTheRoles(t *testing.T) {
 	t.Parallel()
 	for typ, k := range kinds {
@@ -65,11 +65,11 @@ func TestColumnsFitTheRoles(t *testing.T) {
 		case roles != 1:
 			t.Errorf("%s has %d roles", typ, roles)
 		case news && k.resolves == nil && typ != TypeChildWorkflowExecutionStarted:
-			t.Errorf("%s is news of nothing", typ)
+			t.Errorf("%s is news, and resolves nothing", typ)
 		case closing && (k.ends == nil || EndOf(a).Status == Running), arrival && k.ends != nil && EndOf(a).Status == Running:
-			t.Errorf("%s leaves its run in no state", typ)
+			t.Errorf("%s ends its run without a status", typ)
 		case !command && (k.named != nil || k.refers != nil || k.says != nil):
-			t.Errorf("%s is no command, and has an identity", typ)
+			t.Errorf("%s is not a command, and has an identity", typ)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func events(all ...history.Attributes) (events []history.Event) {
 	return events
 }
 
-// A commit of a typical step must stay under 1 KB, which is one write unit of DynamoDB.
+// A commit of a typical step stays far below 1 KB, which is one write unit of DynamoDB.
 func TestTypicalCommitIsSmall(t *testing.T) {
 	t.Parallel()
 	data := encode(t, typical())
@@ -109,7 +109,7 @@ func TestEncodeDecode(t *testing.T) {
 	}
 }
 
-// Commits of version 1 must be readable for ever: these bytes are never rewritten.
+// Commits of version 1 stay readable for ever. These bytes are never rewritten.
 func TestDecodeVersion1(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/commit-v1.hex"
@@ -118,7 +118,7 @@ func TestDecodeVersion1(t *testing.T) {
 		if err := os.WriteFile(file, []byte(hex.EncodeToString(encode(t, everything()))+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		t.Fatalf("%s was not there and has been written: commit it", file)
+		t.Fatalf("%s was missing and has been written: commit it", file)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -213,16 +213,16 @@ func FuzzDecode(f *testing.F) {
 		c, err := history.Decode(0, data)
 		if err != nil {
 			if !errors.Is(err, history.ErrCorrupt) && !errors.Is(err, history.ErrNewer) && !errors.Is(err, history.ErrEncoded) {
-				t.Fatalf("an error of no kind: %v", err)
+				t.Fatalf("an error of an unknown kind: %v", err)
 			}
 			return
 		}
 		again, err := history.Decode(0, encode(t, c))
 		if err != nil {
-			t.Fatalf("what was decoded does not survive: %v", err)
+			t.Fatalf("the decoded commit does not survive a round trip: %v", err)
 		}
 		if diff := cmp.Diff(c, again, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
-			t.Fatalf("what was decoded changes: %s", diff)
+			t.Fatalf("the decoded commit changes in a round trip: %s", diff)
 		}
 		_ = c.Events()
 	})

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// inBase64 returns the form in which JSON shows a payload that is not JSON.
+// inBase64 returns the JSON form of a payload that is not JSON.
 func inBase64(payload string) string {
 	return fmt.Sprintf(`{"weft.base64":%q}`, base64.StdEncoding.EncodeToString([]byte(payload)))
 }
 
-// payloads are payloads that JSON shows as they are, and others.
+// payloads are payloads that JSON shows unchanged, and others.
 var payloads = []string{
 	``, "\xff\x00", `{"a":1`, `1 2`, `null`, `1`, `"a"`, `[]`, `{}`, `{"a":[1,null]}`, "\"\xff\"", `"\ud800"`,
 	inBase64("\xff"), inBase64(""), inBase64("1"), inBase64(inBase64("\xff")), inBase64(inBase64("1")), inBase64(inBase64(inBase64("\xff"))),
@@ -27,7 +27,7 @@ var payloads = []string{
 func roundTrip(t *testing.T, payload string) {
 	t.Helper()
 	want := []byte(payload)
-	if _, coded := decodePayload(want); !coded && json.Valid(want) { // as encoding/json writes it
+	if _, coded := decodePayload(want); !coded && json.Valid(want) { // encoding/json writes it in this form
 		var text bytes.Buffer
 		if err := json.Compact(&text, want); err != nil {
 			t.Fatal(err)
@@ -75,14 +75,14 @@ func TestPayloadsAreReadBack(t *testing.T) {
 	}
 }
 
-// JSON shows a payload as it is unless that would be read as another one.
+// JSON shows a payload unchanged if reading that back gives the same payload.
 func TestJSONOfPayloads(t *testing.T) {
 	t.Parallel()
 	for payload, want := range map[string]string{
 		"\xff":                         `{"weft.base64":"/w=="}`,
 		"":                             `{"weft.base64":""}`,
 		`{"weft.base64":"/w=="}`:       inBase64(`{"weft.base64":"/w=="}`),
-		`{"weft.base64":"MQ=="}`:       `{"weft.base64":"MQ=="}`, // what it holds is JSON
+		`{"weft.base64":"MQ=="}`:       `{"weft.base64":"MQ=="}`, // the base64 text encodes JSON
 		`{"weft.base64":"/w==","b":1}`: `{"weft.base64":"/w==","b":1}`,
 		`{"WEFT.BASE64":"/w=="}`:       `{"WEFT.BASE64":"/w=="}`,
 		`{"a":1}`:                      `{"a":1}`,
@@ -93,8 +93,7 @@ func TestJSONOfPayloads(t *testing.T) {
 	}
 }
 
-// Exports of earlier versions stay readable: they showed a payload in base64 only if it was not
-// JSON.
+// Exports of earlier versions stay readable. They used base64 only for a payload that is not JSON.
 func TestPayloadsOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{"\xff", "", `{"a":1`, "1 2"} {

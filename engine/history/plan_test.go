@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// readAlike fails the test if attributes are read differently from encoding/json.
+// readAlike fails the test if attributes are read in another way than by encoding/json.
 func readAlike(t *testing.T, typ Type, text []byte) {
 	t.Helper()
 	want, wantErr := attributesSlowly(typ, text)

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Sub against arithmetic that does not overflow.
+// Sub gives the same results as arithmetic that does not overflow.
 func TestTimestampSub(t *testing.T) {
 	t.Parallel()
 	naive := func(a, b int64) time.Duration {
@@ -43,7 +43,8 @@ func TestTimestampSub(t *testing.T) {
 	}
 }
 
-// A time out of range is the first or the last Timestamp: a timer for the end of time never fires.
+// A time out of range becomes the first or the last Timestamp. A timer for the last one never
+// fires.
 func TestAt(t *testing.T) {
 	t.Parallel()
 	for moment, want := range map[time.Time]history.Timestamp{
@@ -57,7 +58,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// A time is written as RFC 3339, even one that RFC 3339 cannot express.
+// A time is written as RFC 3339, even if RFC 3339 cannot express it.
 func TestTimestampText(t *testing.T) {
 	t.Parallel()
 	for stamp, want := range map[history.Timestamp]string{
@@ -70,8 +71,8 @@ func TestTimestampText(t *testing.T) {
 	}
 }
 
-// A request may have very many names: reading them takes no time and memory that grow with their
-// square.
+// A request may have very many names. The time and memory for reading them do not grow with the
+// square of their number.
 func TestManyNames(t *testing.T) { // not parallel: it counts what the process allocates
 	var text strings.Builder
 	const names = 5000

@@ -1,7 +1,7 @@
-// Package approval shows a call that takes days. An update submits an expense: a validator checks
+// Package approval shows a call that takes days. An update submits an expense. A validator checks
 // it, and it is durable as soon as it is accepted. Its outcome arrives when the manager has
-// answered, or has not answered in time. Look at the handler, which mails and waits like any
-// function, and in the test at how callers ask later for the outcome.
+// answered, or after two days without an answer. Look at the handler, which mails and waits like
+// any function, and in the test at how callers ask for the outcome later.
 package approval
 
 import (
@@ -36,14 +36,13 @@ type Decision struct {
 // patience is how long an expense waits for its answer.
 const patience = 48 * time.Hour
 
-// A refusal, and the outcome of an expense that nobody answers.
+// ErrNothing is a refusal. ErrNoAnswer is the outcome of an expense without an answer.
 var (
 	ErrNothing  = workflow.NewError("nothing", "there is nothing to pay back")
 	ErrNoAnswer = workflow.NewError("noAnswer", "nobody answered within two days")
 )
 
-// Run takes expenses, one at a time, until the manager retires. Its result is how many were
-// approved.
+// Run takes expenses, one at a time, until the manager retires. It returns how many were approved.
 func Run(ctx workflow.Context, _ workflow.None) (approved int, err error) {
 	var desk workflow.Mutex
 	handIn := func(ctx workflow.Context, e Expense) (d Decision, err error) {
@@ -81,7 +80,7 @@ func Run(ctx workflow.Context, _ workflow.None) (approved int, err error) {
 
 func mail(ctx context.Context, e Expense) (activity.None, error) { return activity.None{}, nil }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Mail}
 }

@@ -51,15 +51,15 @@ func TestTheOutcomeComesFromTheHandle(t *testing.T) {
 		if approved, err := run.Result(ctx); err != nil || approved != 1 {
 			t.Errorf("%d were approved, %v", approved, err)
 		}
-		// The outcome can be read later, by the update's id, also when the workflow has ended.
+		// The outcome can be read later by the update's id, even after the workflow has ended.
 		later := workflow.UpdateHandle[approval.Decision]{Update: p.Handle("desk-1", run.RunID, handle.ID)}
 		if decision, err := later.Get(ctx); err != nil || decision != yes {
-			t.Errorf("asked again: %+v, %v; want %+v", decision, err, yes)
+			t.Errorf("later: %+v, %v; want %+v", decision, err, yes)
 		}
 	})
 }
 
-// The caller's network fails, and it sends the expense again under the same id.
+// The caller's network fails, and the caller sends the expense again with the same id.
 func TestSentTwiceIsHandedInOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p, _ := start(t)
@@ -115,7 +115,7 @@ func TestRefused(t *testing.T) {
 		_, err = approval.HandIn.Call(sending, p.Client, "desk-1", approval.Expense{Who: "mallory"})
 		var refused *client.Rejected
 		if !errors.As(err, &refused) || !errors.Is(err, approval.ErrNothing) {
-			t.Errorf("%v, want a rejection that is %v", err, approval.ErrNothing)
+			t.Errorf("%v, want a rejection with %v", err, approval.ErrNothing)
 		}
 		if cost := m.Cost(); cost.Writes != 0 || cost.Messages != 0 {
 			t.Errorf("the refusal cost %v", cost)

@@ -1,5 +1,5 @@
-// Package attributes shows search attributes and a memo: what an order shows in lists, and how
-// callers find it. The workflow changes them with each step, in the write that the step takes
+// Package attributes shows search attributes and a memo: what lists show of an order, and how
+// callers find it. The workflow changes them with each step, in the write that the step needs
 // anyway.
 package attributes
 
@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// What callers name.
+// These are the names that callers use.
 var (
 	Workflow = workflow.NewWorkflow[Order, string]("attributes")
 	Advance  = workflow.NewUpdate[string, string]("advance")
@@ -35,7 +35,7 @@ type Order struct {
 	Buyer  Person `json:"buyer"`
 }
 
-// Person is somebody.
+// Person is a customer.
 type Person struct {
 	Name string `json:"name"`
 }
@@ -48,8 +48,8 @@ func Start(ctx context.Context, c *client.Client, id string, o Order) (workflow.
 	})
 }
 
-// Run takes an order from stage to stage, and returns the last one. Once it is shipped it is due in
-// two days.
+// Run takes an order from stage to stage, and returns the last one. After it is shipped it is due
+// within two days.
 func Run(ctx workflow.Context, _ Order) (string, error) {
 	Advance.Handle(ctx, func(ctx workflow.Context, stage string) (before string, err error) {
 		before, _ = Stage.Get(ctx)
@@ -64,7 +64,7 @@ func Run(ctx workflow.Context, _ Order) (string, error) {
 		case "packed", "shipped", "delivered":
 			return nil
 		}
-		return ErrNoStage // what the order shows is unchanged
+		return ErrNoStage // the order's attributes are unchanged
 	}))
 	at := func() string {
 		stage, _ := Stage.Get(ctx)
@@ -87,12 +87,12 @@ func Found(ctx context.Context, c *client.Client, filter string) (map[string]str
 			found[run.WorkflowID] = buyer.Name
 		}
 		if token = next; token == "" {
-			return found, nil // a page may be empty, and have a next one
+			return found, nil // a page may be empty, and still have a next one
 		}
 	}
 }
 
-// Registrations is all that a program has to register to run it.
+// Registrations returns everything that a program has to register to run it.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run)}
 }

@@ -35,7 +35,7 @@ func TestOrdersAreFound(t *testing.T) {
 		finds("Region IN ('eu', 'us') AND Cents = 25000", map[string]string{"order-2": "Bob", "order-3": "Eve"})
 
 		if before, err := attributes.Advance.Call(ctx, c, "order-3", "shipped"); err != nil || before != "ordered" {
-			t.Errorf("it was %q, %v", before, err)
+			t.Errorf("the stage was %q, %v", before, err)
 		}
 		found, _, err := env.Client().List(t.Context(), "Stage = 'shipped' AND Region = 'us'", "")
 		if err != nil || len(found) != 1 {
@@ -45,7 +45,7 @@ func TestOrdersAreFound(t *testing.T) {
 			t.Errorf("it is due %v", due)
 		}
 		if _, err := attributes.Advance.Call(ctx, c, "order-2", "lost"); !errors.Is(err, attributes.ErrNoStage) {
-			t.Errorf("a stage that is none: %v", err)
+			t.Errorf("an invalid stage: %v", err)
 		}
 		finds("Stage = 'ordered'", map[string]string{"order-1": "Ada", "order-2": "Bob"})
 		finds("Due < '2000-01-04T00:00:00Z' AND ExecutionStatus = 'Running'", map[string]string{"order-3": "Eve"})
@@ -55,7 +55,7 @@ func TestOrdersAreFound(t *testing.T) {
 		}
 		run := attributes.Workflow.Get(c, "order-3")
 		if last, err := run.Result(ctx); err != nil || last != "delivered" {
-			t.Errorf("it ended as %q, %v", last, err)
+			t.Errorf("order-3 ended as %q, %v", last, err)
 		}
 		finds("Stage = 'delivered' AND CloseTime IS NOT NULL AND Due IS NULL", map[string]string{"order-3": "Eve"})
 

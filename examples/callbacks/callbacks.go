@@ -1,6 +1,6 @@
-// Package callbacks shows an activity that continues outside: it asks a payment provider, gives it
-// a token, and returns. The provider's webhook, days later, ends the activity with that token. Look
-// at Ask, which takes the token, and at Paid.
+// Package callbacks shows an activity that continues outside. It requests a payment from a
+// provider, passes a token on, and returns. Days later, the provider's webhook ends the activity
+// with that token. Look at Ask, which takes the token, and at Paid.
 package callbacks
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is an invoice, and its result the receipt.
+// Workflow is an invoice. Its result is the receipt.
 var Workflow = workflow.NewWorkflow[Invoice, Receipt]("callbacks")
 
-// Ask asks for a payment. A customer has a week, and is then asked once more.
+// Ask requests a payment. A customer has a week, and is then asked once more.
 var Ask = activity.New("callbacks.ask", ask, activity.Options{
 	Pending: 7 * 24 * time.Hour,
 	Retry:   activity.Retry{MaxAttempts: 2, NonRetryable: []*activity.Error{ErrRefused}},
 })
 
-// ErrRefused is a customer who will not pay.
+// ErrRefused says that a customer will not pay.
 var ErrRefused = activity.NewError("refused", "the customer will not pay")
 
 // Invoice is what is to be paid.
@@ -40,8 +40,8 @@ type Receipt struct {
 // Run waits until the invoice is paid.
 func Run(ctx workflow.Context, invoice Invoice) (Receipt, error) { return Ask.Run(ctx, invoice) }
 
-// ask returns at once. The provider has to send back the token. Complete checks at compile time
-// that its result has the type of this function's.
+// ask returns at once. The provider has to send the token back. Complete checks at compile time
+// that its result has the type of this function's result.
 func ask(ctx context.Context, invoice Invoice) (Receipt, error) {
 	token, err := activity.Token(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func ask(ctx context.Context, invoice Invoice) (Receipt, error) {
 	return Receipt{}, activity.ErrPending
 }
 
-// Paid is the provider's webhook: it has the token, and need not know which workflow waits.
+// Paid is the provider's webhook. It has the token, and does not need to know which workflow waits.
 func Paid(ctx context.Context, c *client.Client, token string, receipt Receipt) error {
 	return Ask.Complete(ctx, c, token, receipt)
 }
@@ -69,7 +69,8 @@ type provider struct {
 	tokens map[string]string // by invoice
 }
 
-// Open records an invoice to be paid. If it is opened again, it has the token of the later attempt.
+// Open records an invoice to be paid. If an invoice is opened again, it gets the token of the later
+// attempt.
 func (p *provider) Open(invoice, token string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +84,7 @@ func (p *provider) Token(invoice string) string {
 	return p.tokens[invoice]
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Ask}
 }

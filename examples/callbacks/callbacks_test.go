@@ -31,7 +31,7 @@ func TestCallbacks(t *testing.T) {
 			}
 		}
 		if err := callbacks.Refused(ctx, p.Client, callbacks.Provider.Token("i-1")); !errors.Is(err, client.ErrActivityEnded) {
-			t.Errorf("what was paid was refused: %v", err)
+			t.Errorf("the second call of the webhook: %v", err)
 		}
 		if err := callbacks.Refused(ctx, p.Client, callbacks.Provider.Token("i-2")); err != nil {
 			t.Fatal(err)
@@ -40,15 +40,15 @@ func TestCallbacks(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if _, err := refused.Result(ctx); !errors.Is(err, callbacks.ErrRefused) {
-			t.Errorf("%v, want that it was refused", err)
+			t.Errorf("%v, want a refusal", err)
 		}
-		time.Sleep(9 * 24 * time.Hour) // two weeks have passed: a client that waited for them would ask every 20 seconds
+		time.Sleep(9 * 24 * time.Hour) // two weeks pass: a client that waited for them would ask every 20 seconds
 		var timeout *workflow.TimeoutError
 		if _, err := ignored.Result(ctx); !errors.As(err, &timeout) {
-			t.Errorf("%v, want that nobody paid in time", err)
+			t.Errorf("%v, want a time-out", err)
 		}
 		if err := callbacks.Paid(ctx, p.Client, "a guess", receipt); !errors.Is(err, client.ErrInvalid) {
-			t.Errorf("a token that is none: %v", err)
+			t.Errorf("an invalid token: %v", err)
 		}
 	})
 }

@@ -1,6 +1,6 @@
-// Package campaigns shows what callers can do to runs from outside: start one later and limit its
+// Package campaigns shows what callers can do to runs from outside: start a run later and limit its
 // time, reset it to before a mistake, terminate it, and delete it. The workflow is a campaign that
-// collects pledges, and needs no code for that. Look at Announce, Undo and Forget.
+// collects pledges, and it needs no code for these operations. Look at Announce, Undo and Forget.
 package campaigns
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is a campaign. Its input is the goal, and its result the sum of the pledges.
+// Workflow is a campaign. Its input is the goal, and its result is the sum of the pledges.
 var (
 	Workflow = workflow.NewWorkflow[int, int]("campaigns")
 	Pledge   = workflow.NewUpdate[int, int]("campaigns.pledge")
 	Standing = workflow.NewQuery[workflow.None, State]("campaigns.standing")
 )
 
-// State is how a campaign stands.
+// State is the state of a campaign.
 type State struct {
 	Opened time.Time `json:"opened"`
 	Total  int       `json:"total"`
@@ -36,14 +36,14 @@ func Run(ctx workflow.Context, goal int) (int, error) {
 	return s.Total, err
 }
 
-// Announce starts a campaign that opens after a while, and then stays open for a month at most. An
-// earlier pledge opens it.
+// Announce starts a campaign that opens after some time, and then stays open for at most a month.
+// An earlier pledge opens it.
 func Announce(ctx context.Context, c *client.Client, id string, goal int, opens time.Duration) (workflow.Run[int], error) {
 	return Workflow.Start(ctx, c, id, goal, workflow.StartOptions{StartDelay: opens, RunTimeout: 30 * 24 * time.Hour})
 }
 
 // Undo resets the campaign to before the last pledge, which was a mistake. The run is terminated,
-// even if that pledge has reached the goal, and another run continues from there.
+// even if that pledge has reached the goal. Another run continues from there.
 func Undo(ctx context.Context, run workflow.Run[int]) (workflow.Run[int], error) {
 	return run.Reset(ctx, workflow.ResetOptions{To: "lastTask", Exclude: []string{"updates"}, Reason: "a pledge by mistake"})
 }
@@ -51,7 +51,7 @@ func Undo(ctx context.Context, run workflow.Run[int]) (workflow.Run[int], error)
 // Forget deletes a campaign that closed at least two hours ago.
 func Forget(ctx context.Context, run workflow.Run[int]) error { return run.Delete(ctx) }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run)}
 }

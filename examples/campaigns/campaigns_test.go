@@ -44,19 +44,19 @@ func TestCampaigns(t *testing.T) {
 		time.Sleep(31 * day) // nobody pledges any more
 		var timeout *workflow.TimeoutError
 		if _, err := run.Result(ctx); !errors.As(err, &timeout) {
-			t.Errorf("%v, want that its time is over", err)
+			t.Errorf("%v, want a run timeout", err)
 		}
 		time.Sleep(3 * time.Hour)
 		if err := campaigns.Forget(ctx, run); err != nil {
 			t.Error(err)
 		}
 		if _, err := run.Result(ctx); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("%v, want that it is not there", err)
+			t.Errorf("%v, want that the workflow does not exist", err)
 		}
 	})
 }
 
-// A campaign that should not exist is terminated, whatever its code does, and can only be deleted
+// A campaign that should not exist is terminated, whatever its code does. It can be deleted only
 // later.
 func TestTerminated(t *testing.T) {
 	t.Parallel()
@@ -70,10 +70,10 @@ func TestTerminated(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := run.Result(ctx); !errors.Is(err, workflow.ErrTerminated) {
-			t.Errorf("%v, want that it was terminated", err)
+			t.Errorf("%v, want a termination", err)
 		}
 		if err := campaigns.Forget(ctx, run); err == nil {
-			t.Error("it is deleted at once")
+			t.Error("the run was deleted at once")
 		}
 	})
 }

@@ -1,5 +1,5 @@
-// Package cancellation shows how a workflow ends early and cleans up: a canceled trip cancels its
-// bookings, the last first.
+// Package cancellation shows how a workflow ends early and cleans up. A canceled trip cancels its
+// bookings, the last one first.
 //
 //   - Disconnected lets the clean-up run although the workflow's own context is canceled.
 //   - WaitCancellation waits for a booking in progress, so that it can be undone if it succeeded.
@@ -23,7 +23,7 @@ var (
 	Log      = workflow.NewQuery[workflow.None, []string]("cancellation.log")
 )
 
-// book takes a second: the other side is slow.
+// book takes a second, because the other side is slow.
 func book(ctx context.Context, what string) (string, error) {
 	select {
 	case <-time.After(time.Second):
@@ -33,7 +33,7 @@ func book(ctx context.Context, what string) (string, error) {
 	}
 }
 
-// trip is a trip that is being booked, with how to undo what has been done.
+// trip is a trip that is being booked, with what is needed to undo it.
 type trip struct {
 	log  []string
 	undo []string
@@ -73,7 +73,7 @@ func (t *trip) await(ctx workflow.Context, until time.Duration) error {
 	return workflow.Sleep(ctx, until)
 }
 
-// compensate undoes what was done, the last first. It continues after a failure.
+// compensate undoes what was done, the last step first. It continues after a failure.
 func (t *trip) compensate(ctx workflow.Context) (failed error) {
 	for i := len(t.undo) - 1; i >= 0; i-- {
 		done, err := Refund.Run(ctx, t.undo[i])
@@ -82,7 +82,7 @@ func (t *trip) compensate(ctx workflow.Context) (failed error) {
 	return failed
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Book, Refund}
 }

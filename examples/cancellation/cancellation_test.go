@@ -31,7 +31,7 @@ func TestACanceledTripIsUndone(t *testing.T) {
 		_, err = run.Result(ctx)
 		var canceled *workflow.CanceledError
 		if !errors.As(err, &canceled) || canceled.Reason != "the traveler is ill" {
-			t.Errorf("%v, want that the run was canceled, with the reason", err)
+			t.Errorf("%v, want a cancellation with the reason", err)
 		}
 		want := slices.Concat(booked, []string{"looked at the weather", "looks no more", "refunded car", "refunded hotel", "refunded flight"})
 		if log, err := cancellation.Log.Ask(ctx, p.Client, "trip-1", workflow.None{}); err != nil || !slices.Equal(log, want) {
@@ -57,7 +57,7 @@ func TestATripThatIsCanceledWhileItIsBooked(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := run.Result(ctx); !errors.Is(err, workflow.ErrCanceled) {
-			t.Errorf("%v, want that the run was canceled", err)
+			t.Errorf("%v, want a cancellation", err)
 		}
 		want := []string{"booked flight", "booked hotel", "refunded hotel", "refunded flight"}
 		if log, err := cancellation.Log.Ask(ctx, p.Client, "trip-1", workflow.None{}); err != nil || !slices.Equal(log, want) {
@@ -78,8 +78,8 @@ func TestATripThatTakesPlace(t *testing.T) {
 		if want := append(slices.Clone(booked), "looked at the weather"); err != nil || !slices.Equal(log, want) {
 			t.Errorf("%q, %v; want %q", log, err, want)
 		}
-		// The branch had a timer of its own; it was canceled with its context, before the run
-		// ended.
+		// The branch had a timer of its own. It was canceled with the branch's context, before the
+		// run ended.
 		events, err := p.History(ctx, "trip-1")
 		if n := testbed.Count(events, history.TypeTimerCanceled); err != nil || n != 1 {
 			t.Errorf("%d timers were canceled, %v; want 1: %v", n, err, events)

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 )
 
-// The activities of a cart: ordinary functions, which a real shop would fill with calls to its
-// warehouse, its payment provider and its mail. Each may run more than once: the key makes a repeat
+// The activities of a cart are ordinary functions, in which a real shop would call its warehouse,
+// its payment provider and its mail server. Each may run more than once. The key makes a repetition
 // harmless.
 var (
 	Reserve = activity.New("reserve", reserve)
@@ -21,7 +21,7 @@ var (
 	Remind = activity.New("remind", remind)
 )
 
-// ErrDeclined is a card that its bank does not honour.
+// ErrDeclined says that the bank does not honour a card.
 var ErrDeclined = activity.NewError("declined", "the card was declined")
 
 func reserve(ctx context.Context, order Order) (string, error) {
@@ -43,7 +43,7 @@ func remind(ctx context.Context, owner string) (activity.None, error) {
 	return activity.None{}, nil
 }
 
-// key names what an activity does, the same in each of its attempts.
+// key returns a name for what an activity does. It is the same in each attempt.
 func key(ctx context.Context) string {
 	info := activity.InfoOf(ctx)
 	return fmt.Sprintf("%s-%s-%d", info.WorkflowID, info.RunID, info.EventID)

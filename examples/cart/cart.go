@@ -1,6 +1,8 @@
-// Package cart is Weft's main example: a shopping cart that is a workflow. Items are added by an
-// update, which refuses what cannot be sold and answers with the total; checkout is an update that
-// runs three activities and answers with the receipt; a reminder goes out when the cart lies idle.
+// Package cart is Weft's main example: a shopping cart that is a workflow.
+//
+//   - An update adds items. It refuses what cannot be sold, and returns the total.
+//   - The update checkout runs three activities, and returns the receipt.
+//   - A reminder is sent when the cart is idle.
 package cart
 
 import (
@@ -9,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is the cart, and what can be said to it.
+// Workflow is the cart, with its updates, its signal and its query.
 var (
 	Workflow = workflow.NewWorkflow[Start, Receipt]("cart")
 	AddItem  = workflow.NewUpdate[Item, Total]("addItem")
@@ -131,7 +133,7 @@ func (c *cart) contained() Contained {
 	return Contained{Owner: c.owner, Lines: c.lines, Notes: c.notes, Total: c.total(), CheckingOut: c.checkingOut, Reminders: c.reminded}
 }
 
-// Registrations is all that a program has to register to run carts.
+// Registrations returns everything that a program has to register to run carts.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Reserve, Charge, Ship, Remind}
 }

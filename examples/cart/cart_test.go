@@ -38,7 +38,7 @@ func TestCheckout(t *testing.T) {
 			_, err := cart.AddItem.Call(ctx, p.Client, "cart-42", test.item)
 			var refused *client.Rejected
 			if !errors.As(err, &refused) || !errors.Is(err, test.want) {
-				t.Errorf("%v: %v, want a rejection that is %v", test.item, err, test.want)
+				t.Errorf("%v: %v, want a rejection with %v", test.item, err, test.want)
 			}
 		}
 		if _, err := cart.Checkout.Call(ctx, p.Client, "cart-42", workflow.None{}); !errors.Is(err, cart.ErrEmpty) {
@@ -78,7 +78,7 @@ func TestADeclinedCardLeavesTheCartOpen(t *testing.T) {
 		_, err := cart.Checkout.Call(ctx, p.Client, "cart-1", workflow.None{})
 		var failed *workflow.ActivityError
 		if !errors.Is(err, cart.ErrDeclined) || !errors.As(err, &failed) || failed.ActivityType != "charge" {
-			t.Errorf("checkout: %v, want that activity charge was declined", err)
+			t.Errorf("checkout: %v, want a failure of activity charge with declined", err)
 		}
 		if _, err := cart.AddItem.Call(ctx, p.Client, "cart-1", cart.Item{SKU: "cup", Quantity: 1}); err != nil {
 			t.Errorf("the cart is not open again: %v", err)
@@ -118,7 +118,7 @@ func TestTheFirstItemOpensTheCart(t *testing.T) {
 		}
 		for i := range 2 {
 			total, err := cart.AddItem.Call(ctx, p.Client, "cart-7", cart.Item{SKU: "tea", Quantity: 1}, workflow.CallOptions{
-				Start: cart.Workflow.WithStart(cart.Start{Owner: "bob"}), // it is open
+				Start: cart.Workflow.WithStart(cart.Start{Owner: "bob"}), // the cart is open
 			})
 			if err != nil || total.Items != i+1 {
 				t.Errorf("total %v, %v", total, err)

@@ -7,13 +7,13 @@ type Start struct {
 	Owner string `json:"owner"`
 }
 
-// Item is so many of one thing.
+// Item is a quantity of one article.
 type Item struct {
 	SKU      string `json:"sku"`
 	Quantity int    `json:"quantity"`
 }
 
-// Total is what is in a cart, all together.
+// Total is the content of a cart in numbers.
 type Total struct {
 	Items int   `json:"items"`
 	Cents int64 `json:"cents"`
@@ -29,7 +29,7 @@ type Contained struct {
 	Reminders   int      `json:"reminders"`
 }
 
-// Order is what the activities of a checkout work on.
+// Order is the input of the activities of a checkout.
 type Order struct {
 	Owner string `json:"owner"`
 	Lines []Item `json:"lines"`
@@ -45,10 +45,10 @@ type Receipt struct {
 	Parcel  string `json:"parcel"`
 }
 
-// prices are the prices of what is sold, in cents.
+// prices are the prices of the articles, in cents.
 var prices = map[string]int64{"tea": 450, "coffee": 890, "cup": 1200, "kettle": 3900}
 
-// Why a cart refuses.
+// The reasons why a cart refuses something.
 var (
 	ErrQuantity    = workflow.NewError("badQuantity", "the quantity must be between 1 and 99")
 	ErrUnknownSKU  = workflow.NewError("unknownSKU", "there is no such sku: we sell tea, coffee, cup and kettle")

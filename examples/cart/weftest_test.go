@@ -69,7 +69,7 @@ func TestWhatAnItemCosts(t *testing.T) {
 		fill(t, env)
 		before := env.Cost()
 		if _, err := cart.AddItem.Call(t.Context(), env.Client(), "cart-1", cart.Item{SKU: "cup", Quantity: 0}); !errors.Is(err, cart.ErrQuantity) {
-			t.Errorf("no cups: %v", err)
+			t.Errorf("a quantity of 0: %v", err)
 		}
 		if after := env.Cost(); after.Writes != before.Writes || after.Messages != before.Messages {
 			t.Errorf("what is refused costs writes or messages: %v, and then %v", before, after)

@@ -1,8 +1,8 @@
 // Package children shows a workflow that consists of workflows. A trip has a child for each of its
-// parts, a flight or a hotel, which runs separately, with a history and an id of its own. A part
-// signals its parent when it has a seat or a room, and waits for the parent's signal. A part that
-// is asked to end cancels its booking. Look at Run: if a part cannot be booked, canceling one
-// context undoes all the others, and the error is the one of that part.
+// parts, such as a flight or a hotel. A child runs separately, with a history and an id of its own.
+// A part signals its parent when it has a seat or a room, and waits for the parent's signal. A part
+// that is canceled cancels its booking. Look at Run: if a part cannot be booked, canceling one
+// context undoes all the others, and the run fails with the error of that part.
 package children
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow books a trip; Part, its child, one part of it.
+// Workflow books a trip. Part is its child, and books one part of the trip.
 var (
 	Workflow = workflow.NewWorkflow[Trip, []string]("children")
 	Part     = workflow.NewWorkflow[Booking, string]("children.part")
@@ -49,7 +49,7 @@ func Run(ctx workflow.Context, trip Trip) ([]string, error) {
 	if err := allHeld(ctx, parts); err != nil {
 		undo()
 		for _, part := range parts {
-			_, _ = part.Get(ctx) // it gives back what it has; the reason is known already
+			_, _ = part.Get(ctx) // the part gives its booking back; the reason is known already
 		}
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func Run(ctx workflow.Context, trip Trip) ([]string, error) {
 	return tickets, nil
 }
 
-// allHeld waits until each part holds what it is to book, or one cannot.
+// allHeld waits until all parts hold what they are to book, or until one of them cannot.
 func allHeld(ctx workflow.Context, parts []workflow.Child[string]) (err error) {
 	held := 0
 	for held < len(parts) && err == nil {
@@ -82,7 +82,7 @@ func allHeld(ctx workflow.Context, parts []workflow.Child[string]) (err error) {
 	return err
 }
 
-// RunPart books a part of a trip. If it is asked to end before it was confirmed, it cancels the
+// RunPart books a part of a trip. If it is canceled before it was confirmed, it cancels the
 // booking.
 func RunPart(ctx workflow.Context, b Booking) (string, error) {
 	seat, err := Reserve.Run(ctx, b)
@@ -112,7 +112,7 @@ func reserve(_ context.Context, b Booking) (string, error) {
 
 func release(_ context.Context, seat string) (string, error) { return seat + " is free again", nil }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), workflow.Bind(Part, RunPart), Reserve, Release}
 }

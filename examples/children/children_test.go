@@ -42,7 +42,7 @@ func TestATripThatCannotBeHadIsUndone(t *testing.T) {
 		tickets, err := run.Result(ctx)
 		var part *workflow.ChildWorkflowError
 		if !errors.Is(err, children.ErrSoldOut) || !errors.As(err, &part) {
-			t.Fatalf("tickets %q, %v; want why the room cannot be had", tickets, err)
+			t.Fatalf("tickets %q, %v; want the error of the room", tickets, err)
 		}
 		events, err := p.History(ctx, "trip-1")
 		if err != nil || testbed.Count(events, history.TypeChildWorkflowExecutionCanceled) != 1 {
@@ -51,8 +51,7 @@ func TestATripThatCannotBeHadIsUndone(t *testing.T) {
 	})
 }
 
-// A test of the trip alone puts other code in the place of its parts: code of another type does not
-// compile.
+// A test of the trip alone replaces the code of its parts. Code of another type would not compile.
 func TestATripWithoutItsParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		env := weftest.New(t, workflow.Bind(children.Workflow, children.Run),
@@ -67,7 +66,7 @@ func TestATripWithoutItsParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := run.Result(t.Context()); !errors.Is(err, children.ErrSoldOut) {
-			t.Errorf("%v, want that it is sold out", err)
+			t.Errorf("%v, want sold out", err)
 		}
 	})
 }

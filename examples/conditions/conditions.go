@@ -1,6 +1,6 @@
-// Package conditions shows a workflow that waits until something is true, whatever made it true:
-// Await without a limit, AwaitFor for a time, and AwaitHandlers for the handlers that still run.
-// Look at Run: it names no events, only the conditions.
+// Package conditions shows a workflow that waits until something is true, whatever made it true.
+// Await waits without a limit, AwaitFor waits for a time, and AwaitHandlers waits for the handlers
+// that still run. Look at Run: it names no events, only the conditions.
 package conditions
 
 import (
@@ -9,31 +9,31 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is a dinner, and what guests can do about it.
+// Workflow is a dinner, with what guests can do.
 var (
 	Workflow = workflow.NewWorkflow[Plan, Dinner]("conditions")
 	Accept   = workflow.NewUpdate[string, int]("conditions.accept")
 	Eat      = workflow.NewUpdate[string, string]("conditions.eat")
 )
 
-// Plan is what the host has in mind.
+// Plan is what the host wants.
 type Plan struct {
-	// Guests are as many as the table needs.
+	// Guests is how many guests the table needs.
 	Guests int `json:"guests"`
-	// Wait is how long the soup waits for the first of them to sit down.
+	// Wait is how long the soup waits for the first guest to sit down.
 	Wait time.Duration `json:"wait"`
 }
 
-// Dinner is how it went.
+// Dinner is what became of the dinner.
 type Dinner struct {
 	Guests []string `json:"guests"`
-	Cold   bool     `json:"cold"` // the soup
+	Cold   bool     `json:"cold"` // whether the soup was cold
 }
 
 // eating is how long a guest eats.
 const eating = time.Hour
 
-// Run is a dinner: it begins when enough guests have accepted, and ends when those who eat have
+// Run is a dinner. It begins when enough guests have accepted, and ends when those who eat have
 // finished.
 func Run(ctx workflow.Context, plan Plan) (d Dinner, err error) {
 	seated := 0
@@ -53,11 +53,11 @@ func Run(ctx workflow.Context, plan Plan) (d Dinner, err error) {
 		return d, err
 	}
 	d.Cold = !inTime
-	err = workflow.AwaitHandlers(ctx) // without it, the updates of those who eat would fail
+	err = workflow.AwaitHandlers(ctx) // without this, the updates of those who eat would fail
 	return d, err
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run)}
 }

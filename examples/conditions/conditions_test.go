@@ -13,10 +13,10 @@ import (
 
 func TestConditions(t *testing.T) {
 	for name, test := range map[string]struct {
-		late     time.Duration // how long after the last has accepted the guests sit down; 0 is never
+		late     time.Duration // how long after the last acceptance the guests sit down; 0 means never
 		cold     bool
 		took     time.Duration
-		canceled int // timers
+		canceled int // the number of canceled timers
 	}{
 		"in time":        {late: 10 * time.Minute, took: 70 * time.Minute, canceled: 1},
 		"too late":       {late: 50 * time.Minute, cold: true, took: 30 * time.Minute},
@@ -57,7 +57,7 @@ func dine(t *testing.T, late time.Duration, cold bool, took time.Duration, cance
 		t.Errorf("%+v, %v", d, err)
 	}
 	if after := time.Since(begun).Round(time.Second); after != took {
-		t.Errorf("it took %v, want %v", after, took)
+		t.Errorf("the dinner took %v, want %v", after, took)
 	}
 	guests.Wait()
 	events, err := p.History(ctx, "dinner-1")

@@ -1,14 +1,14 @@
 // Package continued shows a workflow that never ends: a meter that is read for years. Its history
-// would grow without end, so it continues in a new run when the engine suggests it, with its state
-// as the new run's input. Look at what it waits for before: an update in flight would fail with the
-// run.
+// would grow without end. So the workflow continues in a new run when the engine suggests it, with
+// its state as the new run's input. Look at what it waits for before that: an update in flight
+// would fail with the run.
 package continued
 
 import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is a meter, and what can be said to it.
+// Workflow is a meter, with its update, its query and its signal.
 var (
 	Workflow = workflow.NewWorkflow[State, State]("continued")
 	Reading  = workflow.NewUpdate[int, int]("continued.reading")
@@ -16,13 +16,13 @@ var (
 	Scrap    = workflow.NewSignal[workflow.None]("continued.scrap")
 )
 
-// State is what a meter keeps from run to run.
+// State is what a meter passes from run to run.
 type State struct {
 	Total    int `json:"total"`
 	Readings int `json:"readings"`
-	// Runs is how many runs there have been before this one.
+	// Runs is the number of earlier runs.
 	Runs int `json:"runs"`
-	// RunLength is how many readings a run takes; 0 leaves it to the engine.
+	// RunLength is how many readings a run takes; 0 leaves that to the engine.
 	RunLength int `json:"runLength"`
 }
 
@@ -52,7 +52,7 @@ func Run(ctx workflow.Context, s State) (State, error) {
 	return Workflow.ContinueAsNew(ctx, s)
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run)}
 }

@@ -29,7 +29,7 @@ func TestContinued(t *testing.T) {
 		if err := continued.Scrap.Send(ctx, p.Client, "meter", struct{}{}); err != nil {
 			t.Error(err)
 		}
-		// The handle is of the first run; the result is the last one's.
+		// The handle belongs to the first run, and the result is that of the last one.
 		if result, err := run.Result(ctx); result != want || err != nil {
 			t.Errorf("%+v, %v", result, err)
 		}

@@ -1,4 +1,4 @@
-// Shop is every Lambda function of a shop in one program: WEFT_ROLE says which of them it is.
+// Shop serves as every Lambda function of a shop. WEFT_ROLE says which function it is.
 package main
 
 import (

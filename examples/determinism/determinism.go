@@ -1,6 +1,7 @@
-// Package determinism shows what workflow code uses in place of clocks, chance and loggers. The
-// code runs again from its beginning whenever a process picks the workflow up, and must do the same
-// each time. Look at Run: Now, NewID and Random repeat their values, and Logger logs only once.
+// Package determinism shows what workflow code uses in place of clocks, random numbers and loggers.
+// The code runs again from its beginning whenever a process takes the workflow over, and must do
+// the same each time. Look at Run: Now, NewID and Random repeat their values, and Logger logs only
+// once.
 package determinism
 
 import (
@@ -15,7 +16,7 @@ var (
 	Sold     = workflow.NewQuery[workflow.None, []Ticket]("determinism.sold")
 )
 
-// Raffle is what is raffled off: so many tickets, one each hour.
+// Raffle says how many tickets there are. One is sold each hour.
 type Raffle struct {
 	Tickets int `json:"tickets"`
 }
@@ -32,8 +33,7 @@ type Draw struct {
 	Ticket Ticket `json:"ticket"`
 }
 
-// Run sells the tickets and draws one. It waits between two sales, so that it is picked up many
-// times.
+// Run sells the tickets and draws one. It waits between two sales, so many processes take it over.
 func Run(ctx workflow.Context, raffle Raffle) (Draw, error) {
 	log := workflow.Logger(ctx)
 	tickets := []Ticket{}
@@ -51,7 +51,7 @@ func Run(ctx workflow.Context, raffle Raffle) (Draw, error) {
 	return Draw{Number: n, Ticket: tickets[n]}, nil
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run)}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Every few hours another process takes the raffle over. It runs the code again from its beginning.
+// Every few hours another process takes the raffle over, and runs the code again from its
+// beginning.
 func TestDeterminism(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
@@ -35,7 +36,7 @@ func TestDeterminism(t *testing.T) {
 			p = d.Start(executor.Options{}, determinism.Registrations()...)
 			now, err := determinism.Sold.Ask(ctx, p.Client, "raffle-1", workflow.None{})
 			if err != nil || len(now) <= len(sold) || !slices.Equal(now[:len(sold)], sold) {
-				t.Fatalf("sold %v, %v; it was %v before", now, err, sold)
+				t.Fatalf("sold %v, %v; and %v before", now, err, sold)
 			}
 			sold = now
 		}

@@ -1,7 +1,7 @@
-// Package documents shows values that are secret or large. The code handles neither: the deployment
-// encrypts what it stores (--key-file, WEFT_PAYLOAD_KEY), and offloads what is too large for an
-// item of the table (--large-payloads, WEFT_BUCKET). Look at the test, which searches the server's
-// files for the text.
+// Package documents shows values that are secret or large. The code does nothing about that. The
+// deployment encrypts what it stores (--key-file, WEFT_PAYLOAD_KEY), and offloads what is too large
+// for an item of the table (--large-payloads, WEFT_BUCKET). Look at the test, which searches the
+// server's files for the text.
 package documents
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow redacts a document, and returns the public version once it is released.
+// Workflow redacts a document, and returns the public version after its release.
 var (
 	Workflow = workflow.NewWorkflow[Document, Public]("documents")
 	Draft    = workflow.NewQuery[workflow.None, Public]("documents.draft")
@@ -38,7 +38,7 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// Run redacts the document, and ends when it is released.
+// Run redacts the document, and ends with its release.
 func Run(ctx workflow.Context, d Document) (Public, error) {
 	public, err := Redact.Run(ctx, d)
 	if err != nil {
@@ -62,7 +62,7 @@ func redact(_ context.Context, d Document) (Public, error) {
 	return Public{Text: text}, nil
 }
 
-// Registrations is all that a program has to register to run this example.
+// Registrations returns everything that a program has to register to run this example.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Redact}
 }

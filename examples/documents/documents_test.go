@@ -25,7 +25,7 @@ func large() documents.Document {
 	return documents.Document{Text: strings.Repeat(name+" has signed. ", 2<<20/len(name+" has signed. ")), Names: []string{name}}
 }
 
-// serve is a server on a directory until stop is called.
+// serve runs a server on a directory until stop is called.
 func serve(t *testing.T, o local.Options) (c *client.Client, stop func()) {
 	t.Helper()
 	s, err := local.Open(testbed.Registry(t, documents.Registrations()...), o)
@@ -61,8 +61,8 @@ func keys(t *testing.T) codec.Keys {
 	return k
 }
 
-// A document of 2 MiB passes as an input, as a result of an activity, of a query and of the
-// workflow, and survives a restart. None of it can be read in the server's files.
+// A document of 2 MiB passes as an input, and as a result of an activity, of a query and of the
+// workflow. It survives a restart. None of it can be read in the server's files.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()
@@ -73,7 +73,7 @@ func TestDocuments(t *testing.T) {
 	}
 	want := documents.Public{Text: strings.ReplaceAll(large().Text, name, strings.Repeat("█", len(name)))}
 	for draft := (documents.Public{}); draft != want; {
-		draft, _ = documents.Draft.Ask(ctx, c, "contract-1", workflow.None{}) // before it is redacted there is no such query
+		draft, _ = documents.Draft.Ask(ctx, c, "contract-1", workflow.None{}) // the query does not exist until the document is redacted
 	}
 	stop()
 	c, stop = serve(t, o)

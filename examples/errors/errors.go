@@ -1,4 +1,4 @@
-// Package errors shows how an error is passed on: from an activity through the workflow to the
+// Package errors shows how an error is passed on, from an activity through the workflow to the
 // caller, with its type, its data and what it wraps. Look at the variables, which errors.Is finds
 // everywhere, and in the test at what is left of an ordinary error and of a panic.
 package errors
@@ -12,22 +12,22 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow sends a parcel. It pays a fee that it can pay, and gives up at any other failure.
+// Workflow sends a parcel. It pays a fee that it can afford, and gives up at any other failure.
 var (
 	Workflow = workflow.NewWorkflow[Parcel, string]("errors")
 	Deliver  = activity.New("errors.deliver", deliver, activity.Options{Retry: activity.Retry{MaxAttempts: 1}})
 )
 
-// The errors that callers branch on. errors.Is compares their types, wherever they are sent.
+// The errors that callers check for. errors.Is compares their types, wherever they were sent.
 var (
 	ErrNobodyHome = activity.NewError("nobodyHome", "nobody opens the door")
 	ErrUndeclared = activity.NewError("undeclared", "what is in the parcel must be declared")
 )
 
-// Parcel is what is to be delivered, and what goes wrong.
+// Parcel is what is to be delivered, with what goes wrong.
 type Parcel struct {
 	Wrong string `json:"wrong"`
-	// Pays is what the sender pays at most, in cents.
+	// Pays is the most that the sender pays, in cents.
 	Pays int `json:"pays"`
 }
 
@@ -67,7 +67,7 @@ func deliver(_ context.Context, p Parcel) (string, error) {
 	return "signed for", nil
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Deliver}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// deliver returns the outcome of a parcel, as its caller gets it.
+// deliver returns the outcome of a parcel as its caller gets it.
 func deliver(t *testing.T, wrong string, pays ...int) (result string, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestAnErrorWithData(t *testing.T) {
 	_, err := deliver(t, "undeclared")
 	var failed *workflow.ActivityError
 	if !errors.Is(err, examples.ErrUndeclared) || errors.Is(err, examples.ErrNobodyHome) || !errors.As(err, &failed) || failed.ActivityType != "errors.deliver" {
-		t.Errorf("%v, want that activity errors.deliver failed with %v", err, examples.ErrUndeclared)
+		t.Errorf("%v, want a failure of activity errors.deliver with %v", err, examples.ErrUndeclared)
 	}
 	if fee, ok := workflow.DetailsOf[examples.Fee](err, examples.ErrUndeclared); !ok || fee.Cents != 1200 {
 		t.Errorf("fee %+v, %v", fee, ok)
@@ -46,7 +46,7 @@ func TestAnErrorWithData(t *testing.T) {
 		t.Errorf("the fee is a string %q", other)
 	}
 	if result, err := deliver(t, "undeclared", 1200); err != nil || result != "signed for" {
-		t.Errorf("the workflow has not paid the fee: %q, %v", result, err)
+		t.Errorf("the workflow did not pay the fee: %q, %v", result, err)
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package fanout shows work that is done side by side: fifty activities are in flight at once, and
-// the result is in order although they end in any. Look at Run: each coroutine writes to its own
-// place, and nothing needs a lock, because one coroutine of a workflow runs at a time.
+// Package fanout shows work in parallel. Fifty activities are in flight at once, and the result is
+// in order, although they end in any order. Look at Run: each coroutine writes to its own place.
+// Nothing needs a lock, because only one coroutine of a workflow runs at a time.
 package fanout
 
 import (
@@ -19,7 +19,7 @@ var (
 	Translate = activity.New("fanout.translate", translate)
 )
 
-// Book is a book that was translated.
+// Book is a translated book.
 type Book struct {
 	Pages []string `json:"pages"`
 	// Order is the order in which the pages were ready.
@@ -43,7 +43,7 @@ func Run(ctx workflow.Context, pages []string) (Book, error) {
 	return book, errors.Join(failed...)
 }
 
-// translate takes the longer the shorter a page is: short ones are the hard ones.
+// translate takes longer for a shorter page, because short pages are hard.
 func translate(ctx context.Context, page string) (string, error) {
 	select {
 	case <-time.After(max(0, 10*time.Second-time.Duration(len(page))*100*time.Millisecond)):
@@ -53,7 +53,7 @@ func translate(ctx context.Context, page string) (string, error) {
 	}
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Translate}
 }

@@ -30,7 +30,7 @@ func TestFanout(t *testing.T) {
 		if len(book.Order) != 50 || slices.IsSorted(book.Order) {
 			t.Errorf("the pages were ready in the order %v, want each once, and the last ones first", book.Order)
 		}
-		// All of them were scheduled by the first task.
+		// The first task has scheduled all of them.
 		events, err := p.History(ctx, "book-1")
 		if err != nil || testbed.Count(events[:4+50], history.TypeActivityTaskScheduled) != 50 {
 			t.Errorf("the history begins with %v, %v; want 50 activities after the first task", events[:4+50], err)

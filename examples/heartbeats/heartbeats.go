@@ -1,6 +1,6 @@
-// Package heartbeats shows an activity that takes long. It records its progress now and then, the
-// next attempt continues from there, and it learns that the workflow no longer waits for it. Look
-// at copyRows.
+// Package heartbeats shows an activity that takes long. It records its progress from time to time,
+// and the next attempt continues from there. A heartbeat also tells it when the workflow no longer
+// waits for it. Look at copyRows.
 package heartbeats
 
 import (
@@ -25,31 +25,31 @@ var Copy = activity.New("heartbeats.copy", copyRows, activity.Options{
 // Table is what to copy.
 type Table struct {
 	Rows int `json:"rows"`
-	// LostAt are the rows at which the connection is lost, attempt by attempt.
+	// LostAt are the rows at which the connection is lost, one for each attempt.
 	LostAt []int `json:"lostAt,omitempty"`
 }
 
-// Report says how a copy went.
+// Report is what became of a copy.
 type Report struct {
-	// Rows were copied by the attempt that finished, and From is where it began.
+	// Rows is how many rows the successful attempt copied. From is the row at which it began.
 	Rows int `json:"rows"`
 	From int `json:"from"`
-	// Attempts is how many there were.
+	// Attempts is the number of attempts.
 	Attempts int `json:"attempts"`
 }
 
 // Run copies the table.
 func Run(ctx workflow.Context, table Table) (Report, error) { return Copy.Run(ctx, table) }
 
-// perRow is how long a row takes.
+// perRow is how long copying a row takes.
 const perRow = time.Second
 
-// errLost is what a copy without a connection fails with.
+// errLost is the error of a copy that loses its connection.
 var errLost = errors.New("the connection was lost")
 
-// copyRows begins after the last heartbeat of the attempt before it. It records its progress after
-// each row: most of that costs nothing, because heartbeats are recorded only now and then. The last
-// one before a failure is kept with the failure.
+// copyRows begins after the last heartbeat of the earlier attempt. It records its progress after
+// each row. Most of that costs nothing, because heartbeats are recorded only from time to time. The
+// last one before a failure is kept with the failure.
 func copyRows(ctx context.Context, table Table) (Report, error) {
 	from, _ := activity.HeartbeatDetails[int](ctx)
 	attempt := activity.InfoOf(ctx).Attempt
@@ -63,13 +63,13 @@ func copyRows(ctx context.Context, table Table) (Report, error) {
 			return Report{}, context.Cause(ctx)
 		}
 		if err := activity.Heartbeat(ctx, row+1); err != nil {
-			return Report{}, err // canceled, or out of time: the progress so far is recorded
+			return Report{}, err // canceled, or the time has passed: the progress so far is recorded
 		}
 	}
 	return Report{Rows: table.Rows - from, From: from, Attempts: attempt}, nil
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Copy}
 }

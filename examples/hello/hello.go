@@ -13,7 +13,7 @@ var (
 	greet = activity.New("greet", func(_ context.Context, name string) (string, error) { return "Hello, " + name, nil })
 )
 
-// run greets the one who started it when it has met somebody.
+// run greets the person who started it when it has met somebody.
 func run(ctx workflow.Context, name string) (string, error) {
 	met := false
 	meet.Handle(ctx, func(ctx workflow.Context, other string) (string, error) {

@@ -1,5 +1,5 @@
-// Hello is a program of its own, as yours would be: a workflow with an update, an activity, and the
-// whole server in one line of main. README.md runs it.
+// Hello is a program of its own, as yours would be. It has a workflow with an update, an activity,
+// and the whole server in one line of main. README.md runs it.
 package main
 
 import (

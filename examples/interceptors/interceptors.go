@@ -1,6 +1,6 @@
 // Package interceptors shows interceptors of all workflows and activities of a program, and a
-// header that is passed on with them: here the tenant that an order belongs to. Workflows and
-// activities without a tenant are refused.
+// header that is passed on with them. Here the header is the tenant to which an order belongs.
+// Workflows and activities without a tenant are refused.
 package interceptors
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// What callers name.
+// These are the names that callers use.
 var (
 	Workflow = workflow.NewWorkflow[string, string]("interceptors")
 	Shipping = workflow.NewWorkflow[string, string]("interceptors.shipping")
@@ -23,15 +23,15 @@ var (
 // tenant is the name of the header field.
 const tenant = "tenant"
 
-// WithTenant returns a context for a client's calls: what they start belongs to a tenant.
+// WithTenant returns a context for a client's calls. What they start belongs to the tenant.
 func WithTenant(ctx context.Context, name string) context.Context {
 	return client.WithHeader(ctx, tenant, name)
 }
 
-// Run ships an order by a child, which has the header, too.
+// Run ships an order through a child, which gets the header, too.
 func Run(ctx workflow.Context, item string) (string, error) { return Shipping.RunChild(ctx, item) }
 
-// Ship packs what is shipped.
+// Ship packs an item.
 func Ship(ctx workflow.Context, item string) (string, error) { return Pack.Run(ctx, item) }
 
 func pack(ctx context.Context, item string) (string, error) {
@@ -53,7 +53,7 @@ var needTenant = workflow.Interceptor{
 	},
 }
 
-// needTenantToo wraps activities.
+// needTenantToo wraps activities in the same way.
 func needTenantToo(ctx context.Context, next func(context.Context) error) error {
 	if _, ok := activity.Header[string](ctx, tenant); !ok {
 		return ErrNoTenant.Final()
@@ -61,13 +61,14 @@ func needTenantToo(ctx context.Context, next func(context.Context) error) error 
 	return next(ctx)
 }
 
-// Registrations is all that a program has to register to run it, besides the interceptors.
+// Registrations returns everything that a program has to register to run it, except for the
+// interceptors.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), workflow.Bind(Shipping, Ship), Pack}
 }
 
-// Interceptors returns the interceptors, which a program registers besides. They wrap everything
-// that it registers, so the examples, which are one program, leave them out.
+// Interceptors returns the interceptors, which a program also registers. They wrap everything that
+// the program registers, so the examples, which are one program, leave them out.
 func Interceptors() []workflow.Registration {
 	return []workflow.Registration{workflow.Intercept(needTenant), activity.Intercept(needTenantToo)}
 }

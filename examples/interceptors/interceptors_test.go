@@ -35,7 +35,7 @@ func TestNobodysOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := run.Result(t.Context()); !errors.Is(err, interceptors.ErrNoTenant) {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("the run ended with %v", err)
 		}
 	})
 }

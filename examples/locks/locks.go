@@ -1,4 +1,4 @@
-// Package locks shows handlers that wait, and must not interfere with each other meanwhile: a
+// Package locks shows handlers that wait, and must not interfere with each other meanwhile. A
 // transfer holds the lock until the bank has answered. Look at transfer, and at what a Semaphore
 // adds: at most two audits at once.
 package locks
@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is an account, and what can be done with it.
+// Workflow is an account, with what can be done with it.
 var (
 	Workflow = workflow.NewWorkflow[int, int]("locks")
 	Withdraw = workflow.NewUpdate[int, int]("locks.withdraw")
@@ -20,7 +20,7 @@ var (
 	Confirm  = activity.New("locks.confirm", confirm)
 )
 
-// ErrTooLittle is an account that does not hold what is asked for.
+// ErrTooLittle says that an account holds less than is to be withdrawn.
 var ErrTooLittle = workflow.NewError("tooLittle", "the account holds too little")
 
 // account is the state of one account.
@@ -31,7 +31,7 @@ type account struct {
 	auditing int
 }
 
-// Run is the life of an account. Its result is what is left.
+// Run is the life of an account. It returns what is left.
 func Run(ctx workflow.Context, balance int) (int, error) {
 	a := &account{balance: balance, auditors: workflow.NewSemaphore(2)}
 	Withdraw.Handle(ctx, a.withdraw)
@@ -44,7 +44,7 @@ func Run(ctx workflow.Context, balance int) (int, error) {
 }
 
 // withdraw takes coins out if the account holds enough once it has the lock. The check and the
-// change belong together, and the bank is asked between them.
+// change belong together, and the call to the bank is between them.
 func (a *account) withdraw(ctx workflow.Context, coins int) (left int, err error) {
 	if err := a.changing.Lock(ctx); err != nil {
 		return 0, err
@@ -74,7 +74,7 @@ func (a *account) audit(ctx workflow.Context, _ workflow.None) (int, error) {
 
 func confirm(ctx context.Context, coins int) (activity.None, error) { return activity.None{}, nil }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Confirm}
 }

@@ -72,7 +72,7 @@ func TestSemaphore(t *testing.T) {
 			})
 		}
 		time.Sleep(time.Minute)
-		if err := locks.Close.Send(ctx, p.Client, "account-1", workflow.None{}); err != nil { // ends when the audits have
+		if err := locks.Close.Send(ctx, p.Client, "account-1", workflow.None{}); err != nil { // the run ends when the audits have ended
 			t.Fatal(err)
 		}
 		all.Wait()

@@ -1,7 +1,7 @@
-// Package lookups shows local activities: short functions that do I/O within the workflow's own
-// task. Looking up three prices costs neither a message nor a write: the results are part of the
-// task's commit. Look at how Run starts them together, and at the options of Rate, which an update
-// runs before its acceptance is recorded.
+// Package lookups shows local activities, which are short functions that do I/O within the
+// workflow's own task. Looking up three prices costs neither a message nor a write: the results are
+// part of the task's commit. Look at how Run starts them together, and at the options of Rate,
+// which an update runs before its acceptance is recorded.
 package lookups
 
 import (
@@ -18,18 +18,18 @@ var Workflow = workflow.NewWorkflow[[]string, Quote]("lookups")
 // Take takes the quote in a currency. The rate is looked up within the request.
 var Take = workflow.NewUpdate[string, Quote]("take")
 
-// Price is the price of an article. It is retried within the task, after 100 ms, 200 ms and so on;
-// a wait of more than a second is a timer.
+// Price is the price of an article. It is retried within the task, after 100 ms, 200 ms and so on.
+// A wait of more than a second is a timer.
 var Price = activity.NewLocal("lookups.price", price, activity.LocalOptions{
 	StartToClose: 2 * time.Second,
 	Retry:        activity.Retry{NonRetryable: []*activity.Error{ErrUnknownArticle}},
 })
 
-// Rate is the price of a euro in a currency. It is only a lookup, so it may run for an update that
-// is refused in the end: it is speculative, and the update costs one write.
+// Rate is the price of a euro in a currency. It only looks something up, so it may run for an
+// update that is refused in the end. It is speculative, and the update costs one write.
 var Rate = activity.NewLocal("lookups.rate", rate, activity.LocalOptions{Speculative: true})
 
-// Why there is no quote.
+// The reasons why there is no quote.
 var (
 	ErrUnknownArticle = activity.NewError("unknownArticle", "there is no such article")
 	ErrTaken          = workflow.NewError("taken", "the quote has been taken")
@@ -96,7 +96,7 @@ func rate(_ context.Context, currency string) (percent int, err error) {
 	return 100, nil
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Price, Rate}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/weftest"
 )
 
-// The whole run is two writes, the start and the update, and not one message.
+// The whole run costs two writes, for the start and the update, and no message.
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -27,12 +27,12 @@ func TestQuote(t *testing.T) {
 			t.Errorf("%+v, %v after %d prices; want %+v after 3", quote, err, prices.Count(), want)
 		}
 		if cost := env.Cost(); cost.Writes != 2 || cost.Messages != 0 {
-			t.Errorf("it cost %v, want 2 writes and no message", cost)
+			t.Errorf("the run cost %v, want 2 writes and no message", cost)
 		}
 	})
 }
 
-// A lookup that no retry can fix fails at once. Others are retried within the task.
+// A lookup with a final error fails at once. Other lookups are retried within the task.
 func TestPricesFail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,10 +43,10 @@ func TestPricesFail(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := run.Result(t.Context()); !errors.Is(err, lookups.ErrUnknownArticle) || prices.Count() != 3 {
-			t.Errorf("%v after %d attempts, want the last of 3 to find no such article", err, prices.Count())
+			t.Errorf("%v after %d attempts, want an unknown article after 3", err, prices.Count())
 		}
 		if cost := env.Cost(); cost.Writes != 1 || cost.Messages != 0 {
-			t.Errorf("it cost %v, want 1 write and no message", cost)
+			t.Errorf("the run cost %v, want 1 write and no message", cost)
 		}
 	})
 }

@@ -1,6 +1,6 @@
-// Package nightly shows runs that follow each other by themselves: a report that runs each night,
+// Package nightly shows runs that follow each other automatically: a report that runs each night,
 // continues where the last one ended, and is retried when it fails. Nothing runs in between. Look
-// at Options, which say all that, and at what Run reads of the runs before it.
+// at Options, which say all that, and at what Run reads of the earlier runs.
 package nightly
 
 import (
@@ -21,14 +21,14 @@ var (
 	ErrNoData = workflow.NewError("noData", "the day's figures are not there yet")
 )
 
-// Figures asks for the figures since the last report.
+// Figures is a request for the figures since the last report.
 type Figures struct {
 	Since time.Time `json:"since"`
-	// Asked is how many attempts there were this night.
+	// Asked is the number of attempts this night.
 	Asked int `json:"asked"`
 }
 
-// Report is what a night's run finds.
+// Report is the result of a night's run.
 type Report struct {
 	Until   time.Time `json:"until"`
 	Total   int       `json:"total"`
@@ -47,17 +47,17 @@ func Options() client.StartOptions {
 
 // Run reports one night.
 func Run(ctx workflow.Context, _ workflow.None) (Report, error) {
-	last, _ := workflow.LastResult[Report](ctx)                                // the first night has none, and everything is new
+	last, _ := workflow.LastResult[Report](ctx)                                // the first night has none, and then everything is new
 	Last.Handle(ctx, func(workflow.None) (Report, error) { return last, nil }) // the run that waits for the night answers
 	attempt := workflow.InfoOf(ctx).Attempt
 	n, err := Count.Run(ctx, Figures{Since: last.Until, Asked: attempt})
 	if err != nil {
-		return Report{}, err // this run has failed; another one follows in half an hour
+		return Report{}, err // this run has failed, and another one follows in half an hour
 	}
 	return Report{Until: workflow.Now(ctx), Total: last.Total + n, Attempt: attempt}, nil
 }
 
-// count stands for a query of the day's figures. After a Saturday they are an hour late.
+// count stands for a query of the day's figures. After a Saturday the figures are an hour late.
 func count(_ context.Context, f Figures) (int, error) {
 	if f.Since.Weekday() == time.Saturday && f.Asked < 3 {
 		return 0, ErrNoData
@@ -65,7 +65,7 @@ func count(_ context.Context, f Figures) (int, error) {
 	return 10, nil
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Count}
 }

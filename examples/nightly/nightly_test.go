@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A report runs each night at half past two in Berlin. The second one is late, and the third
-// continues from it. (The clock of the test begins at the first hour of a Saturday.)
+// A report runs each night at half past two in Berlin. The second one is late, and the third one
+// continues from it. (The test's clock begins at the first hour of a Saturday.)
 func TestNightly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package patches shows how a workflow's code changes while runs of it are open. Look at Run: the
-// third version asks Patched whether a run reserves before it charges. Runs that passed that place
-// under the first version continue as they began; new ones, and those that have not reached it yet,
-// go the new way.
+// third version asks Patched whether a run reserves before it charges. Runs that have passed that
+// place under the first version continue as they began. New runs, and runs that have not reached it
+// yet, go the new way.
 package patches
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow ships an order; Pack lets it continue.
+// Workflow ships an order. Pack lets it continue.
 var (
 	Workflow = workflow.NewWorkflow[Order, []string]("patches")
 	Pack     = workflow.NewSignal[workflow.None]("patches.pack")
@@ -30,12 +30,12 @@ type Order struct {
 	ID string `json:"id"`
 }
 
-// RunBefore is the first version of the code, with which open runs have begun.
+// RunBefore is the first version of the code, under which open runs began.
 func RunBefore(ctx workflow.Context, order Order) (done []string, err error) {
 	return steps(ctx, order, Charge)
 }
 
-// Run is today's code. Once no run is open that began with RunBefore, the call of Patched is
+// Run is today's code. When no run is open that began with RunBefore, the call of Patched can be
 // deleted, and the new way stays.
 func Run(ctx workflow.Context, order Order) (done []string, err error) {
 	if workflow.Patched(ctx, "reserve-first") {
@@ -44,7 +44,7 @@ func Run(ctx workflow.Context, order Order) (done []string, err error) {
 	return steps(ctx, order, Charge)
 }
 
-// RunAfter is what Run becomes then. Histories that have the patch replay without the call.
+// RunAfter is the code without that call. Histories that have the patch replay without it.
 func RunAfter(ctx workflow.Context, order Order) (done []string, err error) {
 	return steps(ctx, order, Reserve, Charge)
 }
@@ -67,7 +67,7 @@ func steps(ctx workflow.Context, order Order, first ...activity.Activity[Order, 
 	return append(done, text+" as "+label), err
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration { return With(Run) }
 
 // With registers another version of the code.

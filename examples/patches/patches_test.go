@@ -12,8 +12,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Three versions follow each other. An old run ends the old way under the second. A run that began
-// under the second ends the new way under the third, although that no longer calls Patched.
+// Three versions follow each other. An old run ends the old way under the second version. A run
+// that began under the second version ends the new way under the third, although that one no longer
+// calls Patched.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,7 +1,7 @@
-// Package pinned shows runs that stay on the build that started them, however its code changes
-// meanwhile: look at Registrations. Before and Run do different things in a different order, and
-// need no calls of Patched as [github.com/seed-41655fb1/weft/examples/patches] has. An operator can
-// move a run to the newer code, if that can continue it: see the test.
+// Package pinned shows runs that stay on the build that started them, however the code changes
+// meanwhile: look at Registrations. Before and Run do different things in a different order. They
+// need no calls of Patched, as [github.com/seed-41655fb1/weft/examples/patches] does. An operator
+// can move a run to the newer code, if that code can continue the run: see the test.
 package pinned
 
 import (
@@ -32,7 +32,7 @@ func Run(ctx workflow.Context, account string) ([]string, error) {
 	return audit(ctx, account, Limit, Count)
 }
 
-// audit counts, waits for the signature, and takes the other steps.
+// audit counts, waits for the signature, and runs the other steps.
 func audit(ctx workflow.Context, account string, rest ...activity.Activity[string, string]) (done []string, err error) {
 	for i, step := range append([]activity.Activity[string, string]{Count}, rest...) {
 		if i == 1 {
@@ -51,7 +51,7 @@ func audit(ctx workflow.Context, account string, rest ...activity.Activity[strin
 	return done, nil
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration { return With(Run) }
 
 // With registers another version of the code.

@@ -17,8 +17,8 @@ import (
 )
 
 // Two builds are deployed at the same time, like two versions of a function. A run ends with the
-// code that began it. A run that is moved while both versions have done the same so far ends with
-// the other one. A run that cannot be moved stays.
+// code that began it. A run can be moved while both versions have done the same, and then ends with
+// the other code. A run that cannot be moved stays.
 func TestPinned(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestPinned(t *testing.T) {
 			}
 		}
 		if err := pinned.Sign.Send(ctx, now.Client, "ada", "eve"); !errors.Is(err, client.ErrOtherBuild) {
-			t.Errorf("a build that the run is not pinned to took a signal: %v", err)
+			t.Errorf("a build to which the run is not pinned accepted a signal: %v", err)
 		}
 		sign("ada", before.Client)
 		wants("ada", "read ada's letters")

@@ -16,11 +16,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// required is the variable that makes a missing PostgreSQL a failure.
+// required is the environment variable that makes a missing PostgreSQL a failure.
 const required = "WEFT_POSTGRES_REQUIRED"
 
-// socketDir is where the cluster of these tests listens. It is empty if there is none, and missing
-// says why.
+// socketDir is where the cluster of these tests listens. It is empty if there is no cluster, and
+// missing then has the reason.
 var (
 	socketDir string
 	missing   string
@@ -28,7 +28,7 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
-// run runs the tests with a cluster of their own, which it stops afterwards.
+// run runs the tests with a new cluster, which it stops afterwards.
 func run(m *testing.M) (status int) {
 	initdb, pgctl := program("initdb"), program("pg_ctl")
 	if initdb == "" || pgctl == "" {
@@ -58,8 +58,8 @@ func run(m *testing.M) (status int) {
 	return m.Run()
 }
 
-// program returns the path of one of PostgreSQL's programs; empty if there is none. Debian keeps
-// them out of the PATH.
+// program returns the path of one of PostgreSQL's programs, or "" if it is not installed. Debian
+// does not put them into the PATH.
 func program(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path
@@ -72,8 +72,8 @@ func program(name string) string {
 	return found[len(found)-1]
 }
 
-// start creates a cluster that listens at a socket in a directory, and starts it. It flushes
-// nothing: these tests lose no power.
+// start creates a cluster that listens at a socket in a directory, and starts it. The cluster
+// flushes nothing, because these tests lose no power.
 func start(initdb, pgctl, dir string) error {
 	if owner := owner(); owner != nil {
 		if err := os.Chown(dir, int(owner.Uid), int(owner.Gid)); err != nil {
@@ -87,7 +87,7 @@ func start(initdb, pgctl, dir string) error {
 		command(pgctl, "-D", data, "-w", "-l", filepath.Join(dir, "log"), "-o", options, "start"))
 }
 
-// command runs a program of PostgreSQL's, which refuses to run as root.
+// command runs a program of PostgreSQL, as a user other than root.
 func command(name string, args ...string) error {
 	c := exec.Command(name, args...)
 	c.Dir = "/"
@@ -95,7 +95,7 @@ func command(name string, args ...string) error {
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
 	}
 	if name := filepath.Base(name); name == "pg_ctl" {
-		return c.Run() // the server that it starts would keep a pipe open
+		return c.Run() // a pipe would be kept open by the server
 	}
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -104,15 +104,15 @@ func command(name string, args ...string) error {
 	return nil
 }
 
-// owner returns the credential of the user postgres if this process runs as root, and otherwise
-// nil: the process's own user.
+// owner returns the credential of the user postgres if this process runs as root. Otherwise it
+// returns nil, which means the process's own user.
 func owner() *syscall.Credential {
 	if os.Getuid() != 0 {
 		return nil
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		return nil // the program says what is wrong
+		return nil // the program reports what is wrong
 	}
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)
@@ -121,7 +121,7 @@ func owner() *syscall.Credential {
 
 var schemas atomic.Int64
 
-// database returns the URL of a schema of its own. It skips the test if there is no PostgreSQL.
+// database returns the URL of a new schema. It skips the test if there is no PostgreSQL.
 func database(t *testing.T) string {
 	t.Helper()
 	if missing != "" {

@@ -1,6 +1,6 @@
-// Package postgres keeps a deployment of Weft in PostgreSQL: a store and queues, written against
-// Weft's public ports as a module of its own would. It is an example to copy. Its tests run the
-// conformance suites of the ports, and a workflow in the local server.
+// Package postgres keeps a deployment of Weft in PostgreSQL. It has a store and queues, written
+// against Weft's public ports as a separate module would do it. It is an example to copy. Its tests
+// run the conformance suites of the ports, and a workflow in the local server.
 //
 //	weft.Main(registry, weft.Options{Backend: postgres.Open(url), SmallPayloads: true})
 //
@@ -13,8 +13,8 @@
 //	rates     task queue           how far its rate is used
 //	messages  id                   a message of a queue
 //
-// Ids are bytea, because text takes no byte 0. Times are microseconds since 1970; those of expiry
-// are seconds.
+// Ids are bytea, because text cannot contain byte 0. Times are in microseconds since 1970, and
+// expiry times in seconds.
 package postgres
 
 import (
@@ -33,14 +33,14 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// schema makes the tables that are not there.
+// schema creates the tables that do not exist.
 //
 //go:embed schema.sql
 var schema string
 
-// Open returns a function that opens the tables in a database, and creates them if there are none.
-// The tables are in the first schema of the connection's search_path: a deployment has one of its
-// own. There are no blobs, so a payload has at most 256 KiB.
+// Open returns a function that opens the tables in a database, and creates missing ones. The tables
+// are in the first schema of the connection's search_path. Each deployment has a schema of its own.
+// There is no blob store, so a payload has at most 256 KiB.
 func Open(url string) backend.Open {
 	return func(ctx context.Context, taskQueues []string) (*backend.Backend, error) {
 		pool, err := connect(ctx, url)
@@ -61,8 +61,8 @@ func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whatever the server's defaults are: a commit is on the disk when it returns, and a statement
-	// sees what was committed before it.
+	// These hold whatever the server's defaults are: a commit is on the disk when it returns, and a
+	// statement sees what was committed before it.
 	config.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -70,7 +70,7 @@ func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 		return nil, err
 	}
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		// CREATE TABLE IF NOT EXISTS fails for one of two that run at once.
+		// CREATE TABLE IF NOT EXISTS fails for one of two that run at the same time.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' weft', 0))`); err != nil {
 			return err
 		}
@@ -84,12 +84,12 @@ func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// Codes of errors after which nothing was done and the same call may succeed: a serialization
-// failure, a deadlock, too many connections, a lock that is not available, and a server that starts
-// or stops (PostgreSQL, Appendix A).
+// throttled are the codes of errors after which nothing was done and the same call may succeed: a
+// serialization failure, a deadlock, too many connections, an unavailable lock, and a server that
+// starts or stops (PostgreSQL, Appendix A).
 var throttled = map[string]bool{"40001": true, "40P01": true, "53300": true, "55P03": true, "57P03": true}
 
-// classify returns the store's error for an error of PostgreSQL before the commit: nothing was
+// classify returns the store's error for an error of PostgreSQL before the commit. Nothing was
 // done.
 func classify(err error) error {
 	var answer *pgconn.PgError
@@ -99,7 +99,7 @@ func classify(err error) error {
 	return err
 }
 
-// notNull returns a body for a column that takes no NULL, which pgx writes for nil.
+// notNull returns a body for a column without NULL. For a nil slice pgx would write NULL.
 func notNull(body []byte) []byte {
 	if body == nil {
 		return []byte{}

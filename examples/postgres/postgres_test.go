@@ -18,8 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// opener returns a function that connects to a schema of its own, and closes the earlier
-// connections.
+// opener returns a function that connects to a new schema, and closes the earlier connections.
 func opener(t *testing.T) func() *pgxpool.Pool {
 	url := database(t)
 	var last *pgxpool.Pool
@@ -65,8 +64,8 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// A cart in the local server: an update is accepted and another one refused, and a restarted server
-// continues. The checkout runs three activities, whose messages go through the queue.
+// A cart runs in the local server. One update is accepted and another one refused, and a restarted
+// server continues. The checkout runs three activities, whose messages go through the queue.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	url, data := database(t), filepath.Join(t.TempDir(), "data")
@@ -77,7 +76,7 @@ func TestServer(t *testing.T) {
 			t.Errorf("an item: %+v, %v", total, err)
 		}
 		if _, err := cart.AddItem.Call(t.Context(), c, "cart-42", cart.Item{SKU: "tea"}); !errors.Is(err, cart.ErrQuantity) {
-			t.Errorf("none of something: %v, want %v", err, cart.ErrQuantity)
+			t.Errorf("a quantity of 0: %v, want %v", err, cart.ErrQuantity)
 		}
 	})
 	serve(t, url, data, func(c *client.Client) {
@@ -112,6 +111,6 @@ func serve(t *testing.T, url, data string, do func(c *client.Client)) {
 		}
 	case err := <-ended:
 		stop()
-		t.Fatalf("the server does not start: %v", err)
+		t.Fatalf("the server did not start: %v", err)
 	}
 }

@@ -17,9 +17,9 @@ import (
 // MaxMessage is the largest body of a message.
 const MaxMessage = 768 << 10
 
-// pollEvery is how long a Receive waits before it looks again for what has become visible, or what
-// another process has sent. What this process sends wakes it. (LISTEN would wake it for others too,
-// on a connection of its own.)
+// pollEvery is how long a Receive waits before it looks again for messages that have become visible
+// or that another process has sent. Messages of this process wake it. (LISTEN would wake it for
+// other processes, too, on a connection of its own.)
 const pollEvery = 500 * time.Millisecond
 
 // Queue has the queues of a deployment in PostgreSQL. Send and Receive are durable when they
@@ -30,14 +30,14 @@ type Queue struct {
 	now      func() time.Time
 
 	mu      sync.Mutex
-	changed chan struct{} // closed when something of this process may have become visible
+	changed chan struct{} // closed when a message of this process may have become visible
 }
 
 var _ queue.Queue = (*Queue)(nil)
 
 // NewQueue returns the queues with these settings. now is the time by which messages are delayed
-// and become visible again: all processes that share the queues have clocks that agree to within a
-// visibility time-out.
+// and become visible again. The clocks of all processes that share the queues have to agree to
+// within a visibility timeout.
 func NewQueue(pool *pgxpool.Pool, settings map[string]queue.Settings, now func() time.Time) *Queue {
 	return &Queue{pool: pool, settings: settings, now: now, changed: make(chan struct{})}
 }
@@ -79,7 +79,7 @@ func (q *Queue) Send(ctx context.Context, name string, messages ...queue.Message
 	return nil
 }
 
-// check returns what is wrong with a message, or nil.
+// check returns an error if a message is invalid.
 func check(s queue.Settings, m queue.Message) error {
 	switch {
 	case len(m.Body) > MaxMessage:
@@ -94,23 +94,23 @@ func check(s queue.Settings, m queue.Message) error {
 	return nil
 }
 
-// free is the condition of a message m that may be received at $2: it is visible, and nothing of
-// its group is in flight.
+// free is the condition under which a message m may be received at $2: it is visible, and no
+// message of its group is in flight.
 const free = `m.queue = $1 AND m.visible <= $2 AND NOT EXISTS (
   SELECT FROM messages AS flying WHERE flying.queue = $1 AND flying.grp = m.grp AND flying.visible > $2)`
 
-// due locks messages that may be received, the oldest first. SKIP LOCKED skips those that another
-// Receive is taking.
+// due locks messages that may be received, the oldest first. SKIP LOCKED skips messages that
+// another Receive is taking.
 const due = `SELECT m.id FROM messages AS m WHERE ` + free + ` AND m.received >= $4 ORDER BY m.id LIMIT $5 FOR UPDATE SKIP LOCKED`
 
 // bury moves messages that were received $4 times to the dead letters $3, where they keep their
-// place in their group. take receives messages, which are invisible until $3.
+// place in their group. take receives messages, which are then invisible until $3.
 const (
 	bury = `UPDATE messages SET received = 0, queue = $3 WHERE id IN (` + due + `)`
 	take = `UPDATE messages SET visible = $3, received = received + 1 WHERE id IN (` + due + `) RETURNING id, grp, body, received`
 )
 
-// buryAtOnce is how many messages one Receive moves to the dead letters.
+// buryAtOnce is the largest number of messages that one Receive moves to the dead letters.
 const buryAtOnce = 100
 
 // Receive implements queue.Receiver.
@@ -126,7 +126,7 @@ func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.De
 	defer poll.Stop()
 	for {
 		q.mu.Lock()
-		changed := q.changed // before the look: a later change ends the wait
+		changed := q.changed // read before the look, so that a later change ends the wait
 		q.mu.Unlock()
 		deliveries, err := q.take(ctx, name, s, limit)
 		if ctx.Err() != nil && len(deliveries) == 0 {
@@ -143,7 +143,7 @@ func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.De
 	}
 }
 
-// message is a row of what was received.
+// message is a row of a received message.
 type message struct {
 	ID       int64
 	Group    []byte
@@ -175,7 +175,7 @@ func (q *Queue) take(ctx context.Context, name string, s queue.Settings, limit i
 			return err
 		}
 		messages, err := pgx.CollectRows(rows, pgx.RowToStructByPos[message])
-		slices.SortFunc(messages, func(a, b message) int { return cmp.Compare(a.ID, b.ID) }) // RETURNING keeps no order
+		slices.SortFunc(messages, func(a, b message) int { return cmp.Compare(a.ID, b.ID) }) // RETURNING does not keep the order
 		for _, m := range messages {
 			deliveries = append(deliveries, queue.Delivery{Body: m.Body, Group: string(m.Group), Received: m.Received, Receipt: receipt(m.ID, m.Received)})
 		}
@@ -185,12 +185,12 @@ func (q *Queue) take(ctx context.Context, name string, s queue.Settings, limit i
 		return nil, err
 	}
 	if buried > 0 {
-		q.wake() // those that wait for dead letters
+		q.wake() // wakes those who wait for dead letters
 	}
 	return deliveries, nil
 }
 
-// receipt identifies a delivery: the message, and how often it has been received.
+// receipt returns the identity of a delivery: the message, and how often it has been received.
 func receipt(id int64, received int) string { return fmt.Sprintf("%d/%d", id, received) }
 
 func parseReceipt(r string) (id int64, received int, ok bool) {
@@ -215,12 +215,12 @@ func (q *Queue) Delete(ctx context.Context, name string, receipts ...string) err
 	if err := q.pool.SendBatch(ctx, &all).Close(); err != nil {
 		return err
 	}
-	q.wake() // those that wait for the next of a group
+	q.wake() // wakes those who wait for the next message of a group
 	return nil
 }
 
-// Extend implements queue.Receiver. A message that has been received again has another receipt, and
-// one that is visible is not in flight.
+// Extend implements queue.Receiver. A message that was received again has another receipt, and a
+// visible message is not in flight.
 func (q *Queue) Extend(ctx context.Context, name, r string, d time.Duration) error {
 	if _, err := q.of(name); err != nil {
 		return err

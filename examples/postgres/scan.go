@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// ListRuns implements store.Lister. It reads rows until as many as were asked for are selected, and
-// one more to know whether there is one.
+// ListRuns implements store.Lister. It reads rows until it has selected limit rows, plus one to
+// know whether there are more.
 func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
 	at := position{a: math.MaxInt64}
 	if token != "" {
@@ -107,7 +107,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 	})
 }
 
-// erase deletes the row at a key if it is the one that was read. One that is not there is no error.
+// erase deletes the row at a key if it is the one that was read. A missing row is not an error.
 func erase(ctx context.Context, tx pgx.Tx, table, at, same string, key []any, read ...any) error {
 	done, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE `+at+` AND `+same, append(key, read...)...)
 	if err != nil || done.RowsAffected() > 0 {
@@ -118,13 +118,13 @@ func erase(ctx context.Context, tx pgx.Tx, table, at, same string, key []any, re
 		return err
 	}
 	if another {
-		return fmt.Errorf("%w: another row stands in %s", store.ErrStale, table)
+		return fmt.Errorf("%w: another row is in %s", store.ErrStale, table)
 	}
 	return nil
 }
 
-// forget deletes a run's row in the list, and its attempts if they are to go too, if the run has no
-// commit any more.
+// forget deletes a run's row in the list, and also its attempts if attempts is set, if the run has
+// no commit left.
 func forget(ctx context.Context, tx pgx.Tx, workflow []byte, run int64, attempts bool) error {
 	const empty = ` WHERE workflow = $1 AND run = $2 AND NOT EXISTS (SELECT FROM log WHERE workflow = $1 AND run = $2)`
 	_, err := tx.Exec(ctx, `DELETE FROM runs`+empty, workflow, run)
@@ -196,7 +196,7 @@ func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
 	return s.change(ctx, `UPDATE marks SET value = $2 WHERE name = $1 AND value = $3`, scanMark, mark, old)
 }
 
-// change makes a conditional write of one row.
+// change executes a conditional write of one row.
 func (s *Store) change(ctx context.Context, query string, args ...any) error {
 	done, err := s.pool.Exec(ctx, query, args...)
 	if err == nil && done.RowsAffected() == 0 {
@@ -212,8 +212,8 @@ type position struct {
 	workflow string
 }
 
-// token returns a position as callers get it. Its checksum detects tokens that this store did not
-// create.
+// token returns a position in the form for callers. Its checksum detects tokens that this store did
+// not create.
 func (p position) token() string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(p.a))
 	b = append(binary.BigEndian.AppendUint64(b, uint64(p.b)), p.workflow...)

@@ -20,8 +20,8 @@ import (
 // MaxBody is the largest body that the store accepts.
 const MaxBody = 1 << 20
 
-// pageBytes is how many bytes of bodies a page has at most, and pageItems how many items if the
-// caller has no limit.
+// pageBytes is the largest total size of the bodies of a page. pageItems is the largest number of
+// items if the caller has no limit.
 const (
 	pageBytes = 1 << 20
 	pageItems = 1000
@@ -37,21 +37,21 @@ var _ interface {
 } = (*Store)(nil)
 
 // put inserts a commit if there is none, or replaces the one with the id $7. It locks an existing
-// row, even if that stays.
+// row, even if that row stays.
 const put = `
 INSERT INTO log AS l (workflow, run, slot, commit_id, body, expires, summary) VALUES ($1, $2, $3, $4, $5, $6, $8)
 ON CONFLICT (workflow, run, slot) DO UPDATE
 SET commit_id = excluded.commit_id, body = excluded.body, expires = excluded.expires, summary = excluded.summary
 WHERE l.commit_id = $7`
 
-// putRow keeps a run's row in the list.
+// putRow writes a run's row in the list.
 const putRow = `
 INSERT INTO runs (workflow, run, started, summary) VALUES ($1, $2, $3, $4)
 ON CONFLICT (workflow, run) DO UPDATE SET started = excluded.started, summary = excluded.summary`
 
 // Append implements store.Log. All items are in one transaction. A crash before its commit leaves
-// none of them, and a crash after it all. If the response to the commit is lost, the outcome is not
-// known (ErrUnknown).
+// none of them, and a crash after it leaves all. If the response to the commit is lost, the outcome
+// is unknown (ErrUnknown).
 func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	for _, item := range items {
 		if err := fits(item.Body); err != nil {
@@ -59,12 +59,12 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 		}
 	}
 	items = slices.Clone(items)
-	slices.SortFunc(items, byKey) // all lock in one order, so that no two wait for each other
+	slices.SortFunc(items, byKey) // all transactions lock in the same order, so that no two wait for each other
 	tx, err := s.pool.Begin(ctx)
 	if err != nil {
 		return classify(err)
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after the commit
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // has no effect after the commit
 	for _, item := range items {
 		if err := putItem(ctx, tx, item); err != nil {
 			return classify(err)
@@ -73,8 +73,8 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	return unknown(tx.Commit(ctx))
 }
 
-// unknown returns the error of a commit, or of a statement that is its own transaction: it may have
-// been done all the same.
+// unknown returns the error of a commit, or of a statement that is a transaction of its own. It may
+// have been carried out.
 func unknown(err error) error {
 	if err == nil {
 		return nil
@@ -117,7 +117,7 @@ func putItem(ctx context.Context, tx pgx.Tx, item store.Item) error {
 	return err
 }
 
-// conflict returns the item at a key as the reason why another was not put.
+// conflict returns the item at a key, as the reason why another item was not put.
 func conflict(ctx context.Context, tx pgx.Tx, k store.Key) error {
 	rows, err := tx.Query(ctx, `SELECT `+columns+` FROM log WHERE workflow = $1 AND run = $2 AND slot = $3`, []byte(k.Workflow), k.Run, k.Slot)
 	if err != nil {
@@ -130,10 +130,10 @@ func conflict(ctx context.Context, tx pgx.Tx, k store.Key) error {
 	return &store.Conflict{Existing: standing}
 }
 
-// columns are those that scanItem reads.
+// columns are the columns that scanItem reads.
 const columns = `workflow, run, slot, commit_id, body, expires, summary`
 
-// scanItem reads an item. Columns after those of an item go to more.
+// scanItem reads an item. Columns after those of an item are read into more.
 func scanItem(row pgx.CollectableRow) (store.Item, error) { return scanItemAnd(row) }
 
 func scanItemAnd(row pgx.CollectableRow, more ...any) (item store.Item, err error) {
@@ -154,8 +154,8 @@ func scanItemAnd(row pgx.CollectableRow, more ...any) (item store.Item, err erro
 }
 
 // page reads items of a workflow, from one key up to another, as many as fit. %[1]s is the
-// direction. It asks for one item more than the caller, to know whether there is one; n is how many
-// there were.
+// direction. It reads one item more than the caller asks for, to know whether there are more. n is
+// how many there were.
 const page = `
 SELECT ` + columns + `, n FROM (
   SELECT *, sum(octet_length(body)) OVER (ORDER BY run %[1]s, slot %[1]s) AS total, count(*) OVER () AS n FROM (
@@ -267,7 +267,7 @@ func (s *Store) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	return s.pool.SendBatch(ctx, &all).Close()
 }
 
-// Reserve implements store.Rates: it moves the mark as store.Slot.Next says, in one statement.
+// Reserve implements store.Rates. It moves the mark as store.Slot.Next says, in one statement.
 func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
 	latest := int64(math.MaxInt64)
 	if !slot.Latest.IsZero() {
@@ -285,7 +285,7 @@ func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error)
 	return time.UnixMicro(mark).UTC(), unknown(err)
 }
 
-// fits returns an error for a body that is too large.
+// fits returns an error if a body is too large.
 func fits(body []byte) error {
 	if len(body) > MaxBody {
 		return fmt.Errorf("%w: %d bytes, at most %d", store.ErrTooLarge, len(body), MaxBody)
@@ -293,7 +293,7 @@ func fits(body []byte) error {
 	return nil
 }
 
-// seconds returns an expiry as it is stored, rounded up; nil is never.
+// seconds returns an expiry in its stored form, rounded up; nil means never.
 func seconds(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -310,11 +310,11 @@ func expiry(s *int64) time.Time {
 	return time.Unix(*s, 0).UTC()
 }
 
-// encode encodes a row of the list. Its texts may have any bytes, which JSON does not keep.
+// encode encodes a row of the list. Its texts may have any bytes, which JSON would not keep.
 func encode(row *store.Summary) []byte {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(row); err != nil {
-		panic(err) // a struct of texts, numbers and times can be encoded
+		panic(err) // a struct of texts, numbers and times can always be encoded
 	}
 	return b.Bytes()
 }

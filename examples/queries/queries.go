@@ -1,7 +1,6 @@
 // Package queries shows how to read a workflow's state without changing it. A query is answered
-// from the workflow's own variables and leaves no trace in its history, also when the workflow has
-// ended. Look at the handlers: they get no Context, so that they can neither wait nor start
-// anything.
+// from the workflow's own variables and leaves no trace in its history, even after the workflow has
+// ended. Look at the handlers: they get no Context, so they can neither wait nor start anything.
 package queries
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow bakes loaves, one after the other; Progress and Loaf ask how far it is.
+// Workflow bakes loaves, one after the other. Progress and Loaf ask how far it is.
 var (
 	Workflow = workflow.NewWorkflow[int, int]("queries")
 	Progress = workflow.NewQuery[workflow.None, float64]("queries.progress")
@@ -20,10 +19,10 @@ var (
 	Bake     = activity.New("queries.bake", bake)
 )
 
-// ErrNoSuchLoaf answers a query for a loaf that is not going to be baked.
+// ErrNoSuchLoaf is the answer to a query for a loaf that will not be baked.
 var ErrNoSuchLoaf = workflow.NewError("noSuchLoaf", "so many loaves are not baked here")
 
-// Run bakes the loaves. The handlers are set first, so that there is no moment without an answer.
+// Run bakes the loaves. It sets the handlers first, so that every query is answered.
 func Run(ctx workflow.Context, loaves int) (int, error) {
 	baked := 0
 	Progress.Handle(ctx, func(workflow.None) (float64, error) { return float64(baked) / float64(loaves), nil })
@@ -54,7 +53,7 @@ func bake(ctx context.Context, number int) (activity.None, error) {
 	}
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Bake}
 }

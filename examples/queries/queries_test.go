@@ -22,7 +22,7 @@ func TestQueries(t *testing.T) {
 		for _, test := range []struct {
 			after    time.Duration
 			progress float64
-			second   string // loaf
+			second   string // the state of the second loaf
 		}{
 			{0, 0, "not yet"},
 			{30 * time.Second, 0.25, "not yet"},
@@ -44,7 +44,7 @@ func TestQueries(t *testing.T) {
 				t.Errorf("the second loaf: %q, %v; want %q", loaf, err, test.second)
 			}
 			if cost := m.Cost(); cost.Writes != 0 || cost.Messages != 0 {
-				t.Errorf("two queries cost %v, want that they write and send nothing", cost)
+				t.Errorf("two queries cost %v, want no write and no message", cost)
 			}
 			if after, err := p.History(ctx, "bakery-1"); err != nil || len(after) != len(before) {
 				t.Errorf("%d events before the queries and %d after, %v", len(before), len(after), err)

@@ -1,6 +1,6 @@
 // Package retries shows how a failing activity is retried, with growing waits, until it succeeds,
-// fails in a way that no further attempt can fix, or has used up its attempts. Look at the options
-// of Charge, and at how Run distinguishes the three ends.
+// fails with a final error, or has used up its attempts. Look at the options of Charge, and at how
+// Run distinguishes the three ends.
 package retries
 
 import (
@@ -16,7 +16,7 @@ import (
 // Workflow pays an order.
 var Workflow = workflow.NewWorkflow[Order, Paid]("retries")
 
-// Charge has five attempts at most: at once, and then after 1 s, 2 s, 4 s and 5 s. A declined card
+// Charge has at most five attempts: at once, and then after 1 s, 2 s, 4 s and 5 s. A declined card
 // is not retried.
 var Charge = activity.New("retries.charge", charge, activity.Options{Retry: activity.Retry{
 	InitialInterval:    time.Second,
@@ -26,13 +26,13 @@ var Charge = activity.New("retries.charge", charge, activity.Options{Retry: acti
 	NonRetryable:       []*activity.Error{ErrDeclined},
 }})
 
-// Why a charge fails.
+// The reasons why a charge fails.
 var (
 	ErrDeclined = activity.NewError("declined", "the card was declined")
 	ErrDown     = activity.NewError("providerDown", "the payment provider does not answer")
 )
 
-// Order is what is to be paid, and why that fails.
+// Order is what is to be paid, with the reason why that fails.
 type Order struct {
 	// Stolen says that the card is stolen.
 	Stolen bool `json:"stolen"`
@@ -40,7 +40,7 @@ type Order struct {
 	DownFor int `json:"downFor"`
 }
 
-// Paid is how it ended.
+// Paid is what became of the payment.
 type Paid struct {
 	Attempts int    `json:"attempts"`
 	Problem  string `json:"problem,omitempty"`
@@ -71,7 +71,7 @@ func charge(ctx context.Context, order Order) (attempts int, err error) {
 	return attempt, nil
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Charge}
 }

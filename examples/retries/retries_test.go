@@ -38,12 +38,12 @@ func TestRetries(t *testing.T) {
 					t.Errorf("%+v, %v; want %+v", paid, err, test.want)
 				}
 				if took := time.Since(begun).Truncate(time.Second); took != test.took {
-					t.Errorf("it took %v, want %v", took, test.took)
+					t.Errorf("the run took %v, want %v", took, test.took)
 				}
-				// The attempts that failed are not in the history: an activity has one result.
+				// The failed attempts are not in the history, because an activity has one result.
 				events, err := p.History(ctx, "order-1")
 				if err != nil || len(events) != 10 {
-					t.Errorf("%d events, %v; want 10 whatever the attempts: %v", len(events), err, events)
+					t.Errorf("%d events, %v; want 10, however many attempts there were: %v", len(events), err, events)
 				}
 			})
 		})

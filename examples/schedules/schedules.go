@@ -1,6 +1,6 @@
 // Package schedules shows a schedule: a backup each hour, ten minutes past. A schedule is separate
-// from the runs that it starts. It can be paused, described, and backfilled. Look at Options for
-// what happens while a backup takes longer than an hour, and at Create, which creates it.
+// from the runs that it starts. It can be paused, described and backfilled. Look at Options for
+// what happens while a backup takes longer than an hour, and at Create, which creates the schedule.
 package schedules
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow backs something up; it takes as long as it is large.
+// Workflow backs a disk up. It takes as many hours as the disk says.
 var Workflow = workflow.NewWorkflow[Disk, string]("schedules")
 
-// ErrBroken is a disk that cannot be read.
+// ErrBroken says that a disk cannot be read.
 var ErrBroken = workflow.NewError("broken", "the disk cannot be read")
 
 // Disk is what is backed up.
@@ -25,9 +25,9 @@ type Disk struct {
 	Broken bool   `json:"broken,omitempty"`
 }
 
-// Options are those of a backup each hour. A backup that is due while another runs starts when that
-// has ended; if more are due by then, the others are skipped. A backup that fails pauses the
-// schedule, until an operator unpauses it.
+// Options are the options of a backup each hour. A backup that is due while another one runs starts
+// when that one has ended. If several are due by then, the others are skipped. A backup that fails
+// pauses the schedule until an operator unpauses it.
 func Options() workflow.ScheduleOptions {
 	return workflow.ScheduleOptions{
 		Every:          []client.Every{{Interval: time.Hour, Offset: 10 * time.Minute}},
@@ -52,7 +52,7 @@ func Run(ctx workflow.Context, disk Disk) (string, error) {
 	return fmt.Sprintf("%s at %s", disk.Name, workflow.Now(ctx).Format(time.TimeOnly)), err
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run)}
 }

@@ -63,14 +63,14 @@ func TestSchedules(t *testing.T) {
 		if err := schedules.Workflow.ChangeSchedule(ctx, s, schedules.Disk{Name: "home", Hours: 2}, schedules.Options()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(4 * time.Hour) // from 5:10 to 7:10, and from then on
+		time.Sleep(4 * time.Hour) // one runs from 5:10 to 7:10, and the next one after it
 		describe(8, 1, 0)
 		if err := schedules.Workflow.ChangeSchedule(ctx, s, schedules.Disk{Broken: true}, schedules.Options()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Hour)
 		if d := describe(9, 0, 0); !d.Schedule.Paused {
-			t.Errorf("a backup failed, and the schedule goes on: %+v", d)
+			t.Errorf("a backup failed, and the schedule is not paused: %+v", d)
 		}
 		if page, _, err := p.Schedules(ctx, ""); len(page) != 1 || page[0].ScheduleID != "backups-of-home" || err != nil {
 			t.Errorf("the schedules are %v, %v", page, err)
@@ -79,7 +79,7 @@ func TestSchedules(t *testing.T) {
 			t.Fatal(err)
 		}
 		if page, _, err := p.Schedules(ctx, ""); len(page) != 0 || err != nil {
-			t.Errorf("after it was deleted, the schedules are %v, %v", page, err)
+			t.Errorf("after the deletion the schedules are %v, %v", page, err)
 		}
 	})
 }

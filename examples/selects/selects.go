@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is a ride in a taxi. Its result is what happened, in order.
+// Workflow is a ride in a taxi. It returns what happened, in order.
 var (
 	Workflow = workflow.NewWorkflow[Ride, []string]("selects")
 	Say      = workflow.NewSignal[string]("selects.say")
@@ -28,7 +28,7 @@ type Ride struct {
 	Miles int `json:"miles"`
 }
 
-// Run finds a driver, rides, and takes what tip there is.
+// Run finds a driver, rides, and takes a tip if there is one.
 func Run(ctx workflow.Context, ride Ride) (log []string, err error) {
 	note := func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is the log of a voyage. The ship reports by signals what it has sighted; the last report
+// Workflow is the log of a voyage. The ship reports by signals what it has sighted. The last report
 // is the harbor.
 var (
 	Workflow = workflow.NewWorkflow[workflow.None, Log]("signals")
@@ -28,7 +28,7 @@ type Log struct {
 	Seen []string `json:"seen"`
 }
 
-// asleep is how long nobody reads the reports at first. They wait.
+// asleep is how long nobody reads the reports at first. The reports wait meanwhile.
 const asleep = 8 * time.Hour
 
 // harbor is the last thing that is sighted.
@@ -52,7 +52,7 @@ func Run(ctx workflow.Context, _ workflow.None) (Log, error) {
 	}
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run)}
 }

@@ -29,13 +29,13 @@ func TestSignals(t *testing.T) {
 			}
 			want = append(want, what)
 		}
-		for i := range 20 { // while nobody reads
+		for i := range 20 { // nobody reads meanwhile
 			report(fmt.Sprint("gull ", i))
 		}
 		illegible := func() error {
 			return p.Client.Signal(ctx, "voyage-1", signals.Sighted.Name(), []byte(`"a message in a bottle"`), client.SignalOptions{})
 		}
-		if err := illegible(); err != nil { // the code has not received a report yet: it is accepted, and set aside later
+		if err := illegible(); err != nil { // the code has not received a report yet, so this one is accepted and set aside later
 			t.Fatal(err)
 		}
 		report("island")
@@ -44,7 +44,7 @@ func TestSignals(t *testing.T) {
 			report(fmt.Sprint("whale ", i))
 		}
 		if err := illegible(); !errors.Is(err, client.ErrInvalid) {
-			t.Errorf("a report that does not decode: %v, want that it is refused", err)
+			t.Errorf("a report that does not decode: %v, want a refusal", err)
 		}
 		report("harbor")
 		log, err := run.Result(ctx)
@@ -52,7 +52,7 @@ func TestSignals(t *testing.T) {
 			t.Errorf("%+v, %v; want %q", log, err, want)
 		}
 		if err := signals.Sighted.Send(ctx, p.Client, "voyage-1", signals.Sight{}); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("a signal to a workflow that has ended: %v, want that it is not there", err)
+			t.Errorf("a signal to a closed workflow: %v, want that it was not found", err)
 		}
 	})
 }
@@ -70,7 +70,7 @@ func TestACanceledVoyageEnds(t *testing.T) {
 		}
 		var canceled *workflow.CanceledError
 		if _, err := run.Result(ctx); !errors.As(err, &canceled) || canceled.Reason != "fog" {
-			t.Errorf("%v, want that it was canceled for fog", err)
+			t.Errorf("%v, want a cancellation for fog", err)
 		}
 	})
 }

@@ -1,11 +1,11 @@
-// Package taskqueues shows activities that run elsewhere than the others: on a task queue, which
-// has functions of its own. Rendering a report needs more memory than the rest, and the archive can
-// take only two writes at a time. Look at where Render and Archive are declared, and at the call of
-// Archive for an urgent report.
+// Package taskqueues shows activities on task queues, each of which has functions of its own.
+// Rendering a report needs more memory than the rest, and the archive can take only two writes at a
+// time. Look at where Render and Archive are declared, and at the call of Archive for an urgent
+// report.
 //
 // A deployment has the task queues of its settings (docs/deploy.md). The local server has those
-// that activities are declared with. The command line says how many of their activities run at
-// once, and begin in a second: weft dev --task-queues 'slow=2@5/s'.
+// with which activities are declared. The command line says how many of their activities run at
+// once, and how many begin in a second: weft dev --task-queues 'slow=2@5/s'.
 package taskqueues
 
 import (
@@ -21,22 +21,22 @@ import (
 var Workflow = workflow.NewWorkflow[Order, []string]("taskqueues")
 
 var (
-	// Collect runs on the default task queue, like all activities without one.
+	// Collect runs on the default task queue, like all activities that name none.
 	Collect = activity.New("taskqueues.collect", collect)
 	// Render runs on functions with more memory.
 	Render = activity.New("taskqueues.render", render, activity.Options{TaskQueue: "reports", StartToClose: 5 * time.Minute})
-	// Archive runs on functions of which there are only a few at once.
+	// Archive runs on functions of which only a few run at once.
 	Archive = activity.New("taskqueues.archive", archive, activity.Options{TaskQueue: "slow", StartToClose: 2 * time.Minute})
 )
 
-// Order is what to report about.
+// Order says what to report about.
 type Order struct {
 	Topics []string `json:"topics"`
 	// Urgent reports do not wait in the slow lane.
 	Urgent bool `json:"urgent,omitempty"`
 }
 
-// Run makes all reports at once. The task queues limit how many are rendered or archived at the
+// Run writes all reports at once. The task queues limit how many are rendered or archived at the
 // same time.
 func Run(ctx workflow.Context, order Order) ([]string, error) {
 	keep := Archive
@@ -54,7 +54,7 @@ func Run(ctx workflow.Context, order Order) ([]string, error) {
 	return kept, errors.Join(failed...)
 }
 
-// report makes one report, and returns where it is kept.
+// report writes one report, and returns where it is kept.
 func report(ctx workflow.Context, topic string, keep activity.Activity[string, string]) (string, error) {
 	facts, err := Collect.Run(ctx, topic)
 	if err != nil {
@@ -81,7 +81,7 @@ func archive(ctx context.Context, page string) (string, error) {
 	}
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Collect, Render, Archive}
 }

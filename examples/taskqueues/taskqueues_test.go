@@ -15,12 +15,12 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// The archive takes a minute for each report, and two at a time: in this deployment a task queue
-// runs that many at once.
+// The archive takes a minute for each report, two at a time, because in this deployment a task
+// queue runs that many activities at once.
 func TestTaskQueues(t *testing.T) {
 	for name, test := range map[string]struct {
 		urgent        bool
-		reports, slow int // activities on each task queue
+		reports, slow int // the number of activities on each task queue
 	}{
 		"in the slow lane": {false, 3, 3},
 		"urgent":           {true, 6, 0},
@@ -51,8 +51,8 @@ func TestTaskQueues(t *testing.T) {
 	}
 }
 
-// If the task queue for reports has a rate of one a minute, three are rendered one after the other,
-// however many may run at once.
+// If the task queue for reports has a rate of one a minute, three reports are rendered one after
+// the other, however many may run at once.
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rate := func(taskQueue string) limits.Rate {
@@ -71,7 +71,7 @@ func TestRate(t *testing.T) {
 			t.Errorf("%q, %v", kept, err)
 		}
 		if took := time.Since(begun).Truncate(time.Minute); took != 3*time.Minute {
-			t.Errorf("three reports took %v, want 3m: the last is rendered after two, and kept in one", took)
+			t.Errorf("three reports took %v, want 3m: two until the last is rendered, and one to keep it", took)
 		}
 	})
 }

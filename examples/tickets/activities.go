@@ -14,20 +14,20 @@ var Charge = activity.New("tickets.charge", charge)
 // ErrNotLeft refuses an order of more seats than there are.
 var ErrNotLeft = workflow.NewError("notLeft", "there are not that many seats left")
 
-// Order is what somebody wants to buy.
+// Order is what a customer wants to buy.
 type Order struct {
 	Buyer string `json:"buyer"`
 	Seats int    `json:"seats"`
 }
 
-// charge stands for a call to a payment service. It may run again, with the same key.
+// charge stands for a call to a payment service. It may run again with the same key.
 func charge(ctx context.Context, o Order) (string, error) {
 	info := activity.InfoOf(ctx)
 	key := fmt.Sprintf("%s-%d", info.WorkflowID, info.EventID)
 	return fmt.Sprintf("ticket %s for %s", key, o.Buyer), nil
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Charge}
 }

@@ -29,7 +29,7 @@ func TestTickets(t *testing.T) {
 			t.Errorf("the ticket is %q, %v", ticket, err)
 		}
 		if _, err := buy(ctx, p.Client); !errors.Is(err, tickets.ErrNotLeft) {
-			t.Errorf("two seats of one: %v", err)
+			t.Errorf("two seats when one is left: %v", err)
 		}
 		if err := tickets.Close.Send(ctx, p.Client, "show-7", struct{}{}); err != nil {
 			t.Error(err)

@@ -1,6 +1,6 @@
-// Package timeouts shows the two limits of time that an activity has: how long one attempt may
-// take, and how long all attempts together may. Look at the options of Scan and Fetch, and at how
-// Run finds out which limit passed.
+// Package timeouts shows the two time limits of an activity: how long one attempt may take, and how
+// long all attempts together may take. Look at the options of Scan and Fetch, and at how Run finds
+// out which limit passed.
 package timeouts
 
 import (
@@ -34,7 +34,7 @@ type Document struct {
 	Fetch time.Duration `json:"fetch"`
 }
 
-// Report says how it went: "done", or the limit that passed.
+// Report is what became of the work: "done", or the limit that passed.
 type Report struct {
 	Scan  string `json:"scan"`
 	Fetch string `json:"fetch"`
@@ -60,7 +60,7 @@ func outcome(_ activity.None, err error) (string, error) {
 	return "", err
 }
 
-// work takes this long, and heeds its context, which ends when the time is over.
+// work takes this long, unless its context ends when the time limit has passed.
 func work(ctx context.Context, d time.Duration) (activity.None, error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -72,7 +72,7 @@ func work(ctx context.Context, d time.Duration) (activity.None, error) {
 	}
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Scan, Fetch}
 }

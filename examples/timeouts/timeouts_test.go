@@ -44,7 +44,7 @@ func TestTimeouts(t *testing.T) {
 					t.Errorf("%+v, %v; want %+v", report, err, test.want)
 				}
 				if took := time.Since(begun).Truncate(time.Second); took != test.took {
-					t.Errorf("it took %v, want %v", took, test.took)
+					t.Errorf("the run took %v, want %v", took, test.took)
 				}
 			})
 		})

@@ -1,6 +1,6 @@
-// Package timers shows time in a workflow: it sleeps for as long as business does, and no process
-// has to be there meanwhile. Look at the deadline in awaitPayment, a Select between a signal and a
-// timer, and at the timer that runs beside all this for a year.
+// Package timers shows time in a workflow. It sleeps for as long as the business needs, and no
+// process has to exist meanwhile. Look at the deadline in awaitPayment, which is a Select between a
+// signal and a timer, and at the timer that runs beside all this for a year.
 package timers
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is a subscription, from its trial to its end; Pay pays for the year.
+// Workflow is a subscription, from its trial to its end. Pay pays for the year.
 var (
 	Workflow = workflow.NewWorkflow[workflow.None, Ended]("timers")
 	Pay      = workflow.NewSignal[workflow.None]("timers.pay")
@@ -21,7 +21,7 @@ const (
 	year  = 365 * 24 * time.Hour
 )
 
-// Ended is how a subscription ended, and when.
+// Ended says how a subscription ended, and when.
 type Ended struct {
 	Paid bool      `json:"paid"`
 	At   time.Time `json:"at"`
@@ -49,7 +49,7 @@ func awaitPayment(ctx workflow.Context, deadline time.Time) (paid bool, err erro
 	return paid, err
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run)}
 }

@@ -15,9 +15,9 @@ const day = 24 * time.Hour
 
 func TestTimers(t *testing.T) {
 	for name, test := range map[string]struct {
-		payAfter time.Duration // 0 is never
-		want     time.Duration // after how long it ends
-		canceled int           // timers
+		payAfter time.Duration // 0 means never
+		want     time.Duration // how long after its start it ends
+		canceled int           // the number of canceled timers
 	}{
 		"paid in time": {payAfter: 15 * day, want: (14 + 365) * day, canceled: 1},
 		"never paid":   {want: 17 * day},
@@ -42,7 +42,7 @@ func TestTimers(t *testing.T) {
 					t.Errorf("%+v, %v", ended, err)
 				}
 				if after := ended.At.Sub(begun).Truncate(time.Minute); after != test.want {
-					t.Errorf("it ended after %v, want %v", after, test.want)
+					t.Errorf("the run ended after %v, want %v", after, test.want)
 				}
 				events, err := p.History(ctx, "subscription-1")
 				if n := testbed.Count(events, history.TypeTimerCanceled); err != nil || n != test.canceled {

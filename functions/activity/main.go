@@ -1,5 +1,5 @@
-// Command activity is the Lambda function that makes attempts at activities, with the example
-// workflows. A program of yours is alike, with your workflows: see package adapter.
+// Command activity is the Lambda function that runs activities, with the example activities. A
+// program of yours looks the same, with your own: see package adapter.
 package main
 
 import (

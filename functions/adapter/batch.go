@@ -11,11 +11,11 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// Batch returns the event in which a function takes messages of a queue of the program's own: see
-// Settings.Backend. What stands in the place of SQS's event source mapping receives messages,
-// invokes the function with their Batch, and deletes those that [Failed] does not name. It has the
-// messages of one FIFO group in one invocation at a time. url is the queue's in the function's
-// environment; that of the workflow queue ends with .fifo.
+// Batch returns the event that passes messages of a program's own queue to a function: see
+// Settings.Backend. The program's replacement for SQS's event source mapping receives messages,
+// invokes the function with their Batch, and deletes those that [Failed] does not name. It must
+// have the messages of one FIFO group in only one invocation at a time. url is the queue's URL in
+// the function's environment; the URL of the workflow queue ends with .fifo.
 func Batch(url string, deliveries []queue.Delivery) ([]byte, error) {
 	var event events.SQSEvent
 	for _, d := range deliveries {
@@ -31,8 +31,8 @@ func Batch(url string, deliveries []queue.Delivery) ([]byte, error) {
 	return json.Marshal(event)
 }
 
-// Failed returns the receipts of the messages that a function's answer to a [Batch] leaves in the
-// queue. If the function returned an error, all of the batch stays.
+// Failed returns the receipts of the messages that stay in the queue according to a function's
+// answer to a [Batch]. If the function returned an error, the whole batch stays.
 func Failed(answer []byte) (receipts []string, err error) {
 	var failed events.SQSEventResponse
 	if err := json.Unmarshal(answer, &failed); err != nil {

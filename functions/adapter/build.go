@@ -9,9 +9,9 @@ import (
 	"runtime/debug"
 )
 
-// buildID names the code that runs. The functions of a deployment should agree on it also where
-// they are several programs, so it is the commit that they were built from; where that does not
-// tell builds apart, it follows from the program.
+// buildID returns the name of the running code. The functions of a deployment should agree on it
+// even if they are separate programs, so it is the commit that they were built from. If the commit
+// is unknown or modified, it is derived from the program.
 func buildID() string {
 	const enough = 12
 	revision, modified := "", false
@@ -41,8 +41,8 @@ func buildID() string {
 	return hex.EncodeToString(h.Sum(nil))[:enough]
 }
 
-// linkerID returns the id that Go's linker derived from the program's contents, or nil if it has
-// none. Reading a whole program takes long: a cold start would take half as long again.
+// linkerID returns the id that Go's linker derived from the program's contents, or nil if the
+// program has none. Reading the whole program instead would make a cold start half as long again.
 func linkerID(path string) []byte {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -53,10 +53,10 @@ func linkerID(path string) []byte {
 	if section == nil {
 		return nil
 	}
-	const header = 16 // the sizes and the type of the note, and its name
+	const header = 16 // the note's sizes, type and name
 	note, err := section.Data()
 	if err != nil || len(note) <= header {
-		return nil // made with -buildid= as a flag of the linker
+		return nil // linked with -buildid=
 	}
 	return note[header:]
 }

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Two programs have two ids, the same program has the same wherever it lies, and one that the
-// linker gave none has one from all that is in it.
+// Two programs have different ids. A program without an id of the linker has none.
 func TestLinkerID(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

@@ -30,8 +30,7 @@ func documentation(t *testing.T, file, name string) (pkg, fn string) {
 	return parsed.Doc.Text(), fn
 }
 
-// reads returns the variables that a function reads when it starts, sorted: those of a function
-// that needs all of them.
+// reads returns the variables, sorted, that a function reads at its start if it needs all of them.
 func reads(t *testing.T) []string {
 	t.Helper()
 	asked := map[string]bool{"WEFT_ROLE": true} // by FromEnvironment
@@ -55,7 +54,7 @@ func reads(t *testing.T) []string {
 	return names
 }
 
-// The comment of Main lists the variables that a function reads, and no others.
+// The comment of Main lists exactly the variables that a function reads.
 func TestMainListsItsVariables(t *testing.T) {
 	t.Parallel()
 	_, comment := documentation(t, "main.go", "Main")
@@ -72,7 +71,7 @@ func TestMainListsItsVariables(t *testing.T) {
 	}
 }
 
-// The table of the package comment, and the entry of WEFT_ROLE, have all roles and no others.
+// The table of the package comment and the entry of WEFT_ROLE list exactly the roles.
 func TestRolesAreDocumented(t *testing.T) {
 	t.Parallel()
 	table, _ := documentation(t, "doc.go", "")

@@ -33,23 +33,22 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// environment is what the variables that Main lists say. Package settings declares them.
+// environment has the values of the variables that Main lists. Package settings declares them.
 type environment struct {
 	settings.Function
-	// urls are those of all queues, and taskQueues the names of those of task queues.
+	// urls has the URLs of all queues. taskQueues has the names of the task queues.
 	urls       map[string]string
 	taskQueues []string
 	rate       limits.Rate
-	function   string // its name; known if versions are used
-	// payloadKeys are those of PayloadKey.
+	function   string // its name; set if versions are used
+	// payloadKeys has the keys in PayloadKey.
 	payloadKeys []string
-	// cacheBytes is a quarter of the function's memory: the process needs the rest for what it is
-	// doing.
+	// cacheBytes is a quarter of the function's memory: the process needs the rest for its work.
 	cacheBytes int
 }
 
-// readEnvironment reads variables. All that is wrong is in the error. The optional fields may be
-// empty.
+// readEnvironment reads the variables. Its error lists everything that is wrong. The optional
+// fields may be empty.
 func readEnvironment(get func(string) string, optional ...string) (environment, error) {
 	var e environment
 	wrong := []error{settings.Read(get, &e.Function, optional...)}
@@ -60,7 +59,7 @@ func readEnvironment(get func(string) string, optional ...string) (environment, 
 	}
 	if e.pins() {
 		if e.Build == "" {
-			wrong = append(wrong, fmt.Errorf("%s is not set, and versions are found by it", settings.Variable("Build")))
+			wrong = append(wrong, fmt.Errorf("%s is not set: a version is found by its build", settings.Variable("Build")))
 		}
 		if e.function = get("AWS_LAMBDA_FUNCTION_NAME"); e.function == "" {
 			wrong = append(wrong, errors.New("AWS_LAMBDA_FUNCTION_NAME is not set"))
@@ -82,15 +81,15 @@ func readEnvironment(get func(string) string, optional ...string) (environment, 
 		e.urls[queue.ForTasks(name)] = e.TaskQueues[name]
 	}
 	if err := errors.Join(wrong...); err != nil {
-		return e, fmt.Errorf("the environment is not that of a function: %w", err)
+		return e, fmt.Errorf("the environment is wrong for a function: %w", err)
 	}
 	return e, nil
 }
 
-// pins reports whether what another build has to do is handed to its version.
+// pins reports whether the function forwards another build's work to that build's version.
 func (e *environment) pins() bool { return e.Pinning == "on" }
 
-// open makes the function of a role with the configuration that the SDK finds.
+// open returns the function of a role, with the configuration that the SDK finds.
 func (s Settings) open(ctx context.Context, role Role, get func(string) string, log *slog.Logger, registrations []workflow.Registration) (*Function, error) {
 	c, err := config.LoadDefaultConfig(ctx, config.WithLogger(ofSDK(log)))
 	if err != nil {
@@ -99,17 +98,17 @@ func (s Settings) open(ctx context.Context, role Role, get func(string) string, 
 	return s.Open(ctx, role, c, get, log, registrations...)
 }
 
-// Open makes the function of a role as Main does, with clients of a configuration of the caller's:
-// for a host of one's own, and for tests. get returns the variables that Main lists: os.Getenv,
-// say. All that is wrong with the variables, or with what is registered, is in the error. It makes
-// no request. Call the function's Flush after each invocation.
+// Open returns the function of a role as Main does, with clients of the caller's configuration. It
+// is for tests and for hosts other than Lambda. get returns the variables that Main lists:
+// os.Getenv, for instance. The error lists everything that is wrong with the variables or the
+// registrations. Open makes no request. Call the function's Flush after each invocation.
 func Open(role Role, c aws.Config, get func(string) string, log *slog.Logger, registrations ...workflow.Registration) (*Function, error) {
 	return Settings{}.Open(context.Background(), role, c, get, log, registrations...)
 }
 
-// sendsAtOnce is how many requests to SQS are made at once, because whoever asked waits for all of
-// them: those of an activity and of a timer beside it, say, or for a fan-out those of ten
-// activities each.
+// sendsAtOnce is how many concurrent requests to SQS a function makes, because the caller waits for
+// all of them: one for an activity and one for a timer, for instance, or one for each ten
+// activities of a fan-out.
 const sendsAtOnce = 8
 
 // Open is the function Open with settings.
@@ -158,14 +157,14 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	return &Function{f}, nil
 }
 
-// triesOfKMS gives each try of a request to KMS a timeout of its own. The other clients have theirs
-// from the adapters that use them.
+// triesOfKMS gives each try of a request to KMS its own timeout. The adapters do so for the other
+// clients.
 func triesOfKMS(o *kms.Options) {
 	o.HTTPClient = awstry.Wrap(o.HTTPClient, awstry.For(0, 2*time.Second))
 }
 
-// codec is what compresses and encrypts. A client of KMS is made only where there is a key: a cold
-// start would be longer.
+// codec returns the codec that compresses and encrypts. It makes a KMS client only if there is a
+// key, because that lengthens a cold start.
 func (e *environment) codec(c aws.Config, blobs blob.Blobs, log *slog.Logger) *codec.Codec {
 	o := codec.Options{Namespace: e.Namespace, Compress: e.Compress == "zstd", Blobs: blobs, Log: log}
 	if e.payloadKeys != nil {
@@ -174,7 +173,7 @@ func (e *environment) codec(c aws.Config, blobs blob.Blobs, log *slog.Logger) *c
 	return codec.New(o)
 }
 
-// tidy deletes blobs that nobody refers to, in one of the sweeps that come each minute.
+// tidy deletes unreferenced blobs, every codec.TidyEvery. The sweep calls it each minute.
 func tidy(ctx context.Context, s *codec.Codec, log store.Log) error {
 	if now := time.Now(); !now.Truncate(time.Minute).Equal(now.Truncate(codec.TidyEvery)) {
 		return nil
@@ -183,7 +182,7 @@ func tidy(ctx context.Context, s *codec.Codec, log store.Log) error {
 	return err
 }
 
-// reportClock logs that this function's clock is wrong by more than the protocol allows for.
+// reportClock logs that this function's clock is wrong by more than the protocol tolerates.
 func reportClock(log *slog.Logger, ahead time.Duration) {
 	if log == nil {
 		log = slog.Default()
@@ -192,14 +191,14 @@ func reportClock(log *slog.Logger, ahead time.Duration) {
 		"ahead", ahead, "allowed", awstry.Tolerated)
 }
 
-// tellLong logs which activities a function could not run: their attempts are held until its
-// time-out is longer.
+// tellLong logs which activities may take longer than the function allows: it holds their attempts
+// until its timeout is longer.
 func tellLong(registry *engine.Registry, longest time.Duration, log *slog.Logger) {
 	if log == nil {
 		log = slog.Default()
 	}
 	for _, a := range registry.LongerThan(longest) {
-		log.Warn("an activity may take longer than this function allows: if its messages come here it is held, until the function has a longer time-out or the activity a shorter StartToClose",
+		log.Warn("an activity may take longer than this function allows: this function holds its messages until the function has a longer time-out or the activity a shorter StartToClose",
 			"activityType", a.Name, "taskQueue", a.TaskQueue, "startToClose", a.StartToClose, "allowed", longest)
 	}
 }

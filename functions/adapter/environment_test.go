@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// required are the variables that a function needs.
+// required returns the variables that a function needs.
 func required() map[string]string {
 	return map[string]string{
 		"WEFT_TABLE":            "weft",
@@ -96,7 +96,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// All that is wrong is told at once.
+// One error lists everything that is wrong.
 func TestEnvironmentIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := readEnvironment(func(name string) string {
@@ -108,7 +108,7 @@ func TestEnvironmentIsWrong(t *testing.T) {
 		}
 	}
 	if err != nil && strings.Contains(err.Error(), "WEFT_QUEUE_TIMERS") {
-		t.Errorf("%v names what is right", err)
+		t.Errorf("%v names a valid variable", err)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestOpen(t *testing.T) {
 		registrations []workflow.Registration
 		text          string
 	}{
-		"all is well":    {API, cart.Registrations(), ""},
+		"valid":          {API, cart.Registrations(), ""},
 		"no role":        {"", cart.Registrations(), "WEFT_ROLE"},
 		"one name twice": {API, append(cart.Registrations(), cart.Registrations()...), "registered twice"},
 		"wrong options":  {API, []workflow.Registration{cart.Charge.With(twice)}, "negative"},
@@ -134,7 +134,7 @@ func TestOpen(t *testing.T) {
 	}
 	vars["WEFT_NAMESPACE"] = "a namespace"
 	if _, err := (Settings{}).open(t.Context(), API, get, slog.New(slog.DiscardHandler), nil); err == nil {
-		t.Error("a namespace that cannot be is no error")
+		t.Error("an invalid namespace is no error")
 	}
 	delete(vars, "WEFT_TABLE")
 	if _, err := (Settings{}).open(t.Context(), API, get, slog.New(slog.DiscardHandler), nil); err == nil {

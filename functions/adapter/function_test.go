@@ -18,8 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// process is a Lambda process that answers an event, and does then what it does once Lambda has the
-// answer.
+// process is a Lambda process. It answers an event and then does what a process does after Lambda
+// has received the answer.
 type process struct {
 	f    *Function
 	then func()
@@ -31,7 +31,7 @@ func (p *process) Invoke(ctx context.Context, _ string, event []byte) ([]byte, e
 	return p.f.Invoke(ctx, event)
 }
 
-// A process whose workflow code hangs answers, and exits then.
+// A process whose workflow code hangs first answers and then exits.
 func TestHung(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

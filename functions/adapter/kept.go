@@ -22,8 +22,8 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// kept is where a function keeps everything: in what the program brings, and else in AWS's
-// services.
+// kept has the places where a function stores everything: the program's own, and AWS's services for
+// the rest.
 type kept struct {
 	ports  executor.Ports
 	extend func(ctx context.Context, queue, receipt string, d time.Duration) error
@@ -31,7 +31,7 @@ type kept struct {
 	close  func() error
 }
 
-// optional are the fields of the environment that a function with these settings may do without.
+// optional returns the fields of the environment that a function with these settings does not need.
 func (s Settings) optional() []string {
 	if s.Backend == nil {
 		return nil
@@ -39,14 +39,13 @@ func (s Settings) optional() []string {
 	return []string{"Table"}
 }
 
-// kept opens the backend of the program, if it has one, and takes AWS's services for what that
-// leaves out.
+// kept opens the program's backend, if it has one, and uses AWS's services for what that omits.
 func (s Settings) kept(ctx context.Context, e *environment, c aws.Config) (*kept, error) {
 	given := &backend.Backend{}
 	if s.Backend != nil {
 		var err error
 		if given, err = s.Backend(ctx, e.taskQueues); err != nil {
-			return nil, fmt.Errorf("the backend does not open: %w", err)
+			return nil, fmt.Errorf("the backend cannot be opened: %w", err)
 		}
 		if given == nil {
 			return nil, errors.New("the backend is nil")
@@ -95,6 +94,6 @@ func (k *kept) setQueue(q queue.Queue, e *environment, c aws.Config) {
 	k.ports.Queue, k.extend = s, s.Extend
 }
 
-// pathStyle has the bucket in the path where there is an endpoint of one's own, whose name has none
-// before it.
+// pathStyle puts the bucket into the path if the endpoint is configured: such an endpoint has no
+// host name for each bucket.
 func pathStyle(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil }

@@ -21,7 +21,7 @@ import (
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
 
-// ask has a function of the API answer a request, and returns the body of a success.
+// ask sends a request to an API function, and returns the body of its successful answer.
 func ask(t *testing.T, f *Function, method, path, body string) string {
 	t.Helper()
 	request := events.APIGatewayV2HTTPRequest{Version: "2.0", RawPath: path, Body: body, Headers: map[string]string{"content-type": "application/json"}}
@@ -38,8 +38,8 @@ func ask(t *testing.T, f *Function, method, path, body string) string {
 	return got.Body
 }
 
-// Functions over a store and queues of the program's own run a workflow, and ask AWS for nothing:
-// there is no table, no region and no key.
+// Functions with a store and queues of the program's own run a workflow without AWS: there is no
+// table, no region and no key.
 func TestBackend(t *testing.T) {
 	t.Parallel()
 	s, q := storememory.New(storememory.Options{}), queuememory.New(queue.Standard("reports"), queuememory.Options{})
@@ -77,7 +77,7 @@ func TestBackend(t *testing.T) {
 	}
 }
 
-// worker stands in the place of the event source mapping of the activity queue.
+// worker replaces the event source mapping of the activity queue.
 func worker(t *testing.T, q queue.Queue, f *Function, url string) {
 	t.Helper()
 	deliveries, err := q.Receive(t.Context(), queue.Activities, queue.MaxBatch)
@@ -103,8 +103,8 @@ func worker(t *testing.T, q queue.Queue, f *Function, url string) {
 	}
 }
 
-// A function whose backend has no store needs the table, and one whose backend does not open is not
-// made.
+// A function whose backend has no store needs the table. A function whose backend cannot be opened
+// is not created.
 func TestBackendLacks(t *testing.T) {
 	t.Parallel()
 	vars, closed := required(), 0

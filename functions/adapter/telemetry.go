@@ -18,30 +18,30 @@ import (
 	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
-// flushTime is how long an invocation waits, after its answer was sent, for spans to be handed on;
-// pause is how long they are held back after that failed. What does not go is dropped: telemetry
-// never holds work up.
+// flushTime bounds the export of spans after an invocation's answer. pause is how long spans are
+// held back after a failed export. Spans that are not exported are dropped: telemetry never delays
+// work.
 const (
 	flushTime = 500 * time.Millisecond
 	pause     = 10 * time.Second
 )
 
-// Where metrics go: the values of settings.Function.Metrics.
+// The destinations of metrics: the values of settings.Function.Metrics.
 const (
 	metricsEMF  = "emf"
 	metricsOTLP = "otlp"
 	metricsOff  = "off"
 )
 
-// telemetry is what a function tells of its work.
+// telemetry has the destinations of a function's telemetry.
 type telemetry struct {
 	log     *slog.Logger
-	metrics *emf.Recorder     // nil if they are not written to the log
-	spans   observe.Telemetry // nil if there are none
-	resting time.Time         // until when spans are held back
+	metrics *emf.Recorder     // nil if the log has no metrics
+	spans   observe.Telemetry // nil without an exporter
+	resting time.Time         // spans are held back until then
 }
 
-// openTelemetry opens what the environment asks for. export may be nil.
+// openTelemetry opens the destinations that the environment names. export may be nil.
 func openTelemetry(ctx context.Context, e *environment, out io.Writer, log *slog.Logger, export observe.Open) (*telemetry, error) {
 	t := &telemetry{log: log}
 	if e.Metrics == metricsEMF {
@@ -60,10 +60,10 @@ func openTelemetry(ctx context.Context, e *environment, out io.Writer, log *slog
 	return t, err
 }
 
-// name is the namespace of a deployment, as metrics and spans have it.
+// name returns the namespace of a deployment, as in metrics and spans.
 func (e *environment) name() string { return cmp.Or(e.Namespace, "default") }
 
-// hub is where the service tells of its work.
+// hub returns the hub to which the service reports its work.
 func (t *telemetry) hub() *observe.Hub {
 	sinks := []observe.Sink{observe.Log(t.log)}
 	if t.metrics != nil {
@@ -75,7 +75,8 @@ func (t *telemetry) hub() *observe.Hub {
 	return observe.New(sinks...)
 }
 
-// flush hands on what an invocation has told. It fails nothing and takes no longer than flushTime.
+// flush exports what an invocation has reported. Its failure is only logged, and it takes no longer
+// than flushTime.
 func (t *telemetry) flush() {
 	if t.metrics != nil {
 		if err := t.metrics.Flush(); err != nil {
@@ -93,10 +94,10 @@ func (t *telemetry) flush() {
 	}
 }
 
-// newLogger returns the logger of a function: a line of JSON each, with the names that Lambda gives
-// its own lines, and the id of the request.
+// newLogger returns the logger of a function. Each record is a line of JSON with the field names of
+// Lambda's own lines, and the id of the request.
 func newLogger(out io.Writer, getenv func(string) string) (*slog.Logger, error) {
-	// What Lambda is told to let through need not be written.
+	// A line that Lambda filters out need not be written.
 	level, err := observe.Level(cmp.Or(getenv(settings.Variable("LogLevel")), ofLambda(getenv("AWS_LAMBDA_LOG_LEVEL"))))
 	if err != nil {
 		err = fmt.Errorf("%s: %w", settings.Variable("LogLevel"), err)
@@ -105,7 +106,7 @@ func newLogger(out io.Writer, getenv func(string) string) (*slog.Logger, error) 
 	return slog.New(observe.Handler(inner, requestID)), err
 }
 
-// ofSDK takes what the SDK has to say: it logs no requests, and so no payloads.
+// ofSDK returns a logger for the SDK. The SDK logs no requests, and so no payloads.
 func ofSDK(log *slog.Logger) logging.Logger {
 	return logging.LoggerFunc(func(c logging.Classification, format string, args ...any) {
 		level := slog.LevelDebug
@@ -116,7 +117,7 @@ func ofSDK(log *slog.Logger) logging.Logger {
 	})
 }
 
-// ofLambda is a level of Lambda's as a level of the log.
+// ofLambda returns the log level for a level of Lambda, or "" if it has none.
 func ofLambda(level string) string {
 	switch strings.ToUpper(level) {
 	case "TRACE", "DEBUG":

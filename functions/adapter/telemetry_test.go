@@ -19,8 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/tracelog"
 )
 
-// A line of a function's log has the names of Lambda's own lines, the id of the request, and the
-// ids of the span.
+// A line of a function's log has the field names of Lambda's own lines, the id of the request, and
+// the ids of the span.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	for vars, want := range map[[2]string]string{
@@ -55,12 +55,12 @@ func TestLog(t *testing.T) {
 		}
 	}
 	if _, err := newLogger(&bytes.Buffer{}, func(string) string { return "loud" }); err == nil || !strings.Contains(err.Error(), "WEFT_LOG_LEVEL") {
-		t.Errorf("a level that there is not: %v", err)
+		t.Errorf("an unknown level: %v", err)
 	}
 }
 
-// exported is a telemetry whose flush comes to err, after the time that its context has where that
-// is nil.
+// exported is a telemetry whose Flush returns err. If err is nil, Flush blocks until its context
+// ends.
 type exported struct {
 	observe.Tracer
 	flushed int
@@ -79,7 +79,7 @@ func (e *exported) Flush(ctx context.Context) error {
 
 func (*exported) Close(context.Context) error { return nil }
 
-// Where metrics go, and what a program that exports is told of its environment.
+// WEFT_METRICS selects the destination of metrics, and the exporter learns the environment.
 func TestOpenTelemetry(t *testing.T) {
 	t.Parallel()
 	var told observe.Settings
@@ -118,13 +118,12 @@ func TestOpenTelemetry(t *testing.T) {
 			t.Errorf("%s: the log has %q", test.metrics, out.String())
 		}
 		if test.export != nil && (told.Metrics != test.otl || !told.Function || told.Namespace != "default") {
-			t.Errorf("%s: the program is told %+v", test.metrics, told)
+			t.Errorf("%s: the exporter's settings are %+v", test.metrics, told)
 		}
 	}
 }
 
-// A collector that does not answer holds an invocation up for a moment, and then for a while no
-// other.
+// A collector that does not answer delays one invocation for a moment, and then none for a while.
 func TestFlushIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,11 +135,11 @@ func TestFlushIsBounded(t *testing.T) {
 				told.flush()
 			}
 			if took := time.Since(began); took > flushTime || spans.flushed != 1 || strings.Count(out.String(), "spans could not be handed on") != 1 {
-				t.Errorf("%d flushes took %v, and said %q", spans.flushed, took, out.String())
+				t.Errorf("%d flushes took %v, and logged %q", spans.flushed, took, out.String())
 			}
 			time.Sleep(pause)
 			if told.flush(); spans.flushed != 2 {
-				t.Error("it is not tried again")
+				t.Error("the export is not tried again")
 			}
 		}
 	})

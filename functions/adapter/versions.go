@@ -21,24 +21,24 @@ import (
 	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
-// variableBuild is the variable by which a version tells its build.
+// variableBuild is the variable that names a version's build.
 var variableBuild = settings.Variable("Build")
 
-// missedFor is how long it is believed that no version has a build: one may be published any
-// moment.
+// missedFor is how long a failed search for a build's version is remembered: such a version may be
+// published at any moment.
 const missedFor = 15 * time.Second
 
-// versions are the published versions of a function, by the builds that their environments name.
-// They are looked up when the first event is to be handed on.
+// versions finds the published versions of a function by the builds that their environments name.
+// It lists them when the first event is to be forwarded.
 type versions struct {
 	function string
-	// client makes the client, the first time that it is needed: no cold start has to wait for it.
+	// client returns the client, and creates it on first use, so that no cold start waits for it.
 	client func() *lambda.Client
 	now    func() time.Time
 
 	mu     sync.Mutex
-	known  map[string]string    // version by build
-	missed map[string]time.Time // when no version had a build
+	known  map[string]string    // the version of each build
+	missed map[string]time.Time // when a build had no version
 }
 
 func newVersions(c aws.Config, function string) *versions {
@@ -46,15 +46,15 @@ func newVersions(c aws.Config, function string) *versions {
 		function: function, now: time.Now, known: map[string]string{}, missed: map[string]time.Time{},
 		client: sync.OnceValue(func() *lambda.Client {
 			return lambda.NewFromConfig(c, func(o *lambda.Options) {
-				// Nobody knows what became of an event whose answer was lost. Whoever sent it sends
-				// it again.
+				// It is unknown what became of an event whose answer was lost. Its sender sends it
+				// again.
 				o.Retryer = aws.NopRetryer{}
 			})
 		}),
 	}
 }
 
-// Forward is a function.Forward.
+// Forward implements function.Forward.
 func (v *versions) Forward(ctx context.Context, build string, event []byte) ([]byte, error) {
 	version, err := v.find(ctx, build)
 	if err != nil {
@@ -82,9 +82,9 @@ func (v *versions) Forward(ctx context.Context, build string, event []byte) ([]b
 	return answer.Payload, nil
 }
 
-// Codes of Invoke that say that the function has not begun, and may soon (Lambda API Reference,
-// Invoke). After any other error it is unknown what the function did, or the error lasts: the
-// message is redelivered when it is visible.
+// notBegunCodes are the codes of Invoke which say that the function has not begun, and that another
+// try may succeed (Lambda API Reference, Invoke). After any other error, it is unknown what the
+// function did, or the error is permanent. The message is redelivered when it is visible again.
 var notBegunCodes = []string{
 	"TooManyRequestsException", "ResourceConflictException", "ResourceNotReadyException", "SnapStartNotReadyException",
 	"EC2ThrottledException", "ENILimitReachedException", "SubnetIPAddressLimitReachedException",
@@ -95,7 +95,7 @@ func notBegun(err error) bool {
 	return errors.As(err, &answer) && slices.Contains(notBegunCodes, answer.ErrorCode())
 }
 
-// find returns the version that has a build: the last published one, where several have it.
+// find returns the version of a build: the one published last, if there are several.
 func (v *versions) find(ctx context.Context, build string) (string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -115,7 +115,7 @@ func (v *versions) find(ctx context.Context, build string) (string, error) {
 	return "", fmt.Errorf("%w %q", function.ErrNoVersion, build)
 }
 
-// list reads all published versions.
+// list lists all published versions.
 func (v *versions) list(ctx context.Context) error {
 	clear(v.known)
 	pages := lambda.NewListVersionsByFunctionPaginator(v.client(), &lambda.ListVersionsByFunctionInput{FunctionName: &v.function})
@@ -142,17 +142,17 @@ func (v *versions) forget(build string) {
 	delete(v.known, build)
 }
 
-// encodeMark is a mark as Invoke takes it.
+// encodeMark returns a mark in the form that Invoke takes.
 func encodeMark(mark lambdacontext.ClientContext) (string, error) {
 	text, err := json.Marshal(mark)
 	return base64.StdEncoding.EncodeToString(text), err
 }
 
-// deadlineOf is when a context ends; zero is never.
+// deadlineOf returns when a context ends; zero means never.
 func deadlineOf(ctx context.Context) time.Time {
 	deadline, _ := ctx.Deadline()
 	return deadline
 }
 
-// newer reports whether a version's number is the greater one.
+// newer reports whether the first version number is greater than the second.
 func newer(a, b string) bool { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) > 0 }

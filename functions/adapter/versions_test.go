@@ -27,7 +27,7 @@ type lambdaAPI struct {
 	lists  int
 }
 
-// ServeHTTP answers a request. A page of versions has two.
+// ServeHTTP answers a request. A page lists two versions.
 func (l *lambdaAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/2015-03-31/functions/weft-api/versions":
@@ -46,7 +46,7 @@ func (l *lambdaAPI) list(w http.ResponseWriter, marker string) {
 		all = append(all, map[string]any{"Version": fmt.Sprint(i + 1), "Environment": map[string]any{"Variables": map[string]any{"WEFT_BUILD": build}}})
 	}
 	at := 0
-	_, _ = fmt.Sscan(marker, &at) // none is the beginning
+	_, _ = fmt.Sscan(marker, &at) // no marker means the first page
 	page := map[string]any{"Versions": all[at:min(at+2, len(all))]}
 	if at+2 < len(all) {
 		page["NextMarker"] = fmt.Sprint(at + 2)
@@ -62,7 +62,7 @@ func fail(status int, kind string) http.HandlerFunc {
 	}
 }
 
-// playLambda returns the versions of a function whose API is played.
+// playLambda returns the versions of a function of a fake Lambda.
 func playLambda(t *testing.T, builds ...string) (*lambdaAPI, *versions) {
 	t.Helper()
 	l := &lambdaAPI{t: t, builds: builds}
@@ -73,10 +73,11 @@ func playLambda(t *testing.T, builds ...string) (*lambdaAPI, *versions) {
 	}, "weft-api")
 }
 
-// An event goes to the last version that has the build, with a mark; the versions are listed once.
+// Forward sends an event to the last version of the build, with a mark, and lists the versions
+// once.
 func TestVersions(t *testing.T) {
 	t.Parallel()
-	// Twelve versions: the tenth is after the ninth.
+	// Twelve versions: the tenth is newer than the ninth.
 	l, v := playLambda(t, "build-1", "a", "b", "c", "build-2", "d", "e", "f", "build-1", "build-1", "g", "h")
 	qualifier := ""
 	l.invoke = func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +100,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// That there is no version is believed for a while; a version that is gone is forgotten.
+// A failed search is remembered for a while. A version that is gone is forgotten.
 func TestMissingVersions(t *testing.T) {
 	t.Parallel()
 	l, v := playLambda(t, "build-1")
@@ -132,14 +133,14 @@ func TestMissingVersions(t *testing.T) {
 	missing(2)
 }
 
-// What became of an event that was not answered is known only where Lambda has refused it.
+// The outcome of an event without an answer is known only if Lambda has refused it.
 func TestInvokeFails(t *testing.T) {
 	t.Parallel()
 	l, v := playLambda(t, "build-1")
 	for _, c := range []struct {
 		name   string
 		invoke http.HandlerFunc
-		is     error // nil is neither
+		is     error // nil means neither
 	}{
 		{"throttled", fail(429, "TooManyRequestsException"), function.ErrNotForwarded},
 		{"being updated", fail(409, "ResourceConflictException"), function.ErrNotForwarded},

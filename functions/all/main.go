@@ -1,5 +1,6 @@
-// Command all is every Lambda function in one program, with the example workflows: WEFT_ROLE says
-// which of them it is. A program of yours is alike, with your workflows: see package adapter.
+// Command all is every Lambda function in one program, with the example workflows. WEFT_ROLE
+// selects the function. A program of yours looks the same, with your workflows: see package
+// adapter.
 package main
 
 import (

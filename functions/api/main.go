@@ -1,5 +1,5 @@
 // Command api is the Lambda function that answers requests of the HTTP API, with the example
-// workflows. A program of yours is alike, with your workflows: see package adapter.
+// workflows. A program of yours looks the same, with your workflows: see package adapter.
 package main
 
 import (

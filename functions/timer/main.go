@@ -1,6 +1,5 @@
-// Command timer is the Lambda function that sends the long timers that have become near, each
-// minute. It runs no code of workflows or activities, so that a program of yours can deploy it as
-// it is.
+// Command timer is the Lambda function that each minute sends the long timers that are nearly due.
+// It runs no code of workflows or activities, so you can deploy it unchanged.
 package main
 
 import "github.com/seed-41655fb1/weft/functions/adapter"

@@ -1,5 +1,5 @@
-// Command workflow is the Lambda function that commits the results of activities, and fires timers,
-// with the example workflows. A program of yours is alike, with your workflows: see package
+// Command workflow is the Lambda function that commits the results of activities and fires timers,
+// with the example workflows. A program of yours looks the same, with your workflows: see package
 // adapter.
 package main
 

@@ -1,11 +1,10 @@
-# docs/operations.md says what each alarm means and what to do. Each is silent if nothing is
-# measured.
+# docs/operations.md says what each alarm means and what to do. Each is silent without data.
 locals {
   watched = var.alarms ? local.queues : {}
 }
 
-# The dead function receives a dead letter at once, so that the queue may be empty when letters
-# are counted. So received letters count, too.
+# The dead function receives a dead letter at once, so the queue may be empty when its messages are
+# counted. So the alarm counts received letters too.
 resource "aws_cloudwatch_metric_alarm" "dead_letters" {
   for_each = local.watched
 

@@ -3,7 +3,7 @@ locals {
   cors_answer_headers  = ["retry-after", "weft-cost"]
   cors_seconds         = 3600
 
-  # Method by method, so that a browser's OPTIONS matches no route: API Gateway answers it then,
+  # One route for each method, so that a browser's OPTIONS matches none: API Gateway then answers it
   # without authorization.
   routes = toset([for method in local.methods : "${method} /v1/{proxy+}" if local.http])
 }

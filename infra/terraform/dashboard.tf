@@ -10,7 +10,7 @@ locals {
     ["AWS/DynamoDB", m, "TableName", var.name, { label = m }]
   }
 
-  # Weft's own metrics, and what AWS has of each part.
+  # Weft's own metrics, and AWS's metrics of each part.
   graphs = concat(
     [for g in [
       { title = "Workflow tasks", stat = "Sum", metrics = ["WorkflowTasks", "TaskFailures", "StuckTasks"] },

@@ -1,4 +1,4 @@
-# Functions of task queues are built like the activity function, unless they say otherwise.
+# Functions of task queues are like the activity function, except for their own settings.
 locals {
   packages = { for name in keys(local.functions) : name =>
     try(coalesce(local.tasks[name].package), lookup(var.packages, contains(keys(local.tasks), name) ? "activity" : name, var.package))
@@ -13,8 +13,8 @@ resource "aws_cloudwatch_log_group" "function" {
   kms_key_id        = local.key_arn
 }
 
-# One program is every function: a user's repository then has one main, builds one zip, and all
-# functions agree on which build they are. If packages gives a function another program, that may
+# All functions are one program. So a user's repository has one main and builds one zip, and all
+# functions agree on their build. If packages gives a function another program, that program may
 # ignore WEFT_ROLE.
 resource "aws_lambda_function" "function" {
   for_each = local.functions
@@ -58,8 +58,8 @@ resource "aws_lambda_function" "function" {
     )
   }
 
-  #   # Lambda takes lines without a level, such as those with metrics, for INFO. So Lambda lets
-  #   INFO pass, and the program filters by its own level.
+  # Lambda treats lines without a level, such as those with metrics, as INFO. So Lambda lets INFO
+  # pass, and the program filters by its own level.
   logging_config {
     log_format            = "JSON"
     log_group             = aws_cloudwatch_log_group.function[each.key].name
@@ -70,13 +70,13 @@ resource "aws_lambda_function" "function" {
     mode = var.tracing ? "Active" : "PassThrough"
   }
 
-  #   # A function must not begin before it may log, nor a mapping before the function may receive.
+  # A function must not start before it may log, nor a mapping before the function may receive.
   depends_on = [aws_iam_role_policy.function, aws_iam_role_policy.key, aws_iam_role_policy.payload_keys]
 
   lifecycle {
     precondition {
       condition     = !var.pinning || var.build != ""
-      error_message = "pinning needs build: versions are found by it. Set build to another name for each deployment, for example the commit."
+      error_message = "pinning needs build, the name by which versions are found. Set build to another name for each deployment, for example the commit."
     }
     precondition {
       condition     = each.key != "activity" || var.activity_burst == 0 || var.activity_rate > 0
@@ -86,15 +86,15 @@ resource "aws_lambda_function" "function" {
     # one that got it, and the version's.
     precondition {
       condition     = each.key != "workflow" || each.value.reserved <= 0 || each.value.reserved >= (var.workflow_maximum_concurrency + var.timer_maximum_concurrency) * (var.pinning ? 2 : 1)
-      error_message = "workflow_reserved_concurrency is less than workflow_maximum_concurrency and timer_maximum_concurrency together, or twice that with pinning: messages would be received in vain, and come to the dead letters."
+      error_message = "workflow_reserved_concurrency is less than workflow_maximum_concurrency and timer_maximum_concurrency together, or twice that with pinning: messages would be received in vain, and move to the dead letters."
     }
     precondition {
       condition     = each.key != "activity" || each.value.reserved <= 0 || each.value.reserved >= var.activity_maximum_concurrency * (var.pinning ? 2 : 1)
-      error_message = "activity_reserved_concurrency is less than activity_maximum_concurrency, or twice that with pinning: messages would be received in vain, and come to the dead letters."
+      error_message = "activity_reserved_concurrency is less than activity_maximum_concurrency, or twice that with pinning: messages would be received in vain, and move to the dead letters."
     }
     precondition {
       condition     = !contains(keys(local.tasks), each.key) || each.value.reserved <= 0 || each.value.reserved >= try(local.queues[each.key].concurrency, 0) * (var.pinning ? 2 : 1)
-      error_message = "The reserved_concurrency of a task queue is less than its maximum_concurrency, or twice that with pinning: messages would be received in vain, and come to the dead letters."
+      error_message = "The reserved_concurrency of a task queue is less than its maximum_concurrency, or twice that with pinning: messages would be received in vain, and move to the dead letters."
     }
   }
 }
@@ -107,7 +107,7 @@ resource "aws_lambda_function_recursion_config" "function" {
   recursive_loop = "Allow"
 }
 
-# The sweep. A rule, as a schedule of EventBridge Scheduler would need a role of its own.
+# The sweep has a rule, because a schedule of EventBridge Scheduler would need a role of its own.
 resource "aws_cloudwatch_event_rule" "sweep" {
   name                = "${var.name}-sweep"
   schedule_expression = "rate(1 minute)"

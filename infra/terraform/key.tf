@@ -10,9 +10,9 @@ resource "aws_kms_key" "this" {
   enable_key_rotation     = true
   deletion_window_in_days = 30
 
-  #   # The account's own policies decide who uses the key. CloudWatch Logs encrypts logs, with the
-  #   permissions that its documentation asks for. (In the policy of a key the resource * is that
-  #   key.)
+  # The account's own policies decide who uses the key. CloudWatch Logs encrypts logs, with the
+  # permissions that its documentation asks for. (In the policy of a key the resource * is that
+  # key.)
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [

@@ -7,7 +7,7 @@ locals {
   region    = data.aws_region.this.id
   account   = data.aws_caller_identity.this.account_id
 
-  # ARNs are made of names where names are enough, so that a plan shows each policy in full.
+  # ARNs are built from names if possible, so that a plan shows each policy in full.
   table_arn = "arn:${local.partition}:dynamodb:${local.region}:${local.account}:table/${var.name}"
   sqs_arn   = "arn:${local.partition}:sqs:${local.region}:${local.account}:${var.name}"
   queue_arn = { for name, q in local.queues : name => "${local.sqs_arn}-${name}${q.suffix}" }
@@ -16,12 +16,12 @@ locals {
 
   function_arn = { for role in keys(local.functions) : role => "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${var.name}-${role}" }
 
-  #   # The functions that run code of workflows or activities. They pass the work of another build
-  #   to their version with that build.
+  # The functions that run code of workflows or activities. They pass the work of another build to
+  # their version with that build.
   pinned = concat(["api", "workflow", "activity"], keys(local.tasks))
 
-  # What each task queue is: a queue with dead letters, and the function that consumes it, both of
-  # this name.
+  # Each task queue is a queue with dead letters, and a function that consumes it. Both have this
+  # name.
   tasks = { for name, q in var.task_queues : "tasks-${name}" => q }
 
   queues = merge({
@@ -55,7 +55,7 @@ locals {
   } })
 
   functions = merge({
-    # API Gateway waits for 29 seconds; a request is tried for 20.
+    # API Gateway waits for 29 seconds; the program retries a request for 20.
     api = {
       timeout  = 29
       memory   = var.memory
@@ -74,14 +74,15 @@ locals {
       reserved = var.activity_reserved_concurrency
       receives = [local.queue_arn.activities]
     }
-    #     # Moves timers that are due soon from the table to the timer queue, and checks all runs, slowly. The next sweep begins after 60 s.
+    # Moves timers that are due soon from the table to the timer queue, and slowly checks all runs.
+    # The next sweep begins 60 s after this one.
     timer = {
       timeout  = 55
       memory   = var.memory
       reserved = -1
       receives = []
     }
-    #     # Sends messages again that could not be handled, so that no run waits for them for ever.
+    # Sends messages again that could not be handled, so that no run waits for them forever.
     dead = {
       timeout  = var.workflow_timeout
       memory   = var.memory
@@ -96,11 +97,11 @@ locals {
   } })
 }
 
-# Preconditions of resources refuse what AWS would refuse only in the middle of an apply. This
-# check is advice.
+# Preconditions of resources refuse what AWS would refuse only in the middle of an apply. This check
+# is only advice.
 check "visibility" {
   assert {
     condition     = alltrue([for q in local.queues : q.visibility >= 6 * local.functions[q.consumer].timeout])
-    error_message = "AWS asks for a visibility of six times the function's time-out: with less, messages that wait while the function is throttled may come to the dead letters unread."
+    error_message = "AWS asks for a visibility of six times the function's time-out: with less, messages that wait while the function is throttled may move to the dead letters unread."
   }
 }

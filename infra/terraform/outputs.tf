@@ -27,7 +27,7 @@ output "queue_urls" {
 }
 
 output "dead_queue_urls" {
-  description = "The URLs of their dead letters."
+  description = "The URLs of the queues of dead letters."
   value       = { for name, queue in aws_sqs_queue.dead : name => queue.url }
 }
 
@@ -37,12 +37,12 @@ output "function_names" {
 }
 
 output "role_names" {
-  description = "The names of their roles. What activities need besides is for the role activity, and for workflow where activities run there."
+  description = "The names of the functions' roles. Give further permissions of activities to the role activity, and to workflow if activities run there."
   value       = { for role, r in aws_iam_role.function : role => r.name }
 }
 
 output "key_arn" {
-  description = "The ARN of the key; null where it is AWS's own."
+  description = "The ARN of the key; null if it is AWS's own."
   value       = local.key_arn
 }
 

@@ -1,4 +1,4 @@
-# The key of payloads and the bucket of large ones, if they are to be made.
+# The key of payloads and the bucket of large ones, if the variables ask to create them.
 locals {
   makes_payload_key = contains(var.payload_keys, "create")
   makes_bucket      = var.bucket == "create"
@@ -49,8 +49,8 @@ resource "aws_kms_alias" "payloads" {
   target_key_id = aws_kms_key.payloads[0].key_id
 }
 
-# The name is made of names, so that a plan shows each policy in full. The bucket has no versions:
-# what Weft deletes should be gone, and no object changes.
+# The name is built from names, so that a plan shows each policy in full. The bucket has no
+# versions: deleted objects should be gone, and no object changes.
 resource "aws_s3_bucket" "payloads" {
   count = local.makes_bucket ? 1 : 0
 

@@ -2,7 +2,7 @@ locals {
   longest_retention = 1209600 # 14 days
 }
 
-# The FIFO queues have high throughput. Without it the limit would be 300 calls a second.
+# The FIFO queues have high throughput. Otherwise the limit would be 300 calls a second.
 resource "aws_sqs_queue" "queue" {
   for_each = local.queues
 
@@ -24,7 +24,7 @@ resource "aws_sqs_queue" "queue" {
   lifecycle {
     precondition {
       condition     = each.value.visibility >= local.functions[each.value.consumer].timeout
-      error_message = "Lambda takes no queue whose visibility is shorter than the time-out of the function that consumes it: raise the visibility, to six times the time-out."
+      error_message = "Lambda refuses a queue whose visibility is shorter than the time-out of its function: raise the visibility to six times the time-out."
     }
   }
 }
@@ -42,8 +42,8 @@ resource "aws_sqs_queue" "dead" {
   kms_master_key_id          = local.key_arn
   sqs_managed_sse_enabled    = local.encrypted ? null : true
 
-  #   # An attribute and not a resource of its own, which would have to wait for both queues. On
-  #   emulators that wait does not end.
+  # An attribute and not a separate resource, which would have to wait for both queues. On emulators
+  # that wait does not end.
   redrive_allow_policy = jsonencode({
     redrivePermission = "byQueue"
     sourceQueueArns   = [local.queue_arn[each.key]]

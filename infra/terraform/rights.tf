@@ -1,10 +1,10 @@
-# What each function may do: the items of its namespace (all keys begin with it: NS/w/ the
-# workflows, NS/t/ the timers, NS/l/ the list, NS/m the mark of the check, NS/k the key of tokens,
-# NS/r/ the rates of task queues) and the queues that it names, and nothing else. Statements called
-# Poller, Logs, Tracing and Kms are for Lambda and other services, which use the role; the others
-# are for the program itself. Four resources end in a star, because AWS has no other form: the
-# streams of a log group, the versions of a function, the objects of a namespace in a bucket, and
-# X-Ray, whose actions have no resources.
+# Each function may only use the items of its namespace and the queues that it names. All keys begin
+# with the namespace: NS/w/ the workflows, NS/t/ the timers, NS/l/ the list, NS/m the mark of the
+# check, NS/k the key of tokens, NS/r/ the rates of task queues. Statements called Poller, Logs,
+# Tracing and Kms are for Lambda and other services, which use the role; the others are for the
+# program itself. Four resources end in a star, because AWS has no other form: the streams of a log
+# group, the versions of a function, the objects of a namespace in a bucket, and X-Ray, whose
+# actions have no resources.
 locals {
   # Conditions on the partition keys of items.
   own = { for kind, keys in { workflows = "w/*", timers = "t/*", list = "l/*", mark = "m", signing = "k" } : kind => {
@@ -61,7 +61,7 @@ locals {
     Action = ["sqs:ChangeMessageVisibility"]
   }
 
-  # Each function's own.
+  # Statements of one function.
   rights = merge({
     api = [local.log, local.keep_timers, local.send, {
       Sid       = "List"
@@ -117,7 +117,7 @@ locals {
     concat(local.attempts, [local.pace[name], merge(local.shorten, { Resource = [local.queue_arn[name]] })])
   })
 
-  #   # What each function whose versions stay may do with itself.
+  # Statements of a function with versions, about itself.
   versions = { for role in local.pinned : role => [{
     Sid      = "FindVersion"
     Effect   = "Allow"
@@ -130,8 +130,7 @@ locals {
     Resource = ["${local.function_arn[role]}:*"]
   }] if var.pinning }
 
-  #   # If there are keys and a bucket, what is stored and sent is encrypted, and large values are
-  #   in the bucket.
+  # Statements for the keys that encrypt payloads, and for the bucket of large ones.
   encryption = {
     Sid       = "Seal"
     Effect    = "Allow"
@@ -152,7 +151,7 @@ locals {
     Condition = { StringLike = { "s3:prefix" = ["${var.namespace}/*"] } }
   }
 
-  # What Lambda does with the roles.
+  # Statements for Lambda, which uses the roles.
   poller = { for role, f in local.functions : role => {
     Sid      = "Poller"
     Effect   = "Allow"
@@ -206,7 +205,7 @@ resource "aws_iam_role_policy" "function" {
   })
 }
 
-# A separate policy, because a plan does not know the ARN of a key that is to be made.
+# A separate policy, because a plan does not know the ARN of a new key.
 resource "aws_iam_role_policy" "key" {
   for_each = local.encrypted ? local.functions : {}
 

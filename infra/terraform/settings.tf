@@ -20,7 +20,7 @@ locals {
 }
 
 variable "namespace" {
-  description = "What of the table this deployment may touch, and the dimension of its metrics."
+  description = "The part of the table that this deployment may use, and the dimension of its metrics."
   type        = string
   default     = "default"
 
@@ -37,13 +37,13 @@ variable "list" {
 }
 
 variable "build" {
-  description = "The name of the code; empty takes the commit that it was built from."
+  description = "The name of the code; empty is the commit that it was built from."
   type        = string
   default     = ""
 }
 
 variable "base_path" {
-  description = "What stands before /v1/workflows in the paths of requests, besides a stage: the path of a custom domain's mapping."
+  description = "The prefix of /v1/workflows in the paths of requests, besides a stage: the path of a custom domain's mapping."
   type        = string
   default     = ""
 }
@@ -71,7 +71,7 @@ variable "retention_days" {
 }
 
 variable "check_commits" {
-  description = "How many commits the slow check over all runs looks at in a minute. It deletes runs whose retention is over, and finds those that wait in vain."
+  description = "How many commits the slow check over all runs reads in a minute. It deletes runs whose retention is over, and finds runs that wait in vain."
   type        = number
   default     = 20000
 
@@ -93,7 +93,7 @@ variable "updates_in_flight" {
 }
 
 variable "update_bytes_in_flight" {
-  description = "From how many bytes of their inputs on another update has to wait: a number, or none."
+  description = "How many bytes the inputs of these updates may have before another update has to wait: a number, or none."
   type        = string
   default     = "20971520"
 
@@ -115,7 +115,7 @@ variable "updates_in_total" {
 }
 
 variable "compress" {
-  description = "What compresses payloads before they are stored and sent, off or zstd."
+  description = "How payloads are compressed before they are stored and sent: off or zstd."
   type        = string
   default     = "off"
 
@@ -126,7 +126,7 @@ variable "compress" {
 }
 
 variable "metrics" {
-  description = "Where the program's metrics go. emf: to CloudWatch, by way of the log. otlp: where the program's exporter sends them. off: nowhere. Only with emf is there an alarm on stuck runs."
+  description = "Where the program's metrics go. emf: to CloudWatch, through the log. otlp: to the program's exporter. off: nowhere. Only with emf is there an alarm on stuck runs."
   type        = string
   default     = "emf"
 

@@ -1,11 +1,11 @@
 # infra/sam/template.yaml has a parameter for each of these, and for those in settings.tf, in
 # capitals: workflow_timeout is WorkflowTimeout. Only name, package, packages and environment have
-# none there: a stack has a name, and SAM builds the package.
+# none: a stack has a name, and SAM builds the package.
 
 # ---- what runs ----
 
 variable "name" {
-  description = "What every resource is called, or begins with. One account may have many deployments in a region."
+  description = "The name of every resource, or its prefix. One account may have many deployments in a region."
   type        = string
   default     = "weft"
 
@@ -37,7 +37,7 @@ variable "packages" {
 }
 
 variable "task_queues" {
-  description = "Task queues besides the default one, by the names that activities give. Each has a queue with dead letters, and a function of its own that makes their attempts: with its memory (megabytes), timeout and visibility (seconds; six times the time-out), batch_size, maximum_concurrency (invocations at once, 2 to 1000; 0 is no limit), rate (attempts that begin in a second, 0.00028 to 1000; 0 is no limit), burst (at once after a pause; 0 is those of a second), reserved_concurrency, another package, and more environment."
+  description = "Task queues besides the default one, by the names that activities give. Each has a queue with dead letters, and a function of its own that runs them: with its memory (megabytes), timeout and visibility (seconds; six times the time-out), batch_size, maximum_concurrency (concurrent invocations, 2 to 1000; 0 means no limit), rate (attempts that begin in a second, 0.00028 to 1000; 0 means no limit), burst (at once after a pause; 0 means as many as in a second), reserved_concurrency, another package, and more environment."
   type        = map(object({ memory = optional(number, 256), timeout = optional(number, 60), visibility = optional(number), batch_size = optional(number, 1), maximum_concurrency = optional(number, 0), rate = optional(number, 0), burst = optional(number, 0), reserved_concurrency = optional(number, -1), package = optional(string), environment = optional(map(string), {}) }))
   default     = {}
 
@@ -48,7 +48,7 @@ variable "task_queues" {
 
   validation {
     condition     = alltrue([for q in values(var.task_queues) : q.maximum_concurrency == 0 || (q.maximum_concurrency >= 2 && q.maximum_concurrency <= 1000)])
-    error_message = "The maximum_concurrency of a task queue is 2 to 1000, or 0: AWS has no less than 2. For one at a time see docs/operations.md."
+    error_message = "The maximum_concurrency of a task queue is 2 to 1000, or 0: AWS permits no less than 2. For one at a time see docs/operations.md."
   }
 
   validation {
@@ -68,7 +68,7 @@ variable "task_queues" {
 }
 
 variable "environment" {
-  description = "Environment variables for the program, besides those of Weft: what activities need to know. Keep secrets elsewhere, and give the activity function's role the right to read them."
+  description = "Environment variables for the program, besides those of Weft, for instance for activities. Keep secrets elsewhere, and give the activity function's role the permission to read them."
   type        = map(string)
   default     = {}
 
@@ -79,7 +79,7 @@ variable "environment" {
 }
 
 variable "architecture" {
-  description = "What the program is built for: arm64 (GOARCH=arm64), which costs less, or x86_64 (GOARCH=amd64)."
+  description = "The architecture of the program: arm64 (GOARCH=arm64), which costs less, or x86_64 (GOARCH=amd64)."
   type        = string
   default     = "arm64"
 
@@ -98,7 +98,7 @@ variable "pinning" {
 # ---- time, memory, concurrency ----
 
 variable "memory" {
-  description = "Megabytes of the api, workflow, timer and dead functions. A quarter of it keeps runs that were loaded."
+  description = "Megabytes of the api, workflow, timer and dead functions. A quarter of it is the cache of runs."
   type        = number
   default     = 256
 
@@ -131,7 +131,7 @@ variable "workflow_timeout" {
 }
 
 variable "workflow_visibility" {
-  description = "Seconds after which a crashed workflow task comes back; AWS asks for six times the function's time-out."
+  description = "Seconds after which SQS redelivers a crashed workflow task. AWS asks for six times the function's time-out."
   type        = number
   default     = 180
 
@@ -142,7 +142,7 @@ variable "workflow_visibility" {
 }
 
 variable "activity_timeout" {
-  description = "Seconds that the activity function may take; an activity whose StartToClose is longer than this less 5 is held."
+  description = "Seconds that the activity function may take. An activity is held if its StartToClose is longer than this minus 5."
   type        = number
   default     = 60
 
@@ -153,7 +153,7 @@ variable "activity_timeout" {
 }
 
 variable "activity_visibility" {
-  description = "Seconds after which a crashed activity comes back; AWS asks for six times the function's time-out."
+  description = "Seconds after which SQS redelivers the message of a crashed activity. AWS asks for six times the function's time-out."
   type        = number
   default     = 360
 
@@ -164,13 +164,13 @@ variable "activity_visibility" {
 }
 
 variable "max_receives" {
-  description = "How often a message is received before it goes to the dead letters."
+  description = "How many times a message is received before it moves to the dead letters."
   type        = number
   default     = 10
 
   validation {
     condition     = var.max_receives >= 2 && var.max_receives <= 1000
-    error_message = "Give 2 to 1000: with 1, a process that dies once would be enough."
+    error_message = "Give 2 to 1000: with 1, one process that dies would be enough."
   }
 }
 
@@ -208,7 +208,7 @@ variable "timer_batch_size" {
 }
 
 variable "activity_batch_size" {
-  description = "How many activities an invocation makes attempts at. They share the function's time-out."
+  description = "How many activities an invocation attempts. They share the function's time-out."
   type        = number
   default     = 1
 
@@ -219,7 +219,7 @@ variable "activity_batch_size" {
 }
 
 variable "workflow_maximum_concurrency" {
-  description = "How many invocations the workflow queue has at once, 2 to 1000; 0 is no limit but the account's."
+  description = "How many concurrent invocations the workflow queue has, 2 to 1000; 0 means only the account's limit."
   type        = number
   default     = 0
 
@@ -230,7 +230,7 @@ variable "workflow_maximum_concurrency" {
 }
 
 variable "timer_maximum_concurrency" {
-  description = "How many invocations the timer queue has at once, 2 to 1000; 0 is no limit but the account's."
+  description = "How many concurrent invocations the timer queue has, 2 to 1000; 0 means only the account's limit."
   type        = number
   default     = 0
 
@@ -241,7 +241,7 @@ variable "timer_maximum_concurrency" {
 }
 
 variable "activity_maximum_concurrency" {
-  description = "How many invocations the activity queue has at once, 2 to 1000; 0 is no limit but the account's. It protects what activities call."
+  description = "How many concurrent invocations the activity queue has, 2 to 1000; 0 means only the account's limit. It protects what activities call."
   type        = number
   default     = 0
 
@@ -252,7 +252,7 @@ variable "activity_maximum_concurrency" {
 }
 
 variable "api_reserved_concurrency" {
-  description = "How much of the account's concurrency only the api function has, and no more than that: 0 stops it, -1 sets no limit."
+  description = "Concurrency that is reserved for the api function, and its limit: 0 stops it, -1 sets neither."
   type        = number
   default     = -1
 
@@ -263,7 +263,7 @@ variable "api_reserved_concurrency" {
 }
 
 variable "workflow_reserved_concurrency" {
-  description = "How much of the account's concurrency only the workflow function has, and no more than that: 0 stops it, -1 sets no limit. Not less than the maximum concurrency of its two queues together, or twice that with pinning. Else messages are received in vain."
+  description = "Concurrency that is reserved for the workflow function, and its limit: 0 stops it, -1 sets neither. At least the maximum concurrency of its two queues together, or twice that with pinning. Otherwise messages are received in vain."
   type        = number
   default     = -1
 
@@ -274,7 +274,7 @@ variable "workflow_reserved_concurrency" {
 }
 
 variable "activity_rate" {
-  description = "How many attempts at activities of the activity queue may begin in a second, 0.00028 (one in an hour) to 1000; 0 is any number. It protects what activities call."
+  description = "How many attempts at activities of the activity queue may begin in a second, 0.00028 (one in an hour) to 1000; 0 means any number. It protects what activities call."
   type        = number
   default     = 0
 
@@ -285,7 +285,7 @@ variable "activity_rate" {
 }
 
 variable "activity_burst" {
-  description = "How many of them may begin at once after a while in which none has; 0 is those of a second, and 1 at least."
+  description = "How many attempts may begin at once after a pause; 0 means as many as in a second, and at least 1."
   type        = number
   default     = 0
 
@@ -296,7 +296,7 @@ variable "activity_burst" {
 }
 
 variable "activity_reserved_concurrency" {
-  description = "How much of the account's concurrency only the activity function has, and no more than that: 0 stops it, -1 sets no limit. Not less than the maximum concurrency of its queue, or twice that with pinning."
+  description = "Concurrency that is reserved for the activity function, and its limit: 0 stops it, -1 sets neither. At least the maximum concurrency of its queue, or twice that with pinning."
   type        = number
   default     = -1
 
@@ -320,7 +320,7 @@ variable "api" {
 }
 
 variable "api_authorization" {
-  description = "AWS_IAM asks callers for a signature (SigV4). JWT asks for a token (http only). NONE lets everybody in who finds the address (http and rest only)."
+  description = "AWS_IAM asks callers for a signature (SigV4). JWT asks for a token (http only). NONE lets in everybody who finds the address (http and rest only)."
   type        = string
   default     = "AWS_IAM"
 
@@ -331,31 +331,31 @@ variable "api_authorization" {
 }
 
 variable "jwt_issuer" {
-  description = "Who issues the tokens, for JWT: an address with /.well-known/openid-configuration."
+  description = "The issuer of the tokens, for JWT: an address with /.well-known/openid-configuration."
   type        = string
   default     = ""
 }
 
 variable "jwt_audience" {
-  description = "Whom the tokens are for, for JWT: a token has to name one of these."
+  description = "The audience of the tokens, for JWT: a token has to name one of these."
   type        = list(string)
   default     = []
 }
 
 variable "jwt_scopes" {
-  description = "What the tokens allow, for JWT: a token has to have one of these scopes. Empty asks for none."
+  description = "The scopes of the tokens, for JWT: a token has to have one of these. Empty requires none."
   type        = list(string)
   default     = []
 }
 
 variable "cors_origins" {
-  description = "The origins whose pages may call the API, for example https://app.example.com (http and url only). Empty is none."
+  description = "The origins whose pages may call the API, for example https://app.example.com (http and url only). Empty allows none."
   type        = list(string)
   default     = []
 }
 
 variable "throttling_rate" {
-  description = "Requests a second that the API takes (http and rest; a function URL is limited by the concurrency of its function)."
+  description = "Requests a second that the API accepts (http and rest; a function URL is limited by the concurrency of its function)."
   type        = number
   default     = 500
 
@@ -366,7 +366,7 @@ variable "throttling_rate" {
 }
 
 variable "throttling_burst" {
-  description = "Requests that the API takes at once, above its rate."
+  description = "Requests that the API accepts at once, above its rate."
   type        = number
   default     = 1000
 
@@ -377,7 +377,7 @@ variable "throttling_burst" {
 }
 
 variable "access_log" {
-  description = "Whether each request is logged: who, when, which path, the status; never a body. (http and rest; for rest the account has to have a role for it, see README.md.)"
+  description = "Whether each request is logged: caller, time, path and status, and never a body. (http and rest; for rest the account has to have a role for it, see README.md.)"
   type        = bool
   default     = true
 }
@@ -385,13 +385,13 @@ variable "access_log" {
 # ---- keeping and watching ----
 
 variable "deletion_protection" {
-  description = "Whether the table refuses to be deleted, and a bucket that was made while something is in it. Set it to false, and apply, before you destroy."
+  description = "Whether the table, and a created bucket that is not empty, are protected from deletion. Set it to false, and apply, before you destroy."
   type        = bool
   default     = true
 }
 
 variable "kms" {
-  description = "The key for the table, the queues, the logs and a bucket that is made: none takes AWS's own, create makes one, and the ARN of a key takes that."
+  description = "The key for the table, the queues, the logs and a created bucket: none uses AWS's own, create creates one, and the ARN of a key uses that key."
   type        = string
   default     = "none"
 
@@ -402,7 +402,7 @@ variable "kms" {
 }
 
 variable "payload_keys" {
-  description = "The KMS keys of payloads: ARNs, and create for one that is made. The first encrypts what users give before it is stored and sent, all of them open it; empty leaves that to AWS's encryption at rest."
+  description = "The KMS keys of payloads: ARNs, and create for a new one. The first encrypts users' data before it is stored and sent, and all of them decrypt it. Empty leaves encryption to AWS's encryption at rest."
   type        = list(string)
   default     = []
 
@@ -413,13 +413,13 @@ variable "payload_keys" {
 }
 
 variable "payload_encryption" {
-  description = "Whether what is new is encrypted with the first of payload_keys; false still opens what was."
+  description = "Whether new payloads are encrypted with the first of payload_keys. If false, older ones can still be decrypted."
   type        = bool
   default     = true
 }
 
 variable "bucket" {
-  description = "The S3 bucket of large payloads: create makes one, and the name of a bucket takes that; empty takes no payload of more than 256 KiB."
+  description = "The S3 bucket of large payloads: create creates one, and the name of a bucket uses that bucket. Without one, payloads above 256 KiB are refused."
   type        = string
   default     = "create"
 
@@ -441,7 +441,7 @@ variable "log_retention_days" {
 }
 
 variable "otlp_endpoint" {
-  description = "Where a program that exports (package weftotel) sends its spans, for example http://localhost:4318 for a collector in a layer. Empty is nowhere."
+  description = "The address to which an exporting program (package weftotel) sends its spans, for example http://localhost:4318 for a collector in a layer. Empty means nowhere."
   type        = string
   default     = ""
 }
@@ -453,7 +453,7 @@ variable "layers" {
 }
 
 variable "tracing" {
-  description = "Whether Lambda, and a REST API, send traces to X-Ray. They are billed by the trace."
+  description = "Whether Lambda, and a REST API, send traces to X-Ray. Each trace is billed."
   type        = bool
   default     = false
 }
@@ -465,13 +465,13 @@ variable "alarms" {
 }
 
 variable "alarm_topics" {
-  description = "The ARNs of the SNS topics that learn when an alarm begins and when it ends."
+  description = "The ARNs of the SNS topics that are notified when an alarm begins and when it ends."
   type        = list(string)
   default     = []
 }
 
 variable "age_alarm_seconds" {
-  description = "How old the oldest message of a queue may be before there is an alarm. Some wait for 15 minutes as they should."
+  description = "How old the oldest message of a queue may be before there is an alarm. Some messages wait for 15 minutes on purpose."
   type        = number
   default     = 1800
 
@@ -482,7 +482,7 @@ variable "age_alarm_seconds" {
 }
 
 variable "dashboard" {
-  description = "Whether there is a dashboard. AWS gives three an account for nothing."
+  description = "Whether there is a dashboard. Three dashboards per account are free."
   type        = bool
   default     = true
 }

@@ -1,12 +1,12 @@
 terraform {
-  # 1.5 has check blocks.
+  # check blocks need 1.5.
   required_version = ">= 1.5"
 
   required_providers {
     aws = {
       source = "hashicorp/aws"
-      # 5.80 has all that is used here, but for queues of 1 MiB (see max_message_size); 7 is not
-      # out.
+      # 5.80 has everything that the module uses, except queues of 1 MiB (see max_message_size). 7
+      # is not released.
       version = ">= 5.80, < 7"
     }
   }

@@ -13,18 +13,18 @@ import (
 
 // StartRequest starts a run.
 type StartRequest struct {
-	// WorkflowID is chosen by the caller; absent, one is made.
+	// WorkflowID is chosen by the caller; if absent, one is generated.
 	WorkflowID *string         `json:"workflowId,omitempty"`
 	Type       string          `json:"type"`
 	Input      json.RawMessage `json:"input,omitempty"`
 	// Header travels with the run to its activities, its children and the runs that follow it: at
 	// most 4 KiB.
 	Header history.Header `json:"header,omitempty"`
-	// Memo and SearchAttributes are shown with the run where it is described or listed; runs are
-	// found by the latter.
+	// Memo and SearchAttributes are shown when the run is described or listed. Lists are filtered
+	// by search attributes.
 	Memo             history.Memo             `json:"memo,omitempty"`
 	SearchAttributes history.SearchAttributes `json:"searchAttributes,omitempty"`
-	// RequestID recognises the request when it is sent again; absent, one is made.
+	// RequestID identifies the request if it is sent again; if absent, one is generated.
 	RequestID string `json:"requestId,omitempty"`
 	// IDReusePolicy says whether an id may be used again after its run closed: allowDuplicate (the
 	// default), allowDuplicateFailedOnly or rejectDuplicate.
@@ -32,22 +32,22 @@ type StartRequest struct {
 	// IDConflictPolicy says what happens if a run of the id is open: fail (the default),
 	// useExisting or terminateExisting.
 	IDConflictPolicy string `json:"idConflictPolicy,omitempty"`
-	// RunTimeout is how long the run may stay open, as "1h30m"; absent, for ever.
+	// RunTimeout is how long the run may stay open, as "1h30m"; if absent, without limit.
 	RunTimeout Duration `json:"runTimeout,omitempty"`
-	// StartDelay is how long the first task waits, as "10m", unless a signal, an update or a
-	// cancellation comes before; absent, not at all. The run timeout begins when it is over.
+	// StartDelay is how long the first task waits, as "10m"; if absent, it does not wait. A signal,
+	// an update or a cancellation ends the wait. The run timeout begins when the wait is over.
 	StartDelay Duration `json:"startDelay,omitempty"`
-	// Retry says when another run follows one that failed or took longer than its run timeout;
-	// absent, never.
+	// Retry says when another run follows one that failed or timed out; if absent, never.
 	Retry *RetryPolicy `json:"retryPolicy,omitempty"`
-	// Cron says when the run begins, and when another one follows, whatever became of it; absent,
-	// at once and never.
+	// Cron says when the run begins and when the next one follows, whatever the outcome; if absent,
+	// the run begins at once and none follows.
 	Cron string `json:"cronSchedule,omitempty"`
-	// ExecutionTimeout is how long all runs together may take, as "1h30m"; absent, for ever.
+	// ExecutionTimeout is how long all runs together may take, as "1h30m"; if absent, without
+	// limit.
 	ExecutionTimeout Duration `json:"executionTimeout,omitempty"`
 }
 
-// RetryOf is a retry policy as a request has it.
+// RetryOf returns the form that a retry policy has in a request.
 func RetryOf(p history.RetryPolicy) *RetryPolicy {
 	return &RetryPolicy{
 		InitialInterval: Duration(p.InitialInterval), BackoffCoefficient: p.BackoffCoefficient, MaximumInterval: Duration(p.MaximumInterval),
@@ -55,7 +55,7 @@ func RetryOf(p history.RetryPolicy) *RetryPolicy {
 	}
 }
 
-// History is the retry policy as it is recorded.
+// History returns the form that the retry policy has in a history.
 func (p *RetryPolicy) History() *history.RetryPolicy {
 	if p == nil {
 		return nil
@@ -66,7 +66,8 @@ func (p *RetryPolicy) History() *history.RetryPolicy {
 	}
 }
 
-// RetryPolicy says when a run that failed is followed by another. What is absent has its default.
+// RetryPolicy says when a run that failed is followed by another. Absent fields have their
+// defaults.
 type RetryPolicy struct {
 	InitialInterval    Duration `json:"initialInterval,omitempty"`
 	BackoffCoefficient float64  `json:"backoffCoefficient,omitempty"`
@@ -79,10 +80,10 @@ type RetryPolicy struct {
 type StartResponse struct {
 	WorkflowID string        `json:"workflowId"`
 	RunID      history.RunID `json:"runId"`
-	// Outcome is how the run ended, or that it had not at the end of the wait; nil if the request
-	// did not wait, or the run could not be read.
+	// Outcome is how the run ended, or that it is still open after the wait; nil if the request did
+	// not wait, or the run could not be read.
 	Outcome *ResultResponse `json:"outcome,omitempty"`
-	// Started says that this request opened the run; it is 201 then, and 200 otherwise.
+	// Started says that this request opened the run. The status is then 201, and otherwise 200.
 	Started bool `json:"-"`
 }
 
@@ -90,7 +91,7 @@ type StartResponse struct {
 type SignalRequest struct {
 	Input     json.RawMessage `json:"input,omitempty"`
 	RequestID string          `json:"requestId,omitempty"`
-	// Start starts a run for the signal where none is open; absent, the signal is refused then. Its
+	// Start starts a run for the signal if none is open; if absent, the signal is refused then. Its
 	// idConflictPolicy is useExisting (the default) or terminateExisting.
 	Start *StartRequest `json:"start,omitempty"`
 }
@@ -114,8 +115,8 @@ type QueryResponse struct {
 	Closed bool `json:"-"`
 }
 
-// The stages of an update. An admitted one was brought by a reset, and no task of the new run has
-// seen it yet.
+// The stages of an update. An admitted update was copied by a reset, and no task of the new run has
+// handled it yet.
 const (
 	StageAdmitted  = "admitted"
 	StageAccepted  = "accepted"
@@ -125,35 +126,35 @@ const (
 
 // UpdateRequest sends an update.
 type UpdateRequest struct {
-	// UpdateID recognises the update when it is sent again; absent or empty, one is made.
+	// UpdateID identifies the update if it is sent again; if absent or empty, one is generated.
 	UpdateID string          `json:"updateId,omitempty"`
 	Input    json.RawMessage `json:"input,omitempty"`
 	// WaitFor is the stage to wait for: accepted, or completed (the default).
 	WaitFor string `json:"waitFor,omitempty"`
 	// Timeout bounds the whole call: the wait behind other requests, the tries, and the wait for
-	// the stage. It is at most 20 s, which is the default. With 0 the call waits for nothing: the
-	// update is carried out once, if nothing else is under way for the workflow.
+	// the stage. It is at most 20 s, which is the default. With 0 the call does not wait: it tries
+	// the update once, if nothing else is in progress for the workflow.
 	Timeout *Duration `json:"timeout,omitempty"`
-	// Start starts a run for the update where none is open, in the same put where the update is
-	// accepted. One that is refused leaves the run started. The idConflictPolicy has to be given.
+	// Start starts a run for the update if none is open, in the same put that accepts the update.
+	// An update that is refused leaves the run started. The idConflictPolicy is required.
 	Start *StartRequest `json:"start,omitempty"`
 }
 
-// UpdateResponse is the stage that an update has reached and, where it is completed or rejected,
-// its outcome.
+// UpdateResponse is the stage that an update has reached and, if it is completed or rejected, its
+// outcome.
 type UpdateResponse struct {
 	UpdateID string           `json:"updateId"`
 	RunID    history.RunID    `json:"runId"`
 	Stage    string           `json:"stage"`
 	Result   history.Payload  `json:"result,omitempty"`
 	Failure  *failure.Failure `json:"failure,omitempty"`
-	// Started says, of an update with a start, whether this request opened the run.
+	// Started says whether this request opened the run; only for an update with a start.
 	Started *bool `json:"started,omitempty"`
 }
 
 // CompleteActivityRequest ends an attempt at an activity with a result.
 type CompleteActivityRequest struct {
-	// Token names the attempt: the activity took it with activity.Token.
+	// Token names the attempt: the activity got it from activity.Token.
 	Token  string          `json:"token"`
 	Result json.RawMessage `json:"result,omitempty"`
 }
@@ -161,32 +162,32 @@ type CompleteActivityRequest struct {
 // FailActivityRequest ends an attempt at an activity with an error.
 type FailActivityRequest struct {
 	Token string `json:"token"`
-	// Type is the name under which errors.Is recognises the error; empty for one without.
+	// Type is the name by which errors.Is recognises the error; empty for an error without one.
 	Type    string `json:"type,omitempty"`
 	Message string `json:"message,omitempty"`
-	// NonRetryable ends the attempts.
+	// NonRetryable says that no further attempt follows.
 	NonRetryable bool `json:"nonRetryable,omitempty"`
 	// Details is the error's own data.
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// ActivityResponse answers one who has ended an attempt at an activity.
+// ActivityResponse answers a request that ends an attempt at an activity.
 type ActivityResponse struct {
-	// Repeated says that the same request has ended it before: nothing was written.
+	// Repeated says that the same request ended the attempt before: nothing was written.
 	Repeated bool `json:"repeated,omitempty"`
 }
 
-// HeartbeatActivityRequest says that an attempt at an activity is alive.
+// HeartbeatActivityRequest reports that an attempt at an activity is alive.
 type HeartbeatActivityRequest struct {
 	Token string `json:"token"`
-	// Details are for the next attempt, should this one fail.
+	// Details are given to the next attempt if this one fails.
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
 // HeartbeatResponse answers a heartbeat.
 type HeartbeatResponse struct {
-	// CancelRequested says that the workflow no longer waits for the activity: end it, and say so
-	// with a failure.
+	// CancelRequested says that the workflow no longer waits for the activity. The caller should
+	// end the activity, and report a failure.
 	CancelRequested bool `json:"cancelRequested,omitempty"`
 }
 
@@ -200,20 +201,20 @@ type FailUpdateRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// ResetRequest resets a workflow: another run goes on from an earlier task of the latest one, which
-// is terminated if it is open. One of EventID, To and Build says which task: it is run anew.
+// ResetRequest resets a workflow: a new run continues from an earlier task of the latest run, which
+// is terminated if it is open. One of EventID, To and Build names the task. It runs again.
 type ResetRequest struct {
-	// EventID is one of the events of the task.
+	// EventID is the id of one of the task's events.
 	EventID int64 `json:"eventId,omitempty"`
 	// To is firstTask or lastTask.
 	To string `json:"to,omitempty"`
-	// Build means the first task that ran under this build.
+	// Build names the first task that ran under this build.
 	Build string `json:"build,omitempty"`
-	// Exclude leaves out what came after the task: updates, signals, or both. What is not left out
-	// is brought to the new run in its order; updates are validated again, and run again.
+	// Exclude lists what is left out of what followed the task: updates, signals, or both. The new
+	// run gets the rest in its order; updates are validated and run again.
 	Exclude []string `json:"exclude,omitempty"`
 	Reason  string   `json:"reason,omitempty"`
-	// RequestID recognises the request when it is sent again; absent, one is made.
+	// RequestID identifies the request if it is sent again; if absent, one is generated.
 	RequestID string `json:"requestId,omitempty"`
 }
 
@@ -223,31 +224,32 @@ type ResetResponse struct {
 	RunID      history.RunID `json:"runId"`
 }
 
-// MoveRequest moves a run to another build: the one that is asked, or the one that it names. That
-// build replays the run's history first; where this fails nothing is written.
+// MoveRequest moves a run to another build: the one that receives the request, or the one that it
+// names. That build first replays the run's history; if the replay fails, nothing is written.
 type MoveRequest struct {
-	// Build is the build that the run is pinned to from then on; absent, the build that is asked.
+	// Build is the build that the run is then pinned to; if absent, the build that receives the
+	// request.
 	Build string `json:"build,omitempty"`
-	// Unpin makes the newest build run it from then on, whichever that is; there is no build then.
+	// Unpin lets the newest build run it from then on; Build is then absent.
 	Unpin bool `json:"unpin,omitempty"`
 }
 
 // MoveResponse says which build a run is pinned to.
 type MoveResponse struct {
 	RunID history.RunID `json:"runId"`
-	// Build is absent where the newest runs it.
+	// Build is absent if the newest build runs it.
 	Build string `json:"build,omitempty"`
 }
 
-// ResultResponse is how a run ended, or that it has not.
+// ResultResponse is how a run ended, or that it is still open.
 type ResultResponse struct {
 	WorkflowID string           `json:"workflowId"`
 	RunID      history.RunID    `json:"runId"`
 	Status     history.Status   `json:"status"`
 	Result     history.Payload  `json:"result,omitempty"`
 	Failure    *failure.Failure `json:"failure,omitempty"`
-	// NewRunID is the run that goes on, where this one continued as new, is tried again, has a next
-	// one by its cron expression, or was open when it was reset.
+	// NewRunID is the run that follows this one, if there is one: this run continued as new, is
+	// retried, has a next run by its cron expression, or was reset while it was open.
 	NewRunID history.RunID `json:"newRunId,omitempty"`
 }
 
@@ -259,9 +261,9 @@ type WorkflowSummary struct {
 	Status     history.Status `json:"status"`
 	StartedAt  time.Time      `json:"startedAt"`
 	ClosedAt   *time.Time     `json:"closedAt,omitempty"`
-	// Build is the build that the run is pinned to; absent where the newest runs it.
+	// Build is the build that the run is pinned to; absent if the newest build runs it.
 	Build string `json:"build,omitempty"`
-	// Memo and SearchAttributes are what the run shows, as its code has changed them last.
+	// Memo and SearchAttributes are the run's, as its code last changed them.
 	Memo             history.Memo             `json:"memo,omitempty"`
 	SearchAttributes history.SearchAttributes `json:"searchAttributes,omitempty"`
 }
@@ -272,7 +274,7 @@ type ListResponse struct {
 	NextPageToken string            `json:"nextPageToken,omitempty"`
 }
 
-// Description is what is known of a run.
+// Description describes a run.
 type Description struct {
 	WorkflowSummary
 	HistoryLength     int64             `json:"historyLength"`
@@ -282,12 +284,12 @@ type Description struct {
 	PendingTimers     []PendingTimer    `json:"pendingTimers"`
 	PendingChildren   []PendingChild    `json:"pendingChildren"`
 	UpdatesInFlight   []UpdateInFlight  `json:"updatesInFlight"`
-	// UnreadSignals are the signals that the code has not received, and those that it has set
-	// aside, by name.
+	// UnreadSignals counts by name the signals that the code has not received, and those that it
+	// has set aside.
 	UnreadSignals []UnreadSignal `json:"unreadSignals,omitempty"`
-	// StuckTask is a workflow task that fails and is tried again; absent where the run is well.
+	// StuckTask is a workflow task that fails and is retried; absent if no task fails.
 	StuckTask *StuckTask `json:"stuckTask,omitempty"`
-	// Parent is the run that started it as its child; absent where none did.
+	// Parent is the run that started it as its child; absent if it has none.
 	Parent *history.Parent `json:"parent,omitempty"`
 }
 
@@ -300,13 +302,13 @@ type PendingActivity struct {
 	LastFailure     *failure.Failure `json:"lastFailure,omitempty"`
 	NextAttemptAt   *time.Time       `json:"nextAttemptAt,omitempty"`
 	CancelRequested bool             `json:"cancelRequested,omitempty"`
-	// PendingUntil is until when an attempt may take whose function has returned, and which goes on
-	// outside; absent if there is none.
+	// PendingUntil is the deadline of an attempt that goes on outside after its function has
+	// returned; absent if there is no such attempt.
 	PendingUntil *time.Time `json:"pendingUntil,omitempty"`
-	// Held says why its next attempt cannot begin under the current deployment; empty if nothing
+	// Held says why the next attempt cannot begin under the current deployment; empty if nothing
 	// holds it.
 	Held string `json:"held,omitempty"`
-	// TaskQueue is where its attempts are made; absent where that is the default queue.
+	// TaskQueue is the queue of its attempts; absent for the default queue.
 	TaskQueue string `json:"taskQueue,omitempty"`
 }
 
@@ -316,7 +318,7 @@ type PendingTimer struct {
 	FireAt  time.Time `json:"fireAt"`
 }
 
-// PendingChild is a child workflow whose outcome has not come.
+// PendingChild is a child workflow whose outcome has not arrived.
 type PendingChild struct {
 	EventID    int64  `json:"eventId"`
 	Type       string `json:"type"`
@@ -336,7 +338,7 @@ type UpdateInFlight struct {
 	AcceptedEventID int64  `json:"acceptedEventId"`
 }
 
-// UnreadSignal is the signals of one name that have not reached a run's code.
+// UnreadSignal counts the signals of one name that have not reached a run's code.
 type UnreadSignal struct {
 	Name string `json:"name"`
 	// Count is how many wait to be received, and Since when the first of them arrived.
@@ -351,10 +353,10 @@ type StuckTask struct {
 	Attempt int              `json:"attempt"`
 	Build   string           `json:"build,omitempty"`
 	Failure *failure.Failure `json:"failure"`
-	// UpdateID is the accepted update whose handler makes the task fail; absent where none does. It
-	// can be failed alone.
+	// UpdateID is the accepted update whose handler makes the task fail; absent if none does. The
+	// update alone can be failed.
 	UpdateID string `json:"updateId,omitempty"`
-	// NextAttemptAt is when it is tried again; absent where that is not known yet.
+	// NextAttemptAt is when it is retried; absent if that is not known yet.
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
 }
 

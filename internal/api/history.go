@@ -13,14 +13,14 @@ type HistoryEvent struct {
 	ID   int64        `json:"id"`
 	Type history.Type `json:"type"`
 	Time time.Time    `json:"time"`
-	// Batch is the same for all events that one workflow task brought, and those that it made: 0
-	// for the first. Where a reset has copied events they keep their batches. With it the commits
-	// can be made again from the events.
+	// Batch is the same for all events that one workflow task received or produced: 0 for the first
+	// task. Events that a reset copied keep their batches. The batches allow a reader to rebuild
+	// the commits from the events.
 	Batch      int                `json:"batch"`
 	Attributes history.Attributes `json:"attributes"`
 }
 
-// UnmarshalJSON reads an event. One of a type that this version of Weft does not know is an error.
+// UnmarshalJSON reads an event. It fails if this version of Weft does not know the event's type.
 func (e *HistoryEvent) UnmarshalJSON(data []byte) error {
 	var raw struct {
 		ID         int64           `json:"id"`
@@ -51,13 +51,14 @@ type HistoryResponse struct {
 	NextPageToken string         `json:"nextPageToken,omitempty"`
 }
 
-// Events lists the events of a run's log from an id on: at most limit of them, and at most so many
-// bytes of encoded attributes, but at least one event. more says that there are others.
+// Events lists the events of a run's log whose ids are from or higher: at most limit of them, and
+// at most this many bytes of encoded attributes, but at least one event. more reports whether
+// others follow.
 func Events(log []*history.Commit, from int64, limit, bytes int) (events []HistoryEvent, more bool) {
 	return EventsAfter(0, log, from, limit, bytes)
 }
 
-// EventsAfter is Events of the end of a log, before which it has this many batches of events.
+// EventsAfter is Events for the end of a log that follows this many batches of events.
 func EventsAfter(batches int, log []*history.Commit, from int64, limit, bytes int) (events []HistoryEvent, more bool) {
 	batch, size := batches-1, 0
 	for _, c := range log {

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 )
 
-// A page ends at its number of events and at its bytes, and holds one event however large that is.
-// The pages have every event once.
+// A page ends at its number of events or of bytes, but holds at least one event, however large. The
+// pages have every event once.
 func TestEventsAreBounded(t *testing.T) {
 	t.Parallel()
 	const size = 10 << 10

@@ -11,19 +11,19 @@ import (
 
 // Problem is a refusal of a request, as an RFC 9457 problem document and as a Go error.
 type Problem struct {
-	// Type distinguishes the kinds of refusal: it is problemType and a kind.
+	// Type distinguishes the kinds of refusal: it is problemType followed by a kind.
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	// Detail says what is wrong here and what to do about it.
 	Detail string `json:"detail,omitempty"`
-	// Failure is the failure of the code that the request ran, where there is one.
+	// Failure is the failure of the code that the request ran, if any.
 	Failure *failure.Failure `json:"failure,omitempty"`
 	// RetryAfter is how long to wait before the request is sent again; 0 if that will not help.
 	RetryAfter time.Duration `json:"-"`
 }
 
-// problemType is what the type of each problem document begins with.
+// problemType begins the type of each problem document.
 const problemType = "urn:weft:problem:"
 
 // statuses are the HTTP statuses of the kinds of refusal.
@@ -63,10 +63,10 @@ func ProblemOf(r *refusal.Error) *Problem {
 	return p
 }
 
-// kind returns the kind of refusal that the problem document is of.
+// kind returns the kind of refusal of the problem document.
 func (p *Problem) kind() refusal.Kind { return refusal.Kind(strings.TrimPrefix(p.Type, problemType)) }
 
-// Error is the title and the detail.
+// Error returns the title and the detail.
 func (p *Problem) Error() string {
 	if p.Detail == "" {
 		return p.Title
@@ -83,5 +83,5 @@ func (p *Problem) Is(target error) bool {
 	return target == p.kind() || p.kind().Is(target)
 }
 
-// Unwrap is the failure of the code that the request ran, as an error.
+// Unwrap returns the failure of the code that the request ran, as an error.
 func (p *Problem) Unwrap() error { return p.Failure.Err() }

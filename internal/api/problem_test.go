@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// Each kind of refusal has its problem document, to the byte, and says when to send the request
+// Each kind of refusal has exactly this problem document, which says when to send the request
 // again.
 func TestProblemOf(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/jsontext"
 )
 
-// ReadHistory reads the first page of a text with pages of histories, and returns what follows it.
-// It returns io.EOF if there is none.
+// ReadHistory reads the first page of a text of history pages, and returns the text after it. It
+// returns io.EOF if the text has no page.
 func ReadHistory(text []byte) (page *HistoryResponse, rest []byte, err error) {
 	r := jsontext.NewReader(text)
 	if page := readPage(r); r.OK() {
@@ -23,7 +23,7 @@ func ReadHistory(text []byte) (page *HistoryResponse, rest []byte, err error) {
 	return page, text[d.InputOffset():], nil
 }
 
-// readPage reads what encoding/json would make of a page.
+// readPage reads a page as encoding/json would.
 func readPage(r *jsontext.Reader) *HistoryResponse {
 	page := &HistoryResponse{}
 	var seen members
@@ -49,8 +49,7 @@ func readPage(r *jsontext.Reader) *HistoryResponse {
 	return page
 }
 
-// readEvent reads what encoding/json would make of an event whose type stands before its
-// attributes.
+// readEvent reads an event as encoding/json would. The event's type must precede its attributes.
 func readEvent(r *jsontext.Reader) (e HistoryEvent) {
 	var seen members
 	r.Object(func(name []byte) {
@@ -86,7 +85,8 @@ func readEvent(r *jsontext.Reader) (e HistoryEvent) {
 // members are the members of an object that have been read, by number.
 type members [5]bool
 
-// add adds a member. Of two encoding/json says which counts.
+// add adds a member. It fails on a second one, because encoding/json decides which of the two
+// counts.
 func (m *members) add(r *jsontext.Reader, i int) {
 	if m[i] {
 		r.Fail()

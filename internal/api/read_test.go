@@ -90,7 +90,7 @@ func TestReadHistory(t *testing.T) {
 	}
 }
 
-// readAlike fails the test if a text is read in another way than by encoding/json.
+// readAlike fails the test if ReadHistory and encoding/json read a text differently.
 func readAlike(t *testing.T, text []byte) {
 	t.Helper()
 	want, wantRest, wantErr := slowly(text)

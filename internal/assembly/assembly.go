@@ -21,10 +21,10 @@ import (
 
 // Config is what a process is assembled from. Ports, Registry and Host are required.
 type Config struct {
-	// Ports are the stores, and what messages are sent with: see PortsOf.
+	// Ports are the stores, and the queue that messages are sent to: see PortsOf.
 	Ports executor.Ports
 	// Receiver is what the worker receives messages from. Without one the process has no worker:
-	// something else receives the messages, and hands them to Handler.
+	// something else receives the messages, and passes them to Handler.
 	Receiver queue.Receiver
 	// Registry is the code of workflows and activities.
 	Registry *engine.Registry
@@ -37,19 +37,19 @@ type Config struct {
 	// Options are the settings of the executor, with its build, rates and observer. Its Logger is
 	// that of the whole process; nil is slog.Default.
 	Options executor.Options
-	// Concurrency is how many messages of a queue the worker handles at once, and TaskQueues that
-	// of each task queue; 0 is Concurrency.
+	// Concurrency is how many messages of a queue the worker handles at once. TaskQueues is the
+	// same for each task queue; 0 is Concurrency.
 	Concurrency int
 	TaskQueues  map[string]int
 }
 
-// Process is a process of a deployment. Nothing of it runs by itself: requests come to API, and
-// messages to Worker or Handler.
+// Process is a process of a deployment. It runs nothing by itself: API serves requests, and Worker
+// or Handler handles messages.
 type Process struct {
 	Service *executor.Service
 	// API is the HTTP API.
 	API http.Handler
-	// Worker polls the queues, and hands over what it receives; nil if the process has no receiver.
+	// Worker polls the queues, and handles what it receives; nil if the process has no receiver.
 	Worker *worker.Worker
 
 	codec *codec.Codec
@@ -77,7 +77,7 @@ func NewProcess(c Config) *Process {
 	return p
 }
 
-// opening returns a receiver that opens with a codec what it receives.
+// opening returns a receiver that uses a codec to open what it receives.
 func opening(codec *codec.Codec, r queue.Receiver) queue.Receiver {
 	if codec == nil {
 		return r
@@ -85,20 +85,20 @@ func opening(codec *codec.Codec, r queue.Receiver) queue.Receiver {
 	return codec.Receiver(r)
 }
 
-// Handler returns what handles messages that something else receives. They must have been opened:
-// see Open.
+// Handler returns the handler for messages that something else receives. They must have been
+// opened: see Open.
 func (p *Process) Handler() worker.Handler { return worker.Handler{Service: p.Service, Log: p.log} }
 
-// Open opens, in place, the bodies of messages that something else has received. It logs what it
-// cannot open, and leaves that as it is: nobody can read it, and the queue redelivers it.
+// Open opens, in place, the bodies of messages that something else has received. It logs a body
+// that it cannot open and leaves it encoded: nobody can read it, and the queue redelivers it.
 func (p *Process) Open(ctx context.Context, deliveries []queue.Delivery) {
 	if p.codec != nil {
 		p.codec.Deliveries(ctx, deliveries)
 	}
 }
 
-// Work runs the worker until ctx ends, or stop is called. stop waits for what is being handled, and
-// closes the service.
+// Work runs the worker until ctx ends or stop is called. stop waits for the messages being handled,
+// and closes the service.
 func (p *Process) Work(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var working sync.WaitGroup

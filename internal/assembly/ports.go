@@ -6,7 +6,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Store is all that a store keeps, except for the list of workflows.
+// Store is everything that a store keeps, except the list of workflows.
 type Store interface {
 	store.Log
 	store.Attempts
@@ -16,8 +16,8 @@ type Store interface {
 	store.Scanner
 }
 
-// PortsOf returns the ports over a store, its list of workflows and a queue. Without a list nobody
-// can ask for one.
+// PortsOf returns the ports over a store, its list of workflows and a queue. If list is nil, the
+// deployment cannot list workflows.
 func PortsOf(s Store, list store.Lister, q queue.Sender) executor.Ports {
 	return executor.Ports{Log: s, Attempts: s, Timers: s, Lister: list, Keys: s, Rates: s, Scanner: s, Eraser: s, Queue: q}
 }

@@ -7,10 +7,10 @@ import (
 	"errors"
 )
 
-// ErrPending is what an attempt returns that goes on outside of its process.
+// ErrPending is the error of an attempt that goes on outside of its process.
 var ErrPending = errors.New("activity: the attempt goes on outside of this process")
 
-// Info is what an activity can read about the attempt that it is.
+// Info is what an activity can read about its attempt.
 type Info struct {
 	WorkflowID   string
 	RunID        string
@@ -19,20 +19,21 @@ type Info struct {
 	// the activity, the same in each attempt: use both as an idempotency key. It is 0 in a local
 	// activity, which has no such event: make its key from its input.
 	EventID int64
-	// Attempt is 1 for the first.
+	// Attempt counts from 1.
 	Attempt int
-	// Local says that it is a local activity.
+	// Local says that the activity is a local one.
 	Local bool
 }
 
-// Heartbeater takes the heartbeats of an attempt, and gives it its token.
+// Heartbeater records the heartbeats of an attempt, and returns its token.
 type Heartbeater interface {
-	// RecordHeartbeat says that the attempt is alive, and keeps details. It returns why the attempt
-	// should end, or nil.
+	// RecordHeartbeat records that the attempt is alive, and keeps details. It returns an error if
+	// the attempt should end.
 	RecordHeartbeat(ctx context.Context, details []byte) error
 	// Details are the last details of the earlier attempts; nil if they recorded none.
 	Details() []byte
-	// Token names the attempt to those who end it, or send its heartbeats, from outside.
+	// Token returns the name of the attempt for callers that end it, or send its heartbeats, from
+	// outside.
 	Token(ctx context.Context) (string, error)
 }
 

@@ -1,8 +1,8 @@
 // Package awstry gives each try of a request to AWS a timeout of its own.
 //
-// A Lambda function that is thawed holds connections that the other side closed long ago, and
-// nothing tells it so. A request on such a connection gets no answer. Without a timeout of its own,
-// it would use up all the time that the caller has.
+// A Lambda function that is thawed holds connections that the other side closed long ago, and does
+// not notice. A request on such a connection gets no answer. Without a timeout of its own, it would
+// use up all the time that the caller has.
 package awstry
 
 import (
@@ -19,26 +19,24 @@ import (
 )
 
 const (
-	// growth is how often the timeout doubles at most while one request after another gets no
-	// answer.
+	// growth is how often the timeout may double while consecutive requests get no answer.
 	growth = 2
-	// idle is how long a connection is kept that nobody uses. The transport compares wall clocks,
-	// so a connection that a freeze made older is not used again.
+	// idle is how long an unused connection is kept. The transport compares wall clocks, so a
+	// connection that a freeze made older is not used again.
 	idle = 30 * time.Second
 )
 
-// ErrSilent is wrapped by what a try returns that got no answer within its timeout. The request may
+// ErrSilent is wrapped by the error of a try that got no answer within its timeout. The request may
 // have been carried out.
 var ErrSilent = errors.New("no answer within the timeout of a try")
 
-// silent is an ErrSilent as a net.Error that may pass, so that the SDK's retryers repeat the
-// request.
+// silent is an ErrSilent as a temporary net.Error, so that the SDK's retryers repeat the request.
 type silent struct{ after time.Duration }
 
 // Error says how long the timeout was.
 func (e *silent) Error() string { return fmt.Sprintf("%v of %v", ErrSilent, e.after) }
 
-// Unwrap is ErrSilent.
+// Unwrap returns ErrSilent.
 func (e *silent) Unwrap() error { return ErrSilent }
 
 // Timeout implements net.Error.
@@ -54,7 +52,8 @@ type Slow interface {
 	TryTimeout() time.Duration
 }
 
-// client is an HTTP client whose requests have a timeout each, the body of the answer included.
+// client is an HTTP client that gives each request a timeout, which includes the body of the
+// answer.
 type client struct {
 	inner aws.HTTPClient
 	limit func(*http.Request) time.Duration
@@ -63,11 +62,14 @@ type client struct {
 	misses atomic.Int32
 }
 
-// Wrap returns an HTTP client of the SDK whose requests end after limit, doubled up to fourfold
-// while one after another gets no answer. Every try of the SDK is a request of its own. After a try
-// without an answer all idle connections are closed: the next try makes a new one. An inner client
-// that is the SDK's own also drops connections that have been idle for 30 s. An inner client that
-// implements Slow raises the limit.
+// Wrap returns an HTTP client for the SDK that ends each request after a timeout. Every try of the
+// SDK is a request of its own.
+//
+//   - The timeout is limit. It doubles up to fourfold while consecutive requests get no answer.
+//   - After a try without an answer all idle connections are closed: the next try opens a new one.
+//   - If inner is nil or the SDK's own client, connections that have been idle for 30 s are
+//     dropped.
+//   - If inner implements Slow, it raises the limit.
 func Wrap(inner aws.HTTPClient, limit func(*http.Request) time.Duration) aws.HTTPClient {
 	if slow, ok := inner.(Slow); ok {
 		given := limit
@@ -82,7 +84,7 @@ func Wrap(inner aws.HTTPClient, limit func(*http.Request) time.Duration) aws.HTT
 	return &client{inner: inner, limit: limit}
 }
 
-// For is a limit that is the same for all requests. d 0 is the default.
+// For returns a limit that is the same for all requests. d 0 is the default.
 func For(d, byDefault time.Duration) func(*http.Request) time.Duration {
 	if d == 0 {
 		d = byDefault
@@ -98,8 +100,8 @@ func samePost(r *http.Request, _ []*http.Request) error {
 	return http.ErrUseLastResponse
 }
 
-// Do makes a request. It fails with ErrSilent if no answer began within the timeout; so does a read
-// of an answer that stops.
+// Do sends a request. It fails with ErrSilent if no answer begins within the timeout. A read of an
+// answer that stops fails in the same way.
 func (c *client) Do(r *http.Request) (*http.Response, error) {
 	parent := r.Context()
 	after := c.limit(r) << min(c.misses.Load(), growth)
@@ -124,7 +126,7 @@ func (c *client) Do(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// body is the body of an answer that has to come in time.
+// body is the body of an answer. It must end within the timeout.
 type body struct {
 	io.ReadCloser
 	over   func(error) error
@@ -132,8 +134,8 @@ type body struct {
 	cancel func()
 }
 
-// Read fails with ErrSilent if the timeout of the try is over. Only an answer that came to its end
-// shows that the timeout suffices.
+// Read fails with ErrSilent if the timeout of the try is over. Only an answer that is read to its
+// end shows that the timeout suffices.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	switch err {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/awstry"
 )
 
-// short is a timeout of a try. Nothing here is bounded by it from above.
+// short is a timeout of a try. No test fails because something takes longer than this.
 const short = 50 * time.Millisecond
 
 // A try on a connection that has gone silent fails by itself, although the caller has no deadline.
@@ -100,7 +100,7 @@ type net interface {
 	Timeout() bool
 }
 
-// An answer that begins, and does not go on, fails as well.
+// An answer that begins and then stops fails as well.
 func TestSilentBody(t *testing.T) {
 	t.Parallel()
 	end := make(chan struct{})
@@ -125,7 +125,7 @@ func TestSilentBody(t *testing.T) {
 	}
 }
 
-// stops is a client of a server whose answers begin at once, and do not go on.
+// stops is a client of a server whose answers begin at once and then stop.
 type stops struct{ context.Context }
 
 // Do begins an answer.
@@ -134,7 +134,7 @@ func (s *stops) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{Body: s}, nil
 }
 
-// Read waits for what does not come.
+// Read blocks until the request's context ends.
 func (s *stops) Read([]byte) (int, error) {
 	<-s.Done()
 	return 0, s.Err()
@@ -143,8 +143,8 @@ func (s *stops) Read([]byte) (int, error) {
 // Close implements io.Closer.
 func (s *stops) Close() error { return nil }
 
-// Answers that begin and do not end have the timeout grow, as those do that do not begin: an answer
-// may be large, and the way slow.
+// The timeout grows for answers that begin and do not end, as for those that do not begin: an
+// answer may be large, and the connection slow.
 func TestSlowBodiesGetMoreTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,19 +14,19 @@ const (
 	// Tolerated is how far a process's clock may be from AWS's. Two processes may then differ by 10
 	// s, which the protocol allows for.
 	Tolerated = 5 * time.Second
-	// resolution is how exact the Date of an answer is.
+	// resolution is the precision of the Date of an answer.
 	resolution = time.Second
-	// reportEvery is how long a process waits until it reports its clock again.
+	// reportEvery is the shortest time between two reports of a process.
 	reportEvery = 10 * time.Minute
 )
 
 // WatchClock returns a middleware that compares the Date of each answer of AWS with this process's
 // clock. It calls report with how far the clock is ahead of AWS's if that is more than Tolerated,
-// at most every ten minutes. Time that the request itself took, or that the process was frozen,
-// does not count.
+// at most every ten minutes. Time that the request took, or that the process was frozen, does not
+// count.
 //
-// AWS promises no bound on the clocks of Lambda, and a wrong clock shows in no request but the
-// first one that AWS denies for it: the SDK corrects its signatures by the same Date.
+// AWS promises no bound on the clocks of Lambda. A wrong clock shows only in the first request,
+// which AWS denies: the SDK then corrects its signatures by the same Date.
 func WatchClock(report func(ahead time.Duration)) func(*middleware.Stack) error {
 	w := &clockWatch{report: report}
 	return func(stack *middleware.Stack) error {
@@ -34,7 +34,7 @@ func WatchClock(report func(ahead time.Duration)) func(*middleware.Stack) error 
 	}
 }
 
-// clockWatch remembers when it reported last.
+// clockWatch remembers when it last reported.
 type clockWatch struct {
 	report func(time.Duration)
 	mu     sync.Mutex
@@ -57,11 +57,11 @@ func (w *clockWatch) handle(ctx context.Context, in middleware.DeserializeInput,
 	return out, metadata, err
 }
 
-// difference returns how far the clock was ahead of the one that wrote date, at least: some moment
-// between asked and answered was within a second after date. It is negative if the clock was
-// behind.
+// difference returns how far, at least, the clock was ahead of the one that wrote date. It is
+// negative if the clock was behind. Some moment between asked and answered was within a second
+// after date.
 func difference(asked, date, answered time.Time) time.Duration {
-	// Wall clocks are compared. A monotonic reading stands still while the process is frozen.
+	// Wall clocks are compared: a monotonic reading stops while the process is frozen.
 	asked, answered = asked.Round(0), answered.Round(0)
 	switch {
 	case asked.After(date.Add(resolution)):
@@ -72,7 +72,7 @@ func difference(asked, date, answered time.Time) time.Duration {
 	return 0
 }
 
-// due reports whether it is time for another report, and notes that it is made.
+// due reports whether another report is due, and if so, records it as made.
 func (w *clockWatch) due(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/awstry"
 )
 
-// answers plays a service: each request takes some time, and the service's clock differs from the
+// answers fakes a service: each request takes some time, and the service's clock differs from the
 // process's.
 type answers struct {
 	takes, differs time.Duration

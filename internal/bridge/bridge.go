@@ -1,6 +1,6 @@
-// Package bridge is how Weft's packages reach what packages workflow, activity and client keep from
-// programs: what an activity is to the engine, how workflow code starts one, and how a retry policy
-// is recorded. A program cannot import it, so none of that is part of the API.
+// Package bridge gives Weft's packages access to what packages workflow, activity and client hide
+// from programs: what an activity is to the engine, how workflow code starts one, and how a retry
+// policy is recorded. A program cannot import it, so none of that is part of the API.
 //
 //	activity.New, workflow.Bind ── embed or return a Part ──▶ Registration ── Register ──▶ engine.Registry
 //	activity.Activity.Start ── StartActivity ──▶ what package workflow has given to Connect ──▶ engine.Instance
@@ -13,21 +13,20 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Registration is what a program registers. Its method has no name outside of this package: only a
-// Part makes one.
+// Registration is what a program registers. Its method is unexported, so only a Part implements it.
 type Registration interface {
 	register(r *engine.Registry) error
 }
 
-// Part is a Registration. A type that embeds one is a Registration, too.
+// Part is a Registration, and so is a type that embeds one.
 type Part struct{ add func(*engine.Registry) error }
 
-// PartOf returns the part that add adds to a registry.
+// PartOf returns a part that calls add with the registry.
 func PartOf(add func(*engine.Registry) error) Part { return Part{add} }
 
 func (p Part) register(r *engine.Registry) error {
 	if p.add == nil {
-		return errors.New("a zero value was registered: make it with the function of its package that declares it")
+		return errors.New("a zero value was registered: create it with the constructor of its package")
 	}
 	return p.add(r)
 }
@@ -45,13 +44,13 @@ type Start[Context any] interface {
 
 // Starter is how workflow code starts activities. start is a Start[workflow.Context], ctx a
 // workflow.Context, and typ a nil *workflow.Future[Out]. The result is a pointer of that type, to
-// the future of the activity's result: package activity can make none.
+// the future of the activity's result: package activity cannot create one.
 type Starter struct {
 	Activity func(start any, call engine.ActivityCall, typ any) (future any)
 	Local    func(ctx any, call engine.LocalCall, typ any) (future any)
 }
 
-// starter is that of package workflow, which sets it before any code of a program runs.
+// starter is set by package workflow before any code of a program runs.
 var starter Starter
 
 // Connect sets the starter. Only package workflow calls it, while it is initialized.
@@ -62,7 +61,7 @@ func StartActivity[Future, Context any](start Start[Context], call engine.Activi
 	return *starter.Activity(start, call, (*Future)(nil)).(*Future)
 }
 
-// StartLocalActivity has a local activity run, as StartActivity starts another. ctx is a
+// StartLocalActivity starts a local activity, as StartActivity starts another. ctx is a
 // workflow.Context.
 func StartLocalActivity[Future any](ctx any, call engine.LocalCall) Future {
 	return *starter.Local(ctx, call, (*Future)(nil)).(*Future)

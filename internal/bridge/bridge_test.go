@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/bridge"
 )
 
-// A zero activity is no registration, and says so.
+// Registering a zero activity fails with an error that says so.
 func TestZeroValue(t *testing.T) {
 	t.Parallel()
 	var none activity.Activity[int, int]
@@ -18,8 +18,7 @@ func TestZeroValue(t *testing.T) {
 	}
 }
 
-// What the activity says when it is registered is what it says last, and not what it was declared
-// with.
+// An activity is registered with its last options, not with those that it was declared with.
 func TestLastOptionsAreRegistered(t *testing.T) {
 	t.Parallel()
 	a := activity.New[int, int]("a", nil, activity.Options{TaskQueue: "first"}).With(activity.Options{TaskQueue: "second"}).On("third")

@@ -16,7 +16,7 @@ type Retry struct {
 	NonRetryable       []*failure.Error
 }
 
-// Policy returns the retry policy as it is recorded, without the defaults.
+// Policy returns the form that the retry policy has in a history, without the defaults.
 func (r Retry) Policy() history.RetryPolicy {
 	p := history.RetryPolicy{
 		InitialInterval: history.Duration(r.InitialInterval), BackoffCoefficient: r.BackoffCoefficient,

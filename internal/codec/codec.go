@@ -131,7 +131,7 @@ func (s *Codec) Open(ctx context.Context, place string, stored []byte) ([]byte, 
 	if len(stored) == 0 || stored[0] != marker {
 		return stored, nil
 	}
-	if elsewhere(stored) {
+	if isReference(stored) {
 		var err error
 		if stored, err = s.fetch(ctx, place, stored); err != nil {
 			return nil, err

@@ -55,7 +55,7 @@ func encoded(t testing.TB, s *codec.Codec, place string, body []byte) []byte {
 	return stored
 }
 
-// opens wants a stored form to open to a body.
+// opens fails the test if a stored form does not open to a body.
 func opens(t testing.TB, s *codec.Codec, place string, stored, body []byte) {
 	t.Helper()
 	got, err := s.Open(t.Context(), place, stored)
@@ -64,7 +64,7 @@ func opens(t testing.TB, s *codec.Codec, place string, stored, body []byte) {
 	}
 }
 
-// refuses wants a stored form not to open, because of want.
+// refuses fails the test unless a stored form fails to open with the error want.
 func refuses(t testing.TB, s *codec.Codec, place string, stored []byte, want error) {
 	t.Helper()
 	if got, err := s.Open(t.Context(), place, stored); !errors.Is(err, want) || got != nil {
@@ -108,8 +108,8 @@ func TestEncodeAndOpen(t *testing.T) {
 	}
 }
 
-// A body that was encoded is no body that anything decodes.
-func TestEncodedIsNoBody(t *testing.T) {
+// A body that is still encoded does not decode.
+func TestEncodedBodiesDoNotDecode(t *testing.T) {
 	t.Parallel()
 	stored := encoded(t, codec.New(codec.Options{Keys: keysOf(t, "k1")}), "here", secret)
 	if err := history.DecodeBody(stored, new(string)); !errors.Is(err, history.ErrEncoded) {
@@ -120,7 +120,7 @@ func TestEncodedIsNoBody(t *testing.T) {
 	}
 }
 
-// The identical put has the identical bytes, and no other has.
+// An identical put has identical bytes; different puts do not.
 func TestRepeatedEncodingIsIdentical(t *testing.T) {
 	t.Parallel()
 	s := codec.New(codec.Options{Keys: keysOf(t, "k1"), Compress: true})
@@ -143,8 +143,7 @@ func nonce(stored []byte) string {
 	return string(stored[before : before+12])
 }
 
-// A body opens in no other place, namespace or with another key, and not when any bit of it was
-// changed.
+// A body does not open in another place or namespace, with another key, or with any bit changed.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	s := codec.New(codec.Options{Keys: keysOf(t, "k1")})
@@ -166,8 +165,8 @@ func TestTampering(t *testing.T) {
 	refuses(t, s, "here", []byte{history.Encoded, 1, 'n', 'o'}, codec.ErrTampered)
 }
 
-// Keys are rotated by a new one in the first place. An old one that is taken away leaves what it
-// encrypted closed, and says which key is missing; the wrong bytes under its name say so, too.
+// A new key in the first place rotates the keys. Without an old key, what it encrypted does not
+// open, and the error names the missing key. So does the error for the wrong bytes under its name.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	before := codec.New(codec.Options{Keys: keysOf(t, "k1")})
@@ -197,7 +196,7 @@ func TestRotation(t *testing.T) {
 	opens(t, off, "here", old, secret)
 }
 
-// counted counts what is asked of keys, and fails while there is a reason.
+// counted counts the calls to keys, and fails them with fail if it is set.
 type counted struct {
 	codec.Keys
 	mu                  sync.Mutex
@@ -234,7 +233,8 @@ func (c *counted) asked(t *testing.T, generated, unwrapped int) {
 	}
 }
 
-// A data key serves for its age and its uses, and one that was unwrapped for its age.
+// A data key is used until it reaches its age or its uses, and one that was unwrapped until its
+// age.
 func TestDataKeysAreKept(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -276,7 +276,7 @@ func TestKeyFiles(t *testing.T) {
 		"none " + good:                "the id is not made of",
 		"# a\nk1 c2VjcmV0":            `line 2: key "k1" is not 32 bytes in base64`,
 		"k1 not-base64":               `key "k1" is not 32 bytes in base64`,
-		"k1 " + good + "\nk1 " + good: `there is a key "k1" before`,
+		"k1 " + good + "\nk1 " + good: `key "k1" is there twice`,
 		"k1 " + good + "\nnone":       "line 2: it has 1 words",
 		"k1 " + good + "\n" + strings.Repeat("k", 1<<17): "line 2: it has 1 words",
 	} {
@@ -304,7 +304,7 @@ func TestKeyFiles(t *testing.T) {
 	}
 }
 
-// Nothing that is stored makes Open panic, or open to what nobody encoded.
+// No stored bytes make Open panic, or open to what nobody encoded.
 func FuzzOpen(f *testing.F) {
 	s := codec.New(codec.Options{Keys: keysOf(f, "k1"), Compress: true})
 	plain := codec.New(codec.Options{Compress: true})
@@ -324,7 +324,7 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("an error that is for now: %v", err)
 		case err == nil && len(stored) > 1 && stored[0] == history.Encoded && stored[1]&2 != 0:
 			if !bytes.Equal(stored, encoded(t, s, "here", body)) && !bytes.Equal(body, secret) && !bytes.Equal(body, long) && !bytes.Equal(body, odd) {
-				t.Errorf("%q opens to what nobody encoded: %q", stored, body)
+				t.Errorf("%q opens to a body that nobody encoded: %q", stored, body)
 			}
 		}
 	})

@@ -15,8 +15,8 @@ const (
 	maxDecompressed = 2 * largeCommit
 )
 
-// Both are created when they are first needed: they take memory, and time of a cold start. Both are
-// safe for concurrent use.
+// Both are created when they are first needed, because they take memory, and time of a cold start.
+// Both are safe for concurrent use.
 var (
 	encoder = sync.OnceValue(func() *zstd.Encoder {
 		return must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true)))
@@ -26,7 +26,7 @@ var (
 	})
 )
 
-// must is for options that cannot fail.
+// must panics on an error. It is for options that cannot fail.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -1,7 +1,7 @@
 // Package codec compresses and encrypts the bodies that Weft stores and sends, and offloads those
-// that are too large for a store or a queue. It stands between the protocol (internal/executor),
+// that are too large for a store or a queue. It is between the protocol (internal/executor),
 // which sees only plain bytes, and the adapters of the store and the queue, which see only encoded
-// ones. [Codec.Log] and its sisters wrap the ports. The engine does not know of it.
+// ones. [Codec.Log] and similar methods wrap the ports. The engine does not know the codec.
 //
 // # What is encoded
 //

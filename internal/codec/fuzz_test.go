@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Whatever stands in a key file, it is read as keys or refused, and no error has any of a key in
-// it.
+// Any text of a key file is read as keys or refused, and no error contains part of a key.
 func FuzzKeyFile(f *testing.F) {
 	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
 	for _, text := range []string{
@@ -31,7 +30,7 @@ func FuzzKeyFile(f *testing.F) {
 	})
 }
 
-// A header that is read is the one that was written.
+// A header that is read encodes to the same bytes.
 func FuzzHeader(f *testing.F) {
 	for _, h := range []header{{}, {compressed: true}, {key: "k1", wrapped: []byte("wrapped")}} {
 		f.Add(append(h.encode(), "body"...))

@@ -82,14 +82,14 @@ func parseKeys(text []byte) (*fileKeys, error) {
 // add adds the key of a line. Its errors contain nothing of the key.
 func (f *fileKeys) add(line []string) (id string, err error) {
 	if len(line) != 2 {
-		return "", fmt.Errorf("it has %d words, and not an id and a key", len(line))
+		return "", fmt.Errorf("it has %d words instead of an id and a key", len(line))
 	}
 	id = line[0]
 	if !isKeyID(id) || id == NoKey {
 		return "", errors.New("the id is not made of 1 to 64 letters, digits, '.', '_' and '-'")
 	}
 	if f.keys[id] != nil {
-		return "", fmt.Errorf("there is a key %q before", id)
+		return "", fmt.Errorf("key %q is there twice", id)
 	}
 	key, err := base64.StdEncoding.DecodeString(line[1])
 	if err != nil || len(key) != 32 {

@@ -16,12 +16,12 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// marked begins each mark, and mark is that of one thing that users give.
+// marked begins each mark. mark returns the mark of one thing that users give.
 const marked = "mark-7f3e-"
 
 func mark(of string) string { return marked + strings.ReplaceAll(of, " ", "-") + "." }
 
-// marks are what users give and what their code makes of it, all that is kept.
+// marks are the marks in what users give and in what their code makes of it, if it is stored.
 var marks = []string{
 	"input", "memo", "changed memo", "header", "result", "end failure", "end details", "next input", "side effect",
 	"update input", "update result", "update failure", "update details", "signal input", "signal to another",
@@ -59,7 +59,7 @@ func broken(of string) error {
 func working(ctx context.Context, _ string) (string, error) {
 	if details, beaten := activity.HeartbeatDetails[string](ctx); beaten {
 		if details != mark("heartbeat") {
-			return "", errors.New("not what it told")
+			return "", errors.New("these are not the details of the heartbeat")
 		}
 		return mark("activity result"), nil
 	}
@@ -98,8 +98,7 @@ func runChild(_ workflow.Context, in string) (string, error) {
 	return mark("child result"), nil
 }
 
-// run does all that leaves something of a user's somewhere, and continues as a run that waits for
-// its end.
+// run does everything that stores data of users, and continues as a run that waits for its end.
 func run(ctx workflow.Context, in string) (string, error) {
 	tell.Handle(ctx, func(_ workflow.Context, in string) (string, error) {
 		if in != mark("update input") {
@@ -142,7 +141,7 @@ func registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(keeper, run), workflow.Bind(child, runChild), works, breaks, grows, looks, outside}
 }
 
-// use gives a service all that users can give.
+// use gives a service every kind of data that users can give.
 func use(t *testing.T, c *client.Client) {
 	t.Helper()
 	ctx := client.WithHeader(t.Context(), "tenant", mark("header"))

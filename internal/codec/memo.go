@@ -21,8 +21,8 @@ func memoOf(row *store.Summary) memo {
 
 var ofMemos = kind[memo]{func(m *memo) string { return m.place }, func(m *memo) *[]byte { return &m.body }}
 
-// encodeMemos encodes the memos of items. It does not change the summaries: the caller may put them
-// again.
+// encodeMemos encodes the memos of items. It does not change the summaries, because the caller may
+// put them again.
 func (s *Codec) encodeMemos(ctx context.Context, items []store.Item) error {
 	for i := range items {
 		if items[i].Summary == nil || items[i].Summary.Memo == "" {

@@ -22,17 +22,17 @@ const (
 	largeCommit  = 16 << 20
 
 	// commitFrom and messageFrom are the sizes from which an encoded commit or message is
-	// offloaded. If all commits of a transaction would have more than together, they are offloaded
-	// from smallest on.
+	// offloaded. If the commits of a transaction have more than together in sum, those of at least
+	// smallest are offloaded.
 	commitFrom  = 320 << 10
 	messageFrom = 192 << 10
 	together    = 3 << 20
 	smallest    = 16 << 10
 
-	// timersWithin is how long a page of timers waits for the offloaded bodies of some of them.
+	// timersWithin is how long a page of timers waits for offloaded bodies.
 	timersWithin = 10 * time.Second
 
-	// pageBytes is the most that the bodies of a page have together, if some are offloaded.
+	// pageBytes bounds the total size of a page's bodies, if some are offloaded.
 	pageBytes = 6 << 20
 
 	referenceSize = 2 + 8 + sha256.Size
@@ -47,14 +47,14 @@ func (s *Codec) Options(o executor.Options) executor.Options {
 	return o
 }
 
-// elsewhere reports whether a stored body is a reference to a blob.
-func elsewhere(stored []byte) bool {
+// isReference reports whether a stored body is a reference to a blob.
+func isReference(stored []byte) bool {
 	return len(stored) == referenceSize && stored[0] == marker && stored[1] == flagElsewhere
 }
 
 // sizeOf returns the size of an encoded body, wherever it is stored.
 func sizeOf(stored []byte) int {
-	if !elsewhere(stored) {
+	if !isReference(stored) {
 		return len(stored)
 	}
 	return int(min(binary.BigEndian.Uint64(stored[2:]), largeCommit))
@@ -74,7 +74,7 @@ func (s *Codec) offload(ctx context.Context, place string, encoded []byte) ([]by
 	return append(reference, sum[:]...), nil
 }
 
-// fetch gets the encoded body that a reference refers to.
+// fetch returns the encoded body that a reference refers to.
 func (s *Codec) fetch(ctx context.Context, place string, reference []byte) ([]byte, error) {
 	if s.blobs == nil {
 		return nil, fmt.Errorf("%w: no place for large payloads is configured", ErrGone)
@@ -90,7 +90,7 @@ func (s *Codec) fetch(ctx context.Context, place string, reference []byte) ([]by
 	case err != nil:
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
-	if got := sha256.Sum256(encoded); uint64(len(encoded)) != size || string(got[:]) != string(sum) || elsewhere(encoded) {
+	if got := sha256.Sum256(encoded); uint64(len(encoded)) != size || string(got[:]) != string(sum) || isReference(encoded) {
 		return nil, fmt.Errorf("%w: the blob %s", ErrTampered, key)
 	}
 	return encoded, nil
@@ -112,7 +112,7 @@ func (s *Codec) fetchAll(ctx context.Context, places []string, bodies []*[]byte)
 	var all sync.WaitGroup
 	free := make(chan struct{}, fetchAtOnce)
 	for i, body := range bodies {
-		if s.blobs == nil || !elsewhere(*body) {
+		if s.blobs == nil || !isReference(*body) {
 			continue
 		}
 		free <- struct{}{}

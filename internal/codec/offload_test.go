@@ -22,7 +22,7 @@ import (
 	"github.com/seed-41655fb1/weft/store/storetest"
 )
 
-// offloading is a fakes whose Codecs offload large bodies, by its own clock.
+// offloading is fakes whose Codecs offload large bodies and use its clock.
 type offloading struct {
 	*fakes
 	blobs *blobmemory.Blobs
@@ -60,8 +60,8 @@ func large(slot uint32, size int) store.Item {
 	return i
 }
 
-// The wrapped stores and queues are stores and queues, also of what is larger than the ones below
-// take.
+// The wrapped stores and queues pass the conformance suites, even with bodies larger than those
+// below them take.
 func TestOffloadConformance(t *testing.T) {
 	t.Parallel()
 	t.Run("store", func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestOffloadConformance(t *testing.T) {
 	})
 }
 
-// keptWhole refuses what the store below would refuse, as the suite wants some size to be.
+// keptWhole refuses what the store below would refuse, because the suite expects a limit.
 type keptWhole struct {
 	storetest.Store
 	below storetest.Store
@@ -118,7 +118,7 @@ func (k *keptWhole) PutTimers(ctx context.Context, timers []store.Timer) error {
 	return k.Store.PutTimers(ctx, timers)
 }
 
-// sentWhole is the same of a queue.
+// sentWhole is keptWhole for a queue.
 type sentWhole struct {
 	queue.Sender
 	below queue.Sender
@@ -134,8 +134,8 @@ func (k *sentWhole) Send(ctx context.Context, name string, messages ...queue.Mes
 	return k.Sender.Send(ctx, name, messages...)
 }
 
-// A commit and a message that are too large are put once, and got when they are read; small ones
-// never are.
+// A commit and a message that are too large are put into a blob once, and fetched when they are
+// read. Small ones never are.
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]codec.Keys{"plain": nil, "encrypted": keysOf(t, "k1")} {
@@ -188,7 +188,7 @@ func TestLargeBodies(t *testing.T) {
 }
 
 // Commits that share a transaction are offloaded if they are too large for it together, and one put
-// lands all.
+// stores all.
 func TestLargeTransactions(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newOffloading(t)
@@ -254,8 +254,8 @@ func TestBlobsThatAreNotWhatTheyWere(t *testing.T) {
 	}
 }
 
-// A blob that may not be read leaves its commit encoded, as one that is gone: on S3 the two are the
-// same.
+// A blob that may not be read leaves its commit encoded, like a missing one: S3 does not
+// distinguish the two.
 func TestBlobsThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newOffloading(t)
@@ -270,7 +270,7 @@ func TestBlobsThatMayNotBeRead(t *testing.T) {
 	refuses(t, denied, "commit/w/1/0/01000000000000000000000000000000", page.Items[0].Body, codec.ErrGone)
 }
 
-// A damaged blob leaves its own commit encoded, for good. It keeps nobody from those around it.
+// A damaged blob leaves its own commit encoded, for good. The commits around it are read.
 func TestDamagedBlob(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newOffloading(t)
@@ -301,8 +301,9 @@ func (denying) Get(context.Context, string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %w", blob.ErrDenied, errDenied)
 }
 
-// A result that waits for its build is larger than the store takes: it is offloaded. While it
-// cannot be read, it stays encoded, can be put to another moment, and holds up no other timer.
+// A result that waits for its build is larger than the store takes, so it is offloaded. While it
+// cannot be read, its timer stays encoded, can be moved to another time, and holds up no other
+// timer.
 func TestLargeTimers(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newOffloading(t)
@@ -363,7 +364,7 @@ func TestLargeTimers(t *testing.T) {
 	}
 }
 
-// A page of large timers is as long as memory allows, and the next one has the rest.
+// A page of large timers is as long as memory allows, and the next page has the rest.
 func TestManyLargeTimers(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newOffloading(t)
@@ -423,7 +424,7 @@ var errNoAnswer = errors.New("no answer")
 func (failing) Put(context.Context, string, []byte) error   { return errNoAnswer }
 func (failing) Get(context.Context, string) ([]byte, error) { return nil, errNoAnswer }
 
-// While the blobs do not answer nothing is written, and nothing is read: that is for now.
+// While the blobs do not answer, nothing is written or read, and the errors are temporary.
 func TestBlobsThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newOffloading(t)
@@ -439,7 +440,7 @@ func TestBlobsThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// Tidy deletes what nobody refers to, when it is old enough, and nothing else.
+// Tidy deletes blobs without a reference when they are old enough, and no others.
 func TestTidy(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newOffloading(t)
@@ -485,7 +486,7 @@ func TestTidy(t *testing.T) {
 	a.now = a.now.Add(14 * 24 * time.Hour)
 	tidy(0)
 	a.now = a.now.Add(time.Second)
-	tidy(2) // what lost its slot, and what was never put
+	tidy(2) // the commit that lost its slot, and the one that was never put
 	tidy(0)
 	page, err := l.Forward(ctx, item(0).Key, 0)
 	if err != nil || len(page.Items) != 2 || !bytes.Equal(page.Items[1].Body, large(1, 1<<20).Body) {
@@ -504,7 +505,7 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// failingLog is a log whose process dies before the put.
+// failingLog is the log of a process that dies before the put.
 type failingLog struct{ store.Log }
 
 func (failingLog) Append(context.Context, ...store.Item) error { return errNoAnswer }

@@ -98,8 +98,8 @@ const (
 	placeOfKey     = "key"
 )
 
-// kind is a kind of value with a body. A place is computed only if the body is encoded, or is to
-// be: most are not.
+// kind is a kind of value with a body. A place is computed only if the body is encoded, or will be:
+// most are not.
 type kind[T any] struct {
 	place func(*T) string
 	body  func(*T) *[]byte
@@ -355,7 +355,7 @@ func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]
 			continue
 		}
 		timer.Stored = timer.Body
-		if elsewhere(timer.Body) {
+		if isReference(timer.Body) {
 			places, bodies = append(places, placeOfTimer(timer)), append(bodies, &timer.Body)
 		}
 		here = append(here, &timer.Body)
@@ -378,7 +378,7 @@ func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]
 			due[i-1].More = true
 			break
 		}
-		if marked(timer.Body) && !elsewhere(timer.Body) {
+		if marked(timer.Body) && !isReference(timer.Body) {
 			if err := t.s.open(ctx, placeOfTimer(timer), &timer.Body); err != nil {
 				return nil, err
 			}
@@ -388,7 +388,7 @@ func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]
 	return due, nil
 }
 
-// leave returns as many timers, at least one, as fit into a page.
+// leave returns the first timers, at least one, that fit into a page.
 func leave(due []store.Timer) []store.Timer {
 	n := 0
 	for i := range due {
@@ -415,7 +415,7 @@ func (c *scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.I
 	}
 	for i := range items {
 		last := i == len(items)-1 || items[i+1].Workflow != items[i].Workflow || items[i+1].Run != items[i].Run
-		if elsewhere(items[i].Body) && !last {
+		if isReference(items[i].Body) && !last {
 			continue
 		}
 		if !marked(items[i].Body) {
@@ -458,8 +458,8 @@ func (q *receiver) Receive(ctx context.Context, name string, limit int) ([]queue
 	return all, err
 }
 
-// Deliveries opens messages that were received, in place, for an event source mapping, which is no
-// Receiver. A message that cannot be opened stays encoded, and the log says why.
+// Deliveries opens messages that were received, in place, for an event source mapping, which is not
+// a Receiver. A message that cannot be opened stays encoded, and the log says why.
 func (s *Codec) Deliveries(ctx context.Context, all []queue.Delivery) {
 	for i := range all {
 		if err := s.open(ctx, placeOfMessage, &all[i].Body); err != nil {

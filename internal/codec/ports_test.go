@@ -40,11 +40,11 @@ func wrap(s *codec.Codec, inner interface {
 	return &encodedStore{s.Log(inner), s.Attempts(inner), s.Timers(inner), s.Scanner(inner), s.Keys(inner), s.Lister(inner), inner}
 }
 
-// room is what an encoded body takes besides, at most, in these tests.
+// room is the most that encoding adds to a body in these tests.
 const room = 256
 
-// The wrapped stores are stores. The one in memory checks that only the identical put repeats a
-// commit id, and here that the identical put has the identical encoded bytes.
+// The wrapped stores pass the conformance suite. The store in memory requires that only an
+// identical put repeats a commit id: so the identical put has identical encoded bytes.
 func TestStoreConformance(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestStoreConformance(t *testing.T) {
 	})
 }
 
-// reopening returns what closes the file of a directory and opens it again.
+// reopening returns a function that closes the file of a directory and opens it again.
 func reopening(t *testing.T) func() *disk.DB {
 	dir := t.TempDir()
 	var db *disk.DB
@@ -101,7 +101,7 @@ type encodedQueue struct {
 	queue.Receiver
 }
 
-// The wrapped queues are queues.
+// The wrapped queues pass the conformance suite.
 func TestQueueConformance(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
@@ -166,9 +166,9 @@ func attempt(body []byte) store.Attempt {
 	return store.Attempt{Workflow: "w", Run: 1, Event: 5, Number: 1, Body: body}
 }
 
-// What has another key, or was moved, is left encoded beside what opens; the log says why, and not
-// what it is.
-func TestWhatCannotBeOpenedStays(t *testing.T) {
+// A body with another key, or one that was moved, stays encoded beside those that open. The log
+// says why, without the body.
+func TestUnopenedBodiesStayEncoded(t *testing.T) {
 	t.Parallel()
 	ctx, sc := t.Context(), newFakes(t)
 	first, second := sc.with(keysOf(t, "k1")), sc.with(keysOf(t, "k2"))
@@ -208,7 +208,7 @@ func TestWhatCannotBeOpenedStays(t *testing.T) {
 	other := item(1)
 	other.Commit[0] = 99
 	if err := second.Log(sc.store).Append(ctx, other); !errors.As(err, &conflict) || conflict.Existing.Commit != item(1).Commit {
-		t.Errorf("an Append where an encoded item stands: %v", err)
+		t.Errorf("an Append over an encoded item: %v", err)
 	}
 	said := sc.said.String()
 	for _, want := range []string{"place=commit/w/1/1/", "place=attempt/w/1/5/1", "place=timer/t", "place=message", `key \"k1\" is not in the key file`} {
@@ -221,7 +221,7 @@ func TestWhatCannotBeOpenedStays(t *testing.T) {
 	}
 }
 
-// Who copies an encoded body to another place, or changes it, gets it opened by nobody.
+// An encoded body that was copied to another place, or changed, does not open.
 func TestMovedBodiesDoNotOpen(t *testing.T) {
 	t.Parallel()
 	ctx, sc := t.Context(), newFakes(t)
@@ -252,8 +252,7 @@ func TestMovedBodiesDoNotOpen(t *testing.T) {
 	}
 }
 
-// While the keys cannot be asked, nothing is written and nothing is read; it is an error that is
-// for now.
+// While the keys do not answer, nothing is written or read, and the errors are temporary.
 func TestKeysThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	ctx, sc := t.Context(), newFakes(t)
@@ -281,7 +280,7 @@ func TestKeysThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// The data keys of a page are unwrapped once each, whoever wrote.
+// Each data key of a page is unwrapped once, whichever process wrote with it.
 func TestDataKeysOfAPage(t *testing.T) {
 	t.Parallel()
 	ctx, sc := t.Context(), newFakes(t)
@@ -310,8 +309,8 @@ func TestDataKeysOfAPage(t *testing.T) {
 	keys.asked(t, 0, writers)
 }
 
-// What an encoded body takes besides: the limits of stores and queues have room for it. A data key
-// that KMS has wrapped takes 184 bytes, with an id of 36.
+// The limits of stores and queues have room for what encoding adds to a body. A data key that KMS
+// has wrapped takes 184 bytes, with an id of 36.
 func TestOverhead(t *testing.T) {
 	t.Parallel()
 	if got := len(encoded(t, codec.New(codec.Options{Keys: keysOf(t, "2026-11")}), "here", secret)) - len(secret); got != 100 {

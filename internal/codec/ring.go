@@ -55,7 +55,7 @@ type ring struct {
 	maxUses   int
 	clock     func() time.Time
 
-	making sync.Mutex // held while the data key is made: the others need it too
+	making sync.Mutex // held while the data key is generated: all callers need it
 	write  *dataKey
 
 	mu        sync.Mutex
@@ -111,7 +111,7 @@ func (r *ring) unwrap(ctx context.Context, h header) (*dataKey, error) {
 	return k, nil
 }
 
-// kept returns the data key of a header, if it is known and not too old.
+// kept returns the data key of a header, or nil if it is not known or too old.
 func (r *ring) kept(h header) *dataKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +129,7 @@ const unwrapAtOnce = 16
 func (r *ring) prepare(ctx context.Context, bodies []*[]byte) {
 	missing := map[string]header{}
 	for _, body := range bodies {
-		if len(*body) == 0 || (*body)[0] != marker || elsewhere(*body) {
+		if len(*body) == 0 || (*body)[0] != marker || isReference(*body) {
 			continue
 		}
 		h, _, err := decodeHeader(*body)

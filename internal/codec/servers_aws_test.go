@@ -31,9 +31,9 @@ import (
 // canary is in all bodies here.
 const canary = "canary-19c3"
 
-// What DynamoDB, SQS and S3 hold of an encoded deployment has nothing of any body in it, with a key
-// of KMS; without one it has. Through the wrapped ports all of it is there.
-func TestServersHoldNothingReadable(t *testing.T) {
+// With a key of KMS, nothing that DynamoDB, SQS and S3 hold of an encoded deployment contains any
+// of a body. Without a key it does. The wrapped ports read all of it back.
+func TestNothingReadableIsHeld(t *testing.T) {
 	t.Parallel()
 	for name, encrypts := range map[string]bool{"encrypted": true, "plain": false} {
 		t.Run(name, func(t *testing.T) {
@@ -83,8 +83,8 @@ func newHeld(t *testing.T, c aws.Config) *held {
 	return h
 }
 
-// fill puts commits, an attempt, a timer and messages, small and large, and reads all of it again
-// but the messages.
+// fill puts commits, an attempt, a timer and messages, small and large, and reads back all but the
+// messages.
 func (h *held) fill(s *codec.Codec) {
 	h.Helper()
 	ctx := h.Context()
@@ -117,7 +117,7 @@ func (h *held) fill(s *codec.Codec) {
 	}
 }
 
-// text is all that the servers hold.
+// text returns everything that the servers hold.
 func (h *held) text() string {
 	h.Helper()
 	ctx := h.Context()
@@ -160,7 +160,7 @@ func (h *held) text() string {
 	return all.String()
 }
 
-// plainText is an attribute with its bytes as they are.
+// plainText returns an attribute with its bytes as they are.
 func plainText(value types.AttributeValue) string {
 	switch v := value.(type) {
 	case *types.AttributeValueMemberB:

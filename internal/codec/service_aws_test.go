@@ -36,15 +36,15 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// Nothing that users give to workflows, and nothing that these make of it, is in what AWS is sent
-// by a service that encrypts. By one that does not, each of the marks is.
-func TestServersAreSentNothingReadable(t *testing.T) {
+// A service that encrypts sends AWS nothing that users give to workflows, and nothing that
+// workflows make of it. A service that does not encrypt sends each of the marks.
+func TestNothingReadableIsSent(t *testing.T) {
 	t.Parallel()
 	for name, encrypts := range map[string]bool{"encrypted": true, "plain": false} {
 		t.Run(name, func(t *testing.T) {
-			told := &wire{HTTPClient: awstest.LocalStack(t).Config.HTTPClient.(awstest.HTTPClient)}
-			use(t, serve(t, told, encrypts))
-			text := told.text()
+			sent := &wire{HTTPClient: awstest.LocalStack(t).Config.HTTPClient.(awstest.HTTPClient)}
+			use(t, serve(t, sent, encrypts))
+			text := sent.text()
 			for _, public := range []string{"keeper-1", "keeper", "plain-of-all"} {
 				if !strings.Contains(text, public) {
 					t.Errorf("%q was not sent, and is to be readable", public)
@@ -63,7 +63,7 @@ func TestServersAreSentNothingReadable(t *testing.T) {
 	}
 }
 
-// wire hands requests on to AWS, and keeps what was sent.
+// wire passes requests on to AWS, and records what was sent.
 type wire struct {
 	awstest.HTTPClient
 	mu   sync.Mutex
@@ -89,8 +89,8 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 
 var base64Text = regexp.MustCompile(`[A-Za-z0-9+/]{8,}`)
 
-// text is all that was sent, as it was and decoded: bytes are in base64, and those of messages
-// within that once more.
+// text returns everything that was sent, both as sent and decoded: bytes are in base64, and those
+// in messages twice.
 func (w *wire) text() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,11 +110,11 @@ func (w *wire) text() string {
 	return all.String()
 }
 
-// serve is a client of a service over LocalStack, which delivers its messages itself.
-func serve(t *testing.T, told *wire, encrypts bool) *client.Client {
+// serve returns a client of a service over LocalStack, which delivers its messages itself.
+func serve(t *testing.T, sent *wire, encrypts bool) *client.Client {
 	t.Helper()
 	c := awstest.LocalStack(t).Config.Copy()
-	c.HTTPClient = told
+	c.HTTPClient = sent
 	ctx, name := t.Context(), "weft-"+strings.ToLower(rand.Text())
 	tables, queues, keys := dynamodb.NewFromConfig(c), awssqs.NewFromConfig(c), kms.NewFromConfig(c)
 	objects := awss3.NewFromConfig(c, func(o *awss3.Options) { o.UsePathStyle = true })
@@ -138,7 +138,7 @@ func serve(t *testing.T, told *wire, encrypts bool) *client.Client {
 	}
 	q := sqs.New(queues, sqs.Options{URLs: urls})
 	ports := assembly.PortsOf(table, table.Lister(), q)
-	ports.Scanner = nil // nothing looks through the table
+	ports.Scanner = nil // nothing scans the table
 	p := assembly.NewProcess(assembly.Config{
 		Ports: ports, Receiver: q, Registry: types, Host: host.Machine{}, Codec: codec.New(o), Options: executor.Options{Build: "build", Logger: o.Log}, Concurrency: 8,
 	})

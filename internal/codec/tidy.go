@@ -29,9 +29,9 @@ const (
 	timerGrace   = 60 * 24 * time.Hour
 )
 
-// Tidy deletes blobs without a reference, among those that it looks at: some from a random key on.
-// So it needs no stored position, and covers all in time. log is the log that Log has wrapped. It
-// returns how many it deleted. A crash leaves some of them for another time.
+// Tidy deletes blobs without a reference, and returns how many. It looks at some blobs from a
+// random key on, so it needs no stored position, and covers all in time. log is the log that Log
+// has wrapped. A later call deletes what a crash leaves.
 func (s *Codec) Tidy(ctx context.Context, log store.Log) (deleted int, err error) {
 	if s.blobs == nil {
 		return 0, nil
@@ -58,7 +58,7 @@ func (s *Codec) Tidy(ctx context.Context, log store.Log) (deleted int, err error
 	return len(orphans), s.blobs.Delete(ctx, orphans...)
 }
 
-// listFrom lists blobs from a key on, in a circle.
+// listFrom lists blobs from a key on, and after the last key from the first.
 func (s *Codec) listFrom(ctx context.Context, key string) ([]blob.Listed, error) {
 	prefix := s.namespace + "/"
 	list, err := s.blobs.List(ctx, prefix, key, tidyAtOnce)

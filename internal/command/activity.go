@@ -14,14 +14,14 @@ type EndActivity struct {
 	failure *failure.Failure
 }
 
-// Token returns the token that names the attempt. It is not empty; whether this deployment has
-// signed it is not known.
+// Token returns the token that names the attempt. It is not empty. The parser does not check
+// whether this deployment signed it.
 func (e *EndActivity) Token() string { return e.token }
 
 // Result returns the result.
 func (e *EndActivity) Result() history.Payload { return e.result }
 
-// Failure returns how the attempt failed; nil if it has succeeded.
+// Failure returns how the attempt failed; nil if it succeeded.
 func (e *EndActivity) Failure() *failure.Failure { return e.failure }
 
 // CompleteActivity parses the success of an attempt.
@@ -30,11 +30,11 @@ func (p *Parser) CompleteActivity(r *api.CompleteActivityRequest) (*EndActivity,
 	if err == nil {
 		err = checkToken(r.Token)
 	}
-	return made(&EndActivity{token: r.Token, result: result}, err)
+	return orNone(&EndActivity{token: r.Token, result: result}, err)
 }
 
-// maxErrorText is the longest type and message of an error from outside, in bytes, together:
-// package failure does not cut them then.
+// maxErrorText bounds the type and message of an error from outside, in bytes, together, so that
+// package failure does not cut them.
 const maxErrorText = 20 << 10
 
 // FailActivity parses the failure of an attempt.
@@ -46,7 +46,7 @@ func (p *Parser) FailActivity(r *api.FailActivityRequest) (*EndActivity, error) 
 		return nil, refusal.TooLarge.New("the details of the error have %d bytes: give at most %d", len(r.Details), failure.MaxDetails)
 	}
 	f := &failure.Failure{Kind: failure.KindApplication, Type: r.Type, Message: r.Message, NonRetryable: r.NonRetryable, Details: r.Details}
-	return made(&EndActivity{token: r.Token, failure: f}, checkToken(r.Token))
+	return orNone(&EndActivity{token: r.Token, failure: f}, checkToken(r.Token))
 }
 
 // Heartbeat reports that an attempt at an activity is alive.
@@ -69,12 +69,12 @@ func (p *Parser) Heartbeat(r *api.HeartbeatActivityRequest) (*Heartbeat, error) 
 	if len(r.Details) > MaxDetails {
 		return nil, refusal.TooLarge.New("the details of a heartbeat have %d bytes: give at most %d", len(r.Details), MaxDetails)
 	}
-	return made(&Heartbeat{r.Token, r.Details}, checkToken(r.Token))
+	return orNone(&Heartbeat{r.Token, r.Details}, checkToken(r.Token))
 }
 
 func checkToken(token string) error {
 	if token == "" {
-		return refusal.Invalid.New("there is no token: give the one that the activity took with activity.Token")
+		return refusal.Invalid.New("there is no token: give the one that the activity got from activity.Token")
 	}
 	return nil
 }

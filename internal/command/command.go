@@ -1,12 +1,12 @@
-// Package command has what the executor is asked to do, one type for each request. A command is
-// valid by construction: only a parser makes one, and it refuses what is wrong with a request in
-// itself. What depends on the state of a run is the executor's to refuse.
+// Package command has the requests that the executor serves, one type for each. A command is valid
+// by construction: only a parser creates one, and it refuses what is wrong with the request itself.
+// The executor refuses what depends on the state of a run.
 //
 //	body, path ──▶ Parser.Signal ──▶ Signal ──▶ executor
 //	                    └──▶ refusal: invalid, too large
 //
-// The checks of a parser are in the order in which callers have always met them: of several things
-// that are wrong, the first is reported.
+// The order of a parser's checks does not change between versions: it reports the first of several
+// errors.
 package command
 
 import (
@@ -17,17 +17,17 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// Parser makes commands of requests to one deployment.
+// Parser parses requests to one deployment into commands.
 type Parser struct {
-	// Types are the types of workflows that there are, and what their inputs decode as.
+	// Types are the workflow types of the deployment. They decode inputs.
 	Types *engine.Registry
 	// MaxPayload is the most bytes that an input or a result may have.
 	MaxPayload int
 	// SoftLimit is the longest that a request may wait.
 	SoftLimit time.Duration
-	// NewID makes the ids of requests that have none.
+	// NewID generates the ids of requests that have none.
 	NewID func() [16]byte
-	// Now tells the time: a cron expression has to name a moment after it.
+	// Now returns the time: a cron expression must name a later moment.
 	Now func() time.Time
 }
 
@@ -37,7 +37,7 @@ type Target struct {
 	run      history.RunID
 }
 
-// Workflow returns the id of the workflow. It is one that a workflow can have.
+// Workflow returns the id of the workflow. It is a valid one.
 func (t Target) Workflow() string { return t.workflow }
 
 // Run returns the id of the run; empty is the latest.
@@ -54,7 +54,7 @@ func (p *Parser) Target(workflowID string, runID history.RunID) (Target, error) 
 	return Target{workflowID, runID}, nil
 }
 
-// Delete is the deletion of a run, which has to be named.
+// Delete is the deletion of a run. The request must name the run.
 type Delete struct{ Target }
 
 // Delete parses the deletion of a run.
@@ -63,11 +63,11 @@ func (p *Parser) Delete(workflowID string, runID history.RunID) (Delete, error) 
 	if err == nil && runID == "" {
 		err = refusal.Invalid.New("the runId is missing: say which run is to be deleted")
 	}
-	return made(Delete{t}, err)
+	return orNone(Delete{t}, err)
 }
 
-// made returns a command, or nothing of it if it is refused.
-func made[C any](c C, err error) (C, error) {
+// orNone returns a command, or the zero value with an error.
+func orNone[C any](c C, err error) (C, error) {
 	if err != nil {
 		var none C
 		return none, err
@@ -75,7 +75,7 @@ func made[C any](c C, err error) (C, error) {
 	return c, nil
 }
 
-// requestID returns the id of a request, or makes one.
+// requestID returns the id of a request, or generates one.
 func (p *Parser) requestID(id string) (string, error) {
 	if id == "" {
 		return history.CommitID(p.NewID()).String(), nil
@@ -86,7 +86,7 @@ func (p *Parser) requestID(id string) (string, error) {
 	return id, nil
 }
 
-// payload returns an input or a result of a size that can be stored.
+// payload returns an input or a result. It refuses one that is too large to be stored.
 func (p *Parser) payload(input []byte) (history.Payload, error) {
 	if len(input) > p.MaxPayload {
 		return nil, refusal.TooLarge.New("the input has %d bytes, and may have %d: %s", len(input), p.MaxPayload, engine.Advice(p.MaxPayload))

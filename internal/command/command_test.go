@@ -51,7 +51,7 @@ func read[B any](t *testing.T, text string) *B {
 	return b
 }
 
-// refused checks the refusal of a request; nothing is wanted of one that is taken.
+// refused checks how a request was refused. An empty want means that it was accepted.
 func refused(t *testing.T, body string, err error, want string) {
 	t.Helper()
 	switch {
@@ -66,7 +66,7 @@ func refused(t *testing.T, body string, err error, want string) {
 
 var large = `"` + strings.Repeat("x", 100) + `"`
 
-// What is wrong with a start is refused, the first thing first.
+// An invalid start is refused with the first of its errors.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
@@ -85,7 +85,7 @@ func TestStart(t *testing.T) {
 		`{"type":"order","cronSchedule":"now","startDelay":"1s"}`:                                   "leave the startDelay out",
 		`{"type":"order","cronSchedule":"now"}`:                                                     "the cronSchedule: ",
 		`{"type":"order","cronSchedule":"0 0 31 2 *"}`:                                              "names no moment in the next years",
-		`{"type":"order","retryPolicy":{"maximumAttempts":-1},"idReusePolicy":"no"}`:                "the retryPolicy cannot be",
+		`{"type":"order","retryPolicy":{"maximumAttempts":-1},"idReusePolicy":"no"}`:                "the retryPolicy is invalid",
 		`{"type":"order","idReusePolicy":"no","idConflictPolicy":"no"}`:                             `there is no idReusePolicy "no": give allowDuplicate, allowDuplicateFailedOnly or rejectDuplicate`,
 		`{"type":"order","idConflictPolicy":"no"}`:                                                  `there is no idConflictPolicy "no": give fail, useExisting or terminateExisting`,
 		`{"type":"order","idReusePolicy":"rejectDuplicate","idConflictPolicy":"terminateExisting"}`: "leave one of them out",
@@ -99,9 +99,9 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A start has all that its request says. An id that nobody gave is made, and is the same if the
-// request is sent again.
-func TestStartSays(t *testing.T) {
+// A start has all that its request says. A missing id is generated, and is the same if the request
+// is sent again.
+func TestStartHasItsRequest(t *testing.T) {
 	t.Parallel()
 	p := parser(t)
 	s, err := p.Start(read[api.StartRequest](t, `{"type":"order","input":[1],"runTimeout":"1m","retryPolicy":{},"idReusePolicy":"rejectDuplicate"}`))
@@ -218,7 +218,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// The requests that have little to check.
+// Requests with few checks.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	p, long := parser(t), strings.Repeat("x", 20<<10+1)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// holds checks what each parser promises: a command, or a refusal that says that the request is
+// holds checks that a parser returned either a command, or a refusal that says that the request is
 // invalid or too large.
 func holds(t *testing.T, taken bool, err error) {
 	t.Helper()
@@ -33,7 +33,7 @@ func FuzzStart(f *testing.F) {
 		s, err := parser(t).Start(&r)
 		holds(t, s != nil, err)
 		if s != nil && (engine.CheckID("id", s.Workflow()) != nil || s.Code() == nil || len(s.Event().Input) > 100) {
-			t.Errorf("%+v cannot be", s)
+			t.Errorf("%+v is not valid", s)
 		}
 	})
 }
@@ -48,7 +48,7 @@ func FuzzSignal(f *testing.F) {
 		s, err := parser(t).Signal(workflow, history.RunID(run), name, &r)
 		holds(t, s != nil, err)
 		if s != nil && s.Start() != nil && (s.Start().Workflow() != s.Workflow() || s.Run() != "") {
-			t.Errorf("%+v cannot be", s)
+			t.Errorf("%+v is not valid", s)
 		}
 	})
 }
@@ -63,7 +63,7 @@ func FuzzUpdate(f *testing.F) {
 		u, err := parser(t).Update(workflow, history.RunID(run), name, &r)
 		holds(t, u.Request().ID != "", err)
 		if err == nil && (engine.CheckID("id", u.Request().ID) != nil || u.Wait() < 0 || u.Start() != nil && u.Start().Conflict() == "") {
-			t.Errorf("%+v cannot be", u)
+			t.Errorf("%+v is not valid", u)
 		}
 	})
 }

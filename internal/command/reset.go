@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// The places to reset to, besides an event, and what may be left out.
+// The tasks to reset to that have names, and what may be left out.
 const (
 	firstTask = "firstTask"
 	lastTask  = "lastTask"
@@ -17,8 +17,8 @@ const (
 	excludeSignals = "signals"
 )
 
-// Reset opens a run that goes on from an earlier task. Exactly one of an event, the last task, the
-// first task and a build says which.
+// Reset opens a run that continues from an earlier task. Exactly one of an event, the last task,
+// the first task and a build names the task.
 type Reset struct {
 	Target
 	requestID, reason              string
@@ -31,16 +31,16 @@ type Reset struct {
 // RequestID returns the id of the request.
 func (r *Reset) RequestID() string { return r.requestID }
 
-// Reason returns why.
+// Reason returns the reason.
 func (r *Reset) Reason() string { return r.reason }
 
-// Event returns an event of the task; 0 if something else says which.
+// Event returns the id of an event of the task; 0 if something else names the task.
 func (r *Reset) Event() int64 { return r.event }
 
-// Last reports whether it is the last task.
+// Last reports whether the task is the last one.
 func (r *Reset) Last() bool { return r.last }
 
-// Build returns the build that ran the task first; empty if something else says which.
+// Build returns the build that ran the task first; empty if something else names the task.
 func (r *Reset) Build() string { return r.build }
 
 // WithoutUpdates reports whether the updates after the task are left out.
@@ -99,7 +99,7 @@ type Move struct {
 	unpin bool
 }
 
-// Build returns the build that the request names; empty is the one that is asked.
+// Build returns the build that the request names; empty is the build that receives the request.
 func (m Move) Build() string { return m.build }
 
 // Unpin reports whether the newest build is to run it from then on.
@@ -111,5 +111,5 @@ func (p *Parser) Move(workflowID string, runID history.RunID, r *api.MoveRequest
 	if err == nil && r.Build != "" && r.Unpin {
 		err = refusal.Invalid.New("a move to build %q cannot unpin the run: give either", r.Build)
 	}
-	return made(Move{t, r.Build, r.Unpin}, err)
+	return orNone(Move{t, r.Build, r.Unpin}, err)
 }

@@ -14,11 +14,11 @@ type Signal struct {
 	start *Start
 }
 
-// Event returns the event that brings the signal.
+// Event returns the event that records the signal.
 func (s *Signal) Event() history.WorkflowExecutionSignaled { return s.event }
 
-// Start returns the start of a run for the signal if none is open; nil if the signal is refused
-// then.
+// Start returns the start of a run for the signal if none is open; if it is nil, the signal is
+// refused then.
 func (s *Signal) Start() *Start { return s.start }
 
 // Signal parses a signal.
@@ -57,7 +57,7 @@ type End struct {
 	reason string
 }
 
-// Reason returns why.
+// Reason returns the reason.
 func (e End) Reason() string { return e.reason }
 
 // End parses a cancellation or a termination.
@@ -66,7 +66,7 @@ func (p *Parser) End(workflowID string, runID history.RunID, reason string) (End
 	if err == nil {
 		err = checkReason(reason)
 	}
-	return made(End{t, reason}, err)
+	return orNone(End{t, reason}, err)
 }
 
 // Query asks a query of a run.

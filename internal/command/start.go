@@ -48,18 +48,18 @@ type Start struct {
 // Workflow returns the id of the workflow.
 func (s *Start) Workflow() string { return s.workflow }
 
-// Made reports whether the id was made for this request alone: no other can have opened a run of
-// it.
+// Made reports whether the id was generated for this request alone: no other request can have
+// opened a run of it.
 func (s *Start) Made() bool { return s.made }
 
 // Code returns the code of the workflow type.
 func (s *Start) Code() *engine.Workflow { return s.code }
 
-// Event returns the event that opens the run, with all that the request says. What follows from the
-// deployment and from the caller's trace is missing.
+// Event returns the event that opens the run, with all that the request says. It lacks what the
+// deployment and the caller's trace add.
 func (s *Start) Event() history.WorkflowExecutionStarted { return s.event }
 
-// RequestID returns the id of the request: one that is sent again has it again.
+// RequestID returns the id of the request, which is the same if the request is sent again.
 func (s *Start) RequestID() string { return s.event.RequestID }
 
 // Reuse returns the reuse policy.
@@ -81,8 +81,8 @@ func (p *Parser) Start(r *api.StartRequest) (*Start, error) {
 	return s, nil
 }
 
-// workflowID makes the id of a workflow whose starter gave none. It follows from the request's id,
-// if there is one, so that the request finds its run when it is sent again.
+// workflowID generates the id of a workflow whose starter gave none. The id follows from the
+// request's id, if there is one, so that the request finds its run when it is sent again.
 func (p *Parser) workflowID(requestID string) string {
 	random := p.NewID()
 	if requestID != "" {
@@ -126,8 +126,8 @@ func (p *Parser) start(workflowID string, r *api.StartRequest) (*Start, error) {
 	return s, nil
 }
 
-// times refuses a start whose times cannot be, and returns its retry policy with the defaults
-// filled in; nil if it has none.
+// times returns the retry policy of a start, with the defaults filled in, or nil if it has none. It
+// refuses a start whose times are impossible.
 func (p *Parser) times(r *api.StartRequest) (*history.RetryPolicy, error) {
 	switch {
 	case r.RunTimeout < 0:
@@ -148,12 +148,12 @@ func (p *Parser) times(r *api.StartRequest) (*history.RetryPolicy, error) {
 	}
 	policy, err := engine.CompleteRetry(*r.Retry.History())
 	if err != nil {
-		return nil, refusal.Invalid.New("the retryPolicy cannot be: %v", err)
+		return nil, refusal.Invalid.New("the retryPolicy is invalid: %v", err)
 	}
 	return &policy, nil
 }
 
-// checkCron refuses a cron expression that cannot be read, or names no moment.
+// checkCron refuses a cron expression that cannot be parsed, or names no moment.
 func (p *Parser) checkCron(expression string) error {
 	if expression == "" {
 		return nil
@@ -186,8 +186,7 @@ func (s *Start) checkPolicies() error {
 	return nil
 }
 
-// checkCarried refuses an input, a header, a memo or search attributes that the run could not
-// carry.
+// checkCarried refuses an input, a header, a memo or search attributes that the run cannot carry.
 func (p *Parser) checkCarried(r *api.StartRequest, code *engine.Workflow) error {
 	input, err := p.payload(r.Input)
 	if err != nil {
@@ -195,7 +194,7 @@ func (p *Parser) checkCarried(r *api.StartRequest, code *engine.Workflow) error 
 	}
 	switch err := code.CheckInput(input); {
 	case errors.Is(err, refusal.Invalid):
-		return err // of a workflow of Weft's own, which callers do not know as one
+		return err // from one of Weft's own workflows, whose type callers do not know
 	case err != nil:
 		return refusal.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
 	}
@@ -208,7 +207,7 @@ func (p *Parser) checkCarried(r *api.StartRequest, code *engine.Workflow) error 
 	return nil
 }
 
-// withStart parses the start that comes with a signal or an update for a run.
+// withStart parses the start in a signal or an update for a run.
 func (p *Parser) withStart(t Target, r *api.StartRequest) (*Start, error) {
 	switch {
 	case t.run != "":

@@ -18,7 +18,7 @@ type Update struct {
 	start    *Start
 }
 
-// Request returns the update as the engine takes it.
+// Request returns the update in the engine's form.
 func (u *Update) Request() engine.UpdateRequest { return u.request }
 
 // WaitsForAccepted reports whether the caller waits for the acceptance alone, and not for the
@@ -28,8 +28,8 @@ func (u *Update) WaitsForAccepted() bool { return u.accepted }
 // Wait returns how long the call may take, at most the soft limit.
 func (u *Update) Wait() time.Duration { return u.wait }
 
-// Start returns the start of a run for the update if none is open; nil if the update is refused
-// then.
+// Start returns the start of a run for the update if none is open; if it is nil, the update is
+// refused then.
 func (u *Update) Start() *Start { return u.start }
 
 // Update parses an update.
@@ -43,7 +43,7 @@ func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *
 		return Update{}, err
 	}
 	if u.wait, err = p.callTime(r.Timeout); err != nil || r.Start == nil {
-		return made(u, err)
+		return orNone(u, err)
 	}
 	switch {
 	case r.Start.IDConflictPolicy == "":
@@ -52,7 +52,7 @@ func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *
 		return Update{}, refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
 	}
 	u.start, err = p.withStart(t, r.Start)
-	return made(u, err)
+	return orNone(u, err)
 }
 
 func (p *Parser) updateRequest(name string, r *api.UpdateRequest) (u engine.UpdateRequest, err error) {
@@ -95,7 +95,7 @@ type Poll struct {
 // Update returns the id of the update.
 func (p Poll) Update() string { return p.update }
 
-// Poll parses the question for the stage of an update.
+// Poll parses a request for the stage of an update.
 func (p *Parser) Poll(workflowID string, runID history.RunID, updateID string) (Poll, error) {
 	t, err := p.Target(workflowID, runID)
 	if err != nil {
@@ -113,14 +113,14 @@ type FailUpdate struct {
 	reason string
 }
 
-// Reason returns why.
+// Reason returns the reason.
 func (f FailUpdate) Reason() string { return f.reason }
 
-// FailUpdate parses the end of an update by an operator.
+// FailUpdate parses an operator's request to fail an update.
 func (p *Parser) FailUpdate(workflowID string, runID history.RunID, updateID string, r *api.FailUpdateRequest) (FailUpdate, error) {
 	poll, err := p.Poll(workflowID, runID, updateID)
 	if err == nil {
 		err = checkReason(r.Reason)
 	}
-	return made(FailUpdate{poll, r.Reason}, err)
+	return orNone(FailUpdate{poll, r.Reason}, err)
 }

@@ -70,8 +70,8 @@ func (k key) of() runKey { return runKey{k.workflowID, k.run} }
 // suspect is code that ran when a process died.
 type suspect struct {
 	runID history.RunID
-	// deaths counts those in which no other suspect ran, and doubtful those in which one ran whose
-	// turn was over.
+	// deaths counts those in which no other suspect ran, and doubtful those in which another ran
+	// whose turn was over.
 	deaths, doubtful int
 }
 
@@ -88,7 +88,7 @@ type Recorder struct {
 
 	mu       sync.Mutex
 	suspects map[key]*suspect
-	doubts   int            // deaths of which it is not certain who is to blame
+	doubts   int            // deaths for which two suspects may be to blame
 	runs     map[runKey]int // how many of the suspects a run has
 	turn     int            // the note of the suspect whose turn it is, or noNote
 	change   chan struct{}  // closed when the turn is free; nil while nobody waits
@@ -102,11 +102,11 @@ func Open(dir, build string, log *slog.Logger) (*Recorder, error) {
 	r := &Recorder{dir: dir, build: build, log: log, suspects: map[key]*suspect{}, runs: map[runKey]int{}, turn: noNote}
 	known, doubts, err := readSuspects(filepath.Join(dir, suspectsName), build)
 	if err != nil {
-		log.Warn("the record of what ended the process cannot be read: it begins anew", "error", err)
+		log.Warn("the record of code that ended the process cannot be read: a new record begins", "error", err)
 	}
 	died, err := readNotes(filepath.Join(dir, notesName), build)
 	if err != nil {
-		log.Warn("what ran when the last process ended cannot be read", "error", err)
+		log.Warn("the record of code that ran when the last process ended cannot be read", "error", err)
 	}
 	r.suspects, r.doubts = judged(known, doubts, died)
 	for k := range r.suspects {
@@ -156,12 +156,12 @@ func judged(known map[key]*suspect, doubts int, died []note) (map[key]*suspect, 
 	if doubt {
 		doubts++
 	}
-	return known, doubts // turns stay as long until no suspect is left
+	return known, doubts // turns keep their length until no suspect is left
 }
 
-// Turn returns how long the turn of a suspect is. Then the next suspect begins beside it. If the
-// process dies then, it is in doubt which of them is to blame. After each doubt turns are four
-// times as long, so that slow code ends a process in its own turn.
+// Turn returns how long the turn of a suspect is. After it the next suspect runs as well. If the
+// process then dies, either of them may be to blame. After each such doubt turns are four times as
+// long, so that slow code ends a process in its own turn.
 func Turn(doubts int) time.Duration {
 	turn := FirstTurn
 	for ; doubts > 0 && turn < LongestTurn; doubts-- {
@@ -210,7 +210,7 @@ func (r *Recorder) write(c runner.CodeRef) int {
 // complain logs the first write that fails: from then on deaths may have no explanation.
 func (r *Recorder) complain(err error) {
 	if err != nil && !r.failed.Swap(true) {
-		r.log.Warn("code that ends the process may not be found out: the crash recorder cannot write", "error", err)
+		r.log.Warn("code that ends the process may not be found: the crash recorder cannot write", "error", err)
 	}
 }
 
@@ -241,7 +241,7 @@ func (r *Recorder) beginSuspect(c runner.CodeRef) int {
 		timer.Stop()
 		r.mu.Lock()
 		switch {
-		case r.turn != before: // it is another's turn by now, who has all of his time
+		case r.turn != before: // another suspect has the turn by now, with all of its time
 			end = time.Now().Add(length)
 		case over && r.turn != noNote:
 			r.complain(r.notes.pass(r.turn))
@@ -358,7 +358,7 @@ func (r *Recorder) Close() error {
 // closed run, which Forget can drop again.
 func Forget(dir, workflowID string) error {
 	path := filepath.Join(dir, suspectsName)
-	f, _ := suspectsIn(path) // of one that cannot be read nothing is used: the next process begins anew, and says so
+	f, _ := suspectsIn(path) // an unreadable file counts as empty: the next process creates a new one, and logs that
 	before := len(f.Suspects)
 	f.Suspects = slices.DeleteFunc(f.Suspects, func(e suspectEntry) bool { return e.WorkflowID == workflowID })
 	var err error

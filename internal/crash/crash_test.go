@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 )
 
-// process is a recorder of a process that ends by itself: nobody closes it.
+// process is a recorder whose process ends without closing it.
 type process struct {
 	*Recorder
 	log *bytes.Buffer
@@ -39,7 +39,7 @@ func (p *process) die(t *testing.T) {
 	}
 }
 
-// park has code end enough processes of the build b1 for it to be parked.
+// park lets code end enough processes of the build b1 to be parked.
 func park(t *testing.T, dir string, c runner.CodeRef) {
 	t.Helper()
 	for range enough {
@@ -186,8 +186,8 @@ func TestSuspectsTakeTurns(t *testing.T) {
 	})
 }
 
-// Code that ends the process 7 s after it begins is parked, and no other code that runs beside it
-// for longer.
+// Code that ends the process 7 s after it begins is parked. Code that runs beside it for longer is
+// not.
 func TestSlowCulprit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -241,7 +241,7 @@ func TestSlowCulprit(t *testing.T) {
 }
 
 // A recorder whose file takes no more says so once, and the code runs.
-func TestRecorderThatCannotWrite(t *testing.T) {
+func TestFailedWrites(t *testing.T) {
 	t.Parallel()
 	p := open(t, t.TempDir(), "b1")
 	p.die(t) // its file is closed
@@ -253,7 +253,7 @@ func TestRecorderThatCannotWrite(t *testing.T) {
 	}
 }
 
-// Whatever stands in the files, the recorder opens, and takes nothing for a note that is none.
+// With any content of the files, the recorder opens, and reads no note that was not written.
 func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -286,13 +286,13 @@ func TestDamagedFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, suspectsName), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if p = open(t, dir, "b1"); len(p.suspects) != 0 || !strings.Contains(p.log.String(), "begins anew") {
+	if p = open(t, dir, "b1"); len(p.suspects) != 0 || !strings.Contains(p.log.String(), "a new record begins") {
 		t.Errorf("%d suspects, and the log: %s", len(p.suspects), p.log)
 	}
 	p.die(t)
 }
 
-// More code than there are places runs without a note. A note allocates nothing.
+// Code for which there is no place runs without a note. A note allocates nothing.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	p := open(t, t.TempDir(), "b1")
@@ -314,7 +314,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// BenchmarkNote is what the recorder costs for each piece of code.
+// BenchmarkNote measures what the recorder costs for each piece of code.
 func BenchmarkNote(b *testing.B) {
 	r, err := Open(b.TempDir(), "b1", slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -327,8 +327,8 @@ func BenchmarkNote(b *testing.B) {
 	}
 }
 
-// What a terminated workflow has left is dropped for all builds, also what ran at the last death.
-// The rest stays.
+// All records of a terminated workflow are dropped, of all builds and of the last death. The rest
+// stays.
 func TestForgetOffline(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -350,13 +350,13 @@ func TestForgetOffline(t *testing.T) {
 		t.Errorf("parked: %q and %q, want the second alone", p.Parked(bad), p.Parked(worse))
 	}
 	if strings.Contains(p.log.String(), "bad") {
-		t.Errorf("the log names what was forgotten: %s", p.log)
+		t.Errorf("the log names a forgotten run: %s", p.log)
 	}
 }
 
-// A suspect is named by the run id that its code ran with last: a start that never landed has
+// A suspect is named by the run id that its code last ran with: a start that never landed has
 // another one when it is tried again.
-func TestTheLastRunIDIsNamed(t *testing.T) {
+func TestLastRunIDIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var last history.RunID
@@ -373,7 +373,7 @@ func TestTheLastRunIDIsNamed(t *testing.T) {
 
 // A parked start lands under the run id of its last try, which never ran. The next process names
 // that id.
-func TestTheRunThatLandedIsNamed(t *testing.T) {
+func TestLandedRunIsNamed(t *testing.T) {
 	t.Parallel()
 	dir, bad := t.TempDir(), code(runner.CodeTask, "bad", 0)
 	park(t, dir, bad)

@@ -17,8 +17,9 @@ import (
 // The file of notes has a header and then a fixed number of places, one for each piece of code that
 // runs at the same time:
 //
-//	header   "weftnotes1", 1 if the process has ended as it should, the length of the build's name, the name
-//	place    state, kind, lengths of the ids (2), part (8), CRC-32 of what is before and after it (4), workflow id, run id
+//	header   "weftnotes1", 1 if the process ended normally, the length of the build's name, the name
+//	place    state, kind, lengths of the ids (2), part (8), CRC-32 of what is before and after it (4), workflow
+//	         id, run id
 const (
 	magic      = "weftnotes1"
 	headerSize = 512

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// A note of any form is read as it was written, or is none.
+// Any bytes are read as the note that was written, or as no note.
 func FuzzNote(f *testing.F) {
 	whole := make([]byte, placeSize)
 	whole[0], whole[2], whole[3] = running, 2, 3

@@ -93,7 +93,7 @@ func overflow(n int) int {
 	return 1 + overflow(n+1)
 }
 
-// child is a process that serves, and ends by itself again and again.
+// child is a process that serves, and that user code ends again and again.
 type child struct {
 	t         *testing.T
 	addr, dir string
@@ -128,7 +128,7 @@ func (c *child) launch() {
 	}
 }
 
-// died reports whether the process was ended by the code of a user.
+// died reports whether user code ended the process.
 func (c *child) died() bool {
 	select {
 	case <-c.exited:
@@ -162,7 +162,8 @@ func (c *child) stop() {
 	<-c.exited
 }
 
-// firstLine is the first line that the process has logged. Only after it has ended.
+// firstLine returns the first line that the process logged. It may be called only after the process
+// has ended.
 func (c *child) firstLine() string {
 	line, _, _ := strings.Cut(c.stderr.String(), "\n")
 	return line
@@ -233,8 +234,8 @@ func (c *child) provoked(deaths int, how string, provoke [3]string) bool {
 	}
 }
 
-// checkLog ends the process and looks at its first line, and at that of one that runs after the bad
-// run was terminated.
+// checkLog ends the process and checks the first line of its log, and that of a process that starts
+// after the bad run was terminated.
 func (c *child) checkLog() {
 	c.t.Helper()
 	c.stop()

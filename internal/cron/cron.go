@@ -2,7 +2,7 @@
 // the week), or "@daily" and the like, or "@every 90m". Each may begin with a time zone:
 // "CRON_TZ=Europe/Berlin 30 9 * * 1-5". Without one it is in UTC.
 //
-// Programs bring the time zones with them: a Lambda function has none of its own.
+// Programs embed the time zones: a Lambda function has none of its own.
 package cron
 
 import (
@@ -20,8 +20,8 @@ type Schedule struct{ schedule robfig.Schedule }
 // Parse reads an expression. An error says what is wrong with it.
 func Parse(expression string) (Schedule, error) { return ParseDefault(expression, "") }
 
-// ParseDefault reads an expression that may begin with a time zone; otherwise it is in the one of
-// this name, and an empty name is UTC.
+// ParseDefault reads an expression that may begin with a time zone. Otherwise it is in the zone
+// with this name; an empty name is UTC.
 func ParseDefault(expression, zone string) (Schedule, error) {
 	fields := expression
 	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
@@ -33,7 +33,7 @@ func ParseDefault(expression, zone string) (Schedule, error) {
 	return parse(fields, zone)
 }
 
-// parse reads an expression without a time zone, in the one of this name.
+// parse reads an expression without a time zone, in the zone with this name.
 func parse(fields, zone string) (Schedule, error) {
 	location, err := Zone(zone)
 	if err != nil {
@@ -58,7 +58,7 @@ func parse(fields, zone string) (Schedule, error) {
 	return Schedule{schedule}, nil
 }
 
-// Zone is the time zone of a name of the IANA database; an empty one is UTC.
+// Zone returns the time zone with a name of the IANA database; an empty name is UTC.
 func Zone(name string) (*time.Location, error) {
 	location, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
@@ -81,10 +81,10 @@ func (s Schedule) Next(t time.Time) time.Time {
 	return at.UTC()
 }
 
-// everyHour is the bit by which the parser marks an hour that was given as a star.
+// everyHour is the bit with which the parser marks an hour that was given as a star.
 const everyHour = 1 << 63
 
-// again reports whether a moment has the time of day of an earlier one, because the clocks were put
+// again reports whether a moment has the time of day of an earlier one, because the clocks were set
 // back in between.
 func (s Schedule) again(at time.Time) bool {
 	spec, ok := s.schedule.(*robfig.SpecSchedule)
@@ -93,7 +93,7 @@ func (s Schedule) again(at time.Time) bool {
 	}
 	at = at.In(spec.Location)
 	_, now := at.Zone()
-	_, before := at.Add(-3 * time.Hour).Zone() // no clock is put back by more
+	_, before := at.Add(-3 * time.Hour).Zone() // no clock is set back by more
 	first := at.Add(time.Duration(now-before) * time.Second)
 	return before > now && first.Format(time.DateTime) == at.Format(time.DateTime)
 }

@@ -20,10 +20,12 @@ import (
 //
 //	frame      kind (1 byte), length of its content (4), the content, CRC-32C of all that (4)
 //	start      the text backupFormat; the first frame
-//	values     for each key: length of the key (varint), key with its space, length of the stored value (varint), stored value
-//	damage     space (1 byte), length of a key (varint), key, key to the end: keys from the first to before the second may be missing.
-//	           An empty second key is the end of the space
-//	end        number of values (8 bytes), of damaged values (8), of damage frames (8), SHA-256 of all frames before; the last frame
+//	values     for each key: length of the key (varint), key with its space, length of the stored
+//	           value (varint), stored value
+//	damage     space (1 byte), length of a key (varint), key, key to the end: keys from the first
+//	           to before the second may be missing. An empty second key is the end of the space
+//	end        number of values (8 bytes), of damaged values (8), of damage frames (8), SHA-256 of
+//	           all frames before; the last frame
 //
 // A damaged value is in the backup as a marker: see lost. So its run is damaged after a restore
 // too, and does not pass for a shorter one.

@@ -27,7 +27,7 @@ func backedUp(t *testing.T, d *DB) ([]byte, Summary) {
 	}
 	read, err := ReadBackup(bytes.NewReader(to.Bytes()))
 	if err != nil || read.Values != s.Values || read.Damaged != s.Damaged || len(read.Ranges) != len(s.Ranges) || read.Bytes != s.Bytes || int(s.Bytes) != to.Len() {
-		t.Fatalf("%+v was read, %v, and %+v written", read, err, s)
+		t.Fatalf("read %+v, %v; wrote %+v", read, err, s)
 	}
 	return to.Bytes(), s
 }
@@ -41,7 +41,7 @@ func restored(t *testing.T, data []byte, acceptDamage bool) *DB {
 	return openOn(t, clone(fs))
 }
 
-// slow takes its first piece only when it is told to.
+// slow takes its first piece only after goOn is closed.
 type slow struct {
 	bytes.Buffer
 	begun chan struct{}
@@ -57,8 +57,9 @@ func (s *slow) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-// A backup has what was acknowledged before it began and nothing that was written later, and holds
-// up no writer, however slow its reader is. The view of a directory that is only read has the same.
+// A backup has all that was acknowledged before it began and nothing that was written later. It
+// blocks no writer, however slow its reader is. A view of a directory that was opened only to read
+// has the same contents.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
@@ -92,9 +93,9 @@ func TestBackup(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := d.Backup(ended, &bytes.Buffer{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a backup whose caller has gone: %v", err)
+		t.Errorf("a backup whose context is canceled: %v", err)
 	}
-	left := clone(fs) // as a crash leaves it: the last numbers are in the log alone
+	left := clone(fs) // as after a crash: only the log has the last numbers
 	closed(t, d)
 	view, err := OpenToRead("data", Options{fs: left, part: 16})
 	if err != nil {
@@ -102,19 +103,18 @@ func TestBackup(t *testing.T) {
 	}
 	data, _ := backedUp(t, view)
 	if err := view.Write(put(1)); !errors.Is(err, ErrReadOnly) {
-		t.Errorf("a write to a directory that is only read: %v", err)
+		t.Errorf("a write to a directory that was opened to read: %v", err)
 	}
 	closed(t, view)
 	if got := numbers(t, restored(t, data, false)); len(got) != 3300 {
-		t.Errorf("%d numbers were restored of a directory that was left by a crash, want 3300", len(got))
+		t.Errorf("%d numbers were restored of a directory after a crash, want 3300", len(got))
 	}
 	if _, err := d.Backup(t.Context(), &bytes.Buffer{}); !errors.Is(err, ErrClosed) {
-		t.Errorf("a backup of a directory that was closed: %v", err)
+		t.Errorf("a backup of a closed directory: %v", err)
 	}
 }
 
-// A backup with a wrong bit in any place, or without its end, is refused, and the directory is not
-// touched.
+// A backup with a wrong bit anywhere, or without its end, is refused, and no directory is created.
 func TestDamagedBackup(t *testing.T) {
 	t.Parallel()
 	d := openOn(t, vfs.NewMem())
@@ -135,11 +135,12 @@ func TestDamagedBackup(t *testing.T) {
 	}
 	refused("more", len(data), append(bytes.Clone(data), 0))
 	if _, err := fs.Stat("data"); err == nil {
-		t.Error("the directory was made")
+		t.Error("the directory was created")
 	}
 }
 
-// A directory with anything in it is left alone. One whose restore did not end does not open.
+// Restore refuses a directory with anything in it. A directory whose restore did not end does not
+// open.
 func TestRestoreInto(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
@@ -148,25 +149,25 @@ func TestRestoreInto(t *testing.T) {
 	data, _ := backedUp(t, d)
 	closed(t, d)
 	if _, err := Restore(bytes.NewReader(data), "data", false, Options{fs: fs}); !errors.Is(err, ErrNotEmpty) {
-		t.Errorf("into a directory that is not empty: %v", err)
+		t.Errorf("a restore into a directory that is not empty: %v", err)
 	}
 	var full atomic.Bool
 	full.Store(true)
 	mem := vfs.NewMem()
 	o := Options{fs: crowded(mem, &full, func(op errorfs.Op) bool { return writesTable(op) }), Log: slog.New(slog.DiscardHandler), part: 16, hurry: true}
 	if _, err := Restore(bytes.NewReader(data), "data", false, o); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("on a full disk: %v", err)
+		t.Fatalf("a restore on a full disk: %v", err)
 	}
 	full.Store(false)
 	for name, open := range map[string]func(string, ...Options) (*DB, error){"Open": Open, "OpenToRead": OpenToRead} {
 		if _, err := open("data", o); err == nil || !strings.Contains(err.Error(), "did not end") {
-			t.Errorf("%s of a directory whose restore did not end: %v", name, err)
+			t.Errorf("%s of a directory with an unfinished restore: %v", name, err)
 		}
 	}
 }
 
-// What is damaged in a directory is damaged, or known to be missing, in its backup, and never left
-// out silently. All else is restored.
+// Damage in a directory is damage in its backup, or is recorded there as missing. A backup never
+// leaves it out silently, and everything else is restored.
 func TestBackupOfDamage(t *testing.T) {
 	t.Parallel()
 	const n, hit = 3000, 17
@@ -182,7 +183,7 @@ func TestBackupOfDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := inSpace(Log, binary.BigEndian.AppendUint64(nil, hit))
-	if err := d.tables.Set(key, withCheck(nil, lost, key, nil), pebble.NoSync); err != nil { // as a damaged log leaves it
+	if err := d.tables.Set(key, withCheck(nil, lost, key, nil), pebble.NoSync); err != nil { // a damaged log leaves such a value
 		t.Fatal(err)
 	}
 	closed(t, d)
@@ -204,10 +205,10 @@ func TestBackupOfDamage(t *testing.T) {
 	defer closed(t, d)
 	data, s := backedUp(t, d)
 	if len(s.Ranges) != 1 || s.Damaged != 1 || s.Values == 0 {
-		t.Fatalf("%+v, want a range and a value that are damaged", s)
+		t.Fatalf("%+v, want one damaged range and one damaged value", s)
 	}
 	if _, err := Restore(bytes.NewReader(data), "data", false, Options{fs: vfs.NewMem()}); !errors.Is(err, ErrDamagedBackup) {
-		t.Errorf("a backup with damage: %v", err)
+		t.Errorf("a restore of a backup with damage: %v", err)
 	}
 	again := restored(t, data, true)
 	for i := range uint64(n) {
@@ -221,7 +222,7 @@ func TestBackupOfDamage(t *testing.T) {
 	}
 }
 
-// All files of the tables are verified, and a wrong bit in any block is found.
+// Verification reads all files of the tables, and finds a wrong bit in any block.
 func TestVerifyTables(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
@@ -241,13 +242,13 @@ func TestVerifyTables(t *testing.T) {
 		return files, found
 	}
 	if files, found := verify(fs); files == 0 || len(found) > 0 {
-		t.Errorf("%d files, and %v is wrong", files, found)
+		t.Errorf("%d files, %v of them damaged", files, found)
 	}
 	for _, name := range files(t, fs, "data/tables", func(name string) bool { return strings.HasSuffix(name, ".sst") }) {
 		fs := clone(fs)
 		changeFile(t, fs, name, func(data []byte) { data[10] ^= 1 })
 		if _, found := verify(fs); len(found) == 0 || !errors.Is(found[0], ErrCorrupt) {
-			t.Errorf("%s is damaged, and %v was found", name, found)
+			t.Errorf("%s is damaged, and the verification found %v", name, found)
 		}
 	}
 }

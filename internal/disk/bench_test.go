@@ -14,8 +14,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// BenchmarkWrite is a durable write of 300 bytes, one at a time and sixteen that share a flush,
-// beside what else could make it: see docs/decisions/0033-log-and-tables.md.
+// BenchmarkWrite measures a durable write of 300 bytes: one at a time, and sixteen that share a
+// flush. It compares with the alternatives of docs/decisions/0033-log-and-tables.md.
 func BenchmarkWrite(b *testing.B) {
 	value := make([]byte, 300)
 	n := uint64(0)
@@ -113,7 +113,6 @@ func (quiet) Errorf(string, ...any)        {}
 func (quiet) Fatalf(f string, args ...any) { panic(fmt.Sprintf(f, args...)) }
 
 // BenchmarkBackup writes backups of a directory of 64 MB, in values of 1 KB, into a file.
-// BenchmarkRestore makes directories of one.
 func BenchmarkBackup(b *testing.B) {
 	d, size := backupSource(b)
 	b.SetBytes(size)
@@ -131,7 +130,7 @@ func BenchmarkBackup(b *testing.B) {
 	}
 }
 
-// BenchmarkRestore is with BenchmarkBackup.
+// BenchmarkRestore restores directories from a backup of BenchmarkBackup.
 func BenchmarkRestore(b *testing.B) {
 	d, size := backupSource(b)
 	var backup bytes.Buffer
@@ -146,7 +145,7 @@ func BenchmarkRestore(b *testing.B) {
 	}
 }
 
-// backupSource returns an open directory, and how many bytes its values have.
+// backupSource returns an open directory and the total size of its values in bytes.
 func backupSource(b *testing.B) (d *DB, size int64) {
 	b.Helper()
 	const values, each = 64 << 10, 1 << 10

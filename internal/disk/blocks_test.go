@@ -18,7 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// tableReads counts the reads of the files of the tables that a function selects.
+// tableReads counts the selected reads of the tables' files.
 func tableReads(fs vfs.FS, selects func(op errorfs.Op) bool) (vfs.FS, *atomic.Int64) {
 	var n atomic.Int64
 	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -29,8 +29,9 @@ func tableReads(fs vfs.FS, selects func(op errorfs.Op) bool) (vfs.FS, *atomic.In
 	})), &n
 }
 
-// damagedAmongOthers is a directory of 100 values, of which one is larger than the others. harm
-// changes the table that this one is in, at its place; both are returned.
+// damagedAmongOthers returns a directory of 100 values, one of which is larger than the others.
+// harm changes the table with that value, at the value's place. The table and the place are
+// returned, too.
 func damagedAmongOthers(t *testing.T, size int, harm func(data []byte, at int)) (fs *vfs.MemFS, table string, place int64) {
 	t.Helper()
 	large := bytes.Repeat([]byte("damaged!"), size/8)
@@ -55,18 +56,18 @@ func damagedAmongOthers(t *testing.T, size int, harm func(data []byte, at int)) 
 		})
 	}
 	if table == "" {
-		t.Fatal("no table has the value")
+		t.Fatal("the value is in no table")
 	}
 	return fs, table, place
 }
 
 func harmBlock(data []byte, at int) { clear(data[at+40 : at+80]) }
 
-// A damaged block is read once, however often it is asked for, and Pebble does not see it: it would
-// try each of its bits, for 27 s in a block of 768 KB.
+// A damaged block is read once, however often it is asked for. Pebble does not see it, because
+// Pebble would try to flip each of its bits, which takes 27 s for a block of 768 KB.
 func TestDamagedBlockIsReadOnce(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // so that no time goes by in which Pebble tries to merge the tables again
+	synctest.Test(t, func(t *testing.T) { // so that no time passes in which Pebble merges the tables again
 		mem, table, at := damagedAmongOthers(t, 768<<10, harmBlock)
 		fs, reads := tableReads(mem, func(op errorfs.Op) bool { return op.Path == table && op.Offset <= at })
 		var lines texts
@@ -80,7 +81,7 @@ func TestDamagedBlockIsReadOnce(t *testing.T) {
 			return d.Read(func(tx *Tx) error { _, err := tx.Get(Log, k8(50)); return err })
 		}
 		if err := get(); !errors.Is(err, ErrCorrupt) || strings.Contains(err.Error(), "mismatch") {
-			t.Errorf("the damaged value: %v, want ErrCorrupt, and not of Pebble's own check", err)
+			t.Errorf("the damaged value: %v, want ErrCorrupt, and not from Pebble's own check", err)
 		}
 		before := reads.Load()
 		for range 5 {
@@ -106,16 +107,16 @@ func TestDamagedBlockIsReadOnce(t *testing.T) {
 	})
 }
 
-// A damaged block costs the keys that may be in it, and not those of other files that lie between
-// its last key and the next one of its file: downwards Pebble reads the block in front of a range
-// as well.
+// A damaged block costs the keys that may be in it. It does not cost the keys of other files
+// between its last key and the next key of its own file. Going downwards, Pebble also reads the
+// block before a range.
 func TestDescendBesideDamage(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // so that no time goes by in which Pebble tries to merge the tables again
+	synctest.Test(t, func(t *testing.T) { // so that no time passes in which Pebble merges the tables again
 		fs := vfs.NewCrashableMem()
 		d := openOn(t, fs)
 		first := bytes.Repeat([]byte("damaged!"), 8<<10)
-		for _, n := range []uint64{0x1_00_00, 0x9_00_00} { // each is a block
+		for _, n := range []uint64{0x1_00_00, 0x9_00_00} { // each value fills a block
 			if err := d.Write(func(tx *Tx) error { tx.Put(Log, k8(n), first); return nil }); err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +139,7 @@ func TestDescendBesideDamage(t *testing.T) {
 			})
 		}
 		if harmed != 1 {
-			t.Fatalf("%d tables have the block that is to be damaged, want 1", harmed)
+			t.Fatalf("%d tables have the block to be damaged, want 1", harmed)
 		}
 		d = openOn(t, fs)
 		defer closed(t, d)
@@ -155,7 +156,7 @@ func TestDescendBesideDamage(t *testing.T) {
 			found, err := descend(0x5_00_00, 0x5_10_00, limit)
 			want := []uint64{0x5_00_03, 0x5_00_02, 0x5_00_01, 0x5_00_00}[:min(limit, 4)]
 			if err != nil || !slices.Equal(found, want) {
-				t.Errorf("at most %d keys of a sound range: %x, %v, want %x", limit, found, err, want)
+				t.Errorf("at most %d keys of an undamaged range: %x, %v, want %x", limit, found, err, want)
 			}
 		}
 		if _, err := descend(0x1_00_00, 0x5_10_00, 9); !errors.Is(err, ErrCorrupt) {
@@ -184,10 +185,10 @@ func (l *texts) all() string {
 	return l.lines.String()
 }
 
-// While a damaged file keeps the tables from being merged, that is tried once a minute at last, and
-// not without end. The log says what becomes of it, and writes and reads go on. That a file cannot
-// be looked into is tried as rarely.
-func TestDamageIsNotTriedWithoutEnd(t *testing.T) {
+// While a damaged file keeps the tables from being merged, merging is retried ever more rarely, in
+// the end once a minute. The same holds if a file's properties cannot be read. The log says what to
+// do, and reads and writes continue.
+func TestMergesOfDamagedTablesBackOff(t *testing.T) {
 	t.Parallel()
 	for what, harm := range map[string]func(data []byte, at int){
 		"a block":    harmBlock,
@@ -214,7 +215,7 @@ func TestDamageIsNotTriedWithoutEnd(t *testing.T) {
 				}
 				time.Sleep(10 * time.Minute)
 				if n := d.tables.Metrics().Compact.FailedCount; n < 5 || n > 30 {
-					t.Errorf("the tables were merged %d times in 10 minutes, in vain; want some, and at last one a minute", n)
+					t.Errorf("%d merges of the tables failed in 10 minutes; want some, and in the end one a minute", n)
 				}
 				before := reads.Load()
 				time.Sleep(time.Hour)
@@ -222,7 +223,7 @@ func TestDamageIsNotTriedWithoutEnd(t *testing.T) {
 					t.Errorf("an idle directory with damage read its tables %d times in an hour", n)
 				}
 				if all := lines.all(); !strings.Contains(all, "grow with each write: restore a backup") || strings.Count(all, "\n") > 500 {
-					t.Errorf("the log does not say what to do, or too much: %s", all)
+					t.Errorf("the log does not say what to do, or is too long: %s", all)
 				}
 				if err := d.Write(func(tx *Tx) error { tx.Put(Rows, k8(1), nil); return nil }); err != nil {
 					t.Errorf("a write: %v", err)

@@ -12,9 +12,12 @@ import (
 // bbolt itself follows a wrong number out of the file or in a circle, and its own check does, too.
 // Its numbers are little-endian:
 //
-//	page      id (8 bytes), kind (2), count (2), pages that it takes besides the first (4); then its entries, then their keys and values
-//	entry     of a branch: place of its key, from the entry on (4), length of the key (4), id of the page below (8)
-//	          of a leaf: whether it is a bucket (4), place of its key (4), length of the key (4), length of the value (4)
+//	page      id (8 bytes), kind (2), count (2), pages that it takes besides the first (4); then
+//	          its entries, then their keys and values
+//	entry     of a branch: place of its key, from the entry on (4), length of the key (4), id of
+//	          the page below (8)
+//	          of a leaf: whether it is a bucket (4), place of its key (4), length of the key (4),
+//	          length of the value (4)
 //	bucket    id of its first page (8), a count (8); and if the id is 0, that page itself
 type boltFile struct {
 	file       io.ReaderAt

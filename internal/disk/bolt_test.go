@@ -19,7 +19,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// oldContents is what the file of an earlier version has.
+// oldContents returns the values of a file of an earlier version, as text.
 func oldContents(name string) (all []string, err error) {
 	bolt, err := bbolt.Open(name, 0o600, &bbolt.Options{ReadOnly: true})
 	if err != nil {
@@ -32,8 +32,8 @@ func oldContents(name string) (all []string, err error) {
 	return all, errors.Join(err, bolt.Close())
 }
 
-// What is read of a file that bbolt wrote is what bbolt reads of it, whatever became of the file
-// before.
+// The contents read from a bbolt file are those that bbolt itself reads from it, whatever was
+// changed in the file before.
 func TestBoltFile(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
@@ -46,7 +46,7 @@ func TestBoltFile(t *testing.T) {
 		change := func(tx *bbolt.Tx) error {
 			for _, of := range spaceNames {
 				if rng.IntN(3) == 0 {
-					continue // of another version, or as it was
+					continue // this space is missing, as in another version, or unchanged
 				}
 				bucket, err := tx.CreateBucketIfNotExists([]byte(of))
 				if err != nil {
@@ -101,8 +101,8 @@ func TestBoltFile(t *testing.T) {
 	}
 }
 
-// boltPages calls fn with the place of each page of a bbolt file that has entries, and with how
-// many.
+// boltPages calls fn for each page of a bbolt file that has entries, with its offset, kind and
+// number of entries.
 func boltPages(data []byte, fn func(at int, kind uint16, count int)) {
 	for at := 0; at < len(data); at += os.Getpagesize() {
 		kind, count := binary.LittleEndian.Uint16(data[at+8:]), int(binary.LittleEndian.Uint16(data[at+10:]))
@@ -112,8 +112,8 @@ func boltPages(data []byte, fn func(at int, kind uint16, count int)) {
 	}
 }
 
-// A bit that is wrong in what holds a file of an earlier version together is found. The lengths of
-// the last key and value of a page are not part of that: what comes behind them is free.
+// A wrong bit in the structure of a file of an earlier version is found. The lengths of the last
+// key and value of a page do not count: the space behind them is free.
 func TestDamagedBoltFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -156,8 +156,8 @@ func TestDamagedBoltFile(t *testing.T) {
 // boltStep is the largest distance between the bits that TestDamagedBoltFile flips.
 const boltStep = 200
 
-// A page of the old file that leads to itself or to one of another place is refused, and nothing is
-// touched: neither the file nor what is beside it.
+// A page of the old file that refers to itself, or to a page of another place, is refused. Neither
+// the file nor the files beside it are changed.
 func TestBoltCircle(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
@@ -174,26 +174,26 @@ func TestBoltCircle(t *testing.T) {
 		for i := range count {
 			tried++
 			damaged := bytes.Clone(data)
-			copy(damaged[page+boltEntry*(i+1)+8:], data[page:page+8]) // of its own id
+			copy(damaged[page+boltEntry*(i+1)+8:], data[page:page+8]) // the page's own id
 			dir := t.TempDir()
 			if err := errors.Join(os.Mkdir(filepath.Join(dir, "tables"), 0o700), os.WriteFile(filepath.Join(dir, formatFile), damaged, 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := Open(dir, Options{Log: slog.New(slog.DiscardHandler)}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "undamaged copy") {
-				t.Errorf("a page that leads to itself: %v, want ErrCorrupt and what to do", err)
+				t.Errorf("a page that refers to itself: %v, want ErrCorrupt and what to do", err)
 			}
 			left := files(t, vfs.Default, dir, func(name string) bool { return name != "LOCK" })
 			if now, err := os.ReadFile(filepath.Join(dir, formatFile)); err != nil || !bytes.Equal(now, damaged) || len(left) != 2 {
-				t.Errorf("%v are left, %v", left, err)
+				t.Errorf("the directory has %v, %v", left, err)
 			}
 		}
 	})
 	if tried == 0 {
-		t.Error("there is no such page")
+		t.Error("the file has no such page")
 	}
 }
 
-// If Pebble cannot go on during a conversion, Open returns an error, and the file is as it was.
+// If Pebble stops for good during a conversion, Open returns an error and does not change the file.
 func TestPebbleCannotGoOnInAConversion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -214,7 +214,7 @@ func TestPebbleCannotGoOnInAConversion(t *testing.T) {
 	}
 	var fails atomic.Bool
 	fs := errorfs.Wrap(listFailsWith(vfs.Default, &fails, syscall.ENOSPC), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if writesTable(op) { // Pebble itself is open
+		if writesTable(op) { // Pebble itself has opened
 			fails.Store(true)
 		}
 		return nil
@@ -227,8 +227,8 @@ func TestPebbleCannotGoOnInAConversion(t *testing.T) {
 	}
 }
 
-// A full disk stops a conversion, which tells so. The file is as it was, and is converted when
-// there is room.
+// A full disk stops a conversion with an error. The file is unchanged, and is converted when there
+// is room.
 func TestConversionOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -236,7 +236,7 @@ func TestConversionOnAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const n, memory = 400, 1 << 20 // values, and what the tables keep in memory: the values have more than all of it
+	const n, memory = 400, 1 << 20 // values, and the bytes that the tables keep in memory: the values are larger
 	err = bolt.Update(func(tx *bbolt.Tx) error {
 		bucket, err := tx.CreateBucket([]byte(Blobs.String()))
 		for i := range uint64(n) {
@@ -256,7 +256,7 @@ func TestConversionOnAFullDisk(t *testing.T) {
 	full.Store(true)
 	fs := crowded(vfs.Default, &full, func(op errorfs.Op) bool {
 		if writesTable(op) && tries.Add(1) > 1000 {
-			t.Error("the tables are tried again and again")
+			t.Error("writing the tables is retried without end")
 			full.Store(false)
 		}
 		return writesTable(op)
@@ -269,7 +269,7 @@ func TestConversionOnAFullDisk(t *testing.T) {
 		t.Errorf("the old file was changed: %v", err)
 	}
 	if left := files(t, vfs.Default, dir, func(name string) bool { return strings.HasPrefix(name, "tables") }); len(left) > 0 {
-		t.Errorf("%v keeps room", left)
+		t.Errorf("%v takes up room", left)
 	}
 	full.Store(false)
 	d, err := Open(dir, options)

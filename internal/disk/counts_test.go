@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// What a write of a value of 300 bytes takes, by a caller who comes alone: allocations, bytes of
-// the log, and flushes.
+// A write of a value of 300 bytes, by one caller alone, takes a fixed number of allocations, bytes
+// of the log, and flushes.
 func TestCounts(t *testing.T) {
 	const allocations, size = 2, 2*headerSize + 2*(1+1+9+2+4) + valueHeader + 300
 	d, err := Open("data", Options{fs: vfs.NewMem(), Log: slog.New(slog.DiscardHandler)})
@@ -39,6 +39,6 @@ func TestCounts(t *testing.T) {
 		t.Errorf("201 writes took %d flushes and %d bytes each, want one and %d", s.Flushes-before.Flushes, (s.Bytes-before.Bytes)/201, size)
 	}
 	if got != allocations {
-		t.Errorf("a write allocates %v times, want %d: say why in the commit if that is meant", got, allocations)
+		t.Errorf("a write allocates %v times, want %d: if that is intended, say why in the commit", got, allocations)
 	}
 }

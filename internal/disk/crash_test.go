@@ -37,8 +37,9 @@ func large(n uint64) Op {
 	}
 }
 
-// A machine that loses its power keeps what was flushed, and of what was not any part in any order.
-// What was acknowledged is there afterwards, and what was not is there only up to a point.
+// A machine that loses its power keeps what was flushed. Of the rest it keeps any part, in any
+// order. Afterwards all acknowledged numbers are there. The numbers after them are there up to a
+// first one that is missing.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
@@ -56,7 +57,7 @@ func TestPowerLoss(t *testing.T) {
 				t.Fatalf("seed %d: %d was acknowledged, and there are %d", seed, next-1, len(got))
 			}
 			next = uint64(len(got))
-			var mu sync.Mutex // so that what was acknowledged when the power went is known
+			var mu sync.Mutex // so that the acknowledged numbers are known when the power fails
 			var crashed *vfs.MemFS
 			at := next + rng.Uint64N(40)
 			acknowledged := next
@@ -78,7 +79,7 @@ func TestPowerLoss(t *testing.T) {
 				}
 				if n >= at && crashed == nil {
 					for late := range uint64(3) {
-						_ = d.Later(put(n + 1 + late)) // on its way
+						_ = d.Later(put(n + 1 + late)) // not flushed yet
 					}
 					crashed = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 				}
@@ -99,7 +100,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// segments are the names of the files of the log of a file system.
+// segments returns the names of the log's files.
 func segments(t *testing.T, fs vfs.FS) (names []string) {
 	t.Helper()
 	all, err := fs.List("data/log")
@@ -114,7 +115,7 @@ func segments(t *testing.T, fs vfs.FS) (names []string) {
 	return names
 }
 
-// change changes the bytes of a file.
+// changeFile changes the bytes of a file.
 func changeFile(t *testing.T, fs vfs.FS, name string, fn func(data []byte)) {
 	t.Helper()
 	data, err := readFile(fs, name)
@@ -131,8 +132,8 @@ func changeFile(t *testing.T, fs vfs.FS, name string, fn func(data []byte)) {
 	}
 }
 
-// killed writes n numbers and returns the file system as a process that was killed has left it,
-// once the log says that all was flushed.
+// killed writes n numbers and returns the file system that a killed process leaves, once the log
+// records that everything was flushed.
 func killed(t *testing.T, n uint64) *vfs.MemFS {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
@@ -144,7 +145,7 @@ func killed(t *testing.T, n uint64) *vfs.MemFS {
 	}
 	d.closed.Store(true)
 	d.line.close()
-	<-d.done // it has confirmed
+	<-d.done // the log has recorded that
 	close(d.gone)
 	left := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 	if err := errors.Join(d.log.close(false), d.tables.Close(), d.lock.Close()); err != nil {
@@ -153,7 +154,7 @@ func killed(t *testing.T, n uint64) *vfs.MemFS {
 	return left
 }
 
-// A bit that is wrong in the log costs at most the value that it hits, whose key then says so.
+// A wrong bit in the log costs at most the value that it hits. Reading that value's key then fails.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	const n = 6
@@ -186,11 +187,11 @@ func TestFlippedBits(t *testing.T) {
 		}
 	}
 	if hit == 0 || hit > end/3 {
-		t.Errorf("%d values were reported as damaged by %d flips; want some, and at most one for each", hit, end/3)
+		t.Errorf("%d values were reported as damaged after %d flips; want some, and at most one for each flip", hit, end/3)
 	}
 }
 
-// A log that ends anywhere is read as far as it is whole.
+// A log that is cut off anywhere is read up to its last whole record.
 func TestTruncatedLog(t *testing.T) {
 	t.Parallel()
 	left := killed(t, 5)
@@ -220,7 +221,7 @@ func TestTruncatedLog(t *testing.T) {
 	}
 }
 
-// What a value has that looks like a record is not taken for one, also past damage.
+// Bytes of a value that look like a record are not read as one, not even after damage.
 func TestRecordInAValue(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
@@ -241,11 +242,11 @@ func TestRecordInAValue(t *testing.T) {
 	}
 	changeFile(t, left, segments(t, left)[0], func(data []byte) { data[5], data[headerSize+5] = ^data[5], ^data[headerSize+5] })
 	if got := numbers(t, openOn(t, left)); len(got) != 0 {
-		t.Errorf("%v were taken from a value", got)
+		t.Errorf("%v were read from within a value", got)
 	}
 }
 
-// A log goes through many segments, which are used again, and all is there after a crash.
+// A log that goes through many segments, which are reused, has everything after a crash.
 func TestManySegments(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
@@ -257,13 +258,13 @@ func TestManySegments(t *testing.T) {
 	}
 	left := fs.CrashClone(vfs.CrashCloneCfg{})
 	if n := len(segments(t, left)); n > mostFull+4 {
-		t.Errorf("there are %d segments: they are not used again", n)
+		t.Errorf("there are %d segments: they are not reused", n)
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(segments(t, fs)); n != 1 {
-		t.Errorf("%d segments are left after Close, want one that says that the tables have everything", n)
+		t.Errorf("%d segments are left after Close, want one, which records that the tables have everything", n)
 	}
 	for _, fs := range []vfs.FS{left, fs} {
 		if got := numbers(t, openOn(t, fs)); len(got) != 600 {
@@ -272,8 +273,8 @@ func TestManySegments(t *testing.T) {
 	}
 }
 
-// A directory of an earlier version is converted, also if the conversion was interrupted before;
-// that version refuses it from then on.
+// A directory of an earlier version is converted, even if an earlier conversion was interrupted.
+// The earlier version then refuses the directory.
 func TestConversion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -290,15 +291,15 @@ func TestConversion(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// As after a crash before the file was replaced: what was converted goes, and is converted
-	// again.
+	// This is the state after a crash before the file was replaced. What was converted is dropped
+	// and converted again.
 	if err := errors.Join(os.WriteFile(old, before, 0o600), os.WriteFile(filepath.Join(dir, converting), nil, 0o600), os.RemoveAll(filepath.Join(dir, "log"))); err != nil {
 		t.Fatal(err)
 	}
 	writeOld(t, dir, 5)
 	d = open(t, dir)
 	if got := numbers(t, d); len(got) != 5 {
-		t.Errorf("%v; want what the earlier version wrote", got)
+		t.Errorf("%v; want the values of the earlier version", got)
 	}
 	err = d.Read(func(tx *Tx) error {
 		for space := range spaceNames {
@@ -312,7 +313,7 @@ func TestConversion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := bbolt.Open(old, 0o600, nil); err == nil {
-		t.Error("an earlier version opens the directory, and would find nothing there")
+		t.Error("an earlier version can open the directory, and would find nothing there")
 	}
 	if _, err := os.Stat(filepath.Join(dir, oldFile)); err != nil {
 		t.Errorf("the old file: %v", err)
@@ -324,11 +325,11 @@ func TestConversion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "newer version") {
-		t.Errorf("a later format: %v", err)
+		t.Errorf("a directory of a later format: %v", err)
 	}
 }
 
-// A record comes back as it was written, and no bytes that are read as one make it panic.
+// A record is read back as it was written. No input makes the reader of records panic.
 func FuzzRecord(f *testing.F) {
 	key := inSpace(Log, []byte("key"))
 	r := &record{header: header{number: 1, segment: 7}}

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// A file of the tables that is cut short costs what is in it, and is named. The directory opens, to
-// be read as well, and writes go on.
+// A file of the tables that is cut short costs its own contents, and is named. The directory still
+// opens, also to read, and takes writes.
 func TestCutTable(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -49,7 +49,7 @@ func TestCutTable(t *testing.T) {
 				d := openHow(t, dir, how, o)
 				mu.Lock()
 				if !strings.Contains(said, filepath.Base(table)) {
-					t.Errorf("%s: %s is cut, and what was reported is %q", how, filepath.Base(table), said)
+					t.Errorf("%s: %s is cut, and the reports are %q", how, filepath.Base(table), said)
 				}
 				mu.Unlock()
 				get := func(i uint64) error {
@@ -73,7 +73,7 @@ func TestCutTable(t *testing.T) {
 	}
 }
 
-// openHow opens a directory "to read", or else to write.
+// openHow opens a directory to read if how is "to read", and to write otherwise.
 func openHow(t *testing.T, dir, how string, o Options) *DB {
 	t.Helper()
 	opens := Open
@@ -87,8 +87,8 @@ func openHow(t *testing.T, dir, how string, o Options) *DB {
 	return d
 }
 
-// A damaged file of Pebble's options costs nothing. It is reported until another one has been
-// written.
+// A damaged file of Pebble's options costs nothing. It is reported until Pebble has written another
+// one.
 func TestDamagedOptions(t *testing.T) {
 	t.Parallel()
 	const n = 100
@@ -110,7 +110,7 @@ func TestDamagedOptions(t *testing.T) {
 			file := slices.Max(files)
 			text, err := os.ReadFile(file)
 			if damaged := damage(string(text)); err != nil || damaged == string(text) {
-				t.Fatalf("nothing is damaged in %s, %v", text, err)
+				t.Fatalf("%s was not damaged, %v", text, err)
 			} else if err := os.WriteFile(file, []byte(damaged), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestDamagedOptions(t *testing.T) {
 				o := Options{Log: slog.New(slog.DiscardHandler), Damage: func(err error) { said += err.Error() }}
 				d := openHow(t, dir, how, o)
 				if reported := strings.Contains(said, filepath.Base(file)); reported != (how != "again") {
-					t.Errorf("%s: %q was reported", how, said)
+					t.Errorf("%s: the reports are %q", how, said)
 				}
 				for i := range uint64(n) {
 					if err := d.Read(func(tx *Tx) error { _, err := tx.Get(Log, binary.BigEndian.AppendUint64(nil, i)); return err }); err != nil {

@@ -26,7 +26,7 @@ func (r *reports) WithAttrs([]slog.Attr) slog.Handler               { return r }
 func (r *reports) WithGroup(string) slog.Handler                    { return r }
 func (r *reports) Handle(_ context.Context, line slog.Record) error { r.n.Add(1); return nil }
 
-// openReporting opens the directory "data" of a file system, and counts what is logged.
+// openReporting opens the directory "data" of a file system and counts the lines of its log.
 func openReporting(fs vfs.FS) (*DB, *reports, error) {
 	r := &reports{}
 	d, err := Open("data", Options{fs: fs, Log: slog.New(r), part: 16})
@@ -49,12 +49,12 @@ func closed(t *testing.T, d *DB) {
 	}
 }
 
-// clone is a file system with the files of another one.
+// clone returns a file system with the files of another one.
 func clone(fs *vfs.MemFS) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 }
 
-// files are the names of the files of a directory that a function selects.
+// files returns the names of the selected files of a directory.
 func files(t *testing.T, fs vfs.FS, dir string, selects func(name string) bool) (names []string) {
 	t.Helper()
 	all, err := fs.List(dir)
@@ -69,8 +69,8 @@ func files(t *testing.T, fs vfs.FS, dir string, selects func(name string) bool) 
 	return names
 }
 
-// A bit that is wrong in a table costs the block that it hits, whose keys then say so, and no more.
-// The directory opens and takes writes, and a scan that passes over damage finds all other keys.
+// A wrong bit in a table costs the block that it hits, and no more. Reading a key of that block
+// fails. The directory opens and takes writes, and a scan past the damage finds all other keys.
 func TestFlippedTable(t *testing.T) {
 	t.Parallel()
 	const n = 3000
@@ -97,7 +97,7 @@ func TestFlippedTable(t *testing.T) {
 			table, data = name, all
 		}
 	}
-	lost, files := 0, 0 // how many flips cost numbers, and how many a whole file: those of what finds its blocks
+	lost, files := 0, 0 // how many flips cost numbers, and how many cost a whole file, because they hit the index of its blocks
 	for at := 0; at < len(data); at += len(data) / flips {
 		fs := clone(fs)
 		changeFile(t, fs, table, func(data []byte) { data[at] ^= 4 })
@@ -119,13 +119,13 @@ func TestFlippedTable(t *testing.T) {
 			})
 		})
 		if err != nil {
-			t.Errorf("a flip at %d: a scan past damage ends with %v", at, err)
+			t.Errorf("a flip at %d: a scan past damage fails with %v", at, err)
 		}
 		for i := range uint64(n) {
 			var v []byte
 			err := d.Read(func(tx *Tx) (err error) { v, err = tx.Get(Log, binary.BigEndian.AppendUint64(nil, i)); return err })
 			if found[i] != (v != nil) || !found[i] && !errors.Is(err, ErrCorrupt) {
-				t.Fatalf("a flip at %d: the scan found %d: %v; reading it: %x, %v", at, i, found[i], v, err)
+				t.Fatalf("a flip at %d: the scan found %d: %v; a read returned %x, %v", at, i, found[i], v, err)
 			}
 		}
 		if len(found) < n {
@@ -143,7 +143,7 @@ func TestFlippedTable(t *testing.T) {
 		closed(t, d)
 	}
 	if lost < flips/2 || files > 2 {
-		t.Errorf("%d flips cost numbers, and %d a whole file: this tests nothing, or too much is lost", lost, files)
+		t.Errorf("%d flips cost numbers, and %d cost a whole file: either the test tests nothing, or too much is lost", lost, files)
 	}
 }
 
@@ -175,8 +175,8 @@ func TestZeroedSector(t *testing.T) {
 	}
 }
 
-// A record that was acknowledged and is damaged is reported, also if it is the last one. The
-// directory opens afterwards, however the process ends that has opened it.
+// A damaged record that was acknowledged is reported, even if it is the last one. Afterwards the
+// directory opens without a report, however the process that opened it ends.
 func TestLastRecordDamaged(t *testing.T) {
 	t.Parallel()
 	const n = 5
@@ -201,31 +201,31 @@ func TestLastRecordDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := numbers(t, d); len(got) != n-1 || r.n.Load() == 0 {
-		t.Errorf("%v is there, and %d lines were logged; want all but the last, and a report", got, r.n.Load())
+		t.Errorf("%v is there, and %d lines were logged; want all but the last, and a line", got, r.n.Load())
 	}
 	for i := range uint64(4) {
-		if i > 0 { // the first process ends before it has written
+		if i > 0 { // the first process ends before it has written anything
 			writeNumbers(t, d, n+i, n+i+1)
 		}
 		killed := left.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, i))})
 		closed(t, d)
 		left = killed
 		if d, r, err = openReporting(left); err != nil {
-			t.Fatalf("after %d numbers more: %v", i, err)
+			t.Fatalf("after %d more numbers: %v", i, err)
 		}
 		if got := numbers(t, d); len(got) != int(n-1+i) || r.n.Load() != 0 {
-			t.Errorf("after %d numbers more %v is there, and %d lines were logged", i, got, r.n.Load())
+			t.Errorf("after %d more numbers %v is there, and %d lines were logged", i, got, r.n.Load())
 		}
 		closed(t, d)
 		if d, _, err = openReporting(left); err != nil {
-			t.Fatalf("again after %d numbers more: %v", i, err)
+			t.Fatalf("a second time after %d more numbers: %v", i, err)
 		}
 	}
 	closed(t, d)
 }
 
-// Tables that have less than they had, or are gone, are refused: nobody may go on from an earlier
-// moment without knowing.
+// Tables that are older than the log expects, or missing, are refused: a directory never goes back
+// to an earlier state silently.
 func TestTablesGoBack(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
@@ -234,7 +234,7 @@ func TestTablesGoBack(t *testing.T) {
 	closed(t, d)
 	d = openOn(t, fs)
 	writeNumbers(t, d, 20, 40)
-	if err := d.tables.Flush(); err != nil { // as whenever a segment is full
+	if err := d.tables.Flush(); err != nil { // this happens whenever a segment is full
 		t.Fatal(err)
 	}
 	writeNumbers(t, d, 40, 60)
@@ -273,11 +273,12 @@ func TestTablesGoBack(t *testing.T) {
 	}
 }
 
-// What a directory holds is for its owner alone: the key that tokens are signed with is there, too.
+// Only the owner can read the files of a directory, because the key that signs tokens is among
+// them.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, part := range []string{"log", "tables"} { // as an earlier version made them
+	for _, part := range []string{"log", "tables"} { // as an earlier version created them
 		if err := os.Mkdir(filepath.Join(dir, part), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -322,22 +323,22 @@ func writeOld(t *testing.T, dir string, n uint64) {
 	}
 }
 
-// oldValues is how many values a space of a file of an earlier version has.
+// oldValues returns how many values each space of a file of an earlier version has.
 func oldValues(t *testing.T, name string) (n int) {
 	t.Helper()
 	bolt, err := bbolt.Open(name, 0o600, &bbolt.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = bolt.Close() }() // it was only read
+	defer func() { _ = bolt.Close() }() // the file was only read
 	if err := bolt.View(func(tx *bbolt.Tx) error { n = tx.Bucket([]byte(Log.String())).Stats().KeyN; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-// Whoever puts a file of an earlier version over a converted directory loses neither: the file is
-// converted, and the data kept aside.
+// If a file of an earlier version is put over a converted directory, neither is lost: the file is
+// converted, and the earlier data is set aside.
 func TestSecondConversion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -355,7 +356,7 @@ func TestSecondConversion(t *testing.T) {
 	writeOld(t, dir, 9)
 	d = open(t, dir)
 	if got := numbers(t, d); len(got) != 9 {
-		t.Errorf("%v is there, want what the earlier version wrote last", got)
+		t.Errorf("%v is there, want the last values of the earlier version", got)
 	}
 	closed(t, d)
 	for name, want := range map[string]int{oldFile: 3, oldFile + ".2": 9} {
@@ -363,18 +364,18 @@ func TestSecondConversion(t *testing.T) {
 			t.Errorf("%s has %d values, want %d", name, got, want)
 		}
 	}
-	for _, part := range []string{"tables", "log"} { // back to what was set aside
+	for _, part := range []string{"tables", "log"} { // restore what was set aside
 		if err := errors.Join(os.RemoveAll(filepath.Join(dir, part)), os.Rename(filepath.Join(dir, part+".before"), filepath.Join(dir, part))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := numbers(t, open(t, dir)); len(got) != 4 || got[3] != 1000 {
-		t.Errorf("%v was set aside", got)
+		t.Errorf("the directory that was set aside has %v", got)
 	}
 }
 
-// The mark of a conversion that has ended does not cost what was written since, however it was left
-// there.
+// A mark of a conversion that is left over after its end does not cost the data that was written
+// since.
 func TestMarkStays(t *testing.T) {
 	t.Parallel()
 	for name, opens := range map[string]bool{"an earlier version left it": false, "this version finds it": true} {
@@ -392,7 +393,7 @@ func TestMarkStays(t *testing.T) {
 			if opens {
 				closed(t, open(t, dir))
 				if _, err := os.Stat(mark); !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("the mark is still there: %v", err)
+					t.Errorf("the mark was not removed: %v", err)
 				}
 			}
 			data, err := os.ReadFile(filepath.Join(dir, oldFile))
@@ -415,8 +416,7 @@ func TestMarkStays(t *testing.T) {
 	}
 }
 
-// A conversion that is interrupted at any step is ended by the next Open, whatever the one before
-// has left. Nothing is set aside.
+// The next Open completes a conversion that was interrupted at any step. Nothing is set aside.
 func TestInterruptedConversion(t *testing.T) {
 	t.Parallel()
 	for k := int64(1); ; k++ {
@@ -424,17 +424,17 @@ func TestInterruptedConversion(t *testing.T) {
 		writeOld(t, dir, 20)
 		var n atomic.Int64
 		fs := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			// What Pebble does is left out: it panics if it cannot make its tables. And the log is
-			// made after the conversion.
+			// Pebble's own operations do not fail here, because Pebble panics if it cannot create
+			// its tables. Nor do those of the log, which is created after the conversion.
 			other := strings.HasPrefix(op.Path, filepath.Join(dir, "tables")) || strings.HasPrefix(op.Path, filepath.Join(dir, "log"))
 			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && !other && n.Add(1) >= k {
-				return errIO // from then on: the process has ended
+				return errIO // all later operations fail, too: the process has ended
 			}
 			return nil
 		}))
 		d, err := Open(dir, Options{fs: fs, Log: slog.New(slog.DiscardHandler), part: 64, hurry: true})
 		if err == nil {
-			_ = d.Close() // which may fail, too
+			_ = d.Close() // Close may fail, too
 		}
 		d = open(t, dir)
 		writeNumbers(t, d, 100, 101)
@@ -456,7 +456,7 @@ func TestInterruptedConversion(t *testing.T) {
 	}
 }
 
-// The old file and what keeps its place are their owner's alone, also if somebody has copied the
+// Only the owner can read the old file and the file in its place, even if somebody has copied the
 // old file back.
 func TestModesOfFiles(t *testing.T) {
 	t.Parallel()
@@ -482,7 +482,7 @@ func TestModesOfFiles(t *testing.T) {
 	}
 }
 
-// An interrupted conversion whose file is gone is refused: its tables are not whole.
+// An interrupted conversion whose file is missing is refused, because its tables are incomplete.
 func TestConversionWithoutFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -491,11 +491,12 @@ func TestConversionWithoutFile(t *testing.T) {
 	}
 	if d, err := Open(dir); err == nil {
 		closed(t, d)
-		t.Error("the directory opens")
+		t.Error("the directory opened")
 	}
 }
 
-// An earlier version that ended before it had made its file left an empty one.
+// An earlier version that ended before it had written its file left an empty file. The directory
+// opens.
 func TestEmptyFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -506,7 +507,7 @@ func TestEmptyFile(t *testing.T) {
 	writeNumbers(t, d, 0, 1)
 }
 
-// A damaged file of an earlier version is converted, or refused. It never ends the process.
+// A damaged file of an earlier version is converted or refused. It never ends the process.
 func TestDamagedConversion(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
@@ -527,8 +528,8 @@ func TestDamagedConversion(t *testing.T) {
 	}
 }
 
-// What Unflushed names may be torn without a report: it is what nothing says to be flushed. All
-// before it is, and is there.
+// The records that Unflushed names may be torn without a report, because no record says that they
+// were flushed. All records before them are there.
 func TestUnflushed(t *testing.T) {
 	t.Parallel()
 	const n = 6
@@ -556,7 +557,7 @@ func TestUnflushed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, err = Open(killed, Options{Damage: func(err error) { t.Errorf("a report: %v", err) }})
+	d, err = Open(killed, Options{Damage: func(err error) { t.Errorf("reported: %v", err) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func open(t *testing.T, dir string) *DB {
 	return d
 }
 
-// put returns an operation that puts a number, and refuses one that is there.
+// put returns an operation that puts a number, and that refuses if the number is there.
 func put(n uint64) Op {
 	return func(tx *Tx) error {
 		k := binary.BigEndian.AppendUint64(nil, n)
@@ -45,7 +45,7 @@ func put(n uint64) Op {
 
 var errThere = errors.New("it is there")
 
-// numbers lists what is in the directory.
+// numbers returns the numbers in the directory.
 func numbers(t *testing.T, d *DB) (all []uint64) {
 	t.Helper()
 	err := d.Read(func(tx *Tx) error {
@@ -63,7 +63,7 @@ func numbers(t *testing.T, d *DB) (all []uint64) {
 	return all
 }
 
-// Many writers share transactions; each is answered for its own operation alone.
+// Many writers share transactions. Each gets the result of its own operation.
 func TestManyWriters(t *testing.T) {
 	t.Parallel()
 	d := open(t, t.TempDir())
@@ -77,7 +77,7 @@ func TestManyWriters(t *testing.T) {
 	for i := range n {
 		a, b := results[i], results[i+n]
 		if !(a == nil && errors.Is(b, errThere) || b == nil && errors.Is(a, errThere)) {
-			t.Errorf("number %d: %v and %v, want one to be put and one to be refused", i, a, b)
+			t.Errorf("number %d: %v and %v, want one nil and one refusal", i, a, b)
 		}
 	}
 	if got := numbers(t, d); len(got) != n {
@@ -85,8 +85,8 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// What is queued with Later is on the disk before what waits behind it, and Close loses nothing of
-// the line.
+// An operation queued with Later is on the disk before the operations behind it, and Close loses
+// no queued one.
 func TestLaterComesBefore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -100,7 +100,7 @@ func TestLaterComesBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := numbers(t, d); len(got) != 101 {
-		t.Errorf("%d numbers when what came after them was written, want 101", len(got))
+		t.Errorf("%d numbers after a later write, want 101", len(got))
 	}
 	if err := d.Later(put(2000)); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// failing is a file system whose files of the log cannot be flushed once it says so.
+// failing is a file system that can stop flushing the files of the log.
 type failing struct {
 	vfs.FS
 	fails atomic.Bool
@@ -156,8 +156,8 @@ func (f *failingFile) SyncData() error {
 	return f.File.SyncData()
 }
 
-// A flush that fails leaves nobody knowing: those who wait are told so, and no write is tried
-// again. Nothing of it is seen.
+// After a failed flush nobody knows what is on the disk. The waiting caller gets ErrUnknown, later
+// writes are refused, and the write is not seen.
 func TestAFlushThatFails(t *testing.T) {
 	t.Parallel()
 	fs := &failing{FS: vfs.NewMem()}
@@ -176,15 +176,15 @@ func TestAFlushThatFails(t *testing.T) {
 		}
 	}
 	if got := numbers(t, d); len(got) != 1 {
-		t.Errorf("%v can be read, want what was flushed", got)
+		t.Errorf("%v can be read, want the flushed number only", got)
 	}
 }
 
-// dirVariable names the directory to the child of TestKilled.
+// dirVariable is the environment variable that names the directory to the child process of
+// TestKilled.
 const dirVariable = "WEFT_DISK_TEST_DIR"
 
-// child writes numbers, prints those that were acknowledged, and kills itself while some are on
-// their way.
+// child writes numbers, prints the acknowledged ones, and kills itself while others are queued.
 func child(dir string) {
 	d, err := Open(dir)
 	if err != nil {
@@ -211,8 +211,8 @@ func child(dir string) {
 	select {}
 }
 
-// A process that is killed loses nothing that was acknowledged, and nothing that was queued before
-// that.
+// A killed process loses no acknowledged number, and none that was queued before an acknowledged
+// one.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	if dir := os.Getenv(dirVariable); dir != "" {
@@ -239,7 +239,7 @@ func TestKilled(t *testing.T) {
 			}
 		}
 		if len(got) <= last {
-			t.Fatalf("%d was acknowledged, and the file ends with %d", last, len(got)-1)
+			t.Fatalf("%d was acknowledged, and the last number is %d", last, len(got)-1)
 		}
 		if err := d.Close(); err != nil {
 			t.Fatal(err)

@@ -38,19 +38,21 @@
 // # Damage
 //
 //	what is damaged                what it costs                            how it shows
-//	────────────────────────────   ──────────────────────────────────────   ───────────────────────────────────────────
+//	────────────────────────────   ──────────────────────────────────────   ──────────────────────────────────────────
 //	bits of a value in the log     that value                               its key reads as ErrCorrupt
 //	a sector of the log            the records that it touches              a report at Open
 //	the end of the log             nothing: it was never acknowledged,      a report at Open, if so
 //	                               unless a later record says so
-//	a file of the log is cut      what stood after the cut                 a report at Open: the sizes of files are multiples
-//	short                                                                  of that of the first
+//	a file of the log is cut       what stood after the cut                 a report at Open: the sizes of files are
+//	short                                                                   multiples of that of the first
 //	a file of the log is missing   the directory does not open              an error of Open
 //	the log is of an earlier       what was written after that              a report at Open, if the tables have
 //	moment                                                                  something of it
-//	a block of a table             the keys that may be in it               they read as ErrCorrupt; AscendSound passes
+//	a block of a table             the keys that may be in it               they read as ErrCorrupt; AscendSound
+//	                                                                        passes
 //	the index of a table           the keys that may be in the table        the same
-//	a table is cut short           the keys that may be in the table        a report at Open that names the file, and the same
+//	a table is cut short           the keys that may be in the table        a report at Open that names the file,
+//	                                                                        and the same
 //	the list of the tables         the directory does not open, if they     an error of Open
 //	                               have less than the log says they had
 //

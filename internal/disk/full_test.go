@@ -17,7 +17,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// crowded is a file system without room for some files, while it is full.
+// crowded returns a file system that has no room for the operations that concerns selects, while
+// full is set.
 func crowded(fs vfs.FS, full *atomic.Bool, concerns func(op errorfs.Op) bool) vfs.FS {
 	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if full.Load() && concerns(op) {
@@ -31,14 +32,13 @@ func writesTable(op errorfs.Op) bool {
 	return op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".sst")
 }
 
-// fillsSegment selects the flush of a new segment. That of a record is another operation.
+// fillsSegment selects the flush of a new segment. The flush of a record is another operation.
 func fillsSegment(op errorfs.Op) bool {
 	return op.Kind == errorfs.OpFileSync && strings.HasSuffix(op.Path, walSuffix+unfilledSuffix)
 }
 
-// While the disk is full, writes are refused at once, and reads are answered. Nothing that was
-// acknowledged is lost, and nothing that was refused is there. When there is room, writes go on by
-// themselves.
+// While the disk is full, writes are refused at once and reads are answered. No acknowledged number
+// is lost, and no refused one is there. When there is room, writes succeed again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	for name, concerns := range map[string]func(errorfs.Op) bool{"tables": writesTable, "log": fillsSegment} {
@@ -55,28 +55,28 @@ func TestFullDisk(t *testing.T) {
 				next := uint64(0)
 				for ; err == nil; next++ {
 					if next > 5000 {
-						t.Fatal("the disk is full, and takes writes without end")
+						t.Fatal("the full disk takes writes without end")
 					}
 					err = d.Write(large(next))
 				}
-				next-- // which was refused
+				next-- // it was refused
 				for range 3 {
 					if err := d.Write(large(next)); !errors.Is(err, ErrFull) || errors.Is(err, ErrUnknown) {
 						t.Errorf("a write to a full disk: %v, want ErrFull", err)
 					}
 				}
 				if err := d.Later(put(next)); !errors.Is(err, ErrFull) {
-					t.Errorf("a write that nobody waits for: %v, want ErrFull", err)
+					t.Errorf("Later on a full disk: %v, want ErrFull", err)
 				}
 				if got := numbers(t, d); uint64(len(got)) != next {
 					t.Errorf("%d numbers are there, want %d", len(got), next)
 				}
 				left := mem.CrashClone(vfs.CrashCloneCfg{})
 				if name == "log" {
-					time.Sleep(time.Minute) // tries that fail; those of the tables do not wait
+					time.Sleep(time.Minute) // the log's retries fail meanwhile; writing the tables does not wait
 				}
 				if n := len(segments(t, mem)); n > mostFull+4 {
-					t.Errorf("%d segments are there: those that could not be made are left", n)
+					t.Errorf("%d segments are there, including some that could not be filled", n)
 				}
 				full.Store(false)
 				time.Sleep(time.Minute)
@@ -86,7 +86,7 @@ func TestFullDisk(t *testing.T) {
 					t.Errorf("%d numbers are there after a crash, want %d", len(got), next)
 				}
 				if got := numbers(t, openAgain(t, mem)); uint64(len(got)) != next+1 {
-					t.Errorf("%d numbers are there at last, want %d", len(got), next+1)
+					t.Errorf("%d numbers are there in the end, want %d", len(got), next+1)
 				}
 			})
 		})
@@ -99,8 +99,8 @@ func openAgain(t *testing.T, fs vfs.FS) *DB {
 	return openOn(t, fs)
 }
 
-// A full disk keeps a directory from opening and from closing cleanly, and neither waits for ever.
-func TestFullDiskAtTheEnds(t *testing.T) {
+// On a full disk, opening and closing a directory fail with ErrFull instead of waiting for ever.
+func TestOpenAndCloseOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var full atomic.Bool
@@ -120,13 +120,13 @@ func TestFullDiskAtTheEnds(t *testing.T) {
 		}
 		full.Store(false)
 		if got := numbers(t, openAgain(t, mem)); len(got) != 3 {
-			t.Errorf("%v is there, want all that was acknowledged", got)
+			t.Errorf("%v is there, want all acknowledged numbers", got)
 		}
 	})
 }
 
-// Close writes what was taken in while there was no room, if there is some again. If there is none,
-// it says that operations are lost.
+// Close writes the operations that were queued while the disk was full if there is room again. If
+// there is none, Close returns an error that says that operations are lost.
 func TestCloseOfAFullDisk(t *testing.T) {
 	t.Parallel()
 	for name, concerns := range map[string]func(errorfs.Op) bool{"tables": writesTable, "log": fillsSegment} {
@@ -148,7 +148,7 @@ func TestCloseOfAFullDisk(t *testing.T) {
 							err = d.Write(large(taken))
 						}
 						if taken > 5000 {
-							t.Fatal("the disk is full, and takes writes without end")
+							t.Fatal("the full disk takes writes without end")
 						}
 					}
 					taken-- // the last one was refused
@@ -160,11 +160,11 @@ func TestCloseOfAFullDisk(t *testing.T) {
 					got := uint64(len(numbers(t, openAgain(t, mem))))
 					switch {
 					case waiting == 0:
-						t.Error("no operation waits: this tests nothing")
+						t.Error("no operation is queued, so this tests nothing")
 					case stays && (!errors.Is(err, ErrFull) || got != taken-waiting):
 						t.Errorf("%d of %d are there, and Close returns %v, want %d and ErrFull", got, taken, err, taken-waiting)
 					case !stays && (err != nil || got != taken):
-						t.Errorf("%d of %d are there, and Close returns %v; there was room", got, taken, err)
+						t.Errorf("%d of %d are there, and Close returns %v although there was room", got, taken, err)
 					}
 				})
 			})
@@ -172,7 +172,7 @@ func TestCloseOfAFullDisk(t *testing.T) {
 	}
 }
 
-// What is refused says why: a disk that fails is not one that is full.
+// A refusal says why: a failing disk is not reported as a full one.
 func TestRefusedForAnotherReason(t *testing.T) {
 	t.Parallel()
 	for name, concerns := range map[string]func(errorfs.Op) bool{"tables": writesTable, "log": fillsSegment} {
@@ -191,14 +191,14 @@ func TestRefusedForAnotherReason(t *testing.T) {
 				err = d.Write(large(n))
 			}
 			if !errors.Is(err, ErrFull) || !errors.Is(err, syscall.EIO) || strings.Contains(err.Error(), "room") {
-				t.Errorf("a write to a disk that fails: %v, want ErrFull and the reason, and nothing of room", err)
+				t.Errorf("a write to a disk that fails: %v, want ErrFull and the reason, and no word of room", err)
 			}
 			fails.Store(false)
 		})
 	}
 }
 
-// A segment that cannot be made in advance is made when it is needed.
+// If a segment cannot be created in advance, it is created when it is needed.
 func TestOneSegmentFails(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool
@@ -211,11 +211,11 @@ func TestOneSegmentFails(t *testing.T) {
 		}
 	}
 	if full.Load() {
-		t.Error("no segment was made")
+		t.Error("no segment was created")
 	}
 }
 
-// What is refused for want of room is not counted as written.
+// A write that is refused for lack of room is not counted.
 func TestCountsOfAFullDisk(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool
@@ -225,15 +225,15 @@ func TestCountsOfAFullDisk(t *testing.T) {
 		before := d.Stats()
 		if err := d.Write(large(n)); err != nil {
 			if got := d.Stats(); got.Flushes != before.Flushes || got.Waited != before.Waited {
-				t.Errorf("nothing was written, and the counts go from %+v to %+v", before, got)
+				t.Errorf("a refused write changed the counts from %+v to %+v", before, got)
 			}
 			return
 		}
 	}
 }
 
-// One operation on a file fails, whichever: nothing that was acknowledged is lost, and nobody waits
-// for ever. TestPebbleCannotGoOn has the list of the tables' files.
+// One operation on a file fails, at any place. No acknowledged number is lost, and no caller waits
+// for ever. TestPebbleCannotGoOn covers the list of the tables' files.
 func TestOneFailure(t *testing.T) {
 	t.Parallel()
 	concerns := func(op errorfs.Op) bool {
@@ -273,8 +273,8 @@ func TestOneFailure(t *testing.T) {
 	}
 }
 
-// writeThroughFailure opens a directory, writes, and closes it, twice. It returns the numbers that
-// were acknowledged.
+// writeThroughFailure opens a directory, writes, and closes it, twice. It returns the acknowledged
+// numbers.
 func writeThroughFailure(t *testing.T, fs vfs.FS) (acknowledged []uint64) {
 	t.Helper()
 	for life := range uint64(2) {
@@ -288,20 +288,20 @@ func writeThroughFailure(t *testing.T, fs vfs.FS) (acknowledged []uint64) {
 		for i := range uint64(40) {
 			n := 100*life + i
 			if i%3 == 1 {
-				_ = d.Later(large(n)) // which nobody waits for
+				_ = d.Later(large(n)) // nobody waits for this write
 			} else if err := d.Write(large(n)); err == nil {
 				acknowledged = append(acknowledged, n)
 			} else if !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrFull) && !errors.Is(err, ErrEnded) {
 				t.Error(err)
 			}
 		}
-		_ = d.Close() // which reports the failure, if it meets it
+		_ = d.Close() // Close reports the failure if it meets it
 	}
 	return acknowledged
 }
 
-// While the tables cannot be written out, no write waits for them, whatever its size and the number
-// of its changes, and what is in memory is bounded.
+// While the tables cannot be written to the disk, no write waits for them, whatever its size and
+// its number of changes. The memory of the tables is bounded.
 func TestFullDiskBoundsMemory(t *testing.T) {
 	t.Parallel()
 	const part = 16
@@ -330,7 +330,7 @@ func TestFullDiskBoundsMemory(t *testing.T) {
 				lines := onLine(func(r slog.Record) {
 					if strings.Contains(r.Message, "a write waits for the tables") {
 						waited.Store(true)
-						full.Store(false) // so that this ends
+						full.Store(false) // so that the test ends
 					}
 				})
 				d, err := Open("data", Options{fs: crowded(mem, &full, writesTable), Log: slog.New(lines), part: part, hurry: true})
@@ -353,14 +353,14 @@ func TestFullDiskBoundsMemory(t *testing.T) {
 				full.Store(false)
 				time.Sleep(time.Minute)
 				if err := d.Write(op(n)); err != nil {
-					t.Errorf("a write when there is room: %v", err)
+					t.Errorf("a write after there is room again: %v", err)
 				}
 			})
 		})
 	}
 }
 
-// onLine is a log that calls a function with each line.
+// onLine is a log handler that calls a function with each line.
 type onLine func(r slog.Record)
 
 func (onLine) Enabled(context.Context, slog.Level) bool           { return true }

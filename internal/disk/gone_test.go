@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// replace puts a copy of a file in its place.
+// replace replaces a file by a copy of itself.
 func replace(t *testing.T, name string) {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -31,7 +31,7 @@ func remove(t *testing.T, name string) {
 	}
 }
 
-// only returns the file of a pattern, of which there is one.
+// only returns the one file that matches a pattern.
 func only(t *testing.T, pattern ...string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(pattern...))
@@ -41,26 +41,26 @@ func only(t *testing.T, pattern ...string) string {
 	return names[0]
 }
 
-// newestTable returns the table that was made last. Pebble may not have deleted yet those that it
-// was made of.
+// newestTable returns the table that was written last. The tables that it was merged from may not
+// be deleted yet.
 func newestTable(t *testing.T, dir string) string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "tables", "*.sst")) // sorted, and numbered
+	names, err := filepath.Glob(filepath.Join(dir, "tables", "*.sst")) // sorted, because the names are numbers
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no table: %v", err)
 	}
 	return names[len(names)-1]
 }
 
-// listOf returns the list of the tables.
+// listOf returns the file with the list of the tables.
 func listOf(t *testing.T, dir string) string {
 	t.Helper()
 	_, name, _ := strings.Cut(filepath.Base(only(t, dir, "tables", "marker.manifest.*")), ".MANIFEST")
 	return filepath.Join(dir, "tables", "MANIFEST"+name)
 }
 
-// A file that is deleted or replaced while the directory is open ends all writing within seconds,
-// with one line of the log, and reads go on.
+// If a file is deleted or replaced while the directory is open, all writing ends within seconds,
+// with one line in the log. Reads continue.
 func TestAFileIsGone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -94,14 +94,14 @@ func TestAFileIsGone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer func() { _ = d.Close() }() // it may not be able to write the tables out
+				defer func() { _ = d.Close() }() // Close may be unable to write the tables
 				if err := d.compact(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				writeNumbers(t, d, 0, 2) // whatever becomes of the tables, these are in memory
+				writeNumbers(t, d, 0, 2) // the tables may be gone, so these have to be in memory
 				d.look()
 				c.change(t, dir)
-				d.look() // as the timer does
+				d.look() // the timer does this, too
 				err = d.Write(put(2))
 				if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrGone) || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), c.want)) {
 					t.Errorf("a write: %v, want %q", err, c.want)
@@ -110,14 +110,14 @@ func TestAFileIsGone(t *testing.T) {
 					t.Errorf("%d lines in the log", n)
 				}
 				if got := numbers(t, d); c.want != "" && len(got) != 2 {
-					t.Errorf("%v can be read", got)
+					t.Errorf("%v can be read after that", got)
 				}
 			}()
 		})
 	}
 }
 
-// A write whose segment is gone is not acknowledged, also if nobody has looked since.
+// A write whose segment is gone is not acknowledged, even if nobody has looked at the files since.
 func TestASegmentIsGone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -129,7 +129,7 @@ func TestASegmentIsGone(t *testing.T) {
 	writeNumbers(t, d, 0, 1)
 	remove(t, only(t, dir, "log", "*.wal"))
 	if err := d.Write(put(1)); !errors.Is(err, ErrGone) || !errors.Is(err, ErrUnknown) {
-		t.Errorf("the write that found out: %v", err)
+		t.Errorf("the write that notices it: %v", err)
 	}
 	if err := d.Write(put(2)); !errors.Is(err, ErrGone) || errors.Is(err, ErrUnknown) {
 		t.Errorf("a write after that: %v", err)
@@ -137,15 +137,15 @@ func TestASegmentIsGone(t *testing.T) {
 	if got := numbers(t, d); len(got) != 1 || r.n.Load() != 1 {
 		t.Errorf("%v can be read, and %d lines are in the log", got, r.n.Load())
 	}
-	_ = d.Close() // it cannot say that all is well
+	_ = d.Close() // Close cannot report success
 }
 
-// Compact makes the directory smaller, and everything that was in it is there.
+// Compact makes the directory smaller and keeps everything in it.
 func TestCompact(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	if _, _, err := Compact(t.Context(), dir); !errors.Is(err, ErrNoDirectory) {
-		t.Errorf("of a directory that is not there: %v", err)
+		t.Errorf("compacting a missing directory: %v", err)
 	}
 	d := open(t, dir)
 	writeNumbers(t, d, 0, 100)
@@ -156,7 +156,7 @@ func TestCompact(t *testing.T) {
 		}
 	}
 	if _, _, err := Compact(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("of a directory that is in use: %v", err)
+		t.Errorf("compacting a directory in use: %v", err)
 	}
 	closed(t, d)
 	before, after, err := Compact(t.Context(), dir)

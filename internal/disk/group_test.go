@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// keys lists the keys of a space that begin with k.
+// keys returns the keys of a space that begin with k.
 func keys(t *testing.T, tx *Tx) (all []string) {
 	t.Helper()
 	if err := tx.Ascend(Rows, []byte("k"), After([]byte("k")), func(k, v []byte) bool {
@@ -23,8 +23,8 @@ func keys(t *testing.T, tx *Tx) (all []string) {
 	return all
 }
 
-// After is the end of a prefix, whatever bytes it has: a number in a key ends in any, and most of
-// them are no UTF-8.
+// After returns the end of a prefix, whatever its bytes. A number in a key can end in any byte, and
+// most bytes are not UTF-8.
 func TestAfter(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ prefix, after string }{
@@ -65,8 +65,8 @@ func value(t *testing.T, tx *Tx, key string) string {
 	return string(v)
 }
 
-// An operation reads what it and those before it in its group have changed, by key and by range.
-// One that refuses leaves nothing.
+// An operation reads its own changes and those of earlier operations in its group, by key and by
+// range. An operation that refuses leaves no change.
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	for _, scans := range []bool{false, true} {
@@ -132,7 +132,7 @@ func TestGroup(t *testing.T) {
 			}
 		}
 		if s := d.Stats(); s.Flushes != 2 {
-			t.Errorf("%d flushes, want that of the first write and that of the group", s.Flushes)
+			t.Errorf("%d flushes, want one for the first write and one for the group", s.Flushes)
 		}
 		if err := d.Read(func(tx *Tx) error { want(tx, "none  d"); return nil }); err != nil {
 			t.Error(err)
@@ -140,18 +140,18 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// What an operation has changed before it refuses is not on the disk either.
+// The changes that an operation made before it refused are not on the disk either.
 func TestRefusedAfterChanges(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
 	d := openOn(t, fs)
 	refused := errors.New("refused")
 	if err := d.Write(func(tx *Tx) error { _ = put(1)(tx); return refused }); !errors.Is(err, refused) {
-		t.Errorf("%v, want what the operation returned", err)
+		t.Errorf("%v, want the operation's error", err)
 	}
 	for range 2 {
 		if got := numbers(t, d); len(got) != 0 {
-			t.Errorf("%v is there, and was refused", got)
+			t.Errorf("%v is there, although it was refused", got)
 		}
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestRefusedAfterChanges(t *testing.T) {
 	}
 }
 
-// A group takes no more operations than its bytes allow. What is left is committed after it.
+// A group holds no more operations than its limit of bytes allows. The rest is committed after it.
 func TestGroupBytes(t *testing.T) {
 	t.Parallel()
 	d := openOn(t, vfs.NewMem())
@@ -183,8 +183,8 @@ func TestGroupBytes(t *testing.T) {
 	}
 }
 
-// An operation that panics has refused with its panic, and leaves nothing. Those before it, and
-// those after it, are not concerned.
+// An operation that panics counts as refused, with its panic as the error, and leaves no change.
+// Operations before and after it are not affected.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	d := openOn(t, vfs.NewMem())
@@ -198,7 +198,7 @@ func TestPanic(t *testing.T) {
 	if err := d.Write(panics); !errors.Is(err, ErrPanicked) || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "a defect") {
 		t.Errorf("an operation that panics: %v", err)
 	}
-	if err := d.Later(panics); err != nil { // the writer makes it, or the next caller
+	if err := d.Later(panics); err != nil { // the writer runs it, or the next caller
 		t.Error(err)
 	}
 	if err := d.Write(put(2)); err != nil {
@@ -209,7 +209,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// A panic in a goroutine of the directory ends all writing, and not the process.
+// A panic in a goroutine of the directory ends all writing, but not the process.
 func TestContained(t *testing.T) {
 	t.Parallel()
 	d, r, err := openReporting(vfs.NewMem())
@@ -219,7 +219,7 @@ func TestContained(t *testing.T) {
 	writeNumbers(t, d, 0, 1)
 	d.contained(func() { panic("a defect") })()
 	if err := d.Write(put(1)); !errors.Is(err, ErrEnded) || r.n.Load() != 2 {
-		t.Errorf("a write after that: %v, and %d lines of the log, want ErrEnded and 2", err, r.n.Load())
+		t.Errorf("a write after that: %v, with %d lines in the log; want ErrEnded and 2", err, r.n.Load())
 	}
 	if got := numbers(t, d); len(got) != 1 {
 		t.Errorf("%v is there", got)
@@ -227,14 +227,14 @@ func TestContained(t *testing.T) {
 	closed(t, d)
 }
 
-// settle waits for whoever commits a group.
+// settle waits until the group under way is committed.
 func settle(d *DB) {
 	d.order.Lock()
 	defer d.order.Unlock()
 }
 
-// A caller who comes alone commits by himself. While he does, others are left to the writer, and
-// after several at once the next one is.
+// A caller who is alone commits his operation himself. Meanwhile other operations are left to the
+// writer. After a group of several, the writer also commits the next operation.
 func TestWhoCommits(t *testing.T) {
 	t.Parallel()
 	d := openOn(t, vfs.NewMem())
@@ -251,13 +251,13 @@ func TestWhoCommits(t *testing.T) {
 	}
 	first, lead := add(2)
 	if len(lead) != 2 || lead[1] != first {
-		t.Fatalf("a caller alone is to commit %d operations, want his own and the one before", len(lead))
+		t.Fatalf("a caller alone commits %d operations, want his own and the one before", len(lead))
 	}
 	var others []*job
 	for n := range uint64(3) {
 		j, theirs := add(3 + n)
 		if theirs != nil {
-			t.Errorf("operation %d is to be committed by its caller, while another commits", n)
+			t.Errorf("operation %d is committed by its caller, while another caller commits", n)
 		}
 		others = append(others, j)
 	}

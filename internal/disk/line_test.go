@@ -14,27 +14,27 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// No operation is added while those before it hold the budget of bytes. Whoever waits gets in when
-// bytes are given back, or learns that nothing was written when his context ends, or that the line
-// takes no more.
+// No operation is added while those before it use up the budget of bytes. A waiting caller gets in
+// when bytes are given back. If his context ends or the line is closed, he gets an error that says
+// that nothing was written.
 func TestLineIsBoundedByBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, budget = 400, 1000
 		l := newLine(&sync.Mutex{}, budget)
-		l.order.Lock() // somebody commits meanwhile
+		l.order.Lock() // another caller is committing
 		add := func(ctx context.Context) error {
 			_, err := l.add(ctx, &job{op: put(1), bytes: size, answer: make(chan error, 1)})
 			return err
 		}
-		for range 3 { // the third goes beyond the budget
+		for range 3 { // the third exceeds the budget
 			if err := add(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		impatient, cancel := context.WithTimeout(t.Context(), time.Minute) // in the bubble
+		impatient, cancel := context.WithTimeout(t.Context(), time.Minute) // on the bubble's clock
 		defer cancel()
 		if err := add(impatient); !errors.Is(err, ErrBusy) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("an operation beyond the budget: %v; want that the line is busy", err)
+			t.Errorf("an operation beyond the budget: %v; want ErrBusy", err)
 		}
 		waiters := make(chan error, 3)
 		for range cap(waiters) {
@@ -42,12 +42,12 @@ func TestLineIsBoundedByBytes(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(waiters) > 0 || len(l.jobs) != 3 || l.bytes != 3*size {
-			t.Fatalf("%d of those who wait got in, %d operations hold %d bytes", len(waiters), len(l.jobs), l.bytes)
+			t.Fatalf("%d waiting callers got in, and %d operations hold %d bytes", len(waiters), len(l.jobs), l.bytes)
 		}
 		l.giveBack(l.jobs[:1])
 		synctest.Wait()
 		if len(waiters) != 1 || l.bytes != 3*size {
-			t.Errorf("%d of those who wait got in when one operation was committed, and all hold %d bytes", len(waiters), l.bytes)
+			t.Errorf("%d waiting callers got in after one operation was committed, and all operations hold %d bytes", len(waiters), l.bytes)
 		}
 		l.close()
 		synctest.Wait()
@@ -59,7 +59,7 @@ func TestLineIsBoundedByBytes(t *testing.T) {
 	})
 }
 
-// What operations hold is given back, whatever becomes of them.
+// The bytes of an operation are given back, whatever its result.
 func TestLineGivesBytesBack(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool
@@ -110,7 +110,7 @@ func TestLineGivesBytesBack(t *testing.T) {
 		err = d.WriteSized(t.Context(), size, sized(n))
 	}
 	if !errors.Is(err, ErrFull) {
-		t.Fatalf("on a full disk: %v", err)
+		t.Fatalf("a write to a full disk: %v", err)
 	}
 	held("on a full disk", 0)
 	full.Store(false)

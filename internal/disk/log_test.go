@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// severalSegments is a directory as a process that was killed has left it, with n numbers in
-// several segments: the tables on the disk have none of them.
+// severalSegments returns a directory as a killed process leaves it, with n numbers in several
+// segments. The tables on the disk have none of them.
 func severalSegments(t *testing.T) (left *vfs.MemFS, n uint64) {
 	t.Helper()
 	var full atomic.Bool
@@ -24,7 +24,7 @@ func severalSegments(t *testing.T) (left *vfs.MemFS, n uint64) {
 	full.Store(true)
 	for err == nil {
 		if n++; n > 5000 {
-			t.Fatal("the disk is full, and takes writes without end")
+			t.Fatal("the full disk takes writes without end")
 		}
 		err = d.Write(large(n - 1))
 	}
@@ -32,11 +32,11 @@ func severalSegments(t *testing.T) (left *vfs.MemFS, n uint64) {
 		t.Fatal(err)
 	}
 	left = clone(mem)
-	_ = d.Close() // it is full
+	_ = d.Close() // the disk is full, so Close fails
 	return left, n - 1
 }
 
-// A file of the log that is missing is noticed, whichever it is.
+// A missing file of the log is noticed, whichever it is.
 func TestMissingSegment(t *testing.T) {
 	t.Parallel()
 	left, n := severalSegments(t)
@@ -60,17 +60,17 @@ func TestMissingSegment(t *testing.T) {
 		if got := numbers(t, d); uint64(len(got)) < n && r.n.Load() == 0 {
 			t.Errorf("%s is missing: %d of %d numbers are there, and nothing was reported", name, len(got), n)
 		}
-		lossless++ // the one that was being prepared
+		lossless++ // this segment was being prepared
 		closed(t, d)
 	}
 	if lossless > 1 {
-		t.Errorf("the directory opens without each of %d segments", lossless)
+		t.Errorf("the directory opens without any one of %d segments", lossless)
 	}
 }
 
-// A directory without its log is not taken for one that has written nothing, however its process
-// has ended. Whoever puts an empty file in the place of the one that is missing gives its records
-// up, and the directory opens.
+// A directory without its log is not taken for a new one, however its process ended. An operator
+// who puts an empty file in the place of the missing one gives up the records of that file, and the
+// directory opens.
 func TestMissingLog(t *testing.T) {
 	t.Parallel()
 	ended := vfs.NewCrashableMem()
@@ -85,7 +85,7 @@ func TestMissingLog(t *testing.T) {
 			}
 		}
 		if d, _, err := openReporting(left); !errors.Is(err, ErrCorrupt) {
-			t.Errorf("%s, and the log is gone: %v, want ErrCorrupt", name, err)
+			t.Errorf("%s, without the log: %v, want ErrCorrupt", name, err)
 			if err == nil {
 				closed(t, d)
 			}
@@ -103,7 +103,7 @@ func TestMissingLog(t *testing.T) {
 	}
 }
 
-// A file of the log that is cut short is reported, wherever the cut is.
+// A file of the log that is cut short is reported, wherever it is cut.
 func TestCutSegment(t *testing.T) {
 	t.Parallel()
 	left := killed(t, 50)
@@ -114,7 +114,7 @@ func TestCutSegment(t *testing.T) {
 	}
 	whole, reported, err := openReporting(clone(left))
 	if err != nil || reported.n.Load() != 0 {
-		t.Fatalf("a log that is whole: %v, %d reports", err, reported.n.Load())
+		t.Fatalf("a whole log: %v, %d reports", err, reported.n.Load())
 	}
 	closed(t, whole)
 	for at := 0; at < len(data); at += len(data)/40 + 1 {
@@ -143,7 +143,7 @@ func TestCutSegment(t *testing.T) {
 	}
 }
 
-// A log of an earlier moment than the tables is reported.
+// A log that is older than the tables is reported.
 func TestOlderLog(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
@@ -175,8 +175,8 @@ func TestOlderLog(t *testing.T) {
 	}
 }
 
-// Tables that do not say which log they need are of a directory of an earlier version. It opens,
-// and they say so from then on.
+// Tables of an earlier version do not say which log they need. Such a directory opens, and its
+// tables say so from then on.
 func TestTablesWithoutLogStart(t *testing.T) {
 	t.Parallel()
 	left := killed(t, 20)
@@ -189,7 +189,7 @@ func TestTablesWithoutLogStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	bare := clone(left)
-	for _, name := range segments(t, bare) { // as if it had ended between the old log and the new one
+	for _, name := range segments(t, bare) { // as if the process had ended between the old log and the new one
 		if err := bare.Remove(name); err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestTablesWithoutLogStart(t *testing.T) {
 			}
 		}
 		if d, _, err := openReporting(now); !errors.Is(err, ErrCorrupt) {
-			t.Errorf("the log is gone: %v, want ErrCorrupt", err)
+			t.Errorf("without the log: %v, want ErrCorrupt", err)
 			if err == nil {
 				closed(t, d)
 			}
@@ -215,8 +215,7 @@ func TestTablesWithoutLogStart(t *testing.T) {
 	}
 }
 
-// A segment that the tables on the disk need is there, also if it has no record that is not in
-// them.
+// A segment that the tables on the disk need is kept, even if all its records are in the tables.
 func TestNeededSegment(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
@@ -231,7 +230,7 @@ func TestNeededSegment(t *testing.T) {
 		}
 		d.order.Lock()
 		if d.writing != nil {
-			<-d.writing.done // which the next write finds
+			<-d.writing.done // the next write finds it done
 		}
 		d.order.Unlock()
 	}

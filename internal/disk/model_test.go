@@ -18,7 +18,7 @@ import (
 )
 
 // A directory does what a map does, group by group, whatever its operations read and change, and
-// whether they refuse.
+// whether or not they refuse.
 func TestGroupsAreAsAMap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -26,7 +26,7 @@ func TestGroupsAreAsAMap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = d.Close() }() // what it holds was checked
+		defer func() { _ = d.Close() }() // the contents were checked before
 		model := map[string]string{}
 		for range rapid.IntRange(1, 4).Draw(t, "groups") {
 			var group []*job
@@ -47,7 +47,7 @@ func TestGroupsAreAsAMap(t *testing.T) {
 	})
 }
 
-// drawOp draws an operation. What it changes it changes in the model, too, unless it refuses.
+// drawOp draws an operation. The operation makes the same changes in the model, unless it refuses.
 func drawOp(t *rapid.T, model map[string]string) Op {
 	key := rapid.SampledFrom([]string{"a", "b", "ba", "bb", "c", "d"})
 	refuses := rapid.Bool().Draw(t, "refuses")
@@ -87,7 +87,8 @@ func drawOp(t *rapid.T, model map[string]string) Op {
 	}
 }
 
-// same compares a range of a space with that of a map, in both directions. An empty to is the end.
+// same compares a range of a space with that of a map, in both directions. An empty to means the
+// end.
 func same(tx *Tx, model map[string]string, from, to string) error {
 	var want, up, down []string
 	for _, k := range slices.Sorted(maps.Keys(model)) {
@@ -113,22 +114,23 @@ func same(tx *Tx, model map[string]string, from, to string) error {
 	return nil
 }
 
-// life is a directory that loses its power at one of its writes, whichever of them: in the middle
-// of Open, of recovery, or of Close.
+// life is a directory that loses its power at one of its writes: during Open, recovery, ordinary
+// writes, or Close.
 type life struct {
 	t    *testing.T
 	seed uint64
 	mu   sync.Mutex
-	// laters is how many operations were queued that nobody waits for, and demanded how many of
-	// them have to be there. acknowledged has the writes that have to be there, each with the
-	// number of laters before it.
+	// laters counts the operations queued with Later. The first demanded of them have to be there.
+	// acknowledged has the writes that have to be there, each with the number of laters before it.
 	laters, demanded uint64
 	acknowledged     map[uint64]uint64
 }
 
-// The power goes at any write to a file, also while the directory is opened or closed, and while
-// several write. What was acknowledged is there afterwards. Of what nobody waited for the first
-// ones are there, and all that were queued before something that is.
+// The power fails at any write to a file, also during Open and Close, and while several callers
+// write. Afterwards:
+//   - All acknowledged writes are there.
+//   - Of the operations queued with Later, the first ones are there.
+//   - If a write is there, so are all operations that were queued before it.
 func TestPowerLossAnywhere(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
@@ -144,9 +146,9 @@ func TestPowerLossAnywhere(t *testing.T) {
 	}
 }
 
-// play opens the directory, checks it, writes, and closes it. It returns the files as they were
-// when the power went; nil if it cannot be opened because Pebble has lost the name of a file. No
-// file system that keeps the order of names does that.
+// play opens the directory, checks it, writes, and closes it. It returns the files as the power
+// failure left them. It returns nil if the directory cannot be opened because Pebble has lost the
+// name of a file. That does not happen on a file system that keeps the order of names.
 func (l *life) play(fs *vfs.MemFS, rng *rand.Rand) *vfs.MemFS {
 	var left *vfs.MemFS
 	var keptLaters uint64
@@ -192,12 +194,12 @@ func (l *life) play(fs *vfs.MemFS, rng *rand.Rand) *vfs.MemFS {
 	return fs
 }
 
-// write makes an operation. Every operation has a number that no other has.
+// write runs an operation. Each operation has a number of its own.
 func (l *life) write(d *DB, rng *rand.Rand) {
 	large := make([]byte, rng.IntN(2)*3000)
 	if rng.IntN(2) == 0 {
 		l.mu.Lock()
-		defer l.mu.Unlock() // so that their numbers are in the order of the line
+		defer l.mu.Unlock() // so that the numbers are in the order of the line
 		n := l.laters
 		l.laters++
 		if err := d.Later(func(tx *Tx) error { tx.Put(Blobs, k8(n), large); tx.Put(Log, k8(n), nil); return nil }); err != nil {
@@ -218,8 +220,8 @@ func (l *life) write(d *DB, rng *rand.Rand) {
 	l.demanded = max(l.demanded, before)
 }
 
-// check compares the directory with what has to be there, and takes what else is there for what has
-// to be.
+// check compares the directory with what has to be there. From then on, everything that is there
+// has to stay.
 func (l *life) check(d *DB) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,7 +230,7 @@ func (l *life) check(d *DB) {
 		return errors.Join(
 			tx.Ascend(Log, nil, nil, func(k, _ []byte) bool {
 				if n := number(k); n != there {
-					l.t.Errorf("seed %d: operation %d is missing, and %d is there", l.seed, there, n)
+					l.t.Errorf("seed %d: operation %d is missing, although %d is there", l.seed, there, n)
 				}
 				there++
 				return true
@@ -246,11 +248,11 @@ func (l *life) check(d *DB) {
 	}
 	for n, before := range writes {
 		if before > there {
-			l.t.Errorf("seed %d: write %d is there, and of the %d operations before it %d", l.seed, n, before, there)
+			l.t.Errorf("seed %d: write %d is there, but only %[4]d of the %[3]d operations before it", l.seed, n, before, there)
 		}
 	}
 	if there < l.demanded {
-		l.t.Errorf("seed %d: %d operations are there, want %d at least", l.seed, there, l.demanded)
+		l.t.Errorf("seed %d: %d operations are there, want at least %d", l.seed, there, l.demanded)
 	}
 	l.laters, l.demanded, l.acknowledged = there, there, writes
 }

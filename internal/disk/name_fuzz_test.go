@@ -2,7 +2,7 @@ package disk
 
 import "testing"
 
-// A name that is taken for that of a segment has its number and its nonce.
+// A name that is read as that of a segment has its number and its nonce.
 func FuzzName(f *testing.F) {
 	f.Add(segmentName(7, 1<<63))
 	f.Add("7-8.wal")
@@ -14,7 +14,7 @@ func FuzzName(f *testing.F) {
 			return
 		}
 		if c, n, ok := parseName(segmentName(count, nonce)); !ok || c != count || n != nonce {
-			t.Errorf("%q is read as %d and %d, which are not read again", name, count, nonce)
+			t.Errorf("%q is read as %d and %d, whose name is another one", name, count, nonce)
 		}
 	})
 }

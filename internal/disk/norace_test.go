@@ -2,6 +2,6 @@
 
 package disk
 
-// flips is how many bits of a table TestFlippedTable tries, and failureStep how many operations lie
-// between two of which TestOneFailure has one fail.
+// flips is how many bits of a table TestFlippedTable tries. TestOneFailure lets every
+// failureStep-th operation fail.
 const flips, failureStep = 12, 5

@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// A disk without room for Pebble's list of files when a directory is made is an error of Open, and
-// does not end the process.
+// If there is no room for Pebble's list of files when a directory is created, Open returns an error
+// and the process continues.
 func TestNoRoomForTheListOfFiles(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewCrashableMem()
@@ -30,7 +30,7 @@ func TestNoRoomForTheListOfFiles(t *testing.T) {
 	}
 }
 
-// noLock is a file system on which the file of a lock cannot be opened.
+// noLock is a file system on which the lock file cannot be opened.
 type noLock struct {
 	vfs.FS
 	number syscall.Errno
@@ -40,7 +40,8 @@ func (n noLock) Lock(name string) (io.Closer, error) {
 	return nil, &os.PathError{Op: "open", Path: name, Err: n.number}
 }
 
-// A directory whose lock cannot be opened, as on a read-only file system, is not said to be in use.
+// The error for a directory whose lock cannot be opened, as on a read-only file system, does not
+// say that the directory is in use.
 func TestLockThatDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	for number, want := range map[syscall.Errno]string{

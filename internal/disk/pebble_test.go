@@ -18,8 +18,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// listFails is a file system on which the list of the tables' files cannot be written while fails
-// is set.
+// listFails returns a file system on which the list of the tables' files cannot be written while
+// fails is set.
 func listFails(fs vfs.FS, fails *atomic.Bool) vfs.FS { return listFailsWith(fs, fails, syscall.EIO) }
 
 func listFailsWith(fs vfs.FS, fails *atomic.Bool, err error) vfs.FS {
@@ -31,9 +31,9 @@ func listFailsWith(fs vfs.FS, fails *atomic.Bool, err error) vfs.FS {
 	}))
 }
 
-// If Pebble cannot write its list of files it calls Fatalf in a goroutine of its own. That ends all
-// writing, with one line of the log, and neither the process nor the reads. Nobody waits for ever,
-// and the next process finds all that was acknowledged.
+// If Pebble cannot write its list of files, it calls Fatalf in a goroutine of its own. That ends
+// all writing with one line in the log. The process and its reads continue, and no caller waits for
+// ever. The next process finds all acknowledged numbers.
 func TestPebbleCannotGoOn(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewCrashableMem()
@@ -54,13 +54,13 @@ func TestPebbleCannotGoOn(t *testing.T) {
 	}
 	<-d.Ended()
 	if !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrEnded) {
-		t.Errorf("the write that found out: %v", err)
+		t.Errorf("the write that notices it: %v", err)
 	}
 	if err := d.Write(put(n)); !errors.Is(err, ErrEnded) || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "input/output error") {
-		t.Errorf("a write after that: %v, want ErrEnded and why", err)
+		t.Errorf("a write after that: %v, want ErrEnded and the reason", err)
 	}
 	if err := d.Later(put(n)); !errors.Is(err, ErrEnded) {
-		t.Errorf("a write that nobody waits for: %v, want ErrEnded", err)
+		t.Errorf("Later after that: %v, want ErrEnded", err)
 	}
 	if got := numbers(t, d); len(got) < len(acknowledged) || r.n.Load() != 1 {
 		t.Errorf("%d of %d numbers can be read, and %d lines are in the log", len(got), len(acknowledged), r.n.Load())
@@ -84,7 +84,7 @@ func TestPebbleCannotGoOnInOpen(t *testing.T) {
 	var fails atomic.Bool
 	fs := listFails(left, &fails)
 	opened := errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if strings.HasPrefix(op.Path, "data/log") { // Pebble itself is open
+		if strings.HasPrefix(op.Path, "data/log") { // Pebble itself has opened
 			fails.Store(true)
 		}
 		return nil
@@ -95,9 +95,9 @@ func TestPebbleCannotGoOnInOpen(t *testing.T) {
 	}
 }
 
-// If Pebble cannot write its list of files in a goroutine that it begins while it opens, Open and
-// Compact return an error that says what to do. The directory stays locked, because Pebble still
-// has it open. The log is silent: nobody reads. The next process finds everything.
+// If Pebble cannot write its list of files in a goroutine that it starts while it opens, Open and
+// Compact return an error that says what to do, and log nothing. The directory stays locked,
+// because Pebble still has it open. The next process finds everything.
 func TestPebbleCannotGoOnWhileItOpens(t *testing.T) {
 	t.Parallel()
 	for number, advice := range map[syscall.Errno]string{syscall.ENOSPC: "make room", syscall.EIO: "start again"} {
@@ -119,7 +119,7 @@ func TestPebbleCannotGoOnWhileItOpens(t *testing.T) {
 					t.Errorf("%d lines are in the log, want none", r.n.Load())
 				}
 				if lock, err := pebble.LockDirectory("data", left); err == nil {
-					t.Error("the directory can be locked, and Pebble has it open")
+					t.Error("the directory can be locked, although Pebble has it open")
 					_ = lock.Close()
 				}
 				if got := numbers(t, openAgain(t, clone(left))); len(got) != 20 {
@@ -130,8 +130,8 @@ func TestPebbleCannotGoOnWhileItOpens(t *testing.T) {
 	}
 }
 
-// If Pebble cannot go on while a directory is compacted or a backup is restored, that ends with an
-// error.
+// If Pebble stops for good while a directory is compacted or a backup is restored, that work fails
+// with an error.
 func TestPebbleCannotGoOnInLongWork(t *testing.T) {
 	t.Parallel()
 	var fails atomic.Bool
@@ -150,7 +150,7 @@ func TestPebbleCannotGoOnInLongWork(t *testing.T) {
 	}
 	var failsToo atomic.Bool
 	fs := errorfs.Wrap(listFails(vfs.NewMem(), &failsToo), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if writesTable(op) { // Pebble itself is open
+		if writesTable(op) { // Pebble itself has opened
 			failsToo.Store(true)
 		}
 		return nil
@@ -160,12 +160,12 @@ func TestPebbleCannotGoOnInLongWork(t *testing.T) {
 	}
 }
 
-// A panic in what Pebble's goroutines call ends all writing, and not the process.
+// A panic in a callback that Pebble's goroutines call ends all writing, but not the process.
 func TestPanicInACallback(t *testing.T) {
 	t.Parallel()
 	d := openOn(t, vfs.NewMem())
 	writeNumbers(t, d, 0, 1)
-	d.watch.backgroundError(nil) // which has no text
+	d.watch.backgroundError(nil) // a nil error has no text, so the callback panics
 	<-d.Ended()
 	if err := d.Write(put(1)); !errors.Is(err, ErrEnded) {
 		t.Errorf("a write: %v, want ErrEnded", err)
@@ -175,8 +175,8 @@ func TestPanicInACallback(t *testing.T) {
 	}
 }
 
-// A log with a record of an unknown version does not open, and stays: nobody takes the record for
-// the end of the log.
+// A log with a record of an unknown version does not open and is not changed. The record is not
+// taken for the end of the log.
 func TestLogOfALaterVersion(t *testing.T) {
 	t.Parallel()
 	left := killed(t, 20)
@@ -194,6 +194,6 @@ func TestLogOfALaterVersion(t *testing.T) {
 		}
 	})
 	if _, _, err := openReporting(left); !errors.Is(err, errLaterRecord) {
-		t.Errorf("Open: %v, want that a later version wrote the log", err)
+		t.Errorf("Open: %v, want an error that a later version wrote the log", err)
 	}
 }

@@ -2,7 +2,6 @@
 
 package disk
 
-// flips is how many bits of a table TestFlippedTable tries, and failureStep how many operations lie
-// between two of which TestOneFailure has one fail. With the race detector both take ten times as
-// long.
+// flips is how many bits of a table TestFlippedTable tries. TestOneFailure lets every
+// failureStep-th operation fail. With the race detector both tests take ten times as long.
 const flips, failureStep = 3, 60

@@ -18,10 +18,10 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// An instance whose validator or handler was given up is unwound when that code returns, and not
-// earlier: until then the code may use the state that deferred functions change. With the race
-// detector, the test also finds anything else that uses the instance meanwhile.
-func TestAbandonedInstanceIsUnwoundWhenItsCodeComesBack(t *testing.T) {
+// An instance whose validator or handler was given up is unwound only after that code has returned.
+// Until then the code may use state that deferred functions change. With the race detector, the
+// test also finds any other use of the instance meanwhile.
+func TestAbandonedInstanceIsUnwoundAfterItsCodeReturns(t *testing.T) {
 	t.Parallel()
 	for name, naps := range map[string]struct{ validator, handler time.Duration }{
 		"validator": {validator: 3 * time.Second}, "handler": {handler: 11 * time.Second},
@@ -40,14 +40,14 @@ func TestAbandonedInstanceIsUnwoundWhenItsCodeComesBack(t *testing.T) {
 					_ = workflow.Sleep(ctx, time.Hour)
 				})
 				hanging.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
-					time.Sleep(naps.handler) //weftvet:ignore time it is slow, as it must not be
+					time.Sleep(naps.handler) //weftvet:ignore time the test needs slow code
 					back.Add(1)
 					return n, nil
 				}, workflow.Validate(func(int) error {
-					if time.Sleep(naps.validator); naps.validator > 0 { //weftvet:ignore time it is slow, as it must not be
+					if time.Sleep(naps.validator); naps.validator > 0 { //weftvet:ignore time the test needs slow code
 						defer back.Add(1)     //weftvet:ignore readonly the test counts
-						_ = workflow.Now(ctx) //weftvet:ignore readonly it may not ask this, however late
-						return errors.New("it was allowed")
+						_ = workflow.Now(ctx) //weftvet:ignore readonly a validator may not call this, however late
+						return errors.New("the call was allowed")
 					}
 					return nil
 				}))
@@ -62,19 +62,19 @@ func TestAbandonedInstanceIsUnwoundWhenItsCodeComesBack(t *testing.T) {
 					t.Errorf("answered %v; want 409", err)
 				}
 				if n := unwound.Load(); n != 0 {
-					t.Errorf("%d coroutines were unwound while the code had not come back", n)
+					t.Errorf("%d coroutines were unwound before the code returned", n)
 				}
 				time.Sleep(time.Minute)
 				if u, e := unwound.Load(), early.Load(); u != 1 || e != 0 {
-					t.Errorf("%d coroutines were unwound, %d of them early; want one, after the code has come back", u, e)
+					t.Errorf("%d coroutines were unwound, %d of them early; want one, after the code has returned", u, e)
 				}
 			})
 		})
 	}
 }
 
-// The instance of failed code is not kept, however the put of its failure ends: the next reader
-// gets what the log says.
+// The instance of failed code is not kept, even if the put of its failure panics. The next reader
+// rebuilds the run from the log.
 func TestFailedCodeIsNotKept(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(){"panic": func() { panic("the store has a defect") }, "goexit": runtime.Goexit} {

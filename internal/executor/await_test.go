@@ -12,8 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A caller may leave before the first read of the run that it has started. Then the answer has no
-// outcome, instead of the outcome of no run.
+// If a caller leaves before the first read of the run that it has started, the answer has no
+// outcome. It never has an outcome without a run id.
 func TestStartAndAwaitOfACallerThatLeaves(t *testing.T) {
 	t.Parallel()
 	long := workflow.NewWorkflow[workflow.None, workflow.None]("long")
@@ -31,13 +31,13 @@ func TestStartAndAwaitOfACallerThatLeaves(t *testing.T) {
 				t.Fatal(err)
 			}
 			if outcome := answer.Outcome; (outcome != nil) != wantOutcome || outcome != nil && outcome.RunID != answer.RunID {
-				t.Errorf("a caller who stays for %v: outcome %+v of run %q; want one: %v", stays, outcome, answer.RunID, wantOutcome)
+				t.Errorf("a caller who stays for %v: outcome %+v of run %q; want an outcome: %v", stays, outcome, answer.RunID, wantOutcome)
 			}
 		})
 	}
 }
 
-// A read that panics leaves no watch behind.
+// A read that panics removes its watch.
 func TestPanicOfAnAwaitedRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestPanicOfAnAwaitedRead(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("the panic of the store is gone")
+					t.Error("the store's panic did not reach the caller")
 				}
 			}()
 			_, _ = p.Service.Result(t.Context(), "w", "", time.Second)

@@ -24,7 +24,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// tries is a workflow of one activity with these options, and a record of its attempts.
+// tries is a deployment with a workflow of one activity, and a record of the activity's attempts.
 type tries struct {
 	*testbed.Deployment
 	t *testing.T
@@ -38,7 +38,7 @@ var triesType = workflow.NewWorkflow[int, string]("tries")
 
 func newTries(t *testing.T) *tries { return &tries{Deployment: testbed.New(t), t: t} }
 
-// process is a process that handles nothing by itself.
+// process returns a process that handles no messages by itself.
 func (d *tries) process(o activity.Options) *testbed.Process {
 	d.t.Helper()
 	act := activity.New("tried", func(ctx context.Context, _ int) (string, error) {
@@ -54,7 +54,7 @@ func (d *tries) process(o activity.Options) *testbed.Process {
 	return d.Idle(executor.Options{}, all...)
 }
 
-// start starts the workflow in a process that handles nothing by itself.
+// start starts the workflow in a process that handles no messages by itself.
 func (d *tries) start(o activity.Options) *testbed.Process {
 	d.t.Helper()
 	p := d.process(o)
@@ -64,7 +64,7 @@ func (d *tries) start(o activity.Options) *testbed.Process {
 	return p
 }
 
-// receive receives a visible message of a queue, and does not handle it.
+// receive receives a visible message of a queue and does not handle it.
 func (d *tries) receive(name string) queue.Delivery {
 	d.t.Helper()
 	got, err := d.Queue.Receive(d.t.Context(), name, 1)
@@ -74,19 +74,19 @@ func (d *tries) receive(name string) queue.Delivery {
 	return got[0]
 }
 
-// hand has a process handle a delivery, and reports whether it is done with the message.
+// hand lets a process handle a delivery, and reports whether the message can be deleted.
 func (d *tries) hand(p *testbed.Process, name string, m queue.Delivery) bool {
 	d.t.Helper()
 	done := worker.Handler{Service: p.Service.Service, Log: slog.New(slog.DiscardHandler), Extend: d.Queue.Extend}.For(name)(d.t.Context(), []queue.Delivery{m})
 	if len(done) > 0 {
 		if err := d.Queue.Delete(d.t.Context(), name, done...); err != nil {
-			d.t.Error(err) // another goroutine may call it
+			d.t.Error(err) // another goroutine may call hand
 		}
 	}
 	return len(done) > 0
 }
 
-// settle delivers everything, and sweeps, for an hour.
+// settle delivers all messages, and sweeps, for an hour.
 func (d *tries) settle(p *testbed.Process) {
 	d.t.Helper()
 	for range 60 {
@@ -135,15 +135,15 @@ func TestReceivesThatReachNoFunction(t *testing.T) {
 				}
 				d.settle(p)
 				if got := d.outcome(p); got != "done" || len(d.numbers) != 1 || d.numbers[0] != 1 {
-					t.Errorf("it came to %q, in the attempts %v", got, d.numbers)
+					t.Errorf("the outcome is %q, in the attempts %v", got, d.numbers)
 				}
 			})
 		})
 	}
 }
 
-// An attempt that has begun counts when its process dies, but only after it must have ended, and
-// once however often the message is received.
+// An attempt that has begun counts if its process dies. It counts only after the time at which it
+// must have ended, and only once, however often its message is received.
 func TestAttemptsOfProcessesThatDie(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 2} {
@@ -168,11 +168,11 @@ func TestAttemptsOfProcessesThatDie(t *testing.T) {
 				dead.Store(true)
 				message.Received = received
 				if !d.hand(p, queue.Activities, message) || len(d.numbers) != 1 {
-					t.Fatalf("while the first attempt may go on, %d were made", len(d.numbers))
+					t.Fatalf("while the first attempt may still run, %d have begun", len(d.numbers))
 				}
 				time.Sleep(3 * time.Minute)
 				if what, err := p.Client.Describe(t.Context(), "w", ""); err != nil || what.Status != history.Running || len(what.PendingActivities) != 1 {
-					t.Fatalf("while the first attempt may go on, the run is %+v, %v", what, err)
+					t.Fatalf("while the first attempt may still run, the run is %+v, %v", what, err)
 				}
 				d.settle(p)
 				<-gone
@@ -181,15 +181,14 @@ func TestAttemptsOfProcessesThatDie(t *testing.T) {
 					want = "the attempt was interrupted"
 				}
 				if got := d.outcome(p); !strings.Contains(got, want) || len(d.numbers) != most || d.numbers[most-1] != most {
-					t.Errorf("of %d attempts at most, received %d times: it came to %q, in the attempts %v", most, received, got, d.numbers)
+					t.Errorf("at most %d attempts, received %d times: the outcome is %q, in the attempts %v", most, received, got, d.numbers)
 				}
 			})
 		}
 	}
 }
 
-// An activity with a start timeout that has begun does not fail by that timeout when its process
-// has died.
+// An activity that has begun does not fail because of its start timeout when its process has died.
 func TestScheduleToStartOfAnAttemptThatDied(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,12 +210,12 @@ func TestScheduleToStartOfAnAttemptThatDied(t *testing.T) {
 		dead.Store(true)
 		d.settle(p)
 		if got := d.outcome(p); got != "done" || len(d.numbers) != 2 || d.numbers[1] != 2 {
-			t.Errorf("it came to %q, in the attempts %v", got, d.numbers)
+			t.Errorf("the outcome is %q, in the attempts %v", got, d.numbers)
 		}
 	})
 }
 
-// mortal returns a switch that makes ports fail, as if their process had died.
+// mortal returns a switch. When it is on, ports fail as if their process had died.
 func mortal(ports *executor.Ports) *atomic.Bool {
 	dead := &atomic.Bool{}
 	ports.Log, ports.Attempts = mortalLog{ports.Log, dead}, mortalAttempts{ports.Attempts, dead}
@@ -224,7 +223,7 @@ func mortal(ports *executor.Ports) *atomic.Bool {
 	return dead
 }
 
-var errDead = errors.New("its process has died")
+var errDead = errors.New("the process has died")
 
 type mortalLog struct {
 	store.Log
@@ -274,7 +273,7 @@ func (q mortalQueue) Send(ctx context.Context, name string, m ...queue.Message) 
 	return q.Sender.Send(ctx, name, m...)
 }
 
-// ahead is a world whose clock is ahead of the machine's.
+// ahead is a host whose clock is ahead of the machine's.
 type ahead struct {
 	host.Machine
 	by time.Duration
@@ -282,7 +281,7 @@ type ahead struct {
 
 func (w ahead) Now() time.Time { return w.Machine.Now().Add(w.by) }
 
-// slowRecords is a store that takes a while to record attempts.
+// slowRecords is a store that takes some time to record an attempt.
 type slowRecords struct {
 	store.Attempts
 	wait time.Duration
@@ -293,7 +292,7 @@ func (s *slowRecords) RecordAttempt(ctx context.Context, a store.Attempt) error 
 	return s.Attempts.RecordAttempt(ctx, a)
 }
 
-// mute is a log that answers no put while it is on.
+// mute is a log that answers no put while on is set.
 type mute struct {
 	store.Log
 	on atomic.Bool
@@ -306,8 +305,8 @@ func (l *mute) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
-// An attempt takes its whole time, after a record that took long and before a result that takes as
-// long as it may. A clock that is 10 s ahead does not make it count as interrupted.
+// An attempt takes its whole time, after a slow record and before a result that is committed as
+// late as allowed. A process whose clock is 10 s ahead does not take it for interrupted.
 func TestClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -335,7 +334,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		go func() { handled <- d.hand(first, queue.Activities, message) }()
 		time.Sleep(30 * time.Second)
 		log.on.Store(true)
-		time.Sleep(68 * time.Second) // the result has existed for 19 s, and is not committed yet
+		time.Sleep(68 * time.Second) // the result is 19 s old and not committed yet
 		if err := second.Handle(t.Context(), executor.Delivery{Message: again, Received: 2}); err != nil {
 			t.Fatal(err)
 		}
@@ -343,7 +342,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		<-handled
 		d.settle(first)
 		if got := d.outcome(first); got != "paid" {
-			t.Errorf("it came to %q, in the attempts %v", got, d.numbers)
+			t.Errorf("the outcome is %q, in the attempts %v", got, d.numbers)
 		}
 	})
 }

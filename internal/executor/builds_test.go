@@ -15,8 +15,9 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// Deliveries of a message that wait for a build become one. Other sendings of it stay: one of them
-// may be the only one that sends what follows. So may one of the copies that replace a message.
+// Deliveries of one sending that wait for a build become one timer. Other sendings of the message
+// stay, because any one of them may be the only one that sends what follows. So do the copies that
+// replace a message.
 func TestParkedCopies(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []engine.MessageKind{engine.RunActivity, engine.RetryTask, engine.CloseAttempt} {
@@ -50,12 +51,11 @@ func parkCopies(t *testing.T, kind engine.MessageKind) {
 		kept[max(m.Send, m.Copy)]++
 	}
 	if len(kept) != 4 || len(due) != 4 {
-		t.Errorf("of two sendings of a %s, and two copies that take the place of one, there are %v", kind, kept)
+		t.Errorf("of two sendings of a %s and two copies that replace one, the store keeps %v", kind, kept)
 	}
 }
 
-// A result waits for its build, even if it is larger than an item of the store may be, and comes
-// back whole.
+// A result waits for its build and arrives whole, even if it is larger than an item of the store.
 func TestParkedResult(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestParkedResult(t *testing.T) {
 	})
 }
 
-// A message that a sweep has sent is parked before the sweep deletes its timer, because the clock
-// of the sweep is ahead. The parked message stays.
+// A message is parked after a sweep has sent it and before the sweep deletes its timer, because the
+// sweep's clock is ahead. The parked message stays.
 func TestParkedBeforeItsMoment(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []engine.MessageKind{engine.RunActivity, engine.DeliverExternal, engine.CloseAttempt} {

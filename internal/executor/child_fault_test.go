@@ -14,7 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// runChildren uses children in every way that sends messages, and leaves one to its close policy.
+// runChildren uses children in every way that sends messages, and leaves one child to its close
+// policy.
 func runChildren(ctx workflow.Context, _ string) (string, error) {
 	left := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "left"})
 	asked := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "asked"})
@@ -43,7 +44,7 @@ func runChildren(ctx workflow.Context, _ string) (string, error) {
 	return again + ", " + heard, err
 }
 
-// playChildren runs it with one failing write, and returns how everything ended.
+// playChildren plays runChildren with one failing write, and returns how every workflow ended.
 func playChildren(t *testing.T, number int, f fault) (seen []string, count int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,18 +84,18 @@ func playChildren(t *testing.T, number int, f fault) (seen []string, count int) 
 	return seen, count
 }
 
-// Every write of a parent and its children fails, in three ways: each child is started once, and
-// all end as they do when none fails.
+// Each write of a parent and its children fails in three ways. Each child is still started once,
+// and all end as they do without a failure.
 func TestEveryWriteOfChildrenFails(t *testing.T) {
 	want, count := playChildren(t, 0, refused)
 	if count < 30 || want[1] != "left terminated in run 1" || want[4] != "again completed in run 2" {
-		t.Fatalf("without a fault %d writes come to %q", count, want)
+		t.Fatalf("without a fault %d writes end with %q", count, want)
 	}
 	t.Logf("the scenario makes %d writes: %q", count, want)
 	for number := 1; number <= count; number++ {
 		for _, f := range []fault{refused, dropped, lost} {
 			if got, _ := playChildren(t, number, f); fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Fatalf("with write %d failing (%v) all came to\n%q\nwant\n%q", number, f, got, want)
+				t.Fatalf("with write %d failing (%v) the workflows ended with\n%q\nwant\n%q", number, f, got, want)
 			}
 		}
 	}

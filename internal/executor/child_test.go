@@ -16,8 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflows of these tests: a kid does what its input says, and a parent runs the test's
-// function.
+// In these tests a kid does what its input says, and a parent runs the test's function.
 var (
 	kid     = workflow.NewWorkflow[string, string]("kid")
 	kidGo   = workflow.NewSignal[string]("go")
@@ -81,8 +80,8 @@ func (f *parents) play(input string) (string, error) {
 	return run.Result(f.t.Context())
 }
 
-// check compares the types of events in the history of a workflow's latest run, in order, and
-// replays all runs.
+// check compares the types of the events of a workflow's latest run, in order, and replays all
+// runs.
 func (f *parents) check(id string, want ...history.Type) {
 	f.t.Helper()
 	types, err := f.History(f.t.Context(), id)
@@ -200,13 +199,13 @@ func TestChildIsSignaledAndCanceled(t *testing.T) {
 				return "", err
 			}
 			if _, err := kidGo.SendTo(ctx, first, "again").Get(ctx); !errors.Is(err, workflow.ErrNotFound) {
-				return "", fmt.Errorf("a signal to a child that has closed: %w", err)
+				return "", fmt.Errorf("a signal to a closed child: %w", err)
 			}
 			if _, err := kidGo.SendTo(ctx, workflow.External("nobody"), "").Get(ctx); !errors.Is(err, workflow.ErrNotFound) {
-				return "", fmt.Errorf("a signal to nobody: %w", err)
+				return "", fmt.Errorf("a signal to an unknown workflow: %w", err)
 			}
 			if _, err := workflow.External("nobody").Cancel(ctx, "").Get(ctx); !errors.Is(err, workflow.ErrNotFound) {
-				return "", fmt.Errorf("a request to nobody: %w", err)
+				return "", fmt.Errorf("a cancellation of an unknown workflow: %w", err)
 			}
 			second := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k2"})
 			if _, err := second.Cancel(ctx, "enough").Get(ctx); err != nil {
@@ -216,7 +215,7 @@ func TestChildIsSignaledAndCanceled(t *testing.T) {
 				return "", fmt.Errorf("the canceled child: %w", err)
 			}
 			if _, err := workflow.External("k2").Cancel(ctx, "").Get(ctx); !errors.Is(err, workflow.ErrNotFound) {
-				return "", fmt.Errorf("a request to a run that has been canceled already: %w", err)
+				return "", fmt.Errorf("a cancellation of a canceled run: %w", err)
 			}
 			third := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k3"})
 			if _, err := third.Started(ctx); err != nil {
@@ -239,8 +238,8 @@ func TestChildIsSignaledAndCanceled(t *testing.T) {
 	})
 }
 
-// Canceling the context of a child asks the child to end, and waits for that if the child's options
-// say so.
+// Canceling the context of a child requests the child's cancellation. Whether the code waits until
+// the child has ended depends on the child's options.
 func TestCanceledScopeOfAChild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -259,7 +258,7 @@ func TestCanceledScopeOfAChild(t *testing.T) {
 				return got, err
 			}
 			if !errors.Is(err, workflow.ErrCanceled) {
-				return "", fmt.Errorf("the canceled child came to %q, %w", got, err)
+				return "", fmt.Errorf("the canceled child returned %q, %w", got, err)
 			}
 			return "left", nil
 		})
@@ -288,8 +287,8 @@ func TestCanceledScopeOfAChild(t *testing.T) {
 	})
 }
 
-// A cancel request under a canceled context sends nothing: the child's own context sends it later,
-// or at once.
+// A cancel request under a canceled context sends nothing. The child's own context has sent the
+// request already, or sends it later.
 func TestRequestUnderCanceledContext(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"before", "together"} {
@@ -324,7 +323,7 @@ func TestRequestUnderCanceledContext(t *testing.T) {
 	}
 }
 
-// Children of a parent that closes, for each way in which it can close.
+// For each way in which a parent can close, each of its children gets what its close policy says.
 func TestParentClosePolicies(t *testing.T) {
 	t.Parallel()
 	for _, ends := range []string{"returns", "fails", "continues", "terminated", "times out", "at once"} {
@@ -384,7 +383,7 @@ func TestParentClosePolicies(t *testing.T) {
 	}
 }
 
-// The parent waits until the whole chain of a child ends that continues as new or is reset.
+// The parent waits for the last run of a child that continues as new or is reset.
 func TestParentWaitsForTheWholeChain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -402,7 +401,7 @@ func TestParentWaitsForTheWholeChain(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if f.status("p") != history.Running {
-			t.Fatal("a reset of the child has resolved it")
+			t.Fatal("the reset of the child resolved the child's future")
 		}
 		if err := kidGo.Send(t.Context(), f.Client, child.WorkflowID, "you"); err != nil {
 			t.Fatal(err)
@@ -414,8 +413,8 @@ func TestParentWaitsForTheWholeChain(t *testing.T) {
 	})
 }
 
-// A run that a reset opens before or after the start of a child gets the child's outcome once. The
-// close policy decides about a child that the run does not have.
+// A reset opens a run from before or after the start of a child. If the run has the child, it gets
+// the child's outcome once. If it does not, the close policy decides about the child.
 func TestResetOfAParent(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"open", "closed", "reported", "before"} {
@@ -456,9 +455,9 @@ func TestResetOfAParent(t *testing.T) {
 				if when == "reported" {
 					speak(first)
 				}
-				to := workflow.ResetOptions{EventID: 13} // the task after the child's start
+				to := workflow.ResetOptions{EventID: 13} // the task after the start of the child
 				if when == "before" {
-					to.EventID = 7 // the task that starts it
+					to.EventID = 7 // the task that starts the child
 				}
 				again, err := run.Reset(t.Context(), to)
 				if err != nil {
@@ -487,9 +486,9 @@ func TestResetOfAParent(t *testing.T) {
 	}
 }
 
-// A reset goes back to a task to which code has postponed the start of a child, because the task
-// before was full. The new run starts a child of its own. The child of the reset run had the same
-// place in the code, and its policy ended it.
+// A reset goes back to a task to which the start of a child was postponed because the task before
+// was full. The new run starts a child of its own. The close policy ends the child that the reset
+// run started at the same place in the code.
 func TestChildThatWaitedForATaskAfterAReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -534,15 +533,15 @@ func TestChildThatWaitedForATaskAfterAReset(t *testing.T) {
 		if err != nil || len(after) != 2 || after[0] != before[0] || after[1] == before[1] {
 			t.Errorf("%v: the children were %v, and are %v", err, before, after)
 		}
-		if second != first { // the first child is the same, and had received the signal about the earlier second one
-			t.Errorf("the run came to %q, and before the reset to %q", second, first)
+		if second != first { // the first child is the same, and had received the signal about the earlier second child
+			t.Errorf("the run returned %q, and before the reset %q", second, first)
 		}
 		f.Deployment.Replay(f.registrations...)
 	})
 }
 
-// A run that was reset to its first task starts a child of its own: the earlier child belonged to
-// the earlier run.
+// A run that was reset to its first task starts a child of its own, because the earlier child
+// belongs to the earlier run.
 func TestChildAfterResetToTheFirstTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

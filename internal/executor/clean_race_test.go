@@ -50,9 +50,10 @@ func oneIsOpen(t *testing.T, d *testbed.Deployment, first, second error) {
 	}
 }
 
-// A start that has read the log is overtaken by a deletion and by another start, which finds
-// nothing. One of the two opens a run, and the other finds it open. This holds whether the first
-// one has read the closed run, or the void one that replaces it until that expires.
+// A start that has read the log is overtaken by a deletion, and by another start that finds
+// nothing. One of the two starts opens a run, and the other finds it open. It makes no difference
+// whether the first start has read the closed run or the void run that replaces it until it
+// expires.
 func TestStartRacesWithDeletion(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]time.Duration{"the closed run": 6 * day, "the void run": 9 * day, "the void run, expired": 30 * day} {
@@ -64,7 +65,7 @@ func TestStartRacesWithDeletion(t *testing.T) {
 				time.Sleep(before)
 				var other error
 				d.Ports.Log = &lateLog{Log: d.Store, meanwhile: func() {
-					time.Sleep(3 * day) // it is deleted meanwhile, if not before
+					time.Sleep(3 * day) // the run is deleted meanwhile, if it was not before
 					for d.Store.DeleteExpired(func(int) int { return 0 }) {
 					}
 					_, other = testbed.Counter.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{})
@@ -77,9 +78,9 @@ func TestStartRacesWithDeletion(t *testing.T) {
 	}
 }
 
-// As in TestStartRacesWithDeletion, but the number that the slow start takes is below a void run:
-// two starts and a message had made runs 2 and 3 void, and run 2 has expired. The model found this
-// (proof/model, shape "deletion").
+// This is TestStartRacesWithDeletion with a slow start whose number is below a void run: two starts
+// and a message made runs 2 and 3 void, and run 2 has expired. The model found this (proof/model,
+// shape "deletion").
 func TestStartBelowAVoidRunRacesWithDeletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,7 +102,7 @@ func TestStartBelowAVoidRunRacesWithDeletion(t *testing.T) {
 	})
 }
 
-// voidRun returns the first and only item of a void run, which expires after some time.
+// voidRun returns the only item of a void run, which expires after some time.
 func voidRun(t *testing.T, workflowID string, number uint32, expires time.Duration) store.Item {
 	t.Helper()
 	now := time.Now()
@@ -114,9 +115,9 @@ func voidRun(t *testing.T, workflowID string, number uint32, expires time.Durati
 	return store.Item{Key: store.Key{Workflow: workflowID, Run: number}, Commit: c.ID, Body: body, Expires: now.Add(expires)}
 }
 
-// The message of a start whose put is still on its way stays, although the process that receives it
-// has seen a void run with the same number, which has been deleted since. Without the message, the
-// run would wait for the slow check.
+// The message of a start is not deleted while the start's put is under way. The process that
+// receives it has seen a void run with the same number, which was deleted since. Without the
+// message, the run would wait for the slow check.
 func TestMessageOfARunWhoseNumberWasVoid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,8 +156,8 @@ func TestMessageOfARunWhoseNumberWasVoid(t *testing.T) {
 	})
 }
 
-// A process that holds an open run, and sleeps while others close and delete it, writes nothing to
-// it.
+// A process that holds an open run, and sleeps while others close and delete that run, writes
+// nothing to it.
 func TestCachedRunIsDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -183,8 +184,8 @@ func TestCachedRunIsDeleted(t *testing.T) {
 	})
 }
 
-// scanFault is a scanner with one failing write: the write is refused, or applied in half, or
-// applied and reported as failed.
+// scanFault is a scanner with one failing write. The write is refused, applied in half, or applied
+// and reported as failed.
 type scanFault struct {
 	store.Scanner
 	number, count int
@@ -203,7 +204,7 @@ func (s *scanFault) Delete(ctx context.Context, items []store.Item, attempts []s
 	switch s.fault {
 	case refused:
 		return store.ErrThrottled
-	case dropped: // every other one is deleted
+	case dropped: // every second item is deleted
 		var half []store.Item
 		for i := 1; i < len(items); i += 2 {
 			half = append(half, items[i])
@@ -223,8 +224,8 @@ func (s *scanFault) WriteMark(ctx context.Context, old, mark []byte) error {
 	return store.ErrUnknown
 }
 
-// Every write of a deletion fails, in three ways, and so does the put of the void run. Nobody ever
-// sees half a run, and a later round ends the deletion.
+// Each write of a deletion, and the put of the void run, fails in three ways. No reader ever sees
+// half a run, and a later round completes the deletion.
 func TestEveryWriteOfADeletionFails(t *testing.T) {
 	t.Parallel()
 	writes := 0
@@ -233,7 +234,7 @@ func TestEveryWriteOfADeletionFails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := maintained(t)
 				scanner := &scanFault{Scanner: d.Store, number: number, fault: f}
-				puts := &faulty{Ports: d.Ports, fault: f, number: number - 5} // the puts of the deleting process
+				puts := &faulty{Ports: d.Ports, fault: f, number: number - 5} // the puts of the process that deletes
 				d.Ports.Scanner = scanner
 				p := d.Idle(executor.Options{}, counters()...)
 				worker := d.Start(executor.Options{CheckEvery: 1000 * day}, counters()...)
@@ -247,7 +248,7 @@ func TestEveryWriteOfADeletionFails(t *testing.T) {
 				for range 8 {
 					time.Sleep(day)
 					for range 3 {
-						_, _ = cleaner.Service.Maintain(t.Context()) // it may fail: the next one continues
+						_, _ = cleaner.Service.Maintain(t.Context()) // the round may fail, and the next one continues
 						if a := p.Do(http.MethodGet, "/v1/workflows/w/result", ""); a.Status != http.StatusOK && a.Status != http.StatusNotFound {
 							t.Errorf("%d %s", a.Status, a.Body)
 						}
@@ -255,11 +256,11 @@ func TestEveryWriteOfADeletionFails(t *testing.T) {
 				}
 				isGone(t, p, "w", first)
 				isGone(t, p, "w", second)
-				// The void run after the second is left, and one after the first if that was
-				// deleted later.
+				// The void run after the second run is left. The one after the first run is left if
+				// that run was deleted later.
 				items := d.Store.Dump("w")
 				if len(items) == 0 || items[len(items)-1].Run != 3 || slices.ContainsFunc(items, func(i store.Item) bool { return i.Run == 1 || i.Expires.IsZero() }) {
-					t.Errorf("write %d %v: %v are left", number, f, items)
+					t.Errorf("write %d (%v): %v are left", number, f, items)
 				}
 				if number == 1 {
 					writes = max(scanner.count, 6)
@@ -269,8 +270,8 @@ func TestEveryWriteOfADeletionFails(t *testing.T) {
 	}
 }
 
-// The check passes many runs in steps, whatever their length. It looks at each to its end,
-// including one that waits in vain.
+// The check passes many runs in steps, whatever their length. It reads each to its end, including a
+// run whose message is lost.
 func TestStepsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

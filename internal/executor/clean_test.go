@@ -21,8 +21,8 @@ import (
 
 const day = 24 * time.Hour
 
-// closeRun starts a run of the counter and completes it, with a few commits and a recorded attempt.
-// It returns the run's id.
+// closeRun starts a counter and completes it. The run has a few commits and a recorded attempt.
+// closeRun returns its run id.
 func closeRun(t *testing.T, p *testbed.Process, id string) string {
 	t.Helper()
 	ctx := t.Context()
@@ -47,8 +47,8 @@ func closeRun(t *testing.T, p *testbed.Process, id string) string {
 	return run.RunID
 }
 
-// isGone demands that every request to a workflow finds nothing, instead of failing or reporting
-// corruption.
+// isGone demands that every request to a workflow reports that it does not exist, and that none
+// reports corruption.
 func isGone(t *testing.T, p *testbed.Process, id, runID string) {
 	t.Helper()
 	base := "/v1/workflows/" + id
@@ -68,9 +68,8 @@ func isGone(t *testing.T, p *testbed.Process, id, runID string) {
 	}
 }
 
-// A closed run without a deadline is deleted when its retention has passed, with all that belongs
-// to it. A start after that works, repeatedly, whether or not the remains of the earlier run have
-// expired.
+// A closed run without a deadline is deleted after its retention, with all its data. A later start
+// works, and so do further ones, whether or not the remains of the earlier run have expired.
 func TestClosedRunsAreDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -85,7 +84,7 @@ func TestClosedRunsAreDeleted(t *testing.T) {
 			seen[id] = true
 			time.Sleep(6 * day)
 			if a := p.Do(http.MethodGet, "/v1/workflows/w/result", ""); a.Status != http.StatusOK {
-				t.Errorf("before its retention has passed: %d %s", a.Status, a.Body)
+				t.Errorf("within its retention: %d %s", a.Status, a.Body)
 			}
 			time.Sleep(3 * day)
 			isGone(t, p, "w", id)
@@ -142,7 +141,7 @@ func TestOtherRunsAreKept(t *testing.T) {
 	})
 }
 
-// Nobody finds a run that is being deleted, however far the deletion is, and a start opens the next
+// No request finds a run that is being deleted, however far the deletion is. A start opens the next
 // run.
 func TestHalfDeleted(t *testing.T) {
 	t.Parallel()
@@ -153,7 +152,7 @@ func TestHalfDeleted(t *testing.T) {
 			p := d.Start(executor.Options{}, testbed.Workload("build-2")...)
 			id := closeRun(t, p, "w")
 			p.Stop()
-			time.Sleep(2 * time.Hour) // nobody deletes a run that has just closed
+			time.Sleep(2 * time.Hour) // a run that has just closed is not deleted
 			items := d.Store.Dump("w")
 			more = gone+1 < len(items)
 			if err := d.Store.Delete(context.Background(), items[:gone], nil); err != nil {
@@ -175,7 +174,7 @@ func TestHalfDeleted(t *testing.T) {
 }
 
 // A closed child is kept as long as its parent waits for its outcome. Otherwise the parent would
-// start the child again after an outage that was longer than the retention.
+// start the child again after an outage longer than the retention.
 func TestAChildIsKeptForItsParent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,10 +205,10 @@ func TestAChildIsKeptForItsParent(t *testing.T) {
 		if closed.Status != history.Completed {
 			t.Fatalf("the child is %s", closed.Status)
 		}
-		purge(d) // what would notify the parent
+		purge(d) // the message that would notify the parent is lost
 		time.Sleep(13 * day)
 		if err := p.Service.Delete(ctx, "c", closed.RunID); !errors.Is(err, refusal.AlreadyOpen) {
-			t.Errorf("a request to delete the child is answered %v", err)
+			t.Errorf("a request to delete the child returned %v", err)
 		}
 		p = d.Start(o, code...)
 		defer func() { p.Stop() }()
@@ -221,7 +220,7 @@ func TestAChildIsKeptForItsParent(t *testing.T) {
 		}
 		time.Sleep(3 * day)
 		if n := thereAre(d, "c") + thereAre(d, "f"); n != 0 {
-			t.Errorf("%d runs are there after their retention", n)
+			t.Errorf("%d runs exist after their retention", n)
 		}
 	})
 }

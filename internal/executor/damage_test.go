@@ -53,8 +53,8 @@ func (l *damagedLog) Forward(ctx context.Context, from store.Key, limit int) (st
 	return l.Log.Forward(ctx, from, limit)
 }
 
-// The answer to a request for a damaged run reports the damage, and names the workflow. Its
-// messages wait, other runs go on, and the run goes on when its data is restored.
+// The answer to a request for a damaged run reports the damage and names the workflow. The run's
+// messages wait, and other runs continue. The run itself continues when its data is restored.
 func TestDamagedRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestDamagedRun(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p.Stop() // otherwise its memory would hide the damage
+		p.Stop() // the process's memory would hide the damage
 		log.damaged.Store(true)
 		p = d.Start(executor.Options{}, sleeper)
 		for _, request := range []string{
@@ -90,17 +90,17 @@ func TestDamagedRun(t *testing.T) {
 			}
 		}
 		log.met.Store(0)
-		time.Sleep(time.Hour) // its timer is due, and its message is redelivered
+		time.Sleep(time.Hour) // the run's timer is due, and its message is redelivered
 		if met := log.met.Load(); met == 0 || met > 400 {
-			t.Errorf("the deliveries of an hour have met the damage %d times: want some, and no more than the queue's pace", met)
+			t.Errorf("the deliveries of an hour read the damaged item %d times: want some, at most at the queue's pace", met)
 		}
 		if a := p.Do(http.MethodGet, "/v1/workflows/good/result", ""); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "slept") {
-			t.Errorf("the other run: %d %s", a.Status, a.Body)
+			t.Errorf("a request to the other run: %d %s", a.Status, a.Body)
 		}
 		log.damaged.Store(false)
 		time.Sleep(24 * time.Hour)
 		if a := p.Do(http.MethodGet, "/v1/workflows/bad/result", ""); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "slept") {
-			t.Errorf("the run, when its data is restored: %d %s", a.Status, a.Body)
+			t.Errorf("a request to the run after its data was restored: %d %s", a.Status, a.Body)
 		}
 	})
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A sluggish workflow is slow: its query and its validator sleep for as long as they are told.
+// A sluggish workflow is slow: its query and its validator sleep for as long as their input says.
 var (
 	sluggish     = workflow.NewWorkflow[int, int]("sluggish")
 	sluggishNap  = workflow.NewQuery[time.Duration, int]("nap")
-	sluggishAdd  = workflow.NewUpdate[time.Duration, int]("add") // its validator sleeps
+	sluggishAdd  = workflow.NewUpdate[time.Duration, int]("add") // the validator of add sleeps
 	sluggishWait = workflow.NewUpdate[time.Duration, int]("wait")
 )
 
@@ -42,16 +42,16 @@ func sluggishTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
-		p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish)) // its queries take long on purpose
+		p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish)) // queries of this test take long
 		if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		fn(t, p)
-		time.Sleep(2 * time.Hour) // whatever still runs ends
+		time.Sleep(2 * time.Hour) // code that still runs returns
 	})
 }
 
-// sent sends an update, and returns the answer and how long it took.
+// sent sends an update, and returns the answer and the time that it took.
 func sent(p *testbed.Process, name, id, input string, timeout ...time.Duration) (answer *api.UpdateResponse, took time.Duration, err error) {
 	r := api.UpdateRequest{UpdateID: id, Input: []byte(input)}
 	if len(timeout) > 0 {
@@ -79,8 +79,8 @@ func adds(t *testing.T, p *testbed.Process) int {
 	return n
 }
 
-// The timeout of an update bounds its wait behind a busy run. Then the update is refused, and is
-// never carried out.
+// The timeout of an update limits how long it waits behind a busy run. An update that is refused
+// for that reason is never carried out.
 func TestTimeoutBehindABusyRun(t *testing.T) {
 	for _, timeout := range []time.Duration{0, 200 * time.Millisecond} {
 		t.Run(timeout.String(), func(t *testing.T) {
@@ -91,15 +91,15 @@ func TestTimeoutBehindABusyRun(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				if n := adds(t, p); n != 0 {
-					t.Errorf("what was refused was carried out: %d", n)
+					t.Errorf("the refused update was carried out: %d", n)
 				}
 			})
 		})
 	}
 }
 
-// With a timeout of 0 the answer to an update has the stage that it reached when it was carried
-// out.
+// With a timeout of 0, the answer to an update has the stage that the update reached in its own
+// task.
 func TestTimeoutOfZero(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		if a, took, err := sent(p, "add", "u1", "0", 0); err != nil || a.Stage != api.StageCompleted || took != 0 {
@@ -114,24 +114,25 @@ func TestTimeoutOfZero(t *testing.T) {
 	})
 }
 
-// An update that is being carried out when its timeout ends is not reported as refused. The same
-// update, sent again, has its outcome.
+// If the timeout ends while an update is carried out, the update is not reported as refused.
+// Sending it again returns its outcome.
 func TestTimeoutWhileCarriedOut(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		if _, took, err := sent(p, "add", "u", "700000000", 200*time.Millisecond); !errors.Is(err, refusal.OutcomeUnknown) || took != 200*time.Millisecond {
 			t.Errorf("answered %v after %v", err, took)
 		}
 		if a, _, err := sent(p, "add", "u", "0"); err != nil || a.Stage != api.StageCompleted || string(a.Result) != "1" {
-			t.Errorf("sent again: %+v, %v", a, err)
+			t.Errorf("the update, sent again: %+v, %v", a, err)
 		}
 		if n := adds(t, p); n != 1 {
-			t.Errorf("it was carried out %d times", n)
+			t.Errorf("the update was carried out %d times", n)
 		}
 	})
 }
 
-// A caller who waits for as long as a request may take gets an answer by then, even if the request
-// has waited behind a busy run and the store does not report the outcome of its put.
+// A caller who waits for the longest time that a request may take gets an answer by then. That
+// holds even if the request waits behind a busy run and the store does not report the outcome of
+// its put.
 func TestTimeoutAfterAWaitBehindABusyRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -151,7 +152,7 @@ func TestTimeoutAfterAWaitBehindABusyRun(t *testing.T) {
 	})
 }
 
-// Nor is an update reported as refused that another one carries out with it.
+// An update that another request carries out in its batch is not reported as refused either.
 func TestTimeoutWhileTakenAlong(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		napping(t, p)
@@ -168,13 +169,13 @@ func TestTimeoutWhileTakenAlong(t *testing.T) {
 			t.Error(err)
 		}
 		if a, _, err := sent(p, "add", "second", "0"); err != nil || string(a.Result) != "2" {
-			t.Errorf("sent again: %+v, %v", a, err)
+			t.Errorf("the update, sent again: %+v, %v", a, err)
 		}
 	})
 }
 
-// A request for a result or a poll of an update with a timeout of 0 does not wait behind a busy
-// run.
+// With a timeout of 0, a request for a result or for an update's outcome does not wait behind a
+// busy run.
 func TestPollsDuringABusyRun(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		if _, _, err := sent(p, "add", "u", "0"); err != nil {
@@ -189,13 +190,13 @@ func TestPollsDuringABusyRun(t *testing.T) {
 			t.Errorf("result: %+v, %v", a, err)
 		}
 		if took := time.Since(began); took != 0 {
-			t.Errorf("they took %v", took)
+			t.Errorf("the requests took %v", took)
 		}
 	})
 }
 
-// A validator that exceeds its budget fails its update, visibly. Other updates of the run are
-// refused at once until it returns.
+// A validator that exceeds its budget fails its update, and the failure is visible. Other updates
+// of the run are refused at once until the validator returns.
 func TestValidatorThatTakesTooLong(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		_, took, err := sent(p, "add", "u", "60000000000")
@@ -203,9 +204,9 @@ func TestValidatorThatTakesTooLong(t *testing.T) {
 			t.Errorf("answered %v after %v, with %d hung", err, took, p.Service.Hung())
 		}
 		if a, took, err := sent(p, "add", "early", "0"); !errors.Is(err, refusal.NotReady) || took != 0 {
-			t.Errorf("another update before it comes back: %+v, %v, after %v; want 409 at once", a, err, took)
+			t.Errorf("another update before the validator returns: %+v, %v, after %v; want 409 at once", a, err, took)
 		}
-		time.Sleep(time.Hour) // the validator returns, and the run goes on
+		time.Sleep(time.Hour) // the validator returns, and the run continues
 		if a, took, err := sent(p, "add", "other", "0"); err != nil || string(a.Result) != "1" || took != 0 {
 			t.Errorf("another update: %+v, %v, after %v", a, err, took)
 		}
@@ -215,7 +216,7 @@ func TestValidatorThatTakesTooLong(t *testing.T) {
 	})
 }
 
-// A description or a history needs no code, so it does not wait behind a busy run.
+// A description or a history needs no code, so the request does not wait behind a busy run.
 func TestReadsDuringABusyRun(t *testing.T) {
 	for name, read := range map[string]func(p *testbed.Process) error{
 		"describe": func(p *testbed.Process) error {
@@ -245,7 +246,7 @@ func TestReadsDuringABusyRun(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				if n := adds(t, p); n != 0 {
-					t.Errorf("the run is another one afterwards: %d", n)
+					t.Errorf("the run has changed: %d", n)
 				}
 			})
 		})
@@ -265,7 +266,7 @@ func startSluggish(t *testing.T) (*testbed.Process, *silentLog) {
 	return p, log
 }
 
-// silentLog is a log whose reads get no answer after a moment.
+// silentLog is a log that can stop answering reads at a moment.
 type silentLog struct {
 	store.Log
 	from time.Time
@@ -293,8 +294,8 @@ func (l *silentLog) Forward(ctx context.Context, from store.Key, limit int) (sto
 	return l.Log.Forward(ctx, from, limit)
 }
 
-// The timeout of a poll also bounds its last read. The answer is what an earlier read has seen;
-// without one, the request is refused.
+// The timeout of a poll also limits its last read. The answer is that of an earlier read. If there
+// was none, the request is refused.
 func TestLastReadOfAPoll(t *testing.T) {
 	for name, test := range map[string]struct {
 		wait, silent, most time.Duration // silent is when the store stops answering
@@ -324,7 +325,7 @@ func TestLastReadOfAPoll(t *testing.T) {
 	}
 }
 
-// The time that a caller waits for the workflow's lock is deducted from the time for the read.
+// The time that a caller waits for the workflow's lock is deducted from the time for its read.
 func TestWaitForTheLockCounts(t *testing.T) {
 	for name, test := range map[string]struct {
 		ask  func(s edge.Service) error
@@ -337,7 +338,7 @@ func TestWaitForTheLockCounts(t *testing.T) {
 		"poll that is nearly over": {func(s edge.Service) error {
 			_, err := s.Result(context.Background(), "w", "", 9500*time.Millisecond)
 			return err
-		}, 10 * time.Second}, // a second is left for the read
+		}, 10 * time.Second}, // one second is left for the read
 		"query": {func(s edge.Service) error {
 			_, err := s.Query(context.Background(), "w", "", "nap", []byte("0"))
 			return err
@@ -360,7 +361,7 @@ func TestWaitForTheLockCounts(t *testing.T) {
 	}
 }
 
-// A panic after the caller's time is over is logged once, without its value.
+// A panic after the caller has been answered is logged once, without the panic's value.
 func TestPanicAfterTheCallersTime(t *testing.T) {
 	t.Parallel()
 	for name, nap := range map[string]time.Duration{"late": 2 * time.Second, "in time": 0} {
@@ -383,7 +384,7 @@ func TestPanicAfterTheCallersTime(t *testing.T) {
 					}
 				}()
 				if late == (panicked != nil) {
-					t.Errorf("late %v: the caller got the panic %v", late, panicked)
+					t.Errorf("late %v: the panic %v reached the caller", late, panicked)
 				}
 				time.Sleep(time.Minute)
 				text := warnings.Take()

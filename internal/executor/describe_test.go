@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A description fits into an answer of Lambda, even when hundreds of activities fail with long
+// A description fits into an answer of Lambda, even if hundreds of activities have failed with long
 // errors. It has the beginning of each failure.
 func TestDescriptionIsBounded(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestDescriptionIsBounded(t *testing.T) {
 			}
 		}
 		if full == 0 || full == activities {
-			t.Errorf("%d of %d failures are there in full", full, activities)
+			t.Errorf("%d of %d failures are complete", full, activities)
 		}
 	})
 }

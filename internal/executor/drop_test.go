@@ -16,10 +16,12 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Two processes receive a message of an activity, and a message of another sending goes on with the
-// activity. One process commits the result, and dies before it sends what follows. The other,
-// without that commit, drops its delivery: it sends what follows before it deletes the message.
-// Nothing else does, for a day.
+// A delivery that is dropped repairs what the log needs, in this order:
+//  1. Two processes receive a message of an activity. Another sending of the message runs the
+//     activity, too.
+//  2. One process commits the result, and dies before it sends what follows.
+//  3. The other process, which does not have that commit, drops its delivery. It sends what follows
+//     before it deletes the message. Nothing else sends that for a day.
 func TestDroppedMessageIsRepaired(t *testing.T) {
 	t.Parallel()
 	two := workflow.NewWorkflow[int, string]("two")
@@ -39,7 +41,7 @@ func TestDroppedMessageIsRepaired(t *testing.T) {
 				}
 				alive := d.Ports
 				dead := mortal(&d.Ports)
-				d.Ports.Log = alive.Log // its puts still land
+				d.Ports.Log = alive.Log // puts of the dead process still land
 				first := d.Idle(executor.Options{}, code(func() error { return nil })...)
 				d.Ports = alive
 				fail := make(chan error)
@@ -53,7 +55,7 @@ func TestDroppedMessageIsRepaired(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				other.Send, other.Seen = other.Send+1, 1 // sent again by the handler that found the first commit
+				other.Send, other.Seen = other.Send+1, 1 // the handler that found the first commit sent it again
 				other.CausationID++
 				go func() { fail <- errors.New("it fails") }()
 				if err := second.Service.Handle(t.Context(), executor.Delivery{Message: other, Received: 1}); err != nil {
@@ -82,7 +84,7 @@ func TestDroppedMessageIsRepaired(t *testing.T) {
 				}
 				d.settle(second)
 				if got := d.outcome(second); got != "done" {
-					t.Errorf("the run is %q: what follows from the result was not sent", got)
+					t.Errorf("the run returned %q: the message that follows from the result was not sent", got)
 				}
 			})
 		})
@@ -107,8 +109,8 @@ func (h *heldLog) Append(ctx context.Context, items ...store.Item) error {
 	return h.Log.Append(context.WithoutCancel(ctx), items...)
 }
 
-// The same, but the commit lands only after the delivery was dropped: minutes after its writer has
-// died. A copy of the message finds it.
+// This is the same with a commit that lands only after the delivery was dropped, minutes after its
+// writer died. A copy of the message finds the commit.
 func TestDroppedMessageIsRepairedWhenAPutLandsLate(t *testing.T) {
 	t.Parallel()
 	two := workflow.NewWorkflow[int, string]("two")
@@ -138,14 +140,14 @@ func TestDroppedMessageIsRepairedWhenAPutLandsLate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other.Send, other.Seen = other.Send+1, 1 // sent again by the handler that found the first commit
+		other.Send, other.Seen = other.Send+1, 1 // the handler that found the first commit sent it again
 		other.CausationID++
 
-		held.held.Store(true) // its put is on its way when it dies
+		held.held.Store(true) // the put is under way when the process dies
 		dead.Store(true)
 		go d.hand(first, queue.Activities, message)
 		synctest.Wait()
-		if err := second.Service.Handle(t.Context(), executor.Delivery{Message: other, Received: 1}); err != nil { // the attempt fails
+		if err := second.Service.Handle(t.Context(), executor.Delivery{Message: other, Received: 1}); err != nil { // this runs the attempt, which fails
 			t.Fatal(err)
 		}
 		message.Received = 2
@@ -160,7 +162,7 @@ func TestDroppedMessageIsRepairedWhenAPutLandsLate(t *testing.T) {
 		}
 		d.settle(second)
 		if got := d.outcome(second); got != "done" {
-			t.Errorf("the run is %q: what follows from the result was not sent", got)
+			t.Errorf("the run returned %q: the message that follows from the result was not sent", got)
 		}
 	})
 }

@@ -20,8 +20,8 @@ var (
 	hearing = workflow.NewSignal[string]("hearing")
 )
 
-// hear collects signals in a coroutine, and continues as new with them after a minute. The next run
-// ends at "end".
+// hear collects signals in a coroutine, and continues as new with them after a minute. The run in
+// which it receives "end" completes.
 func hear(broken bool) func(workflow.Context, []string) ([]string, error) {
 	return func(ctx workflow.Context, got []string) ([]string, error) {
 		first := len(got) == 0
@@ -47,9 +47,9 @@ func hear(broken bool) func(workflow.Context, []string) ([]string, error) {
 	}
 }
 
-// A signal that was acknowledged while a run was stuck survives when the run recovers by continuing
+// A signal that was acknowledged while a run was stuck is kept when the run recovers by continuing
 // as new.
-func TestASignalOutlivesTheStuckRun(t *testing.T) {
+func TestASignalToAStuckRunIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
 		p := d.Start(executor.Options{Build: "build-1"}, workflow.Bind(hearer, hear(true)))
@@ -72,14 +72,14 @@ func TestASignalOutlivesTheStuckRun(t *testing.T) {
 		send("end")
 		got, err := hearer.Get(p.Client, "w").Result(ctx)
 		if want := []string{"lap", "before", "one", "two", "end"}; err != nil || !slices.Equal(got, want) {
-			t.Errorf("the runs have heard %q, want %q (%v)", got, want, err)
+			t.Errorf("the runs received %q, want %q (%v)", got, want, err)
 		}
 		d.CheckReplay(p)
 	})
 }
 
-// Canceled code may wait for another task before the run closes. No update begins after the
-// workflow's function has returned: its effect would be lost with the run.
+// Canceled code may need another task before the run closes. No update begins after the workflow's
+// function has returned, because its effect would be lost with the run.
 func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
 	var (
 		typ  = workflow.NewWorkflow[workflow.None, int]("leaver")
@@ -116,21 +116,21 @@ func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
 			}
 			before := d.Runs("w")[0]
 			if before.State.Status.Closed() {
-				t.Fatal("the run has closed in the task that was asked to end it")
+				t.Fatal("the run closed in the task of the request")
 			}
 			if got, err := add.Call(ctx, p.Client, "w", 2, workflow.CallOptions{ID: "late"}); !errors.Is(err, client.ErrNotFound) {
-				t.Errorf("an update after the return was answered %d, %v", got, err)
+				t.Errorf("an update after the return returned %d, %v", got, err)
 			}
 			if got, err := run.Result(ctx); err != nil || got != 1 {
-				t.Errorf("the run has come to %d, %v", got, err)
+				t.Errorf("the run returned %d, %v", got, err)
 			}
 			d.CheckReplay(p)
 		})
 	}
 }
 
-// An update that was accepted, and that its workflow closes before handling, runs on the following
-// run. If no run follows, its caller is told.
+// An update that the run has not accepted when it closes is passed to the next run. If no run
+// follows, the caller gets an error.
 func TestUpdateIsPreventedByTheReturn(t *testing.T) {
 	first, second := workflow.NewUpdate[workflow.None, string]("first"), workflow.NewUpdate[workflow.None, string]("second")
 	typ := workflow.NewWorkflow[int, string]("relay")
@@ -155,7 +155,7 @@ func TestUpdateIsPreventedByTheReturn(t *testing.T) {
 			if _, err := typ.Start(ctx, p.Client, "w", 0, workflow.StartOptions{StartDelay: time.Minute}); err != nil {
 				t.Fatal(err)
 			}
-			// A signal holds the workflow's lock until both updates wait behind it: then they share
+			// A signal holds the workflow's lock until both updates wait behind it. They then share
 			// a task.
 			release, done := make(chan struct{}), make(chan error)
 			hooks.Next(testbed.OnPut, func(do func() error) error { <-release; return do() })
@@ -171,7 +171,7 @@ func TestUpdateIsPreventedByTheReturn(t *testing.T) {
 				var err error
 				got, err = second.Call(ctx, p.Client, "w", workflow.None{}, workflow.CallOptions{ID: "u2"})
 				if !continues && !errors.Is(err, client.ErrNotFound) {
-					t.Errorf("the second update was told %v, want that the run has closed", err)
+					t.Errorf("the second update returned %v, want an error that the run has closed", err)
 				}
 				done <- nil
 			}()
@@ -181,7 +181,7 @@ func TestUpdateIsPreventedByTheReturn(t *testing.T) {
 				<-done
 			}
 			if continues != (got == "two") {
-				t.Errorf("continues %v: the second update was answered %q", continues, got)
+				t.Errorf("continues %v: the second update returned %q", continues, got)
 			}
 		})
 	}

@@ -23,13 +23,13 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// deleteAllExpired is TTL: it deletes everything that has expired.
+// deleteAllExpired deletes everything that has expired, as the store's TTL does.
 func deleteAllExpired(d *testbed.Deployment) {
 	for d.Store.DeleteExpired(func(int) int { return 0 }) {
 	}
 }
 
-// thereAre returns how many runs of a workflow exist, without void ones.
+// thereAre returns how many runs of a workflow exist, not counting void ones.
 func thereAre(d *testbed.Deployment, workflowID string) (n int) {
 	for _, run := range d.Runs(workflowID) {
 		if !run.Void() {
@@ -59,8 +59,8 @@ func newPayer() *payer {
 	return p
 }
 
-// A run that completed under a shorter retention than it was opened with is kept for the longer
-// one. It stays completed, and is then deleted as a whole.
+// A run is kept for the longer one of two retentions: the one under which it was opened and the one
+// under which it completed. Until then it stays completed, and is then deleted as a whole.
 func TestRetentionIsLowered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,24 +80,24 @@ func TestRetentionIsLowered(t *testing.T) {
 		for range 29 {
 			time.Sleep(day)
 			deleteAllExpired(d)
-			p.Stop() // no process holds it in memory
+			p.Stop() // its memory would hide what the store has
 			p = d.Start(executor.Options{Retention: day}, code.bind...)
 			if what, err := p.Client.Describe(ctx, "w", ""); err != nil || what.Status != history.Completed {
-				t.Fatalf("it is %v, %v", what, err)
+				t.Fatalf("the run is %v, %v", what, err)
 			}
 		}
 		if n := thereAre(d, "short"); n != 0 {
-			t.Errorf("%d runs are there that were opened under the lower retention", n)
+			t.Errorf("%d runs that were opened under the lower retention exist", n)
 		}
 		time.Sleep(3 * day)
 		if n := thereAre(d, "w"); n != 0 || code.paid != 2 {
-			t.Errorf("%d runs are there after their retention, and %d activities ran", n, code.paid)
+			t.Errorf("%d runs exist after their retention, and %d activities ran", n, code.paid)
 		}
 	})
 }
 
-// A run that follows another has the retention of the deployment that opened it, and so does one
-// that a reset opened.
+// A run that follows another has the retention of the deployment that opened it. So does a run that
+// a reset opened.
 func TestRetentionOfRunsThatFollow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -129,8 +129,8 @@ func TestRetentionOfRunsThatFollow(t *testing.T) {
 	})
 }
 
-// An open run survives an outage of weeks, during which the store deletes everything that has
-// expired, and then times out. A parent does not start its child again.
+// An open run survives an outage of weeks in which the store deletes everything that has expired.
+// Then the run times out. A parent does not start its child again.
 func TestOpenRunOutlivesAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, out := range []time.Duration{8 * day, 13 * day, 60 * day} {
@@ -166,8 +166,8 @@ func TestOpenRunOutlivesAnOutage(t *testing.T) {
 	}
 }
 
-// stamped is a log by an earlier version of Weft: each commit of a run with a deadline expires, at
-// the run's deadline plus the retention of its writer.
+// stamped is a log of an earlier version of Weft. Each commit of a run with a deadline expires at
+// that deadline plus the retention of the commit's writer.
 type stamped struct {
 	store.Log
 	retention time.Duration
@@ -191,12 +191,13 @@ func (l *stamped) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
-// stampedAt is when the runs of these tests open: synctest's clock begins there.
+// stampedAt is the time at which the runs of these tests open, which is when synctest's clock
+// begins.
 var stampedAt = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// The store deletes the commits of runs of an earlier version one by one, in any order. A completed
-// run is completed or gone, and its activity does not run again, even if its retention was
-// shortened, so that its end is deleted first.
+// The store deletes the commits of an earlier version's run one by one, in any order. A completed
+// run stays completed or is gone. Its activity does not run again, even if the retention was
+// shortened and the run's end is deleted first.
 func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
@@ -220,7 +221,7 @@ func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 			p.Stop()
 			d.Ports.Log = d.Store
 			if random.IntN(2) == 0 {
-				d.Ports.Scanner = nil // the check comes too late
+				d.Ports.Scanner = nil // the check is too late to help
 			}
 			for gone := false; len(d.Store.Dump("w")) > 0 && time.Since(stampedAt) < 60*day; {
 				p := d.Start(executor.Options{CheckEvery: day}, code.bind...)
@@ -229,7 +230,7 @@ func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 				case errors.Is(err, refusal.NotFound):
 					gone = true
 				case err != nil || what.Status != history.Completed || gone:
-					t.Fatalf("seed %d, after %v: it had completed, and is %v, %v", seed, time.Since(stampedAt), what, err)
+					t.Fatalf("seed %d, after %v: the completed run is %v, %v", seed, time.Since(stampedAt), what, err)
 				}
 				time.Sleep(time.Hour) // time for a check
 				p.Stop()
@@ -243,8 +244,9 @@ func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 	}
 }
 
-// A run of an earlier version that was open during an upgrade goes on, and is deleted as a whole.
-func TestOldRunsGoOn(t *testing.T) {
+// An earlier version's run that is open during an upgrade continues, and is later deleted as a
+// whole.
+func TestOldRunsContinue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx, code := maintained(t), context.Background(), newPayer()
@@ -271,7 +273,7 @@ func TestOldRunsGoOn(t *testing.T) {
 	})
 }
 
-// makeVoid makes a start that sends and dies before its put, and whose message fences the run's
+// makeVoid lets a start send its message and die before its put. The message then fences the run's
 // slot.
 func makeVoid(t *testing.T, d *testbed.Deployment, workflowID string) {
 	t.Helper()
@@ -280,7 +282,7 @@ func makeVoid(t *testing.T, d *testbed.Deployment, workflowID string) {
 	p := d.Idle(executor.Options{}, workflow.Bind(expType, runExp), expFlaky)
 	d.Ports.Log = before
 	if _, err := expType.Start(context.Background(), p.Client, workflowID, 1, workflow.StartOptions{}); err == nil {
-		t.Fatal("it was started")
+		t.Fatal("the workflow was started")
 	}
 	time.Sleep(5 * time.Minute)
 	q := d.Idle(executor.Options{}, workflow.Bind(expType, runExp), expFlaky)
@@ -309,8 +311,8 @@ var (
 
 func runExp(ctx workflow.Context, fails int) (string, error) { return expFlaky.Run(ctx, fails) }
 
-// A start that has found a void run is overtaken by its deletion, and by another start. One of the
-// two opens a run, and the other finds it open, whichever void runs the other one still finds.
+// A start that has found a void run is overtaken by the void run's deletion and by another start.
+// One of the two opens a run, and the other finds it open, whichever void runs either still finds.
 func TestVoidRunsExpireUnderAStart(t *testing.T) {
 	t.Parallel()
 	for _, closed := range []int{0, 1} {
@@ -342,7 +344,7 @@ func TestVoidRunsExpireUnderAStart(t *testing.T) {
 						_, err := testbed.Counter.Start(ctx, slow.Client, "w", 2, workflow.StartOptions{})
 						oneIsOpen(t, d, other, err)
 						if _, err := testbed.Finish.Call(ctx, p.Client, "w", workflow.None{}, workflow.CallOptions{}); err != nil {
-							t.Errorf("the run that is open cannot be reached: %v", err)
+							t.Errorf("the open run cannot be reached: %v", err)
 						}
 					})
 				})
@@ -351,7 +353,8 @@ func TestVoidRunsExpireUnderAStart(t *testing.T) {
 	}
 }
 
-// A start is carried out once, even if void runs are or were between its run and the next one.
+// A start is carried out once, even if there are or were void runs between its run and the next
+// one.
 func TestStartOverVoidRuns(t *testing.T) {
 	t.Parallel()
 	for voids := range 3 {
@@ -389,7 +392,7 @@ func TestStartOverVoidRuns(t *testing.T) {
 	}
 }
 
-// A child is started once, even if others have used its id since, and void runs are between.
+// A child is started once, even if others have used its id since, with void runs in between.
 func TestChildOverOtherRuns(t *testing.T) {
 	t.Parallel()
 	for _, between := range []string{"", "v", "r", "vr", "rv", "rr", "rvrv", "vvrr"} {
@@ -402,7 +405,7 @@ func TestChildOverOtherRuns(t *testing.T) {
 			if _, err := parent.Start(ctx, p.Client, "p", "", workflow.StartOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			// The child is started, and ends; the parent is not notified of either.
+			// The child starts and ends, and the parent is not notified.
 			d.Ports.Log, d.Ports.Queue = only{d.Store, "c"}, &withholding{d.Queue}
 			dying := d.Idle(executor.Options{}, bind...)
 			d.Ports.Log, d.Ports.Queue = d.Store, d.Queue
@@ -415,7 +418,7 @@ func TestChildOverOtherRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := dying.Service.Handle(ctx, executor.Delivery{Message: m, Received: 1}); err == nil {
-				t.Fatal("it was done with")
+				t.Fatal("the delivery succeeded")
 			}
 			for _, what := range between {
 				if what == 'v' {
@@ -457,21 +460,21 @@ func (l only) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
-// withholding is a queue that refuses everything.
+// withholding is a queue that refuses all messages.
 type withholding struct{ queue.Sender }
 
 func (withholding) Send(context.Context, string, ...queue.Message) error {
 	return errors.New("RequestThrottled")
 }
 
-// makeVoidOf puts a void run after the latest one.
+// makeVoidOf adds a void run after the latest run.
 func makeVoidOf(t *testing.T, d *testbed.Deployment, workflowID string, bind []workflow.Registration) {
 	t.Helper()
 	d.Ports.Log, d.Ports.Queue = refusing{d.Store}, d.Queue
 	p := d.Idle(executor.Options{}, append(bind, workflow.Bind(expType, runExp), expFlaky)...)
 	d.Ports.Log = d.Store
 	if _, err := expType.Start(context.Background(), p.Client, workflowID, 1, workflow.StartOptions{}); err == nil {
-		t.Fatal("it was started")
+		t.Fatal("the workflow was started")
 	}
 	q := d.Idle(executor.Options{Grace: time.Nanosecond}, append(bind, workflow.Bind(expType, runExp), expFlaky)...)
 	deliveries, err := d.Queue.Receive(context.Background(), queue.Activities, 1)
@@ -490,8 +493,8 @@ func makeVoidOf(t *testing.T, d *testbed.Deployment, workflowID string, bind []w
 	}
 }
 
-// An attempt record of an earlier run with the same number does not count for another run: neither
-// as an attempt that was made, nor as one that another chain has recorded.
+// An attempt record of an earlier run with the same number does not count for another run, neither
+// as an attempt that has begun nor as one that another chain of deliveries has recorded.
 func TestAttemptsOfAnotherRun(t *testing.T) {
 	t.Parallel()
 	body, err := history.EncodeBody(map[int]any{2: history.At(stampedAt.Add(-30 * day)), 3: uint64(7)})
@@ -535,8 +538,8 @@ func TestAttemptsOfAnotherRun(t *testing.T) {
 	}
 }
 
-// Timers that cannot be read are set aside, however many they are. The others fire in time, and a
-// timer that was set aside fires when it can be read. None is lost, and each is read a few times an
+// Unreadable timers are set aside, however many there are. The other timers fire in time. A timer
+// that was set aside fires when it can be read. None is lost, and each is read only a few times an
 // hour.
 func TestUnreadableTimers(t *testing.T) {
 	t.Parallel()
@@ -575,19 +578,19 @@ func TestUnreadableTimers(t *testing.T) {
 			if reads := timers.reads / n; reads > 70 {
 				t.Errorf("each unreadable timer was read %d times in eleven hours", reads)
 			}
-			timers.hidden = nil // the newer build is deployed
+			timers.hidden = nil // a build that can read them is deployed
 			timers.mu.Unlock()
 			time.Sleep(11 * time.Minute)
 			for i := range n {
 				if what, err := p.Client.Describe(ctx, fmt.Sprint("newer", i), ""); err != nil || what.Status != history.Completed {
-					t.Errorf("%d unreadable timers, which can be read again: run %d is %v, %v", n, i, what, err)
+					t.Errorf("%d unreadable timers, which are now readable: run %d is %v, %v", n, i, what, err)
 				}
 			}
 		})
 	}
 }
 
-// hiddenTimers are timers of which some cannot be read.
+// hiddenTimers are timers some of which cannot be read.
 type hiddenTimers struct {
 	store.Timers
 	mu     sync.Mutex
@@ -608,7 +611,7 @@ func (h *hiddenTimers) DueTimers(ctx context.Context, before time.Time, limit in
 	return due, err
 }
 
-// PutTimers puts unreadable timers back as they were.
+// PutTimers puts timers. It keeps the bodies of unreadable ones.
 func (h *hiddenTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 	for i := range timers {
 		if b := timers[i].Body; len(b) > 0 && b[0] == history.Encoded {
@@ -618,8 +621,8 @@ func (h *hiddenTimers) PutTimers(ctx context.Context, timers []store.Timer) erro
 	return h.Timers.PutTimers(ctx, timers)
 }
 
-// A sweep reports unreadable timers after the others are sent, and does not read them again at
-// once.
+// A sweep reports unreadable timers after it has sent the others. The next sweep does not read them
+// again at once.
 func TestSweepReportsUnreadableTimers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -656,10 +659,10 @@ func (k *keepLast) Delete(ctx context.Context, items []store.Item, attempts []st
 	return k.Scanner.Delete(ctx, items, attempts)
 }
 
-// A deletion that was interrupted before the last commit goes on when the void run above has
-// expired. A start that has read both is overtaken by that, by TTL and by another start. One of the
-// two starts opens a run.
-func TestDeletionGoesOnUnderAStart(t *testing.T) {
+// A deletion that was interrupted before the last commit continues when the void run above has
+// expired. A start that has read both is overtaken by the deletion, by TTL and by another start.
+// One of the two starts opens a run.
+func TestDeletionContinuesUnderAStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := maintained(t), context.Background()
@@ -667,14 +670,14 @@ func TestDeletionGoesOnUnderAStart(t *testing.T) {
 		d.Ports.Scanner = scanner
 		bind := append(counters(), workflow.Bind(kid, runKid))
 		p := d.Start(executor.Options{}, bind...)
-		if _, err := kid.Start(ctx, p.Client, "w", "quick", workflow.StartOptions{}); err != nil { // its only commit is its last
+		if _, err := kid.Start(ctx, p.Client, "w", "quick", workflow.StartOptions{}); err != nil { // the run's only commit is its last
 			t.Fatal(err)
 		}
 		scanner.on.Store(true)
 		time.Sleep(30 * day)
 		p.Stop()
 		if items := d.Store.Dump("w"); len(items) != 2 || items[0].Run != 1 || items[1].Run != 2 {
-			t.Fatalf("%d items are there, want the last commit and a void run", len(items))
+			t.Fatalf("%d items exist, want the last commit and a void run", len(items))
 		}
 		cleaner, other := d.Idle(executor.Options{}, bind...), error(nil)
 		d.Ports.Log = &lateLog{Log: d.Store, meanwhile: func() {

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// SendTogether sends a result like a handler.
+// SendTogether sends a result as a handler does.
 func (s *Service) SendTogether(ctx context.Context, m engine.Message) error {
 	return s.Outbox.SendResult(ctx, m)
 }

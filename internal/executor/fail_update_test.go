@@ -21,8 +21,8 @@ var (
 	closeNow = workflow.NewSignal[workflow.None]("closeNow")
 )
 
-// runOffice accepts updates until it is closed. A slow one holds a mutex while it waits; "broken"
-// panics after that, itself or in a coroutine that it has started.
+// runOffice accepts updates until it is closed. A slow update holds a mutex while it waits. The
+// update "broken" panics after that, itself or in a coroutine that it has started.
 func runOffice(ctx workflow.Context, _ workflow.None) (done []string, err error) {
 	var mutex workflow.Mutex
 	slowly.Handle(ctx, func(ctx workflow.Context, how string) (string, error) {
@@ -57,8 +57,8 @@ func runOffice(ctx workflow.Context, _ workflow.None) (done []string, err error)
 	return done, workflow.AwaitHandlers(ctx)
 }
 
-// One accepted update whose handler panics later makes the run not ready. An operator fails this
-// update alone, and the run goes on.
+// An accepted update whose handler panics later makes the run not ready. An operator fails this one
+// update, and the run continues.
 func TestFailUpdate(t *testing.T) {
 	for _, how := range []string{"broken", "broken inside"} {
 		for _, cold := range []bool{false, true} {
@@ -93,31 +93,31 @@ func playFailUpdate(t *testing.T, how string, cold bool) {
 	what, err := p.Client.Describe(ctx, "w", "")
 	must(err)
 	if what.StuckTask == nil || what.StuckTask.UpdateID != "bad" {
-		t.Errorf("the description says %+v", what.StuckTask)
+		t.Errorf("the description has %+v", what.StuckTask)
 	}
-	for range 2 { // the second time it does nothing
+	for range 2 { // the second time has no effect
 		must(p.Client.FailUpdate(ctx, "w", "", "bad", "it cannot be fixed"))
 	}
 	var failed *workflow.Error
 	if _, err := bad.Get(ctx); !errors.As(err, &failed) || failed.Type != "UpdateFailedByOperator" || failed.Message != "it cannot be fixed" {
-		t.Errorf("the caller of the update that was failed got %v", err)
+		t.Errorf("the caller of the failed update got %v", err)
 	}
 	if _, err := quickly.Call(ctx, p.Client, "w", "quick"); err != nil {
 		t.Errorf("an update after that: %v", err)
 	}
 	if got, err := good.Get(ctx); err != nil || got != "good" {
-		t.Errorf("the update that waited behind it: %q, %v", got, err)
+		t.Errorf("the update that waited behind the broken one: %q, %v", got, err)
 	}
 	if err := p.Client.FailUpdate(ctx, "w", "", "good", ""); err != nil {
-		t.Errorf("an update that has completed: %v", err)
+		t.Errorf("failing a completed update: %v", err)
 	}
 	if err := p.Client.FailUpdate(ctx, "w", "", "unknown", ""); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("an unknown update: %v", err)
+		t.Errorf("failing an unknown update: %v", err)
 	}
 	must(closeNow.Send(ctx, p.Client, "w", workflow.None{}))
 	got, err := office.Get(p.Client, "w").Result(ctx)
 	if err != nil || len(got) != 2 || got[0] != "quick" || got[1] != "good" {
-		t.Errorf("the run came to %q, %v", got, err)
+		t.Errorf("the run returned %q, %v", got, err)
 	}
 	d.CheckReplay(p)
 	types, err := p.History(ctx, "w")

@@ -24,7 +24,7 @@ type fault int
 
 const (
 	refused fault = iota // not applied, and reported
-	dropped              // not applied, and the caller does not know
+	dropped              // not applied, and reported as unknown
 	lost                 // applied, and reported as failed
 )
 
@@ -32,7 +32,7 @@ func (f fault) String() string {
 	return [...]string{"refused", "not applied, no answer", "applied, no answer"}[f]
 }
 
-// faulty fails one of the writes that go through it: the one with this number, in this way.
+// faulty passes writes on, and fails the one with this number in this way.
 type faulty struct {
 	executor.Ports
 	mu     sync.Mutex
@@ -42,7 +42,7 @@ type faulty struct {
 	hit    string
 }
 
-// write makes a write, or fails it.
+// write applies a write, or fails it.
 func (f *faulty) write(what string, apply func() error) error {
 	f.mu.Lock()
 	f.count++
@@ -64,7 +64,7 @@ func (f *faulty) write(what string, apply func() error) error {
 	return store.ErrUnknown
 }
 
-// written returns how many writes there have been.
+// written returns how many writes have passed.
 func (f *faulty) written() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +115,7 @@ func (f *faulty) Send(ctx context.Context, name string, messages ...queue.Messag
 	return f.write("send to "+name, func() error { return f.Ports.Queue.Send(ctx, name, messages...) })
 }
 
-// The workflow of this test makes every kind of write.
+// The workflow of this test causes every kind of write.
 var (
 	faultType = workflow.NewWorkflow[int, string]("fault")
 	faultAdd  = workflow.NewUpdate[int, int]("add")
@@ -174,7 +174,7 @@ var (
 	})
 )
 
-// faultScenario plays the workflow like callers who retry, and returns everything that they saw.
+// faultScenario plays the workflow with callers who retry, and returns everything that they saw.
 func faultScenario(t *testing.T, p *testbed.Process) (seen []string) {
 	t.Helper()
 	ctx := context.Background()
@@ -206,7 +206,7 @@ func faultScenario(t *testing.T, p *testbed.Process) (seen []string) {
 	return seen
 }
 
-// playFault plays the scenario with one failing write, and checks the outcome. Its activities have
+// playFault plays the scenario with one failing write, and checks the outcome. The activities have
 // a rate, and most of them wait for it.
 func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 	t.Helper()
@@ -217,7 +217,7 @@ func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 		registrations := []workflow.Registration{workflow.Bind(faultType, faultRun), faultOnce, faultFlaky}
 		p := d.Start(executor.Options{Rate: func(string) limits.Rate { return limits.Rate{PerSecond: 0.5} }}, registrations...)
 		seen, count = faultScenario(t, p), ports.written()
-		// Reload: a cold process sees the same.
+		// A cold process sees the same.
 		p.Stop()
 		fresh := d.Idle(executor.Options{}, registrations...)
 		if result, err := faultType.Get(fresh.Client, "w").Result(context.Background()); err != nil || seen[len(seen)-2] != fmt.Sprint("result ", result) {
@@ -231,13 +231,13 @@ func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 	return seen, count
 }
 
-// Every write of the scenario fails, in three ways: callers see what they see when none fails.
+// Each write of the scenario fails in three ways. Callers see what they see without a failure.
 func TestEveryWriteFails(t *testing.T) {
 	want, count := playFault(t, 0, refused)
 	if count < 20 {
-		t.Fatalf("the scenario makes only %d writes", count)
+		t.Fatalf("the scenario has only %d writes", count)
 	}
-	t.Logf("the scenario makes %d writes", count)
+	t.Logf("the scenario has %d writes", count)
 	for number := 1; number <= count; number++ {
 		for _, f := range []fault{refused, dropped, lost} {
 			got, _ := playFault(t, number, f)
@@ -248,8 +248,8 @@ func TestEveryWriteFails(t *testing.T) {
 	}
 }
 
-// A start whose put is refused, or whose handler panics, leaves no goroutine of the workflow
-// behind: the code that began to run has been unwound.
+// A start whose put is refused or panics leaves no goroutine of the workflow: the code that has
+// begun is unwound.
 func TestStartsThatFailLeaveNoCode(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []testbed.Hook{testbed.Faults["throttle"](), func(func() error) error { panic("the adapter has a mistake") }} {
@@ -271,11 +271,11 @@ func failStarts(t *testing.T, fault testbed.Hook) {
 		func() {
 			defer func() { _ = recover() }() // as an HTTP server does
 			if _, err := parent.Start(t.Context(), p.Client, "p", ""); err == nil {
-				t.Error("a start was answered whose put was refused")
+				t.Error("a start succeeded although its put was refused")
 			}
 		}()
 	}
 	if began == 0 || ended != began {
-		t.Errorf("of %d instances %d have been unwound", began, ended)
+		t.Errorf("%d instances began, and %d were unwound", began, ended)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 )
 
-// features are what a deployment can do besides updates: each is a script in testdata/features. The
-// first one, which LocalStack plays too, sleeps little: there every minute of sleep takes a sweep's
-// reads.
+// features are what a deployment can do besides updates. Each is a script in testdata/features.
+// LocalStack plays the first one, too, so that one sleeps little: on LocalStack a sweep reads in
+// every minute of sleep.
 var features = []string{"shown", "outside", "delete", "children", "local", "taskqueues", "rates"}
 
 // TestFeatures plays the scripts. Rewrite them like those of TestUpdateCases.

@@ -15,13 +15,13 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// deafLog is a log that makes no put and answers none.
+// deafLog is a log that applies no put and answers none.
 type deafLog struct{ store.Log }
 
 func (deafLog) Append(context.Context, ...store.Item) error { return store.ErrUnknown }
 
-// The message of a start whose put never lands makes its run void, even if the workflow has an
-// earlier run.
+// The message of a start whose put never lands makes the start's run void, even if the workflow has
+// an earlier run.
 func TestFenceAfterAnEarlierRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,11 +34,11 @@ func TestFenceAfterAnEarlierRun(t *testing.T) {
 		deaf := d.Idle(executor.Options{}, counters()...)
 		d.Ports.Log = log
 		if _, err := testbed.Counter.Start(t.Context(), deaf.Client, "w", 1, workflow.StartOptions{StartDelay: time.Second}); err == nil {
-			t.Fatal("a start succeeded whose put was never made")
+			t.Fatal("a start succeeded although its put was not applied")
 		}
 		time.Sleep(5 * time.Minute)
 		if text := said.Take(); strings.Contains(text, "panicked") || !strings.Contains(text, "fenced") {
-			t.Errorf("the processes said:\n%s", text)
+			t.Errorf("the processes logged:\n%s", text)
 		}
 		if _, err := testbed.Counter.Start(t.Context(), p.Client, "w", 2, workflow.StartOptions{}); err != nil {
 			t.Errorf("a start after the void run: %v", err)
@@ -47,7 +47,7 @@ func TestFenceAfterAnEarlierRun(t *testing.T) {
 	})
 }
 
-// frozenLog is the log of a process that sleeps before its puts until it is thawed.
+// frozenLog is the log of a process that blocks before its puts until thaw is closed.
 type frozenLog struct {
 	store.Log
 	thaw chan struct{}
@@ -69,8 +69,8 @@ func (q countedQueue) Send(ctx context.Context, name string, messages ...queue.M
 	return q.Sender.Send(ctx, name, messages...)
 }
 
-// A message whose commit does not land is copied ever more rarely, and its slot is fenced when the
-// grace is over, however long that is.
+// A message whose commit does not land is copied ever more rarely. Its slot is fenced when the
+// grace has passed, however long the grace is.
 func TestCopiesUpToTheFence(t *testing.T) {
 	t.Parallel()
 	for grace, most := range map[time.Duration]int64{10 * time.Second: 5, time.Minute: 13, 5 * time.Minute: 20, time.Hour: 31} {
@@ -94,12 +94,12 @@ func TestCopiesUpToTheFence(t *testing.T) {
 			own := sent.Load()
 			time.Sleep(time.Until(begun.Add(grace - time.Second)))
 			if text := said.Take(); strings.Contains(text, "fenced") {
-				t.Errorf("%v: the slot is fenced before the grace is over", grace)
+				t.Errorf("%v: the slot was fenced within the grace", grace)
 			}
 			copies := sent.Load() - own
 			time.Sleep(4 * time.Second)
 			if text := said.Take(); !strings.Contains(text, "fenced") {
-				t.Errorf("%v: soon after the grace the slot is not fenced: %s", grace, text)
+				t.Errorf("%v: the slot was not fenced soon after the grace: %s", grace, text)
 			}
 			if own != 1 || copies > most || copies < 2 {
 				t.Errorf("%v: %d messages have %d copies, want one message and at most %d copies", grace, own, copies, most)

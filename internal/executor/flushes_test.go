@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The server waits for one flush of the disk for the start, for each step, and for an accepted
-// update, and for none if it writes nothing.
+// The server waits for one flush of the disk for a start, for each step, and for an accepted
+// update. It waits for none if it writes nothing.
 func TestFlushes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -24,8 +24,8 @@ import (
 
 var beating = workflow.NewWorkflow[workflow.None, string]("beating")
 
-// pulse is a deployment with a workflow that runs one activity, and ends with the same result; a
-// signal cancels it.
+// pulse returns a deployment and a run of a workflow that runs one activity and returns the
+// activity's result. A signal cancels the activity.
 func pulse(t *testing.T, o activity.Options, code func(context.Context) (string, error)) (*testbed.Deployment, []workflow.Registration) {
 	act := activity.New("beat", func(ctx context.Context, _ activity.None) (string, error) { return code(ctx) }, o)
 	stop := workflow.NewSignal[workflow.None]("stop")
@@ -38,7 +38,7 @@ func pulse(t *testing.T, o activity.Options, code func(context.Context) (string,
 		})
 		result, err := act.Run(inner, activity.None{})
 		if errors.Is(err, workflow.ErrCanceled) {
-			return "canceled", workflow.Sleep(ctx, time.Hour) // long enough to see what becomes of the activity
+			return "canceled", workflow.Sleep(ctx, time.Hour) // long enough to see the end of the activity
 		}
 		return result, err
 	})
@@ -58,7 +58,7 @@ func outcomeOf(t *testing.T, p *testbed.Process) string {
 	return fmt.Sprint(result, " ", err)
 }
 
-// The next attempt has the last details of a failed one, including those that were not recorded
+// The next attempt has the last details of a failed one, including details that were not recorded
 // while it ran.
 func TestHeartbeatDetails(t *testing.T) {
 	t.Parallel()
@@ -86,8 +86,8 @@ func TestHeartbeatDetails(t *testing.T) {
 	})
 }
 
-// If the process dies, the next delivery makes the attempt again, and has the recorded details. If
-// attempts are not counted, its number is the number of attempts known to have failed, plus one.
+// If the process dies, the redelivered message repeats the attempt with the recorded details. If
+// attempts are not counted, the attempt's number is one more than the known failed attempts.
 func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 				return fmt.Sprint("attempt ", activity.InfoOf(ctx).Attempt, " after ", at), nil
 			}
 			_ = activity.Heartbeat(ctx, "halfway")
-			<-ctx.Done() // the process is silent from here on
+			<-ctx.Done() // from here on the process is silent
 			return "", ctx.Err()
 		})
 		p := d.Idle(executor.Options{}, all...)
@@ -108,7 +108,7 @@ func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 		synctest.Wait()
 		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
 		if len(now.PendingActivities) != 1 || now.PendingActivities[0].Attempt != 1 || now.PendingActivities[0].NextAttemptAt != nil {
-			t.Errorf("while it runs: %+v", now.PendingActivities)
+			t.Errorf("while the attempt runs: %+v", now.PendingActivities)
 		}
 		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 2}); err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 	})
 }
 
-// An attempt that is silent for too long has failed, even if it has time left.
+// An attempt that sends no heartbeat for too long has failed, even if it has time left.
 func TestHeartbeatTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestHeartbeatTimeout(t *testing.T) {
 	})
 }
 
-// An attempt whose workflow no longer waits for it learns that by a heartbeat.
+// A heartbeat reports to an attempt that its workflow no longer waits for it.
 func TestHeartbeatOfACanceledActivity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -168,22 +168,22 @@ func TestHeartbeatOfACanceledActivity(t *testing.T) {
 		time.Sleep(time.Minute)
 		p.Do(http.MethodPost, "/v1/workflows/a/signals/stop", "")
 		if got := outcomeOf(t, p); got != "canceled <nil>" || len(told) != 3 || !errors.Is(told[0], workflow.ErrCanceled) || !errors.Is(told[1], workflow.ErrCanceled) || told[2] == nil {
-			t.Errorf("%s; it was told %v", got, told)
+			t.Errorf("%s; the heartbeat returned %v", got, told)
 		}
 		if n := typed(d, history.TypeActivityTaskCanceled); n != 1 {
-			t.Errorf("that it was canceled is recorded %d times", n)
+			t.Errorf("the cancellation is recorded %d times", n)
 		}
 	})
 }
 
-// A heartbeat that is recorded is a write and a read; those between cost nothing.
+// A recorded heartbeat costs a write and a read. Heartbeats in between cost nothing.
 func TestHeartbeatCost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var costs []meter.Cost
 		var p *testbed.Process
 		d, all := pulse(t, activity.Options{StartToClose: time.Hour}, func(ctx context.Context) (string, error) {
-			time.Sleep(time.Second) // the meter counts the whole process: nothing else runs during a heartbeat
+			time.Sleep(time.Second) // the meter counts the whole process, so nothing else may run during a heartbeat
 			for range 7 {
 				before := p.Meter.Cost()
 				if err := activity.Heartbeat(ctx, "x"); err != nil {
@@ -198,7 +198,7 @@ func TestHeartbeatCost(t *testing.T) {
 		p = d.Start(executor.Options{}, all...)
 		startPulse(t, p)
 		time.Sleep(65 * time.Second)
-		synctest.Wait() // the activity sleeps, so the costs can be read
+		synctest.Wait() // the activity sleeps, so the costs can be read now
 		recorded, none := meter.Cost{Writes: 1, Reads: 1}, meter.Cost{}
 		for i, c := range costs {
 			if want := []meter.Cost{recorded, none, none}[i%3]; c != want {
@@ -213,13 +213,13 @@ func TestHeartbeatCost(t *testing.T) {
 	})
 }
 
-// If nobody runs activities, an activity whose time is over ends all the same. One that has waited
-// for too long does not begin.
-func TestActivitiesThatNobodyRan(t *testing.T) {
+// If no process runs activities, an activity whose time has passed still ends. One that has waited
+// too long does not begin.
+func TestActivitiesThatNoProcessRan(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		options activity.Options
-		queue   string // whose messages are handled in the end
+		queue   string // the queue whose messages are handled in the end
 		want    string
 	}{
 		"nobody ever":   {activity.Options{ScheduleToClose: time.Hour}, queue.Timers, "its time was over"},

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// An update whose handler hangs is answered with 409 after one run of the code. If it is sent
-// again, it is refused at once, and the code does not run, until the handler has returned.
+// An update whose handler hangs is answered with 409 after one run of the code. Until the handler
+// has returned, the same update is refused at once, and the code does not run.
 func TestHungHandlerSentTwice(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int64
@@ -24,7 +24,7 @@ func TestHungHandlerSentTwice(t *testing.T) {
 		back := false
 		hanging.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
 			ran.Add(1)
-			time.Sleep(time.Hour) //weftvet:ignore time it hangs, as it must not
+			time.Sleep(time.Hour) //weftvet:ignore time the test needs code that hangs
 			back = true
 			return n, nil
 		})
@@ -48,9 +48,9 @@ func TestHungHandlerSentTwice(t *testing.T) {
 					sent, took, ran.Load(), p.Service.Hung(), err, wait, round)
 			}
 			if sent == 2 {
-				time.Sleep(2 * time.Hour) // it returns
+				time.Sleep(2 * time.Hour) // the handler returns
 			}
 		}
-		time.Sleep(2 * time.Hour) // they return, or the bubble would not end
+		time.Sleep(2 * time.Hour) // the handlers return, or the bubble would not end
 	})
 }

@@ -28,9 +28,10 @@ var (
 	stubbornSteps = workflow.NewSignal[workflow.None]("step")
 )
 
-// stubbornTestbed calls fn with a process in which the workflow "w" is open. Its handlers take as
-// long as their input says. It counts its signals, and completes a minute after its start or later
-// with that number. active is how many handlers run, and ran how many have.
+// stubbornTestbed calls fn with a process in which the workflow "w" is open.
+//   - Its handlers take as long as their input says. active is how many of them run, and ran is how
+//     many have begun.
+//   - It counts its signals. It completes with their number a minute after its start, or later.
 func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, active, ran *atomic.Int32)) {
 	t.Parallel()
 	var active, ran atomic.Int32
@@ -55,7 +56,7 @@ func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, act
 		if err := workflow.Sleep(ctx, time.Minute); err != nil {
 			return n, err
 		}
-		return n, workflow.Sleep(ctx, time.Second) // it receives what arrived with the timer
+		return n, workflow.Sleep(ctx, time.Second) // the signals that arrived with the timer are received now
 	})
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.New(t).Start(executor.Options{}, code)
@@ -63,12 +64,12 @@ func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, act
 			t.Fatal(err)
 		}
 		fn(t, p, &active, &ran)
-		time.Sleep(5 * time.Hour) // whatever still runs ends
+		time.Sleep(5 * time.Hour) // code that still runs returns
 	})
 }
 
-// A query has a second. One that hangs blocks its run: further queries and updates are refused at
-// once, and no handler runs.
+// A query has one second. A query that hangs blocks its run: further queries and updates are
+// refused at once, and no handler runs.
 func TestQueryThatHangs(t *testing.T) {
 	stubbornTestbed(t, func(t *testing.T, p *testbed.Process, _, ran *atomic.Int32) {
 		for i := range 100 {
@@ -91,13 +92,13 @@ func TestQueryThatHangs(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		if n, err := stubbornQuery.Ask(t.Context(), p.Client, "w", 0); err != nil || n != 0 {
-			t.Errorf("a query after it has come back: %d, %v", n, err)
+			t.Errorf("a query after the handler has returned: %d, %v", n, err)
 		}
 	})
 }
 
 // While the code of a run hangs, requests that need no code work at once. Signals and timers are
-// kept, and take effect when the code has returned. Other runs are not held up.
+// kept, and take effect when the code has returned. Other runs are not delayed.
 func TestRunBesideItsHungCode(t *testing.T) {
 	stubbornTestbed(t, func(t *testing.T, p *testbed.Process, active, ran *atomic.Int32) {
 		ctx := t.Context()
@@ -106,7 +107,7 @@ func TestRunBesideItsHungCode(t *testing.T) {
 		}
 		began := time.Now()
 		if err := stubbornSteps.Send(ctx, p.Client, "w", workflow.None{}); err != nil {
-			t.Errorf("a signal: %v", err)
+			t.Errorf("a signal while the code hangs: %v", err)
 		}
 		if r, err := p.Service.Result(ctx, "w", "", 0); err != nil || r.Status.Closed() {
 			t.Errorf("the result: %+v, %v", r, err)
@@ -118,29 +119,29 @@ func TestRunBesideItsHungCode(t *testing.T) {
 			t.Errorf("the history: %v", err)
 		}
 		if _, err := stubborn.Start(ctx, p.Client, "other", ""); err != nil {
-			t.Errorf("another run: %v", err)
+			t.Errorf("a start of another run: %v", err)
 		}
 		if n, err := stubbornQuery.Ask(ctx, p.Client, "other", 0); err != nil || n != 0 {
 			t.Errorf("a query of another run: %d, %v", n, err)
 		}
 		if took := time.Since(began); took != 0 {
-			t.Errorf("they took %v", took)
+			t.Errorf("the requests took %v", took)
 		}
-		time.Sleep(90 * time.Minute) // the run's timer is long due
+		time.Sleep(90 * time.Minute) // the run's timer was due long ago
 		if r, err := p.Service.Result(ctx, "other", "", 0); err != nil || string(r.Result) != "0" {
 			t.Errorf("the other run: %+v, %v; want it completed", r, err)
 		}
 		if r, err := p.Service.Result(ctx, "w", "", 0); err != nil || r.Status.Closed() || active.Load() != 1 || ran.Load() != 2 {
-			t.Errorf("the run while its code hangs: %+v, %v, with %d handlers that run, of %d; want it open, and one of two", r, err, active.Load(), ran.Load())
+			t.Errorf("the run while its code hangs: %+v, %v, with %d running handlers of %d; want it open, with one of two", r, err, active.Load(), ran.Load())
 		}
-		time.Sleep(30*time.Minute + 2*deliveries.HungRetry) // it returns
+		time.Sleep(30*time.Minute + 2*deliveries.HungRetry) // the handler returns
 		if r, err := p.Service.Result(ctx, "w", "", 0); err != nil || r.Status != history.Completed || string(r.Result) != "1" {
-			t.Errorf("the run after its code has come back: %+v, %v; want it completed, with the signal", r, err)
+			t.Errorf("the run after its code has returned: %+v, %v; want it completed, with the signal", r, err)
 		}
 	})
 }
 
-// A run whose code hangs is canceled, reset and terminated like any other.
+// A run whose code hangs can be canceled, reset and terminated like any other.
 func TestEndOfARunThatHangs(t *testing.T) {
 	for name, end := range map[string]func(ctx context.Context, s edge.Service) error{
 		"cancel":    func(ctx context.Context, s edge.Service) error { return s.Cancel(ctx, "w", "", "") },
@@ -172,7 +173,8 @@ func TestEndOfARunThatHangs(t *testing.T) {
 	}
 }
 
-// One attempt at a time runs of a hanging local activity. The next one begins when it has returned.
+// Only one attempt at a hanging local activity runs at a time. The next one begins when the one
+// before has returned.
 func TestLocalActivityThatHangs(t *testing.T) {
 	t.Parallel()
 	var active, most, ran atomic.Int32
@@ -181,7 +183,7 @@ func TestLocalActivityThatHangs(t *testing.T) {
 		defer active.Add(-1)
 		n := ran.Add(1)
 		if n < 3 {
-			time.Sleep(time.Hour) // it ignores its context
+			time.Sleep(time.Hour) // the activity ignores its context
 		}
 		return fmt.Sprint("attempt ", n), nil
 	})
@@ -196,7 +198,7 @@ func TestLocalActivityThatHangs(t *testing.T) {
 		}
 		time.Sleep(3 * time.Hour)
 		if r, err := p.Service.Result(t.Context(), "w", "", 0); err != nil || string(r.Result) != `"attempt 3"` || most.Load() != 1 {
-			t.Errorf("%+v, %v, with %d attempts at once; want the third, and one at a time", r, err, most.Load())
+			t.Errorf("%+v, %v, with %d attempts at once; want the third attempt, one at a time", r, err, most.Load())
 		}
 	})
 }

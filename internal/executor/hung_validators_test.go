@@ -24,9 +24,10 @@ var (
 	broken  = workflow.NewUpdate[int, int]("broken")
 )
 
-// hangingTestbed calls fn with a process that has one run, w. The validator of its update "hanging"
-// does not return, and the handler of "healthy" takes as long as its input says. That of "broken"
-// takes a second, and panics.
+// hangingTestbed calls fn with a process that has one run, w. The run has three updates:
+//   - The validator of "hanging" does not return.
+//   - The handler of "healthy" takes as long as its input says.
+//   - The handler of "broken" takes a second, and panics.
 func hangingTestbed(t *testing.T, fn func(t *testing.T, p *hangingProcess)) {
 	t.Parallel()
 	broke := &atomic.Int32{}
@@ -34,15 +35,15 @@ func hangingTestbed(t *testing.T, fn func(t *testing.T, p *hangingProcess)) {
 		count := 0
 		broken.Handle(ctx, func(workflow.Context, int) (int, error) {
 			broke.Add(1)
-			time.Sleep(time.Second) //weftvet:ignore time it is slow, as it must not be
+			time.Sleep(time.Second) //weftvet:ignore time the test needs slow code
 			panic("a bug")
 		})
 		hanging.Handle(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, workflow.Validate(func(int) error {
-			time.Sleep(time.Hour) //weftvet:ignore time it hangs, as it must not
+			time.Sleep(time.Hour) //weftvet:ignore time the test needs code that hangs
 			return nil
 		}))
 		healthy.Handle(ctx, func(_ workflow.Context, d time.Duration) (int, error) {
-			time.Sleep(d) //weftvet:ignore time it is slow, as it must not be
+			time.Sleep(d) //weftvet:ignore time the test needs slow code
 			count++
 			return count, nil
 		})
@@ -68,7 +69,7 @@ type hangingProcess struct {
 	broke *atomic.Int32 // how often the handler of "broken" has run
 }
 
-// send sends an update, and returns how long the answer took.
+// send sends an update, and returns the answer and the time that it took.
 func (p *hangingProcess) send(name, id, input string, timeout ...time.Duration) (*api.UpdateResponse, time.Duration, error) {
 	r := api.UpdateRequest{UpdateID: id, Input: []byte(input)}
 	for _, d := range timeout {
@@ -79,8 +80,8 @@ func (p *hangingProcess) send(name, id, input string, timeout ...time.Duration) 
 	return a, time.Since(began), err
 }
 
-// hang sends n updates whose validator hangs, one after the other and in parallel. Each must be
-// answered in time.
+// hang sends n updates whose validator hangs, one after the other and then in parallel. It demands
+// that each is answered in time.
 func (p *hangingProcess) hang(n int) {
 	late := executor.Defaults().SoftLimit + time.Second
 	for i := range n {
@@ -95,9 +96,9 @@ func (p *hangingProcess) hang(n int) {
 	}
 }
 
-// However many updates with a hanging validator are sent, one validator runs. Every caller is
-// answered in time, those of other updates at once, with the reason. The run goes on when the
-// validator has returned.
+// However many updates with a hanging validator are sent, only one validator runs. Every caller is
+// answered in time, and callers of other updates at once, with the reason. The run continues when
+// the validator has returned.
 func TestOthersBesideValidatorsThatHang(t *testing.T) {
 	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
 		p.hang(64)
@@ -114,12 +115,12 @@ func TestOthersBesideValidatorsThatHang(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		if a, took, err := p.send(healthy.Name(), "", "0"); err != nil || string(a.Result) != "1" || took != 0 {
-			t.Errorf("an update after the validator has come back: %+v, %v, after %v", a, err, took)
+			t.Errorf("an update after the validator has returned: %+v, %v, after %v", a, err, took)
 		}
 	})
 }
 
-// The same holds if all of them wait behind another update, and are carried out together.
+// The same holds if all those updates wait behind another update and form a batch.
 func TestValidatorsThatHangTogether(t *testing.T) {
 	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
 		p.group.Go(func() { _, _, _ = p.send(healthy.Name(), "", "100000000") })
@@ -128,11 +129,11 @@ func TestValidatorsThatHangTogether(t *testing.T) {
 	})
 }
 
-// An update that was to be carried out with others, and is to be carried out alone, is not if its
-// caller's time is over by then. Nobody waits for it.
+// An update of a failed batch is to be carried out alone. If its caller's time has passed by then,
+// it is not carried out, because nobody waits for it.
 func TestCallerGoneBeforeItsUpdateRunsAlone(t *testing.T) {
 	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
-		for i := range 2 { // the second waits behind the first, and will take the next ones along
+		for i := range 2 { // the second waits behind the first, and takes the next updates into its batch
 			p.group.Go(func() {
 				if _, _, err := p.send(broken.Name(), fmt.Sprint("b", i), "1"); !errors.Is(err, refusal.NotReady) {
 					t.Errorf("caller %d was answered %v", i, err)
@@ -142,12 +143,12 @@ func TestCallerGoneBeforeItsUpdateRunsAlone(t *testing.T) {
 		}
 		p.group.Go(func() {
 			if _, took, err := p.send(broken.Name(), "short", "1", 1500*time.Millisecond); !errors.Is(err, refusal.OutcomeUnknown) || took != 1500*time.Millisecond {
-				t.Errorf("the caller with a short time was answered after %v: %v", took, err)
+				t.Errorf("the caller with a short timeout was answered after %v: %v", took, err)
 			}
 		})
 		p.group.Wait()
 		if n := p.broke.Load(); n != 3 {
-			t.Errorf("%d handlers ran, want 3: of each alone, and of one together with others", n)
+			t.Errorf("%d handlers ran, want 3: one for each update alone, and one in the batch", n)
 		}
 		if a, took, err := p.send(healthy.Name(), "", "0"); err != nil || took != 0 {
 			t.Errorf("another update: %+v, %v, after %v", a, err, took)
@@ -176,7 +177,7 @@ func TestPanicUnderUpdatesTakenAlong(t *testing.T) {
 		p.hooks.Next(testbed.OnPut, func(func() error) error { panic("the store has a defect") })
 		p.group.Wait()
 		if <-panicked == nil {
-			t.Error("the panic of the store is gone")
+			t.Error("the store's panic did not reach the caller")
 		}
 	})
 }

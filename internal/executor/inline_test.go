@@ -16,15 +16,15 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A run schedules an inline activity in the task in which it continues as new, and the next run
-// begins with another of the same number. That one runs with its own input.
+// A run schedules an inline activity in the task in which it continues as new. The next run begins
+// with another activity of the same number, which runs with its own input.
 func TestInlineOfTheNextRun(t *testing.T) {
 	t.Parallel()
 	lap := workflow.NewWorkflow[int, string]("lap")
 	quick := activity.New("quick", func(_ context.Context, text string) (string, error) { return text, nil })
 	inline := quick.With(activity.Options{Inline: true})
 	sameNumber := false
-	for patches := range 8 { // events before the activity of the next run
+	for patches := range 8 { // so many events precede the activity of the next run
 		run := func(ctx workflow.Context, before int) (string, error) {
 			if before < 0 {
 				if _, err := quick.Run(ctx, "the one before"); err != nil {
@@ -68,11 +68,11 @@ func TestInlineOfTheNextRun(t *testing.T) {
 		})
 	}
 	if !sameNumber {
-		t.Error("in no case the two activities have the same number")
+		t.Error("the two activities never have the same number")
 	}
 }
 
-// deaf is a queue that refuses everything once its process is dead.
+// deaf is a queue that refuses all messages after its process has died.
 type deaf struct {
 	queue.Sender
 	dead bool
@@ -85,10 +85,9 @@ func (d *deaf) Send(ctx context.Context, name string, messages ...queue.Message)
 	return d.Sender.Send(ctx, name, messages...)
 }
 
-// A process commits the result of an inline step and dies before it sends what follows. Another
-// one, which holds only the beginning of the run, receives the message that the first one handled.
-// The handler of the second one's message sends what follows. (The model of the protocol found
-// this: decision 30.)
+// A process commits the result of an inline step, and dies before it sends what follows. Another
+// process, which holds only the beginning of the run, receives the message that the first one
+// handled. Its handler sends what follows. (The model of the protocol found this: decision 30.)
 func TestAnInlineStepIsRepairedByAnOldCache(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,22 +119,22 @@ func TestAnInlineStepIsRepairedByAnOldCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		look = func() {
-			if _, err := other.Describe(t.Context(), "w", ""); err != nil { // it holds the run up to here
+			if _, err := other.Describe(t.Context(), "w", ""); err != nil { // this process now holds the run up to here
 				t.Error(err)
 			}
 			network.dead = true
 		}
 		if err := deliverActivity(t, d, dies, 1); err == nil {
-			t.Fatal("the process sent what follows from its last step")
+			t.Fatal("the process sent the message that follows from its last step")
 		}
-		time.Sleep(10 * time.Minute) // until the message is visible again
+		time.Sleep(10 * time.Minute) // then the message is visible again
 		look = func() {}
-		for range 2 { // the messages of the first and the second step
+		for range 2 { // the messages of the first and of the second step
 			if err := deliverActivity(t, d, other, 2); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := deliverActivity(t, d, other, 1); err != nil { // the message of the third
+		if err := deliverActivity(t, d, other, 1); err != nil { // the message of the third step
 			t.Fatal(err)
 		}
 		if result, err := chain.Get(other.Client, "w").Result(t.Context()); err != nil || result != "123" {

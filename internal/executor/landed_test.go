@@ -20,8 +20,8 @@ var (
 	landMore = workflow.NewUpdate[int, int]("more")
 )
 
-// runLanding continues as new at once if its generation is 0. If "end" runs with 8 then, the run
-// accepts the update "more", and the code does not get to it.
+// runLanding continues as new at once if its generation is 0. If "end" has run with 8 by then, the
+// run accepts the update "more", and closes before the code handles it.
 func runLanding(ctx workflow.Context, generation int) (int, error) {
 	more := func() { landMore.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }) }
 	if generation > 0 {
@@ -39,7 +39,7 @@ func runLanding(ctx workflow.Context, generation int) (int, error) {
 	return 0, workflow.Await(ctx, func() bool { return false })
 }
 
-// landingTestbed calls fn with a process that runs no task by itself.
+// landingTestbed calls fn with a process that runs no task unless a request needs one.
 func landingTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, hooks *testbed.Hooks)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,8 +61,8 @@ func refuseAfter(hooks *testbed.Hooks, n int) {
 	})
 }
 
-// An update in the log is answered with its outcome, whatever becomes of those that were carried
-// out with it. So is another request with the same id.
+// A caller gets the outcome of an update that is in the log, whatever happens to the other updates
+// of its batch. So does another request with the same id.
 func TestUpdateThatHasLandedIsNotCalledBusy(t *testing.T) {
 	landingTestbed(t, func(t *testing.T, p *testbed.Process, hooks *testbed.Hooks) {
 		if _, err := landing.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{StartDelay: time.Hour}); err != nil {
@@ -70,7 +70,7 @@ func TestUpdateThatHasLandedIsNotCalledBusy(t *testing.T) {
 		}
 		var group sync.WaitGroup
 		hooks.Next(testbed.OnRead, func(read func() error) error { time.Sleep(time.Second); return read() })
-		group.Go(func() { _, _, _, _ = p.Service.History(t.Context(), "w", "", 1) }) // the updates wait behind it
+		group.Go(func() { _, _, _, _ = p.Service.History(t.Context(), "w", "", 1) }) // the updates wait behind this request
 		synctest.Wait()
 		refuseAfter(hooks, 1)
 		send := func(name, id string, check func(*api.UpdateResponse, error)) {
@@ -81,22 +81,22 @@ func TestUpdateThatHasLandedIsNotCalledBusy(t *testing.T) {
 		}
 		landed := func(a *api.UpdateResponse, err error) {
 			if err != nil || a.Stage != api.StageCompleted {
-				t.Errorf("the update that has landed: %+v, %v; want its outcome", a, err)
+				t.Errorf("the update in the log: %+v, %v; want its outcome", a, err)
 			}
 		}
 		send("end", "e", landed)
 		send("end", "e", landed)
 		send("more", "m", func(a *api.UpdateResponse, err error) {
 			if !errors.Is(err, refusal.Busy) {
-				t.Errorf("the update that the next run takes: %+v, %v; want busy", a, err)
+				t.Errorf("the update that is passed to the next run: %+v, %v; want busy", a, err)
 			}
 		})
 		group.Wait()
 	})
 }
 
-// If a start is in the log, no caller is told that nothing was written, even if the start's update
-// was not carried out. The repeated request finds its run.
+// If a start is in the log, its answer never says that nothing was written, even if the start's
+// update was not carried out. The repeated request finds the run.
 func TestStartThatHasLandedIsNotCalledBusy(t *testing.T) {
 	landingTestbed(t, func(t *testing.T, p *testbed.Process, hooks *testbed.Hooks) {
 		send := func() (*api.UpdateResponse, error) {
@@ -110,12 +110,12 @@ func TestStartThatHasLandedIsNotCalledBusy(t *testing.T) {
 		}
 		refuseAfter(hooks, 1)
 		if a, err := send(); err != nil || string(a.Result) != "7" || *a.Started {
-			t.Errorf("sent again: %+v, %v; want the result 7, and no other start", a, err)
+			t.Errorf("the request, sent again: %+v, %v; want the result 7, and no other start", a, err)
 		}
 	})
 }
 
-// The same holds if another process takes the slot after the start: the answer reports that this
+// The same holds if another process writes the slot after the start. The answer reports that this
 // request has started the workflow.
 func TestStartThatLosesARaceAfterwards(t *testing.T) {
 	t.Parallel()

@@ -65,13 +65,14 @@ func notes(d *testbed.Deployment, id string) (n int) {
 	return n
 }
 
-// The messages of a run's last task to others are lost. The slow check sends them again a day
-// later. They arrive once, although the check repeats them each time that the age has doubled.
+// The messages that a run's last task sends to other workflows are lost. The slow check sends them
+// again a day later. They take effect once, although the check repeats them each time the age has
+// doubled.
 func TestLostMessagesOfTheLastTask(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		does     string
-		receiver string // the workflow that is started first
+		receiver string // the workflow that starts first
 		kinds    []engine.MessageKind
 		lost     int
 		check    func(t *testing.T, d *testbed.Deployment)
@@ -120,7 +121,7 @@ func TestLostMessagesOfTheLastTask(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				if lost := q.lose(false); lost != c.lost || d.Runs("s")[0].State.Status != history.Completed {
-					t.Fatalf("%d messages are lost, and the sender is %v: that is not what this test is about", lost, d.Runs("s")[0].State.Status)
+					t.Fatalf("%d messages are lost, and the sender is %v: the test does not test anything", lost, d.Runs("s")[0].State.Status)
 				}
 				time.Sleep(5 * 24 * time.Hour)
 				c.check(t, d)
@@ -131,9 +132,9 @@ func TestLostMessagesOfTheLastTask(t *testing.T) {
 	}
 }
 
-// The check repeats even messages that arrived, because the log does not record their arrival. They
-// take effect once: neither on the run that got them, nor on a run that was started since, even if
-// the first one has been deleted.
+// The check repeats even messages that arrived, because the log does not record their arrival. A
+// repeated message has no effect, neither on the run that got it, nor on a later run after that one
+// was deleted.
 func TestLateMessagesArriveOnce(t *testing.T) {
 	t.Parallel()
 	for _, does := range []string{"signals", "cancels", "starts"} {
@@ -180,20 +181,20 @@ func sendLateAgain(t *testing.T, does, next string) {
 	time.Sleep(6 * 24 * time.Hour)
 	after := d.Runs("h")
 	if len(after) != len(before) {
-		t.Errorf("there are %d runs, before %d", len(after), len(before))
+		t.Errorf("there are %d runs, and there were %d", len(after), len(before))
 	}
 	for i := range min(len(before), len(after)) {
 		if len(after[i].Log) != len(before[i].Log) {
-			t.Errorf("run %d has %d commits, before %d: what was sent has arrived again", i, len(after[i].Log), len(before[i].Log))
+			t.Errorf("run %d has %d commits, and had %d: a message took effect twice", i, len(after[i].Log), len(before[i].Log))
 		}
 	}
 	p.Stop()
 	d.CheckReplay(p)
 }
 
-// An outage lasts longer than closed runs are kept, and the messages of a run's last task have
-// waited in their queues meanwhile. The slow check, which runs first, does not delete the run
-// before they are handled.
+// An outage lasts longer than closed runs are kept. Meanwhile the messages of a run's last task
+// have waited in their queues. The slow check runs first, and does not delete the run before they
+// are handled.
 func TestMessagesOfTheLastTaskOutlastAnOutage(t *testing.T) {
 	t.Parallel()
 	for does, kind := range map[string]engine.MessageKind{"signals": engine.DeliverExternal, "cancels": engine.DeliverExternal, "starts": engine.StartOrCloseChild} {

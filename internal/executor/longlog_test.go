@@ -28,7 +28,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// readBytes counts the bytes of the commits that are read from a log.
+// readBytes counts the bytes of the commits read from a log.
 type readBytes struct {
 	store.Log
 	n atomic.Int64
@@ -49,8 +49,8 @@ func (r *readBytes) Forward(ctx context.Context, from store.Key, limit int) (sto
 	return r.count(r.Log.Forward(ctx, from, limit))
 }
 
-// The workflow diary counts the bytes of its words, and does what they say. It continues as new
-// with the word next.
+// The workflow diary counts the bytes of its words and does what they say. At the word next it
+// continues as new.
 var (
 	diary     = workflow.NewWorkflow[int, int]("long.diary")
 	diaryPage = workflow.NewWorkflow[string, string]("long.page")
@@ -61,11 +61,11 @@ var (
 
 const (
 	diaryWords = 300              // more events than a page of a history has, and more commits than a first read asks for
-	diaryBytes = diaryWords * 500 // of the words
+	diaryBytes = diaryWords * 500 // the total size of the words
 	diaryLog   = 16 << 10         // how many bytes of a log are kept
 )
 
-// diaryCode is the code of diary, whose activity stores its tokens here.
+// diaryCode is the code of diary. Its activity stores its tokens in tokens.
 func diaryCode(tokens *[]string) []workflow.Registration {
 	echo := activity.New("long.echo", func(_ context.Context, word string) (string, error) { return word, nil })
 	outside := activity.New("long.outside", func(ctx context.Context, _ activity.None) (string, error) {
@@ -83,7 +83,7 @@ func diaryCode(tokens *[]string) []workflow.Registration {
 				sum += len(word)
 				return sum, err
 			})
-			first := outside.Start(ctx, activity.None{}) // pending until the end, so that its commit is needed then
+			first := outside.Start(ctx, activity.None{}) // pending until the end, so its commit is needed until then
 			for {
 				word, err := diaryWord.Receive(ctx)
 				switch word {
@@ -133,7 +133,7 @@ func newLongTestbed(t *testing.T) *longTestbed {
 	return s
 }
 
-// restart replaces the running process by another.
+// restart replaces the running process by a new one.
 func (s *longTestbed) restart() {
 	s.Helper()
 	if s.p != nil {
@@ -149,8 +149,8 @@ func (s *longTestbed) say(word string, o ...client.SignalOptions) {
 	}
 }
 
-// cheap calls an operation, and fails the test if it reads more than a few commits, or the run's
-// log is kept afterwards.
+// cheap calls an operation. It fails the test if the operation reads more than a few commits, or if
+// the run's log is kept afterwards.
 func (s *longTestbed) cheap(name string, operation func() error) {
 	s.Helper()
 	before := s.read.n.Load()
@@ -158,12 +158,12 @@ func (s *longTestbed) cheap(name string, operation func() error) {
 		s.Fatalf("%s: %v", name, err)
 	}
 	if read := s.read.n.Load() - before; read > diaryBytes/20 {
-		s.Errorf("%s: %d bytes of the log were read, want those of a few commits", name, read)
+		s.Errorf("%s: %d bytes of the log were read, want only a few commits", name, read)
 	}
 	s.wantTrimmed(name)
 }
 
-// wantTrimmed fails the test if the process keeps more commits than the last ones.
+// wantTrimmed fails the test if the process keeps more than the last commits.
 func (s *longTestbed) wantTrimmed(name string) {
 	s.Helper()
 	if kept, all := s.p.Service.KeptCommits("a"); all < diaryWords || kept > 10 {
@@ -178,8 +178,8 @@ func (s *longTestbed) wantSum(want int) {
 	}
 }
 
-// operations makes signals, an update with an activity, a query, a timer and a child, each of which
-// reads a few commits.
+// operations sends signals, an update with an activity and a query, and lets a timer and a child
+// run. Each reads only a few commits.
 func (s *longTestbed) operations(sum int) int {
 	s.Helper()
 	ctx := s.Context()
@@ -188,7 +188,7 @@ func (s *longTestbed) operations(sum int) int {
 	s.cheap("update and activity", func() error {
 		got, err := diaryAdd.Call(ctx, s.p.Client, "a", "update")
 		if want := sum + 4 + 6; got != want {
-			s.Errorf("the update says %d, want %d", got, want)
+			s.Errorf("the update returned %d, want %d", got, want)
 		}
 		return err
 	})
@@ -231,7 +231,7 @@ func (s *longTestbed) wantHistory() {
 	}
 }
 
-// A run with a long log goes on from its state: each operation reads a few commits, even in a new
+// A run with a long log continues from its state. Each operation reads a few commits, even in a new
 // process.
 func TestALongLogIsNotKept(t *testing.T) {
 	t.Parallel()
@@ -291,8 +291,8 @@ func TestResetOfARunWhoseLogIsNotKept(t *testing.T) {
 	}
 }
 
-// A run with a long log is continued by another one, which has the signals of the first, and reads
-// none of its commits.
+// A run with a long log continues as new. The next run has the signals of the first, and reads none
+// of its commits.
 func TestAfterARunWhoseLogIsNotKept(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{false, true} {
@@ -310,7 +310,7 @@ func TestAfterARunWhoseLogIsNotKept(t *testing.T) {
 				before := s.read.n.Load()
 				s.say("once", client.SignalOptions{RequestID: "once"})
 				if read := s.read.n.Load() - before; read > diaryBytes/20 {
-					t.Errorf("%d bytes of the logs were read, want those of a few commits", read)
+					t.Errorf("%d bytes of the logs were read, want only a few commits", read)
 				}
 				s.wantSum(diaryBytes + 4 + 5)
 				first := s.d.Runs("a")[0].State.RunID
@@ -324,8 +324,8 @@ func TestAfterARunWhoseLogIsNotKept(t *testing.T) {
 	}
 }
 
-// A query names an earlier run with a long log. It is answered, and so is a query of the latest run
-// after it.
+// A query of an earlier run with a long log is answered, and so is a query of the latest run after
+// it.
 func TestQueryOfAnEarlierRunWithALongLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestQueryOfAnEarlierRunWithALongLog(t *testing.T) {
 		for range 2 {
 			answer := s.p.Do(http.MethodPost, "/v1/workflows/a/queries/long.sum?runId="+string(first), "")
 			if answer.Status != http.StatusOK || !strings.Contains(string(answer.Body), fmt.Sprint(diaryBytes)) {
-				t.Errorf("the query of the run before: %d %s", answer.Status, answer.Body)
+				t.Errorf("the query of the earlier run: %d %s", answer.Status, answer.Body)
 			}
 			s.wantSum(diaryBytes + 4)
 			s.restart()
@@ -354,7 +354,7 @@ func (l pagedLog) Forward(ctx context.Context, from store.Key, limit int) (store
 }
 
 // A closed run with a long log is being deleted, beginning with any of its commits. A start opens
-// the next run, even if the first commit is still there.
+// the next run, even if the first commit still exists.
 func TestStartAfterARunWithALongLogThatVanishes(t *testing.T) {
 	t.Parallel()
 	for _, slot := range []int{0, 1, 30, 100, diaryWords} {
@@ -366,7 +366,7 @@ func TestStartAfterARunWithALongLogThatVanishes(t *testing.T) {
 					if err := s.p.Service.Terminate(t.Context(), "a", "", ""); err != nil {
 						t.Fatal(err)
 					}
-					time.Sleep(3 * time.Hour) // nothing of it is recent
+					time.Sleep(3 * time.Hour) // by then nothing of the run is recent
 					items, err := testbed.Items(t.Context(), s.d.Ports.Log, "a")
 					if err != nil {
 						t.Fatal(err)
@@ -388,7 +388,7 @@ func TestStartAfterARunWithALongLogThatVanishes(t *testing.T) {
 	}
 }
 
-// failingLog is a log whose forward reads from a slot on can be made to fail.
+// failingLog is a log that can fail forward reads from a slot on.
 type failingLog struct {
 	store.Log
 	fails *atomic.Bool
@@ -401,8 +401,9 @@ func (l failingLog) Forward(ctx context.Context, from store.Key, limit int) (sto
 	return l.Log.Forward(ctx, from, limit)
 }
 
-// A process holds the beginning of a closed run with a long log, because a read of the rest failed,
-// when the deletion of the run begins. Then the run before it is the latest, as for a cold process.
+// A read of a closed run's long log fails, so a process holds only its beginning. Then the deletion
+// of that run begins. The process finds that the run before it is the latest one, as a cold process
+// does.
 func TestRunBeforeALongOneThatVanishes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -414,7 +415,7 @@ func TestRunBeforeALongOneThatVanishes(t *testing.T) {
 		if err := s.p.Service.Terminate(t.Context(), "a", "", ""); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(3 * time.Hour) // nothing of it is recent
+		time.Sleep(3 * time.Hour) // by then nothing of the run is recent
 		runs := s.d.Runs("a")
 		items, err := testbed.Items(t.Context(), s.d.Ports.Log, "a")
 		if err != nil {
@@ -425,7 +426,7 @@ func TestRunBeforeALongOneThatVanishes(t *testing.T) {
 		s.restart()
 		log.fails.Store(true)
 		if _, err := s.p.Service.Describe(t.Context(), "a", ""); !errors.Is(err, refusal.Busy) {
-			t.Fatalf("described while the store does not answer: %v", err)
+			t.Fatalf("the description while the store does not answer: %v", err)
 		}
 		log.fails.Store(false)
 		gone := len(runs[0].Log) + 100
@@ -434,7 +435,7 @@ func TestRunBeforeALongOneThatVanishes(t *testing.T) {
 		}
 		about, err := s.p.Service.Describe(t.Context(), "a", "")
 		if err != nil || about.RunID != runs[0].State.RunID {
-			t.Errorf("described as %+v, %v; want the first run", about, err)
+			t.Errorf("the description is %+v, %v; want the first run", about, err)
 		}
 	})
 }
@@ -446,8 +447,8 @@ var (
 )
 
 // hangingLogTestbed calls fn with a process that holds nothing of the workflow "a", whose log is
-// too long to be kept. Its code counts the words that it receives, and calls stop at a given
-// number.
+// too long to be kept. The workflow's code counts the words that it receives, and calls stop at the
+// given number.
 func hangingLogTestbed(t *testing.T, at int, stop func(), fn func(t *testing.T, d *testbed.Deployment, p *testbed.Process)) {
 	synctest.Test(t, func(t *testing.T) {
 		var stops atomic.Bool
@@ -479,15 +480,15 @@ func hangingLogTestbed(t *testing.T, at int, stop func(), fn func(t *testing.T, 
 		stops.Store(true)
 		fn(t, d, p)
 		stops.Store(false)
-		time.Sleep(3 * time.Hour) // whatever still runs ends
+		time.Sleep(3 * time.Hour) // code that still runs returns
 		if _, err := hangingLogSum.Ask(t.Context(), p.Client, "a", workflow.None{}); err != nil {
 			t.Errorf("a query afterwards: %v", err)
 		}
 	})
 }
 
-// Code hangs while a long log is replayed. One attempt hangs. Every caller is answered after the
-// time that code has, and the failure says where the code hangs.
+// Code hangs while a long log is replayed. Only one replay hangs. Every caller is answered after
+// the time that code may take, and the failure says where the code hangs.
 func TestCodeThatHangsInALongLog(t *testing.T) {
 	t.Parallel()
 	for name, wants := range map[string]func(ctx context.Context, d *testbed.Deployment, p *testbed.Process) (*failure.Failure, error){
@@ -512,10 +513,10 @@ func TestCodeThatHangsInALongLog(t *testing.T) {
 					began := time.Now()
 					f, err := wants(t.Context(), d, p)
 					if took := time.Since(began); err != nil || took != 10*time.Second || hung.Load() != 1 {
-						t.Errorf("answered after %v, with %d attempts that hang: %v; want one, and 10s", took, hung.Load(), err)
+						t.Errorf("answered after %v, with %d hanging replays: %v; want one, after 10s", took, hung.Load(), err)
 					}
 					if f == nil || f.Kind != failure.KindDeadlock || !strings.Contains(f.Stack, "hangingLogTestbed") {
-						t.Errorf("the failure is %+v; want a deadlock with the place at which the code hangs", f)
+						t.Errorf("the failure is %+v; want a deadlock with the place where the code hangs", f)
 					}
 				})
 			})
@@ -523,8 +524,7 @@ func TestCodeThatHangsInALongLog(t *testing.T) {
 	}
 }
 
-// refusedFailure returns the failure in the error of a request that is refused because the code
-// fails.
+// refusedFailure returns the code's failure from the error of a refused request.
 func refusedFailure(err error) (*failure.Failure, error) {
 	var refused *refusal.Error
 	if !errors.As(err, &refused) || !errors.Is(err, refusal.NotReady) {

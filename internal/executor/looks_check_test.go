@@ -27,8 +27,8 @@ var (
 	lookSignal = workflow.NewSignal[int]("look")
 )
 
-// checkedProcess starts a process that checks validators, with one run of code, w. Its log lines go
-// to warnings.
+// checkedProcess starts a process that checks validators, with one run, w, of code. warnings gets
+// its log lines.
 func checkedProcess(t *testing.T, o executor.Options, warnings *testbed.Warnings, code workflow.Registration) *tallied {
 	t.Helper()
 	o.CheckLooks, o.Logger = 100, warnings.Logger()
@@ -44,7 +44,7 @@ func (w *tallied) start(id string) {
 	}
 }
 
-// notNegative is a validator that only looks.
+// notNegative is a validator that changes nothing.
 func notNegative(n int) error {
 	if n < 0 {
 		return errors.New("no")
@@ -52,8 +52,8 @@ func notNegative(n int) error {
 	return nil
 }
 
-// handles returns a workflow whose update "add" has a validator without side effects, and this
-// handler.
+// handles returns a workflow whose update "add" has this handler and a validator without side
+// effects.
 func handles(handler func(ctx workflow.Context, n int) (int, error)) workflow.Registration {
 	return workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 		tallyAdd.Handle(ctx, handler, workflow.Validate(notNegative))
@@ -61,14 +61,14 @@ func handles(handler func(ctx workflow.Context, n int) (int, error)) workflow.Re
 	})
 }
 
-// tell passes something to an activity.
+// tell calls an activity with a text.
 func tell(ctx workflow.Context, what string) (int, error) {
 	_, err := lookTell.Run(ctx, what)
 	return 0, err
 }
 
 // If code varies between runs, a validator without side effects is not blamed. The update is
-// carried out, and a warning says what differs, without payloads.
+// carried out, and a warning without payloads says what differs.
 func TestCodeThatVaries(t *testing.T) {
 	t.Parallel()
 	const always, perhaps, never = "always", "perhaps", "never"
@@ -79,7 +79,7 @@ func TestCodeThatVaries(t *testing.T) {
 		"the order of a map": {func() workflow.Registration {
 			stock := map[string]int{"secret a": 1, "secret b": 2, "secret c": 3}
 			return handles(func(ctx workflow.Context, n int) (int, error) {
-				for key := range stock { //weftvet:ignore maporder the test wants it
+				for key := range stock { //weftvet:ignore maporder the test needs it
 					return tell(ctx, key)
 				}
 				return 0, nil
@@ -113,7 +113,7 @@ func TestCodeThatVaries(t *testing.T) {
 			runs := 0
 			return handles(func(ctx workflow.Context, n int) (int, error) {
 				workflow.SideEffect(ctx, func() string {
-					runs++ //weftvet:ignore readonly the test wants it
+					runs++ //weftvet:ignore readonly the test needs it
 					return fmt.Sprint("secret ", runs)
 				})
 				return 0, nil
@@ -140,7 +140,7 @@ func TestCodeThatVaries(t *testing.T) {
 	}
 }
 
-// A validator's change of state is found, whatever shows it.
+// A change of state by a validator is found, whatever event shows it.
 func TestEffectsOfImpureLooks(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(ctx workflow.Context, n int) (int, error){
@@ -180,7 +180,7 @@ func TestEffectsOfImpureLooks(t *testing.T) {
 				code := workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 					looked := 0
 					tallyAdd.Handle(ctx, func(ctx workflow.Context, _ int) (int, error) { return act(ctx, looked) }, workflow.Validate(func(n int) error {
-						looked++ //weftvet:ignore readonly the test wants it
+						looked++ //weftvet:ignore readonly the test needs it
 						return notNegative(n)
 					}))
 					return 0, workflow.Await(ctx, func() bool { return false })
@@ -195,7 +195,7 @@ func TestEffectsOfImpureLooks(t *testing.T) {
 	}
 }
 
-// A finding of a check is logged: who changes state, and what differs. The code's own errors are
+// A finding of a check is logged with who changed state and what differs. The code's own errors are
 // not in the log.
 func TestFoundLooksAreLogged(t *testing.T) {
 	t.Parallel()
@@ -228,7 +228,7 @@ func TestFoundLooksAreLogged(t *testing.T) {
 				code := workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 					looked := 0
 					tallyAdd.Handle(ctx, func(ctx workflow.Context, _ int) (int, error) { return test.act(ctx, looked) }, workflow.Validate(func(n int) error {
-						looked++ //weftvet:ignore readonly the test wants it
+						looked++ //weftvet:ignore readonly the test needs it
 						if !test.accept(n, looked) {
 							return fmt.Errorf("secret %d", n)
 						}
@@ -250,7 +250,7 @@ func TestFoundLooksAreLogged(t *testing.T) {
 	}
 }
 
-// A validator that changes state is found even if the same update was refused before it was
+// A validator that changes state is found, even if the same update was refused before it was
 // accepted.
 func TestImpureLooksOfOneUpdate(t *testing.T) {
 	t.Parallel()
@@ -258,7 +258,7 @@ func TestImpureLooksOfOneUpdate(t *testing.T) {
 		code := workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			looked := 0
 			tallyAdd.Handle(ctx, func(workflow.Context, int) (int, error) { return looked, nil }, workflow.Validate(func(n int) error {
-				looked++ //weftvet:ignore readonly the test wants it
+				looked++ //weftvet:ignore readonly the test needs it
 				return notNegative(n)
 			}))
 			return 0, workflow.Await(ctx, func() bool { return false })
@@ -298,8 +298,8 @@ func TestChecksThatCompareNothing(t *testing.T) {
 	})
 }
 
-// Each replay of a check may take as long as any code. After some time the check ends without a
-// verdict.
+// Each replay of a check may take as long as any code. If the replays take too long, the check ends
+// without a verdict.
 func TestChecksThatTakeLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -321,14 +321,15 @@ func TestChecksThatTakeLong(t *testing.T) {
 }
 
 // A check that hangs gives no verdict, and the update is carried out. The hanging code is counted,
-// and goes on reading the run as it was. The run's code does not run again until it has returned.
+// and still reads the run as it was. The run's code does not run again until the hanging code has
+// returned.
 func TestCheckThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
 		w := checkedProcess(t, executor.Options{}, &testbed.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			if began.Add(1) == 2 { // in the first check
-				time.Sleep(time.Hour) //weftvet:ignore time it hangs, as it must not
+				time.Sleep(time.Hour) //weftvet:ignore time the test needs code that hangs
 			}
 			sum := 0
 			tallyAdd.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
@@ -347,7 +348,7 @@ func TestCheckThatHangs(t *testing.T) {
 			if body := w.add(1, http.StatusConflict); !strings.Contains(body, "has not come back since") {
 				t.Errorf("an update while the check hangs: %s", body)
 			}
-			time.Sleep(2 * time.Hour) // it returns
+			time.Sleep(2 * time.Hour) // the code returns
 		}
 		if n := w.p.Service.Hung(); n != 1 {
 			t.Errorf("%d instances hang, want 1", n)
@@ -355,8 +356,8 @@ func TestCheckThatHangs(t *testing.T) {
 	})
 }
 
-// A process makes one check at a time: each keeps another copy of a run's state. Nothing waits for
-// it, unless all updates are checked.
+// A process runs one check at a time, because each check keeps another copy of a run's state.
+// Nothing waits for a check, unless all updates are checked.
 func TestOneCheckAtATime(t *testing.T) {
 	t.Parallel()
 	for always, want := range map[bool]int{false: 1, true: 5} {
@@ -370,7 +371,7 @@ func oneCheckAtATime(t *testing.T, always bool, want int) {
 		var mu sync.Mutex
 		began, now, most, checks := map[string]int{}, 0, 0, 0
 		w := checkedProcess(t, executor.Options{CheckAlways: always}, &testbed.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
-			mu.Lock() //weftvet:ignore channel it is for a moment
+			mu.Lock() //weftvet:ignore channel only for a moment
 			id := workflow.InfoOf(ctx).WorkflowID
 			began[id]++
 			check := began[id] > 1
@@ -382,7 +383,7 @@ func oneCheckAtATime(t *testing.T, always bool, want int) {
 			mu.Unlock()
 			if check {
 				time.Sleep(time.Second) //weftvet:ignore time a long calculation
-				mu.Lock()               //weftvet:ignore channel it is for a moment
+				mu.Lock()               //weftvet:ignore channel only for a moment
 				now--
 				mu.Unlock()
 			}
@@ -401,12 +402,12 @@ func oneCheckAtATime(t *testing.T, always bool, want int) {
 		}
 		group.Wait()
 		if most != 1 || checks != want {
-			t.Errorf("%d checks were made, up to %d at a time; want %d, one at a time", checks, most, want)
+			t.Errorf("%d checks ran, up to %d at a time; want %d, one at a time", checks, most, want)
 		}
 	})
 }
 
-// A run with a long history is not checked, and its instance is kept however often validators run.
+// A run with a long history is not checked. Its instance is kept, however often validators run.
 func TestLargeRunsAreNotChecked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -429,13 +430,13 @@ func TestLargeRunsAreNotChecked(t *testing.T) {
 		}
 		w.add(1, http.StatusOK)
 		if before < 5 || began != before {
-			t.Errorf("the code ran %d times for five updates, and %d times more for those of a large run; want no more", before, began-before)
+			t.Errorf("the code ran %d times for five updates, and %d times more for the updates of a large run; want no more", before, began-before)
 		}
 	})
 }
 
 // An instance on which validators run again and again without a commit is replaced, because a check
-// repeats them.
+// has to repeat them all.
 func TestRecordedLooksEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -450,8 +451,8 @@ func TestRecordedLooksEnd(t *testing.T) {
 	})
 }
 
-// A validator that changes state is found even if its first update came with the start, or after
-// another validator had used all its checks.
+// A validator that changes state is found, even if its first update came with the start, or if
+// another validator had used up its checks before.
 func TestLaterLooksAreChecked(t *testing.T) {
 	t.Parallel()
 	const checks = 3
@@ -469,7 +470,7 @@ func TestLaterLooksAreChecked(t *testing.T) {
 				looked := 0
 				other.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }, workflow.Validate(notNegative))
 				tallyAdd.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return tell(ctx, fmt.Sprint(looked)) }, workflow.Validate(func(int) error {
-					looked++ //weftvet:ignore readonly the test wants it
+					looked++ //weftvet:ignore readonly the test needs it
 					return nil
 				}))
 				return 0, workflow.Await(ctx, func() bool { return false })

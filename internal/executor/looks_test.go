@@ -21,8 +21,8 @@ var (
 	tallySum = workflow.NewQuery[workflow.None, int]("sum")
 )
 
-// tally is a workflow that adds positive numbers. It counts how often its function began, which is
-// how often a run was replayed, and calls before in each validator and query.
+// tally is a workflow that adds positive numbers. It counts in began how often its function began,
+// which is once for each replay. It calls before in each validator and query.
 func tally(began *int, before func(sum *int)) workflow.Registration {
 	return workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 		*began++
@@ -54,7 +54,7 @@ func (w *tallied) add(n, status int) string {
 	return string(answer.Body)
 }
 
-// tallied is a process with one run of tally.
+// tallied is a process with a run of tally.
 type tallied struct {
 	t *testing.T
 	p *testbed.Process
@@ -70,8 +70,8 @@ func (w *tallied) cost(fn func()) meter.Cost {
 	return meter.Cost{Writes: after.Writes - before.Writes, Reads: after.Reads - before.Reads, Messages: after.Messages - before.Messages}
 }
 
-// A refused update and a query do not move the run's code: neither replays a warm run, nor makes
-// the next update replay it. A refusal costs one read, and on a cold run also one replay.
+// A refused update or a query leaves a run's instance unchanged. It does not replay a warm run, and
+// the next update does not either. A refusal costs one read, and for a cold run one replay.
 func TestRefusalsKeepTheInstance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,18 +91,18 @@ func TestRefusalsKeepTheInstance(t *testing.T) {
 		}
 		cold := &tallied{t, d.Start(executor.Options{}, tally(&again, func(*int) {}))}
 		if c := cold.cost(func() { cold.add(-1, http.StatusUnprocessableEntity) }); c.Writes != 0 || c.Reads != 1 || again != 1 {
-			t.Errorf("a refusal of a run that was not known cost %+v and %d replays; want one of each", c, again)
+			t.Errorf("a refusal of a cold run cost %+v and %d replays; want one of each", c, again)
 		}
 		w.add(5, http.StatusOK)
 		cold.add(-1, http.StatusUnprocessableEntity)
 		if body := cold.add(7, http.StatusOK); !strings.Contains(body, "32") || again != 1 {
-			t.Errorf("after a refusal on news from another process: %s, %d replays; want 32 and 1", body, again)
+			t.Errorf("after a refusal that read another process's commits: %s, %d replays; want 32 and 1", body, again)
 		}
 	})
 }
 
-// A process need not read a run again as long as somebody uses it: each commit that lands proves
-// the process's state of it. After an hour without use it is read again.
+// A process does not read a run again as long as somebody uses it: each commit that lands proves
+// that the process's state is the latest. After an hour without use it reads the run again.
 func TestUseKeepsARunKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestUseKeepsARunKnown(t *testing.T) {
 	})
 }
 
-// A refusal changes nothing, so it evaluates no condition: a condition that depends on something
-// else is evaluated as often as on replay.
+// A refusal changes nothing, so it evaluates no condition. A condition with a side effect is
+// therefore evaluated as often as on replay.
 func TestRefusalsAskNoCondition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestRefusalsAskNoCondition(t *testing.T) {
 				return nil
 			}))
 			return 0, workflow.Await(ctx, func() bool {
-				asked++ //weftvet:ignore readonly the test wants it
+				asked++ //weftvet:ignore readonly the test needs it
 				return asked > 5
 			})
 		})
@@ -149,16 +149,16 @@ func TestRefusalsAskNoCondition(t *testing.T) {
 			w.add(-1, http.StatusUnprocessableEntity)
 		}
 		if asked != first || began != 1 {
-			t.Errorf("ten refusals asked the condition %d times, and the code began %d times; want none and once", asked-first, began)
+			t.Errorf("ten refusals evaluated the condition %d times, and the code began %d times; want none and once", asked-first, began)
 		}
 		if w.add(1, http.StatusOK); asked != first+1 {
-			t.Errorf("an accepted update asked the condition %d times, want once", asked-first)
+			t.Errorf("an accepted update evaluated the condition %d times, want once", asked-first)
 		}
 	})
 }
 
-// A validator or a query handler that changes state is found as soon as that makes a difference,
-// and named.
+// A validator or a query handler that changes state is found as soon as the change matters, and the
+// error names it.
 func TestImpureLooks(t *testing.T) {
 	t.Parallel()
 	bump := func(sum *int) { *sum += 100 }
@@ -195,7 +195,8 @@ func TestImpureLooks(t *testing.T) {
 	}
 }
 
-// A validator without side effects passes the check, whatever it returns, and the check ends.
+// A validator without side effects passes the check, whatever it returns. The checks stop after
+// some number.
 func TestPureLooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

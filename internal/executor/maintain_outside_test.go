@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// awaitingApproval starts a run whose activity goes on outside, where nobody completes it. asked
-// counts its attempts.
+// awaitingApproval starts a run whose activity continues outside, and is never completed there.
+// asked counts its attempts.
 func awaitingApproval(t *testing.T, o activity.Options) (d *testbed.Deployment, result func() error, asked *atomic.Int32) {
 	t.Helper()
 	asked = new(atomic.Int32)
@@ -40,28 +40,28 @@ func awaitingApproval(t *testing.T, o activity.Options) (d *testbed.Deployment, 
 	}, asked
 }
 
-// The slow check does not repeat an attempt that goes on outside for days, whether attempts are
-// counted or not. It does when the attempt's time is over.
-func TestAnAttemptOutsideForDaysIsMadeOnce(t *testing.T) {
+// The slow check does not repeat an attempt that continues outside for days, whether or not
+// attempts are counted. It does so when the attempt's time has passed.
+func TestAnAttemptOutsideForDaysRunsOnce(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{0, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			_, _, asked := awaitingApproval(t, activity.Options{Pending: 14 * 24 * time.Hour, Retry: activity.Retry{MaxAttempts: most}})
 			time.Sleep(10 * 24 * time.Hour)
 			if n := asked.Load(); n != 1 {
-				t.Errorf("at most %d attempts: made %d times within ten days", most, n)
+				t.Errorf("at most %d attempts: %d within ten days", most, n)
 			}
 			time.Sleep(10 * 24 * time.Hour)
 			if n := asked.Load(); n != 2 {
-				t.Errorf("at most %d attempts: made %d times within twenty days", most, n)
+				t.Errorf("at most %d attempts: %d within twenty days", most, n)
 			}
 		})
 	}
 }
 
-// The message that checks on an attempt outside is lost. The slow check sends it again when it is
-// overdue, so that the attempt ends.
-func TestPurgeWhileAnAttemptGoesOnOutside(t *testing.T) {
+// If the message that checks on an attempt outside is lost, the slow check sends it again when it
+// is overdue, so that the attempt ends.
+func TestPurgeDuringAnAttemptOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, result, _ := awaitingApproval(t, activity.Options{Pending: 10 * time.Minute, Retry: activity.Retry{MaxAttempts: 1}})

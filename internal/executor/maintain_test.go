@@ -33,7 +33,7 @@ func purge(d *testbed.Deployment) {
 	}
 }
 
-// The workflow of these tests waits in every way in which a run can wait for a message.
+// The workflow of these tests waits for messages in every way.
 var (
 	lostType  = workflow.NewWorkflow[int, string]("lost")
 	lostSlow  = activity.New("slow", lostActivity, activity.Options{StartToClose: time.Hour})
@@ -79,8 +79,8 @@ func lostRegistrations(build string) []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(lostType, lostRun(build)), lostSlow, lostOnce, lostFlaky}
 }
 
-// All queues are purged in the middle of a workflow, whatever it is waiting for. Maintenance makes
-// it complete, and does nothing about a healthy one.
+// All queues are purged in the middle of a workflow, whatever the workflow waits for. Maintenance
+// makes it complete. It does nothing to a healthy workflow.
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{
@@ -94,7 +94,7 @@ func TestPurge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if after >= 20*time.Minute { // the fixed build; before, the purge may hit the retries of the broken one
+			if after >= 20*time.Minute { // from here on the fixed build runs; before, the purge may hit retries of the broken one
 				time.Sleep(20 * time.Minute)
 				p.Stop()
 				p = d.Start(executor.Options{Build: "build-2"}, lostRegistrations("build-2")...)
@@ -114,8 +114,8 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// Maintenance sends nothing for a healthy workflow: the workflow sends the same messages with it
-// and without.
+// For a healthy workflow, maintenance sends nothing: the workflow sends the same messages with and
+// without it.
 func TestNothingIsSentAgain(t *testing.T) {
 	t.Parallel()
 	messages := map[bool]int64{}
@@ -126,7 +126,8 @@ func TestNothingIsSentAgain(t *testing.T) {
 				d.Ports.Scanner = d.Store
 			}
 			p := d.Start(executor.Options{CheckEvery: time.Hour}, lostRegistrations("build-2")...)
-			// One activity at a time: the number of messages that carry several results is random.
+			// Activities run one at a time, because the number of messages that carry several
+			// results is random.
 			run, err := lostType.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{StartDelay: 30 * 24 * time.Hour})
 			if err != nil {
 				t.Fatal(err)
@@ -143,8 +144,8 @@ func TestNothingIsSentAgain(t *testing.T) {
 	}
 }
 
-// An activity that may run only once, and whose message was lost before an attempt began, runs a
-// day later: the record shows that none has begun.
+// An activity may run only once, and its message was lost before an attempt began. It runs a day
+// later, because the record shows that no attempt has begun.
 func TestPurgeOfASingleAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,13 +165,13 @@ func TestPurgeOfASingleAttempt(t *testing.T) {
 		d.Start(executor.Options{}, code, once)
 		time.Sleep(3 * 24 * time.Hour)
 		if status := d.Runs("w")[0].State.Status; status != history.Completed || ran != 1 {
-			t.Errorf("it ran %d times, and is %v", ran, status)
+			t.Errorf("the activity ran %d times, and the run is %v", ran, status)
 		}
 	})
 }
 
-// An activity ends no earlier than its options say, even if the slow check repairs something else
-// of its run.
+// An activity does not end before the time in its options, even if the slow check repairs something
+// else of its run.
 func TestCheckDoesNotEndAnActivityEarly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +192,7 @@ func TestCheckDoesNotEndAnActivityEarly(t *testing.T) {
 		if _, err := both.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second) // the first attempt at the long one has failed
+		time.Sleep(10 * time.Second) // the first attempt at the long activity has failed
 		purge(d)
 		time.Sleep(6 * 24 * time.Hour)
 		if status := d.Runs("w")[0].State.Status; status != history.Completed {
@@ -213,9 +214,9 @@ func (l *failingReads) Backward(ctx context.Context, workflow string, before, un
 	return l.Log.Backward(ctx, workflow, before, until, limit)
 }
 
-// The next round of the check sends, once, what a round could not send: for each of a few runs, and
-// for more than its mark can name.
-func TestRoundThatFailsIsMadeUpFor(t *testing.T) {
+// What a round of the check could not send, the next round sends once. That holds for a few runs,
+// and for more runs than the round's mark can name.
+func TestRoundAfterAFailedOne(t *testing.T) {
 	t.Parallel()
 	for _, runs := range []int{1, 60} {
 		synctest.Test(t, func(t *testing.T) {
@@ -246,8 +247,8 @@ func TestRoundThatFailsIsMadeUpFor(t *testing.T) {
 	}
 }
 
-// The message that has claimed an attempt is lost. The slow check sends a copy of that message:
-// another sending would wait for it for ever if it had to be replaced in its turn.
+// The message that has claimed an attempt is lost. The slow check sends a copy of that message. A
+// new sending, if it had to be replaced in turn, would wait for the claim for ever.
 func TestPurgeOfACopyThatHasClaimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -284,8 +285,8 @@ func TestPurgeOfACopyThatHasClaimed(t *testing.T) {
 	})
 }
 
-// A copy from the dead letters is not replaced while the store does not answer: its duplicates
-// would multiply.
+// A copy from the dead letters is not replaced while the store does not answer, because its
+// duplicates would multiply.
 func TestDeadCopyStaysWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 
 var coroutines = flag.Int("coroutines", 2000, "how many coroutines wait in TestManyCoroutines")
 
-// waysToWait make n coroutines of a run wait, and release them. They return how many went on.
+// waysToWait make n coroutines of a run wait, and release them. They return how many of them
+// continued.
 var waysToWait = map[string]func(ctx workflow.Context, n int) (int, error){
 	"await": func(ctx workflow.Context, n int) (int, error) {
 		open := false
@@ -69,7 +70,7 @@ var waysToWait = map[string]func(ctx workflow.Context, n int) (int, error){
 			ctx, cancel := workflow.WithCancel(ctx)
 			cancels = append(cancels, cancel)
 			if _, err := future.Get(ctx); err == nil {
-				panic("it is not canceled")
+				panic("the context is not canceled")
 			}
 			return nil
 		}, func(workflow.Context) error {
@@ -107,7 +108,8 @@ func sendAll(ctx workflow.Context, n int, values workflow.Channel[int]) error {
 
 var many = workflow.NewWorkflow[int, int]("many")
 
-// waitFor makes n coroutines wait, releases them a second later, and returns how many went on.
+// waitFor makes n coroutines wait, releases them a second later, and returns how many of them
+// continued.
 func waitFor(ctx workflow.Context, n int, wait, release func(workflow.Context) error) (passed int, err error) {
 	var all workflow.WaitGroup
 	for range n {
@@ -129,8 +131,8 @@ func waitFor(ctx workflow.Context, n int, wait, release func(workflow.Context) e
 	return passed, err
 }
 
-// Many coroutines of a run wait for the same thing, in every way, and go on in a task that does not
-// take longer than a task may. The test also measures: -coroutines=100000.
+// Many coroutines of a run wait for the same thing, in each way. They continue in one task, within
+// the time that a task may take. The test can also measure: -coroutines=100000.
 func TestManyCoroutines(t *testing.T) {
 	for name, way := range waysToWait {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +147,7 @@ func TestManyCoroutines(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got, err := run.Result(t.Context()); err != nil || got != *coroutines {
-					t.Errorf("%d of %d coroutines went on, %v", got, *coroutines, err)
+					t.Errorf("%d of %d coroutines continued, %v", got, *coroutines, err)
 				}
 			})
 			t.Logf("%v", time.Since(began))
@@ -153,7 +155,7 @@ func TestManyCoroutines(t *testing.T) {
 	}
 }
 
-// oneByOne makes coroutines wait whose conditions become true one after the other.
+// oneByOne lets coroutines wait for conditions that become true one after the other.
 func oneByOne(ctx workflow.Context, n int) (int, error) {
 	next := 0
 	return waitFor(ctx, n, func(ctx workflow.Context) error {
@@ -165,12 +167,12 @@ func oneByOne(ctx workflow.Context, n int) (int, error) {
 	}, func(workflow.Context) error { next++; return nil })
 }
 
-// A task that evaluates too many conditions fails with the name of the limit. The run goes on under
-// a build that needs fewer, and a replay has no limit.
+// A task that evaluates too many conditions fails with an error that names the limit. The run
+// continues under a build that needs fewer evaluations. A replay has no limit.
 func TestTooManyConditions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const n = 100 // n²/2 evaluations, and some
+		const n = 100 // n²/2 evaluations, and a few more
 		d := testbed.New(t)
 		code := workflow.Bind(many, oneByOne)
 		first := d.Start(executor.Options{Engine: engine.Options{MaxConditions: n * n / 4}}, code)
@@ -181,13 +183,13 @@ func TestTooManyConditions(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		task := d.Runs("w")[0].State.LastTask.Task
 		if task.Failure == nil || !strings.Contains(task.Failure.Message, "limit of conditions asked") {
-			t.Fatalf("the task has failed with %v, want the name of the limit", task.Failure)
+			t.Fatalf("the task failed with %v, want an error that names the limit", task.Failure)
 		}
 		first.Stop()
 		second := d.Start(executor.Options{Build: "build-2"}, code)
 		run := many.Get(second.Client, "w")
 		if got, err := run.Result(t.Context()); err != nil || got != n {
-			t.Errorf("%d of %d coroutines went on, %v", got, n, err)
+			t.Errorf("%d of %d coroutines continued, %v", got, n, err)
 		}
 	})
 }

@@ -34,7 +34,7 @@ func (w *watched) deploy(build string) {
 	w.p = w.d.Start(executor.Options{Build: build, Observe: observe.New(w.told)}, testbed.Workload(build)...)
 }
 
-// post sends a request. The request and its messages must produce these lines.
+// post sends a request. The events of the request and its messages have to be these lines.
 func (w *watched) post(target, body string, want ...string) {
 	w.t.Helper()
 	w.p.Do(http.MethodPost, "/v1/workflows"+target, body)
@@ -51,12 +51,12 @@ func (w *watched) wait(d time.Duration, want ...string) {
 func (w *watched) compare(got, want []string) {
 	w.t.Helper()
 	if !slices.Equal(got, want) {
-		w.t.Errorf("told\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+		w.t.Errorf("observed\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
 }
 
-// together is post for a request whose messages are handled while it is answered: the order of the
-// lines varies.
+// together is post for a request whose messages are handled while it is answered. The order of the
+// lines may vary.
 func (w *watched) together(target, body string, want ...string) {
 	w.t.Helper()
 	w.p.Do(http.MethodPost, "/v1/workflows"+target, body)
@@ -64,7 +64,7 @@ func (w *watched) together(target, body string, want ...string) {
 	w.compare(slices.Sorted(slices.Values(w.told.Take())), slices.Sorted(slices.Values(want)))
 }
 
-// The service reports each of its actions once, with its outcome.
+// The service reports each of its actions once, with the action's outcome.
 func TestReportedEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestReportedEvents(t *testing.T) {
 		w.post("", `{"workflowId":"a","type":"counter"}`, "task start normal 1, 4 events, committed")
 		w.post("/a/updates/add", `{"updateId":"u1","input":7}`, "task update speculative 1, 5 events, committed", "update add accepted")
 		w.post("/a/updates/add", `{"updateId":"u1","input":7}`) // a duplicate
-		// A refusal depends on a read. The read brings nothing new, so the validator does not run
+		// A refusal depends on a read. The read finds nothing new, so the validator does not run
 		// again.
 		w.post("/a/updates/add", `{"input":-1}`, "task update speculative 1, 0 events, discarded", "update add rejected")
 		w.post("/a/queries/sum", "")
@@ -93,22 +93,22 @@ func TestStuckTasksAreReported(t *testing.T) {
 		w.post("", `{"workflowId":"a","type":"counter"}`, "task start normal 1, 4 events, committed")
 		w.post("/a/signals/poke", `{"input":"panic"}`, "task signal normal 1, 4 events, committed: panic")
 		if n := w.told.Sum(observe.StuckTasks); n != 0 {
-			t.Errorf("stuck %v times after the first failure", n)
+			t.Errorf("reported as stuck %v times after the first failure", n)
 		}
 		w.wait(4*time.Second, "task retry transient 2, 0 events, discarded: panic", "task retry transient 3, 0 events, discarded: panic")
-		w.post("/a/updates/add", `{"input":1}`) // it is not ready
+		w.post("/a/updates/add", `{"input":1}`) // the run is not ready
 		if n := w.told.Sum(observe.StuckTasks); n != 2 {
-			t.Errorf("stuck %v times, want 2", n)
+			t.Errorf("reported as stuck %v times, want 2", n)
 		}
 		if n := w.told.Sum(observe.TaskFailures); n != 3 {
-			t.Errorf("%v failures, want 3", n)
+			t.Errorf("%v failures were reported, want 3", n)
 		}
 		w.deploy("build-2")
 		w.wait(15*time.Minute, "task retry transient 4, 3 events, committed")
 	})
 }
 
-// The service reports a put that comes too late, and the task that it was for.
+// The service reports a put that lost a race, and the task that it belonged to.
 func TestLostRacesAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestLostRacesAreReported(t *testing.T) {
 		w.post("/a/updates/add", `{"input":2}`,
 			"lost a race", "task update speculative 1, 5 events, lost", "task update speculative 1, 5 events, committed", "update add accepted")
 		if n := w.told.Sum(observe.Writes); n != 2 {
-			t.Errorf("%v writes are told, want 2: what was lost is none", n)
+			t.Errorf("%v writes were reported, want 2: a lost put is not a write", n)
 		}
 	})
 }

@@ -19,17 +19,17 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// forgetful is a queue that can be told to lose messages about children, or of other kinds.
+// forgetful is a queue that can lose messages about children, or messages of other kinds.
 type forgetful struct {
 	queue.Sender
-	kinds []engine.MessageKind // nil is those about children
+	kinds []engine.MessageKind // nil means messages about children
 	mu    sync.Mutex
 	loses bool
 	lost  int
 	last  *engine.Message // the last lost message
 }
 
-// Send loses such messages without an error.
+// Send loses messages of these kinds without an error, if it should.
 func (q *forgetful) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	return q.Sender.Send(ctx, name, q.keep(messages)...)
 }
@@ -49,7 +49,7 @@ func (q *forgetful) keep(messages []queue.Message) []queue.Message {
 	return kept
 }
 
-// lose sets whether it loses messages from now on, and returns how many it has lost.
+// lose sets whether the queue loses messages from now on, and returns how many it has lost.
 func (q *forgetful) lose(loses bool) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -57,9 +57,9 @@ func (q *forgetful) lose(loses bool) int {
 	return q.lost
 }
 
-// A closing parent's messages about its children are lost. A day later the slow check ends those
-// that were to end with it, even if the parent was reset after it had started them, or a child has
-// continued as new since. It does not touch the others.
+// A closing parent's messages about its children are lost. A day later the slow check ends the
+// children that were to end with the parent. It does so even if the parent was reset after it had
+// started them, or if a child has continued as new. It does not touch the other children.
 func TestLostClosePolicies(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"closes", "is reset", "has children that continue"} {
@@ -98,7 +98,7 @@ func loseClosePolicies(t *testing.T, how string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(30 * time.Hour) // the check has run, and has found all healthy
+	time.Sleep(30 * time.Hour) // by then the check has run and found everything healthy
 	if how == "is reset" {
 		if _, err := p.Client.Reset(t.Context(), "p", client.ResetOptions{To: "lastTask"}); err != nil {
 			t.Fatal(err)
@@ -119,12 +119,12 @@ func loseClosePolicies(t *testing.T, how string) {
 	}
 	time.Sleep(time.Hour)
 	if lost := q.lose(false); lost != 2 || status("k0") != history.Running {
-		t.Fatalf("%d messages are lost, and the first child is %v: that is not what this test is about", lost, status("k0"))
+		t.Fatalf("%d messages are lost, and the first child is %v: the test does not test anything", lost, status("k0"))
 	}
 	time.Sleep(3 * 24 * time.Hour)
 	want := []history.Status{history.Terminated, history.Canceled, history.Running}
 	if how == "has children that continue" {
-		want[1] = history.Running // the following run may have been asked to end before
+		want[1] = history.Running // the following run may have been asked to end before that
 	}
 	for i, expected := range want {
 		if got := status(fmt.Sprint("k", i)); got != expected {
@@ -135,10 +135,11 @@ func loseClosePolicies(t *testing.T, how string) {
 	d.CheckReplay(p)
 }
 
-// The message that starts a child is delivered twice. The first delivery is delayed, and the second
-// arrives when the parent has closed and there is no child. Then the first starts the child, and
-// dies before it sends anything. The child ends all the same, as its close policy says.
-func TestChildThatComesLate(t *testing.T) {
+// The message that starts a child is delivered twice. The first delivery is delayed. The second one
+// arrives when the parent has closed and the child does not exist. Then the first delivery starts
+// the child, and its process dies before it sends anything. The child still ends as its close
+// policy says.
+func TestChildThatStartsAfterItsParentClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		late := workflow.NewWorkflow[int, string]("late")
@@ -180,10 +181,10 @@ func TestChildThatComesLate(t *testing.T) {
 	})
 }
 
-// A frozen process starts a child of a parent that has closed since, and whose close policy has
-// found no child. It sends the news to the workflow's queue, because the parent had several
-// children. The handler of the news carries out the policy, even if another run continues the
-// parent.
+// A frozen process starts a child whose parent has closed since. The close policy was carried out
+// before and found no child. The process sends the news to the workflow's queue, because the parent
+// had several children. The handler of the news carries out the policy, even if another run
+// continues the parent.
 func TestNewsOfAChildOfAClosedParent(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"terminates", "continues"} {
@@ -238,9 +239,8 @@ func TestNewsOfAChildOfAClosedParent(t *testing.T) {
 	}
 }
 
-// A child ends whose parent was reset. A frozen process, which holds only the run before the reset,
-// sends the outcome to the workflow's queue for that run. The outcome reaches the run that goes on
-// all the same.
+// A child ends whose parent was reset. A frozen process holds only the run before the reset, and
+// sends the outcome to the workflow's queue for that run. The outcome still reaches the open run.
 func TestOutcomeOfAChildOfARunThatWasReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A put that panics while it closes a run and opens the next leaves nothing of the next run in
-// memory. Neither a later refusal nor a later commit comes from that run's code.
+// A put that closes a run and opens the next panics. The process keeps nothing of the next run in
+// memory: neither a later refusal nor a later commit comes from that run's code.
 func TestPanicInThePutOfTwoRuns(t *testing.T) {
 	t.Parallel()
 	chain, turnOver := workflow.NewWorkflow[int, int]("chain"), workflow.NewUpdate[int, int]("turnOver")
@@ -45,7 +45,7 @@ func TestPanicInThePutOfTwoRuns(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("the panic of the store is gone")
+					t.Error("the store's panic did not reach the caller")
 				}
 			}()
 			send("9")

@@ -24,16 +24,16 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// outside is the activity of pulse, for those who complete it.
+// outside is the activity of pulse, declared for those who complete it from outside.
 var outside = activity.New("beat", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
 
-// tokens are the tokens that the attempts have taken, in order.
+// tokens are the tokens that the attempts took, in order.
 type tokens struct {
 	mu    sync.Mutex
 	taken []string
 }
 
-// take is an activity that goes on outside.
+// take is the code of an activity that continues outside.
 func (all *tokens) take(ctx context.Context) (string, error) {
 	token, err := activity.Token(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (all *tokens) take(ctx context.Context) (string, error) {
 	return "not this", activity.ErrPending
 }
 
-// at returns one of them.
+// at returns the token of attempt i.
 func (all *tokens) at(i int) string {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -59,7 +59,7 @@ func (all *tokens) count() int {
 	return len(all.taken)
 }
 
-// pendingPulse starts a workflow whose activity goes on outside.
+// pendingPulse starts a workflow whose activity continues outside.
 func pendingPulse(t *testing.T, o activity.Options) (*testbed.Deployment, *testbed.Process, *tokens) {
 	t.Helper()
 	all := &tokens{}
@@ -77,7 +77,7 @@ func wantError(t *testing.T, what string, err, want error) {
 	}
 }
 
-// changed returns a token with another character in its middle.
+// changed returns a token with one character changed in its middle.
 func changed(token string) string {
 	middle, other := len(token)/2, "x"
 	if token[middle:middle+1] == other {
@@ -86,8 +86,8 @@ func changed(token string) string {
 	return token[:middle] + other + token[middle+1:]
 }
 
-// The holder of the token completes the activity once. The same completion again is reported as
-// done, and any other is refused.
+// The holder of the token completes the activity once. The same completion again succeeds, and any
+// other is refused.
 func TestCompletedOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,11 +121,12 @@ func TestCompletedOutside(t *testing.T) {
 		if n := typed(d, history.TypeActivityTaskCompleted); n != 1 || taken.count() != 1 {
 			t.Errorf("%d results are recorded, of %d attempts", n, taken.count())
 		}
-		time.Sleep(10 * 24 * time.Hour) // the message that checks on it arrives, and finds it done
+		time.Sleep(10 * 24 * time.Hour) // the message that checks on the attempt arrives, and finds it completed
 	})
 }
 
-// An attempt that nobody completes times out, and another follows; the earlier token is worthless.
+// An attempt that is never completed times out, and another one follows. The earlier token is
+// invalid then.
 func TestPendingTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -134,16 +135,16 @@ func TestPendingTimesOut(t *testing.T) {
 		if taken.count() != 2 {
 			t.Fatalf("%d attempts", taken.count())
 		}
-		wantError(t, "the token of an attempt that is over", outside.Complete(t.Context(), p.Client, taken.at(0), "late"), client.ErrActivityEnded)
+		wantError(t, "the token of an attempt that has ended", outside.Complete(t.Context(), p.Client, taken.at(0), "late"), client.ErrActivityEnded)
 		got := outcomeOf(t, p)
 		if !strings.Contains(got, "was not completed in time") || typed(d, history.TypeActivityTaskTimedOut) != 1 || taken.count() != 2 {
 			t.Errorf("%s after %d attempts", got, taken.count())
 		}
-		wantError(t, "a token of an activity that is over", outside.Complete(t.Context(), p.Client, taken.at(1), "late"), client.ErrActivityEnded)
+		wantError(t, "a token of an activity that has ended", outside.Complete(t.Context(), p.Client, taken.at(1), "late"), client.ErrActivityEnded)
 	})
 }
 
-// All attempts together have a limit, too.
+// All attempts together have a time limit, too.
 func TestPendingScheduleToClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -185,7 +186,7 @@ func TestHeartbeatsFromOutside(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := had(); got != "[0 false]" {
-			t.Fatalf("attempts had %v, although the first was alive", got)
+			t.Fatalf("the attempts had %v, although the first was alive", got)
 		}
 		if err := activity.RecordHeartbeat(t.Context(), p.Client, all.at(0), strings.Repeat("x", 20<<10)); !errors.Is(err, client.ErrTooLarge) {
 			t.Errorf("large details: %v", err)
@@ -205,7 +206,7 @@ func TestHeartbeatsFromOutside(t *testing.T) {
 	})
 }
 
-// A failure from outside fails the attempt: the retry policy decides what follows.
+// A failure from outside fails the attempt, and the retry policy decides what follows.
 func TestFailedOutside(t *testing.T) {
 	t.Parallel()
 	errDeclined := activity.NewError("declined", "the card was declined")
@@ -214,7 +215,7 @@ func TestFailedOutside(t *testing.T) {
 		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour, Retry: activity.Retry{NonRetryable: []*activity.Error{errDeclined}}})
 		ctx, first := t.Context(), taken.at(0)
 		large := fmt.Errorf("%s: %w", strings.Repeat("not now ", 4000), errSlow.With(strings.Repeat("x", failure.MaxDetails)))
-		for range 2 { // the second answer reports that it was done
+		for range 2 { // the second request reports that the failure is recorded
 			if err := outside.Fail(ctx, p.Client, first, large); err != nil {
 				t.Fatal(err)
 			}
@@ -236,7 +237,7 @@ func TestFailedOutside(t *testing.T) {
 		}
 		_, err := beating.Get(p.Client, "a").Result(ctx)
 		if !errors.Is(err, errDeclined) || !strings.HasSuffix(err.Error(), "at the bank: the card was declined") {
-			t.Errorf("%v, want that it was declined", err)
+			t.Errorf("%v, want the error declined", err)
 		}
 		if why, ok := workflow.DetailsOf[map[string]int](err, errDeclined); !ok || why["code"] != 51 {
 			t.Errorf("the details are %v, %v", why, ok)
@@ -248,8 +249,8 @@ func TestFailedOutside(t *testing.T) {
 	})
 }
 
-// A heartbeat reports to the worker outside that nobody waits for the attempt, and the worker ends
-// it.
+// A heartbeat reports to the worker outside that the workflow no longer waits for the attempt. The
+// worker then ends the attempt.
 func TestCanceledOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -262,7 +263,7 @@ func TestCanceledOutside(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := typed(d, history.TypeActivityTaskCanceled); n != 1 {
-			t.Errorf("that it was canceled is recorded %d times", n)
+			t.Errorf("the cancellation is recorded %d times", n)
 		}
 		if got := outcomeOf(t, p); got != "canceled <nil>" {
 			t.Error(got)
@@ -270,7 +271,8 @@ func TestCanceledOutside(t *testing.T) {
 	})
 }
 
-// Nobody could complete an attempt that has not taken its token.
+// An attempt that ends as pending without having taken its token fails, because nobody could
+// complete it.
 func TestPendingWithoutAToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -283,9 +285,9 @@ func TestPendingWithoutAToken(t *testing.T) {
 	})
 }
 
-// A process dies after it has recorded that the attempt goes on outside. The redelivered message
-// does not repeat the attempt, and sends the message that checks on it. A duplicate sends no second
-// one.
+// A process dies after it has recorded that the attempt continues outside. The redelivered message
+// does not repeat the attempt. It sends the message that checks on the attempt. A duplicate
+// delivery sends no second one.
 func TestPendingOfAProcessThatDies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -297,12 +299,12 @@ func TestPendingOfAProcessThatDies(t *testing.T) {
 		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 1}); err != nil {
 			t.Fatal(err)
 		}
-		lost := messages(t, d, queue.Timers) // lost with the process
+		lost := messages(t, d, queue.Timers) // the process died before it sent them
 		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 2}); err != nil {
 			t.Fatal(err)
 		}
 		if len(lost) != 1 || all.count() != 1 {
-			t.Fatalf("%d messages look after %d attempts", len(lost), all.count())
+			t.Fatalf("%d messages check on %d attempts", len(lost), all.count())
 		}
 		d.Start(executor.Options{}, registrations...)
 		time.Sleep(2 * time.Minute)
@@ -312,14 +314,14 @@ func TestPendingOfAProcessThatDies(t *testing.T) {
 	})
 }
 
-// An attempt that goes on outside costs a write and a message more than another; ending it costs a
-// write.
+// An attempt that continues outside costs a write and a message more than another. Ending it costs
+// a write.
 func TestPendingCost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, p, taken := pendingPulse(t, activity.Options{Pending: time.Minute})
 		// The start and its message; the record of the attempt and the message that checks on it;
-		// the key, made once.
+		// the key, which is created once.
 		if c := p.Meter.Cost(); c.Writes != 3 || c.Messages != 2 {
 			t.Errorf("until it is pending: %v", c)
 		}
@@ -339,8 +341,8 @@ func TestPendingCost(t *testing.T) {
 	})
 }
 
-// The numbers of an attempt's heartbeat records end before those of the next attempt begin: one
-// more is refused, and the attempt goes on.
+// The numbers of an attempt's heartbeat records end before those of the next attempt begin. One
+// more heartbeat is refused, and the attempt continues.
 func TestAMillionHeartbeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -378,7 +380,7 @@ type unanswered struct{ store.Attempts }
 // RecordAttempt implements store.Attempts.
 func (unanswered) RecordAttempt(context.Context, store.Attempt) error { return store.ErrUnknown }
 
-// A caller whose heartbeat or failure may not be recorded gets an error, and sends it again.
+// A caller whose heartbeat or failure may not have been recorded gets an error, and sends it again.
 func TestBeatWhoseRecordIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -396,7 +398,7 @@ func TestBeatWhoseRecordIsLost(t *testing.T) {
 	})
 }
 
-// A completion whose answer is lost is sent again, and found.
+// A completion whose answer is lost can be sent again, and succeeds.
 func TestCompletedWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,11 +11,11 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// countedMemory is the memory that runs say they keep in variables.
+// countedMemory is the memory that runs claim to keep in variables.
 type countedMemory struct {
 	allocated, live, garbage, most atomic.Int64
 	collections                    atomic.Int64
-	slow                           chan struct{} // a collection ends when it is closed; nil means at once
+	slow                           chan struct{} // a collection ends when slow is closed; nil means at once
 }
 
 func (m *countedMemory) InUse() int64     { return m.live.Load() + m.garbage.Load() }
@@ -38,14 +38,14 @@ func (m *countedMemory) take(n int64) (drop func()) {
 	}
 }
 
-// A run of kept keeps so many bytes in variables until it gets a signal.
+// A run of kept keeps as many bytes in variables as its input says, until it gets a signal.
 var (
 	kept   = workflow.NewWorkflow[int64, int64]("kept")
 	finish = workflow.NewSignal[string]("finish")
 )
 
-// keeps is the code of kept. It counts how often an instance of a small run was closed before its
-// end.
+// keeps is the code of kept. It counts in smallClosed how often an instance of a small run was
+// closed before the run ended.
 func keeps(m *countedMemory, smallClosed *atomic.Int64) workflow.Registration {
 	return workflow.Bind(kept, func(ctx workflow.Context, n int64) (int64, error) {
 		defer m.take(n)()
@@ -61,8 +61,8 @@ func keeps(m *countedMemory, smallClosed *atomic.Int64) workflow.Registration {
 	})
 }
 
-// Runs that keep much in variables are evicted before memory is used up, and before those that keep
-// little. They go on when something arrives for them.
+// Runs that keep much in variables are evicted before memory is used up, and before runs that keep
+// little. They continue when a message arrives for them.
 func TestCacheIsBoundedByMeasuredMemory(t *testing.T) {
 	t.Parallel()
 	const budget, fat, runs = 64 << 20, 10 << 20, 60
@@ -96,7 +96,7 @@ func TestCacheIsBoundedByMeasuredMemory(t *testing.T) {
 	})
 }
 
-// Memory that runs do not keep evicts none of them.
+// Memory that does not belong to runs evicts none of them.
 func TestMemoryOfOthersEvictsNothing(t *testing.T) {
 	t.Parallel()
 	const budget = 64 << 20
@@ -105,7 +105,7 @@ func TestMemoryOfOthersEvictsNothing(t *testing.T) {
 		var smallClosed atomic.Int64
 		p := testbed.New(t).Start(executor.Options{CacheBytes: budget, Memory: &m}, keeps(&m, &smallClosed))
 		for i := range 20 {
-			m.take(20 << 20) // by a request, between activations
+			m.take(20 << 20) // a request uses it between activations
 			if _, err := kept.Start(t.Context(), p.Client, fmt.Sprint(i), 1<<10); err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func TestMemoryOfOthersEvictsNothing(t *testing.T) {
 	})
 }
 
-// While memory is freed, requests wait that find too much in use: their work would take more.
+// While memory is freed, requests wait if too much is in use, because their work would need more.
 func TestOthersWaitWhileMemoryIsRelieved(t *testing.T) {
 	t.Parallel()
 	const budget = 64 << 20
@@ -139,7 +139,7 @@ func TestOthersWaitWhileMemoryIsRelieved(t *testing.T) {
 			synctest.Wait()
 		}
 		if n := answered.Load(); n != 0 || m.collections.Load() != 1 {
-			t.Errorf("%d callers were answered while memory was collected %d times; want none, and once", n, m.collections.Load())
+			t.Errorf("%d callers were answered while memory was collected %d times; want no answer, and one collection", n, m.collections.Load())
 		}
 		close(m.slow)
 		synctest.Wait()

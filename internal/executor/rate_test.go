@@ -29,8 +29,8 @@ type paced struct {
 	rate  limits.Rate
 	epoch time.Time
 
-	takes time.Duration // an attempt
-	fails int           // attempts, of each activity
+	takes time.Duration // how long an attempt takes
+	fails int           // how many attempts of each activity fail
 
 	mu    sync.Mutex
 	begun []time.Duration // since the epoch
@@ -42,7 +42,8 @@ func newPaced(t *testing.T, perSecond float64, burst int) *paced {
 	return &paced{Deployment: testbed.New(t), t: t, rate: limits.Rate{PerSecond: perSecond, Burst: burst}, epoch: time.Now()}
 }
 
-// registrations returns a workflow that starts so many activities at once, each with these options.
+// registrations returns a workflow that starts as many activities at once as its input says, each
+// with these options.
 func (d *paced) registrations(o activity.Options) []workflow.Registration {
 	tick := activity.New("tick", func(ctx context.Context, _ int) (string, error) {
 		d.mu.Lock()
@@ -93,7 +94,7 @@ func (d *paced) take() *engine.Message {
 	return m
 }
 
-// start starts a workflow of so many activities.
+// start starts a workflow of n activities.
 func (d *paced) start(p *testbed.Process, id string, n int) workflow.Run[[]string] {
 	d.t.Helper()
 	run, err := pacedType.Start(d.t.Context(), p.Client, id, n)
@@ -118,21 +119,21 @@ func (d *paced) result(run workflow.Run[[]string]) (ran int) {
 	return ran
 }
 
-// holds demands that no window has more attempts than the rate allows in it and this additional
-// time, plus the burst.
+// holds demands that each window has no more attempts than the rate allows for the window and
+// longer together, plus the burst.
 func (d *paced) holds(longer time.Duration) {
 	d.t.Helper()
 	for i := range d.begun {
 		for j := i; j < len(d.begun); j++ {
 			window := d.begun[j] - d.begun[i] + longer
 			if most := int(window/d.rate.Every()) + d.rate.AtOnce(); j-i+1 > most {
-				d.t.Fatalf("%d attempts began in %v, from %v on: %d may", j-i+1, window-longer, d.begun[i], most)
+				d.t.Fatalf("%d attempts began in %v, from %v on; at most %d may", j-i+1, window-longer, d.begun[i], most)
 			}
 		}
 	}
 }
 
-// All processes together begin as many attempts as the rate says: a burst at first, and then one
+// All processes together begin as many attempts as the rate allows: first a burst, and then one
 // after the other.
 func TestRate(t *testing.T) {
 	t.Parallel()
@@ -151,13 +152,13 @@ func TestRate(t *testing.T) {
 		if last := d.begun[activities-1]; last < slot || last >= slot+100*time.Millisecond { // a lost race takes some time
 			t.Errorf("the last attempt began after %v, want %v", last, slot)
 		}
-		time.Sleep(time.Minute) // there is a full burst again, and no more
+		time.Sleep(time.Minute) // by then there is a full burst again, and no more
 		d.result(d.start(p, "b", activities))
 		d.holds(0)
 	})
 }
 
-// Each attempt takes a slot. Only the first has to begin in time.
+// Each attempt takes a slot. Only the first attempt has to begin in time.
 func TestRateOfFurtherAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -171,7 +172,7 @@ func TestRateOfFurtherAttempts(t *testing.T) {
 	})
 }
 
-// Slots that are further ahead than a queue can delay are waited for in the store.
+// Slots that are further ahead than a queue can delay a message are waited for in the store.
 func TestRateOfOneInAnHour(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,7 +185,7 @@ func TestRateOfOneInAnHour(t *testing.T) {
 	})
 }
 
-// After a time without attempts the slots of that time are not all used at once.
+// After a time without attempts, its unused slots are not all used at once.
 func TestRateAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,7 +193,7 @@ func TestRateAfterAnOutage(t *testing.T) {
 		d := newPaced(t, 10, 1)
 		away := d.Idle(d.options(), d.registrations(activity.Options{})...)
 		run := d.start(away, "a", activities)
-		for d.Queue.Ready(queue.Activities) { // all get their slots, and one begins
+		for d.Queue.Ready(queue.Activities) { // all activities get their slots, and one begins
 			d.DrainFor(t.Context(), 0, func(string) *testbed.Process { return away })
 		}
 		time.Sleep(time.Hour)
@@ -204,7 +205,7 @@ func TestRateAfterAnOutage(t *testing.T) {
 	})
 }
 
-// An activity that cannot begin in time takes no slot from those that can: if activities come too
+// An activity that cannot begin in time takes no slot from those that can. If activities arrive too
 // fast, as many run as the rate allows.
 func TestRateAndTheLastMomentToBegin(t *testing.T) {
 	t.Parallel()
@@ -217,10 +218,10 @@ func TestRateAndTheLastMomentToBegin(t *testing.T) {
 				d := newPaced(t, 1, 1)
 				p := d.Start(d.options(), d.registrations(o)...)
 				if ran := d.result(d.start(p, "a", 10)); ran != 4 {
-					t.Errorf("%d activities ran, want one at once and one in each of three seconds", ran)
+					t.Errorf("%d activities ran, want one at once, and one in each of three seconds", ran)
 				}
 				if took := time.Since(d.epoch).Round(100 * time.Millisecond); took > 4*time.Second {
-					t.Errorf("the others were given up after %v", took)
+					t.Errorf("the other activities failed after %v", took)
 				}
 				time.Sleep(time.Second)
 				before := time.Since(d.epoch)
@@ -233,7 +234,7 @@ func TestRateAndTheLastMomentToBegin(t *testing.T) {
 }
 
 // A redelivered message takes another slot, because it may have used its first one. No attempt has
-// begun, so none counts, whatever the receive count is.
+// begun, so none is counted, whatever the receive count is.
 func TestRateOfRedeliveries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -242,7 +243,7 @@ func TestRateOfRedeliveries(t *testing.T) {
 		run := d.start(p, "a", 1)
 		message := d.take()
 		for look := range 3 {
-			if _, err := d.Store.Reserve(t.Context(), store.Slot{Floor: time.Now(), By: time.Minute}); err != nil { // another has taken it
+			if _, err := d.Store.Reserve(t.Context(), store.Slot{Floor: time.Now(), By: time.Minute}); err != nil { // another activity has taken the slot
 				t.Fatal(err)
 			}
 			if err := p.Service.Handle(t.Context(), executor.Delivery{Message: message, Received: 1 + 5*look}); err != nil {
@@ -251,7 +252,7 @@ func TestRateOfRedeliveries(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			waiting := d.take()
 			if waiting.Attempt != 1 || waiting.Reserved <= message.Reserved || waiting.Due != waiting.Reserved || waiting.Sent != message.Sent || waiting.Look != look+1 {
-				t.Errorf("what waits is %+v", waiting)
+				t.Errorf("the waiting messages are %+v", waiting)
 			}
 			message = waiting
 		}
@@ -265,8 +266,8 @@ func TestRateOfRedeliveries(t *testing.T) {
 	})
 }
 
-// Copies of a message do not multiply: one of those that wait for a slot at the same time goes on,
-// however often each is delivered.
+// Copies of a message do not multiply. Of the copies that wait for a slot at the same time, one
+// continues, however often each is delivered.
 func TestRateOfCopies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -279,7 +280,7 @@ func TestRateOfCopies(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range all {
-				for range 2 { // each is duplicated
+				for range 2 { // each copy is duplicated
 					if err := p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
 						t.Fatal(err)
 					}
@@ -305,8 +306,8 @@ func TestRateOfCopies(t *testing.T) {
 	})
 }
 
-// An activity that may be tried once is not tried twice if it is unknown whether the waiting
-// message was sent.
+// An activity with a single attempt does not run twice if it is unknown whether its waiting message
+// was sent.
 func TestRateIfASendMayHaveFailed(t *testing.T) {
 	t.Parallel()
 	for _, applied := range []bool{true, false} {
@@ -323,7 +324,7 @@ func TestRateIfASendMayHaveFailed(t *testing.T) {
 	}
 }
 
-// unsure fails the first sending of a message that waits for its slot.
+// unsure fails the first send of a message that waits for its slot.
 type unsure struct {
 	queue.Sender
 	applied bool
@@ -340,7 +341,7 @@ func (u *unsure) Send(ctx context.Context, name string, all ...queue.Message) er
 	return errors.New("no answer")
 }
 
-// While the store gives out no slots no attempt begins, none is counted, and operators are told.
+// While the store gives out no slots, no attempt begins or is counted, and operators are warned.
 func TestRateWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -357,7 +358,7 @@ func TestRateWithoutTheStore(t *testing.T) {
 			t.Errorf("%d ran, after %v", ran, d.begun)
 		}
 		if told := warnings.Take(); !strings.Contains(told, "gives out no slot") {
-			t.Errorf("operators are told %q", told)
+			t.Errorf("operators see %q", told)
 		}
 	})
 }
@@ -375,7 +376,7 @@ func (a *awayRates) Reserve(ctx context.Context, s store.Slot) (time.Time, error
 	return a.Rates.Reserve(ctx, s)
 }
 
-// If activities have a rate, none runs inline after another: it would take no slot.
+// If activities have a rate, none runs inline after another, because it would take no slot.
 func TestRateAndInline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// If a store refuses all requests for an hour, the log has a line when that begins, one a minute,
-// and one when it accepts them again. A read that works meanwhile does not end this.
+// If a store refuses all requests for an hour, the log has a line at the beginning, one a minute,
+// and one when the store accepts requests again. A read that works meanwhile does not end this.
 func TestRefusedForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,12 +30,12 @@ func TestRefusedForLong(t *testing.T) {
 		hooks.Always(testbed.OnPut, func(func() error) error { return errors.New("the disk is full") })
 		for range 60 * 60 {
 			if _, err := p.Service.Start(t.Context(), api.StartRequest{WorkflowID: &id, Type: "relay", Input: []byte("0")}); err == nil {
-				t.Fatal("a start was answered whose put was refused")
+				t.Fatal("a start succeeded although its put was refused")
 			}
 			if _, err := p.Client.Describe(t.Context(), "w", ""); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Second) // of the bubble's clock
+			time.Sleep(time.Second) // on the bubble's clock
 		}
 		hooks.Always(testbed.OnPut, nil)
 		for range 2 {

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// bench is a deployment whose operations are counted, one after the other. Cold, each request and
-// each message finds a new process; warm, all find the same one.
+// bench is a deployment whose operations are counted one after the other. If it is cold, a new
+// process handles each request and each message. If it is warm, one process handles all of them.
 type bench struct {
 	t     *testing.T
 	d     *testbed.Deployment
@@ -37,7 +37,7 @@ type row struct {
 	units        string
 }
 
-// units counts what DynamoDB bills for the pages and items of a log: 4 KB a unit read, 1 KB a unit
+// units counts what DynamoDB bills for the pages and items of a log. A unit is 4 KB read or 1 KB
 // written.
 type units struct {
 	store.Log
@@ -124,7 +124,7 @@ func TestBudgets(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, cold)
-				reads := int64(0) // that a warm process saves
+				reads := int64(0) // the reads that a warm process saves
 				if cold {
 					reads = 1
 				}
@@ -168,10 +168,11 @@ func (b *bench) requests(reads int64) {
 	b.measure("result, of an open run", meter.Cost{Reads: 1}, get("/a/result"))
 	b.measure("cancel", meter.Cost{Writes: 1, Reads: reads}, post("/a/cancel", ""))
 	b.measure("result", meter.Cost{Reads: 1}, get("/a/result?wait=20s"))
-	// The history in one item, the new run's first task, and the close of the old run; and the
-	// message that would bring the task.
+	// Writes: the history in one item, the new run's first task, and the close of the old run.
+	// Message: the one that would run that task.
 	b.measure("reset, of a closed run", meter.Cost{Writes: 2, Reads: 1, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
-	// A reset made this run, so the earlier run is read: this same request may have made this one.
+	// A reset opened this run. The earlier run is read as well, because this same request may have
+	// opened this one.
 	b.measure("reset, of an open run that a reset made", meter.Cost{Writes: 3, Reads: 2, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
 	b.drain()
 	b.measure("start, of a pinned run", meter.Cost{Writes: 1, Reads: 1}, post("", `{"workflowId":"p","type":"pinned"}`))
@@ -187,8 +188,8 @@ func (b *bench) timers(reads int64) {
 		start("15m")
 		b.drain()
 	})
-	// Its item is put, and deleted when the timer was sent. One read is the sweep's. No process
-	// stays warm for a day.
+	// The timer's item is put, and deleted after the timer was sent. One read is the sweep's. No
+	// process stays warm for a day.
 	b.measure("a timer of a day, with the run's start", meter.Cost{Writes: 4, Reads: 2, Messages: 1}, func() {
 		start("24h")
 		time.Sleep(24*time.Hour - time.Minute)
@@ -199,8 +200,8 @@ func (b *bench) timers(reads int64) {
 	})
 }
 
-// longTimers measures timers in the store. A timer of a year costs what a timer of a day does. A
-// canceled one costs as much when its moment comes.
+// longTimers measures timers in the store. A timer of a year costs as much as a timer of a day. A
+// canceled one costs as much when it is due.
 func (b *bench) longTimers(reads int64) {
 	sweep := func() {
 		if _, err := b.process().Service.Sweep(b.total.Counting(context.Background())); err != nil {
@@ -213,8 +214,8 @@ func (b *bench) longTimers(reads int64) {
 		sweep()
 		b.drain()
 	})
-	// The run ends, and its timer stays in the store until its moment: then it is sent, and found
-	// to be moot.
+	// The run ends, and its timer stays in the store until it is due. Then it is sent, and its
+	// handler finds that the run has closed.
 	b.measure("a timer of a day that is canceled, with the run's start", meter.Cost{Writes: 4, Reads: 3 + reads, Messages: 1}, func() {
 		b.do(http.MethodPost, "", `{"workflowId":"napper","type":"sleeper","input":"24h"}`)
 		b.do(http.MethodPost, "/napper/cancel", "")
@@ -222,7 +223,7 @@ func (b *bench) longTimers(reads int64) {
 		sweep()
 		b.drain()
 	})
-	// A sweep after an outage reads pages of a hundred. All runs go on in their own time.
+	// A sweep after an outage reads pages of a hundred timers. All runs continue by themselves.
 	const n = 120
 	b.measure(fmt.Sprintf("%d timers of a day, due in one second, after an outage of a day", n), meter.Cost{Writes: 4 * n, Reads: n + 2, Messages: n}, func() {
 		for range n {
@@ -234,13 +235,13 @@ func (b *bench) longTimers(reads int64) {
 	})
 }
 
-// schedule measures a schedule's moment: its timer, the start of a run, and its end. The run itself
-// is one of one task.
+// schedule measures one moment of a schedule: its timer, the start of a run, and the run's end. The
+// run has one task.
 func (b *bench) schedule(reads int64) {
 	b.do(http.MethodPost, "", `{"workflowId":"weft.schedule:s","type":"weft.schedule","input":{"id":"s","schedule":{"spec":{"cron":["* * * * *"]},`+
 		`"action":{"type":"flaky"}}}}`)
-	// Two commits of the schedule, one of the run; the timer, the start and the end. Each is a
-	// message, and reads the other's log.
+	// Two commits of the schedule and one of the run. The timer, the start and the end are a
+	// message each, whose handler reads the other workflow's log.
 	b.measure("a moment of a schedule, with a run of one task", meter.Cost{Writes: 3, Reads: 3*reads + 2, Messages: 3}, func() {
 		b.next(time.Minute)
 	})
@@ -253,24 +254,24 @@ func (b *bench) next(within time.Duration) {
 	b.d.DrainFor(b.total.Counting(context.Background()), within, func(string) *testbed.Process { return b.process() })
 }
 
-// chains measures runs that follow each other by themselves. The put that closes one opens the
+// chains measures runs that follow each other automatically. The put that closes one run opens the
 // next: two items.
 func (b *bench) chains(reads int64) {
 	b.measure("a run of a timer, that fails, and is tried again", meter.Cost{Writes: 5, Reads: 3 * reads, Messages: 3}, func() {
 		b.do(http.MethodPost, "", `{"type":"flaky","input":{"fails":1,"nap":"1s"},"retryPolicy":{}}`)
 		b.drain()
 	})
-	// Each run sends a message for its beginning. One more is for the end of the chain: it arrives,
-	// and finds nothing to do.
+	// Each run sends a message for its beginning. One more is for the end of the chain: its handler
+	// finds nothing to do.
 	b.measure("two runs by a cron expression, with their start", meter.Cost{Writes: 4, Reads: 2*reads + 2, Messages: 4}, func() {
 		b.do(http.MethodPost, "", `{"type":"flaky","cronSchedule":"@every 1m","executionTimeout":"150s"}`)
 		b.drain()
 	})
 }
 
-// brood returns workflows whose children are measured: one that waits for the result of one, one
-// that also waits for its start, one that has many at once, and one that sends a signal to another
-// workflow.
+// brood returns the workflows whose children are measured. One waits for the result of a child, one
+// also waits for the child's start, one has many children at once, and one sends a signal to
+// another workflow.
 func brood() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, how string) (string, error) {
 		switch how {
@@ -299,7 +300,7 @@ func brood() []workflow.Registration {
 	})}
 }
 
-// children measures whole runs of parents and their children.
+// children measures whole runs of parents and children.
 func (b *bench) children(reads int64) {
 	run := func(how string) func() {
 		return func() {
@@ -318,11 +319,11 @@ func (b *bench) children(reads int64) {
 	b.measure("a signal to another workflow, both runs", meter.Cost{Writes: 3, Reads: 1 + reads, Messages: 1}, run("tell"))
 }
 
-// activities measures whole runs.
+// activities measures whole runs with activities.
 func (b *bench) activities(reads int64) {
 	for _, n := range []int64{3, 100, 1000} {
 		if n == 1000 && b.cold && testing.Short() {
-			continue // half a million commits are replayed
+			continue // half a million commits would be replayed
 		}
 		b.measure(fmt.Sprintf("%d activities in sequence, the whole run", n), meter.Cost{Writes: n + 1, Reads: n * reads, Messages: n}, func() {
 			b.do(http.MethodPost, "", fmt.Sprintf(`{"type":"sequence","input":%d}`, n))
@@ -337,7 +338,8 @@ func (b *bench) activities(reads int64) {
 		})
 	}
 	for _, n := range []int64{10, 100} {
-		// A cold process reads for each attempt whether the commit that schedules it is in the log.
+		// For each attempt, a cold process reads whether the commit that schedules the activity is
+		// in the log.
 		budget := meter.Cost{Writes: 1 + n/10, Reads: (n + n/10) * reads, Messages: 2 * n}
 		b.measure(fmt.Sprintf("%d activities in parallel, the whole run", n), budget, func() {
 			b.do(http.MethodPost, "", `{"type":"parallel","input":[`+strings.Repeat(`{"name":"x"},`, int(n-1))+`{"name":"x"}]}`)
@@ -363,7 +365,8 @@ func (b *bench) activities(reads int64) {
 	})
 }
 
-// rateOfSlow is the rate of the task queue slow: one attempt in a second. The others have none.
+// rateOfSlow returns the rate of the task queue slow: one attempt a second. Other queues have no
+// rate.
 func rateOfSlow(taskQueue string) limits.Rate {
 	if taskQueue != "slow" {
 		return limits.Rate{}
@@ -381,9 +384,9 @@ func (b *bench) rates(reads int64) {
 	b.measure("the same, where it waits for its slot", meter.Cost{Writes: 3, Reads: 2 * reads, Messages: 2}, one)
 }
 
-// longHistories measures requests of runs whose logs are long. For a cold process, a log of more
-// than a page's worth of commits takes two reads: its length is not known in advance, and the first
-// read must not read all earlier runs.
+// longHistories measures requests of runs with long logs. For a cold process, a log that is longer
+// than a page takes two reads: its length is not known in advance, and the first read must not read
+// all earlier runs.
 func (b *bench) longHistories(reads int64) {
 	for _, n := range []int64{3, 100, 1000} {
 		id, looks := fmt.Sprintf("/long-%d", n), int64(1)
@@ -411,6 +414,6 @@ func (b *bench) grow(id string, commits int) {
 		}
 	}
 	if !b.cold {
-		b.do(http.MethodPost, id+"/queries/sum", "") // the warm process loads it
+		b.do(http.MethodPost, id+"/queries/sum", "") // so that the warm process loads the run
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 )
 
-// visibility measures a memo and search attributes: they cost no write, no read and no message, at
-// a start and when code changes them.
+// visibility measures a memo and search attributes, at a start and when code changes them. They
+// cost no write, no read and no message.
 func (b *bench) visibility(reads int64) {
 	const start = `{"workflowId":"shown","type":"shower","input":"","memo":{"note":"a first"},"searchAttributes":{"Region":{"keyword":"eu"},"Amount":{"int":5}}}`
 	b.measure("start, with a memo and search attributes", meter.Cost{Writes: 1, Reads: 1}, func() { b.do(http.MethodPost, "", start) })

@@ -15,7 +15,7 @@ import (
 )
 
 // TestUpdateCasesOnAWS plays the scripts of TestUpdateCases on the AWS path: through the handlers
-// of the functions, with AWS's events, on each DynamoDB server. Each line must give the same
+// of the functions, with AWS's events, on each DynamoDB server. Each line has to give the same
 // output, including costs.
 func TestUpdateCasesOnAWS(t *testing.T) {
 	t.Parallel()
@@ -33,9 +33,9 @@ func TestFeaturesOnAWS(t *testing.T) {
 	onAWS(t, "features", features)
 }
 
-// onAWS plays the scripts of a folder on each DynamoDB server. LocalStack forwards requests to the
-// DynamoDB Local that is another of the servers, and takes ten times as long: it gets the first
-// script.
+// onAWS plays the scripts of a folder on each DynamoDB server. LocalStack plays only the first
+// script: it forwards requests to a DynamoDB Local, which is one of the other servers, and takes
+// ten times as long.
 func onAWS(t *testing.T, folder string, scripts []string) {
 	t.Helper()
 	for _, server := range awstest.DynamoDB(t) {

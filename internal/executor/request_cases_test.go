@@ -36,12 +36,12 @@ var cases = map[string]string{
 	"limits":    "98",
 	"warning":   "78",
 	"large":     "99",
-	"header":    "", // the list has none
+	"header":    "", // not in the list
 	"beyond":    "", // further ideas
-	"pinned":    "", // the list knows no builds
-	"reset":     "", // no case of the list has it: update-semantics, section 22
+	"pinned":    "", // the list has no builds
+	"reset":     "", // not in the list: update-semantics, section 22
 	"retries":   "", // whole runs that are retried
-	"schedules": "", // the workflow that a schedule is
+	"schedules": "", // schedules are workflows
 	"crons":     "", // runs that follow by a cron expression, and execution timeouts
 }
 
@@ -58,7 +58,7 @@ func TestUpdateCases(t *testing.T) {
 }
 
 // TestUpdateCasesOnDisk plays the scripts of TestUpdateCases, and of TestSpeculativeWorkflowTask,
-// on the embedded store and queue of the local server. Each line must give the same output,
+// on the embedded store and queue of the local server. Each line has to give the same output,
 // including costs.
 func TestUpdateCasesOnDisk(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestUpdateCasesOnDisk(t *testing.T) {
 	}
 }
 
-// scripts returns the script files.
+// scripts returns the paths of the script files.
 func scripts(t *testing.T) []string {
 	t.Helper()
 	paths := testbed.Scripts(t, "testdata")
@@ -81,7 +81,7 @@ func scripts(t *testing.T) []string {
 }
 
 // playAgain plays the scripts of a file on other testbeds than those that wrote the expected
-// output: it ignores -rewrite.
+// output. It ignores -rewrite.
 func playAgain(t *testing.T, path string, beds func(testing.TB, testbed.Args) testbed.Testbed) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -93,7 +93,7 @@ func playAgain(t *testing.T, path string, beds func(testing.TB, testbed.Args) te
 	datadriven.RunTestFromString(t, string(text), func(t *testing.T, d *datadriven.TestData) string {
 		t.Helper()
 		if got := script.Play(d.Cmd, testbed.ArgsOf(d.CmdArgs), d.Input); got != d.Expected {
-			t.Errorf("%s of %s: %s\n%s\ncame to\n%s\nexpected\n%s", d.Pos, path, d.Cmd, strings.TrimSpace(d.Input), got, d.Expected)
+			t.Errorf("%s of %s: %s\n%s\nreturned\n%s\nexpected\n%s", d.Pos, path, d.Cmd, strings.TrimSpace(d.Input), got, d.Expected)
 		}
 		return d.Expected
 	})

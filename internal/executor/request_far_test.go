@@ -12,14 +12,14 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A moment that is further away than a time.Duration can express is a usual way to say never. Its
-// timer does not fire.
+// A moment that is further away than a time.Duration can express is a usual way to say never. A
+// timer for it does not fire.
 func TestTimersThatNeverFire(t *testing.T) {
 	t.Parallel()
 	waiter := workflow.NewWorkflow[time.Time, string]("waiter")
 	wait := func(ctx workflow.Context, until time.Time) (string, error) {
 		if year := until.Year(); year == 1 {
-			until = time.Date(20_000, 1, 1, 0, 0, 0, 0, time.UTC) // which JSON cannot say
+			until = time.Date(20_000, 1, 1, 0, 0, 0, 0, time.UTC) // JSON cannot express this time
 		}
 		return "fired", workflow.Select(ctx, workflow.OnTimer(until, nil))
 	}
@@ -43,7 +43,7 @@ func TestTimersThatNeverFire(t *testing.T) {
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"longest","type":"waiter","runTimeout":"2562047h47m16s","input":"9999-12-31T23:59:59Z"}`)
 		time.Sleep(time.Hour)
 		if status := d.Runs("longest")[0].State.Status; status.Closed() {
-			t.Errorf("a run of the longest timeout is %s", status)
+			t.Errorf("a run with the longest timeout is %s", status)
 		}
 		d.CheckReplay(p)
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// FuzzMessage gives any message about a run to its handlers. Whatever the message says, the log
-// stays one that an engine wrote, it replays, and the run accepts updates afterwards if it is open.
+// FuzzMessage passes any message about a run to its handlers. Afterwards the log is one that an
+// engine could have written, it replays, and an open run accepts updates.
 func FuzzMessage(f *testing.F) {
 	f.Add(uint8(engine.RunActivity), uint32(1), int64(9), 1, int64(0), int64(0), uint32(0), true, uint8(0), 1)
 	f.Add(uint8(engine.RunActivity), uint32(1), int64(9), -5, int64(-1), int64(1<<62), uint32(7), true, uint8(0), 30)
@@ -36,7 +36,7 @@ func FuzzMessage(f *testing.F) {
 				return p.Do(http.MethodPost, "/v1/workflows"+target, body)
 			}
 			post("", `{"workflowId":"a","type":"counter"}`)
-			post("/a/updates/both", `{"updateId":"u1","input":{"name":"x"},"waitFor":"accepted"}`) // starts the activities 9 and 10
+			post("/a/updates/both", `{"updateId":"u1","input":{"name":"x"},"waitFor":"accepted"}`) // this starts the activities 9 and 10
 			post("/a/updates/nap", `{"updateId":"u2","input":"10m","waitFor":"accepted"}`)
 			run, now := d.Runs("a")[0], history.At(time.Now())
 			m := &engine.Message{
@@ -56,7 +56,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// resultOf returns the result of an activity, in each of its forms; nil for none.
+// resultOf returns the result of an activity in one of its forms, or nil for another form.
 func resultOf(form uint8, event int64) *history.Event {
 	var a history.Attributes
 	f := &failure.Failure{Kind: failure.KindApplication, Message: "failed"}

@@ -7,7 +7,7 @@ import (
 )
 
 // seedRows are the rows of the seed document about speculative workflow tasks. Each is a script in
-// testdata/seed that begins with the row and with what became of it here.
+// testdata/seed that begins with the row and says what became of it in Weft.
 var seedRows = []string{
 	"task-kinds", "transient-attempts", "persist-or-discard", "stale-completion", "rollback-of-a-cached-run", "conversion",
 	"failure", "timeout", "heartbeat", "not-found-after-a-move",

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// One of a workflow's own activities may update the workflow and wait for the outcome, while a
-// handler waits for the activity: nobody holds a lock meanwhile.
+// An activity may update its own workflow and wait for the outcome while a handler waits for the
+// activity, because nobody holds a lock meanwhile.
 func TestAnActivityUpdatesItsOwnWorkflow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -28,7 +28,7 @@ func TestAnActivityUpdatesItsOwnWorkflow(t *testing.T) {
 			sum := 0
 			note.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
 				sum += n
-				return sum, workflow.Sleep(ctx, 1) // and so completes in a later task
+				return sum, workflow.Sleep(ctx, 1) // so that it completes in a later task
 			})
 			work.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return call.Run(ctx, n) })
 			err := workflow.Await(ctx, func() bool { return sum > 0 && workflow.AllHandlersFinished(ctx) })

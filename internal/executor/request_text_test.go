@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A text that is not UTF-8, in every place where code can put one. What was written must stay
-// readable.
+// garbled is a text that is not UTF-8. The test uses it in every place in which code can put a
+// text. What was written has to stay readable.
 const garbled = "gar\xffbled\x00\xc3"
 
 var (
@@ -79,7 +79,7 @@ func TestTextsThatAreNotUTF8(t *testing.T) {
 	})
 }
 
-// readAll makes every kind of read of workflows; each answer must be JSON in UTF-8.
+// readAll sends every kind of read request. It demands that each answer is JSON in UTF-8.
 func readAll(t *testing.T, p *testbed.Process, ids []string) {
 	t.Helper()
 	for _, id := range ids {

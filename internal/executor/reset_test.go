@@ -20,8 +20,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A history that does not fit into one commit is copied into many, in one put. Pending events are
-// pending in the new run.
+// A history that does not fit into one commit is copied into several, in one put. Events that were
+// pending are pending in the new run.
 func TestResetOfALongHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestResetOfALongHistory(t *testing.T) {
 			}
 		}
 		if cut < 300 || !strings.HasPrefix(whole, strings.Join(got[:cut], "\n")) {
-			t.Errorf("the new run does not begin as the old one; it is the same up to event %d:\n%s", cut,
+			t.Errorf("the new run begins differently; both are the same up to event %d:\n%s", cut,
 				cmp.Diff(strings.Split(whole, "\n")[:cut+3], got[:min(len(got), cut+3)]))
 		}
 		if runs := d.Runs("a"); len(runs) != 2 || len(runs[1].Log) < 6 {
@@ -91,7 +91,7 @@ func TestResetOfALargeStart(t *testing.T) {
 	})
 }
 
-// A reset that cannot be put at once is refused, and nothing happens.
+// A reset that does not fit into one put is refused and changes nothing.
 func TestResetThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,19 +104,19 @@ func TestResetThatIsTooLarge(t *testing.T) {
 		before := d.Snapshot()
 		a := p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"to":"firstTask"}`)
 		if a.Status != http.StatusRequestEntityTooLarge || !strings.Contains(string(a.Body), "exclude updates") {
-			t.Errorf("the reset came to %d %s", a.Status, a.Body)
+			t.Errorf("the reset was answered %d %s", a.Status, a.Body)
 		}
 		if d.Snapshot() != before {
-			t.Error("a reset that was refused has changed something")
+			t.Error("a refused reset has changed something")
 		}
 		if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"to":"firstTask","exclude":["updates"]}`); a.Status != http.StatusCreated {
-			t.Errorf("without the updates it came to %d %s", a.Status, a.Body)
+			t.Errorf("without the updates the reset was answered %d %s", a.Status, a.Body)
 		}
 	})
 }
 
-// Random numbers that code drew before the task are the same in the new run, although its id
-// differs: they follow from the run in which the history began.
+// Random numbers that code drew before the reset task are the same in the new run, although its id
+// differs. They follow from the run in which the history began.
 func TestResetKeepsRandomNumbers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -133,12 +133,12 @@ func TestResetKeepsRandomNumbers(t *testing.T) {
 			return answer.Result
 		}
 		first, second := roll(), roll()
-		for range 2 { // the second time the base run is itself the result of a reset
+		for range 2 { // the second time the base run was itself opened by a reset
 			if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"eventId":10,"exclude":["updates"]}`); a.Status != http.StatusCreated {
 				t.Fatalf("reset: %d %s", a.Status, a.Body)
 			}
 			if again := roll(); again != second || first == second {
-				t.Errorf("%d and %d were drawn, and after the reset %d", first, second, again)
+				t.Errorf("the code drew %d and %d, and after the reset %d", first, second, again)
 			}
 		}
 		d.CheckReplay(p)
@@ -173,7 +173,7 @@ func TestResetOfAPinnedRunIsListed(t *testing.T) {
 		for c := range engine.Tasks(d.Runs("a")[0].Commits()) {
 			tasks = append(tasks, c)
 		}
-		reset := fmt.Sprintf(`{"eventId":%d}`, tasks[len(tasks)-2].TaskScheduledID()) // which the first move caused
+		reset := fmt.Sprintf(`{"eventId":%d}`, tasks[len(tasks)-2].TaskScheduledID()) // the first move caused this task
 		if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", reset); a.Status != http.StatusCreated {
 			t.Fatalf("reset: %d %s", a.Status, a.Body)
 		}
@@ -188,8 +188,8 @@ func TestResetOfAPinnedRunIsListed(t *testing.T) {
 	})
 }
 
-// A history that changes its visibility in several commits is listed by its values at the point of
-// the reset.
+// A history that changes its visibility in several commits is listed with its values at the reset
+// point.
 func TestResetOfVisibilityInALongHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestResetOfVisibilityInALongHistory(t *testing.T) {
 			t.Fatalf("reset: %d %s", a.Status, a.Body)
 		}
 		if runs := d.Runs("a"); len(runs[1].Log) < 4 {
-			t.Fatalf("the new run begins with %d commits: too few to see anything", len(runs[1].Log))
+			t.Fatalf("the new run begins with %d commits: too few to test anything", len(runs[1].Log))
 		}
 		var now api.Description
 		var list api.ListResponse
@@ -227,12 +227,12 @@ func TestResetOfVisibilityInALongHistory(t *testing.T) {
 	})
 }
 
-// A run that follows another has the end of its chain in its first event. A reset gives it another
-// end, and the whole new run is kept until then.
+// A run that follows another has the end of its chain in its first event. A reset gives the run
+// another end, and the whole new run is kept until then.
 func TestResetIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const whole = 30 * 24 * time.Hour // longer than a run is kept
+		const whole = 30 * 24 * time.Hour // longer than the retention
 		waiting := workflow.NewWorkflow[workflow.None, string]("waiting")
 		enough := workflow.NewSignal[workflow.None]("enough")
 		run := func(ctx workflow.Context, _ workflow.None) (string, error) {
@@ -253,13 +253,13 @@ func TestResetIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(whole - time.Hour)
-		p.Stop() // its memory would hide what the store lacks
+		p.Stop() // the process's memory would hide what the store lacks
 		p = d.Start(executor.Options{}, workflow.Bind(waiting, run))
 		if err := enough.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 			t.Fatal(err)
 		}
 		if result, err := waiting.Get(p.Client, "w").Result(t.Context()); err != nil || result != "waited" {
-			t.Errorf("the run that was reset ended with %q, %v", result, err)
+			t.Errorf("the reset run ended with %q, %v", result, err)
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// backUp returns a store with what a deployment's store holds now.
+// backUp returns a store with the present contents of a deployment's store.
 func backUp(t *testing.T, d *testbed.Deployment) *memory.Store {
 	t.Helper()
 	ctx := context.Background()
@@ -47,7 +47,7 @@ func backUp(t *testing.T, d *testbed.Deployment) *memory.Store {
 	return to
 }
 
-// restored returns a deployment on a backup, with the queues of another one.
+// restored returns a deployment on a backup of the table, with the queues of another deployment.
 func restored(t *testing.T, from *testbed.Deployment, table *memory.Store) *testbed.Deployment {
 	t.Helper()
 	d := testbed.New(t)
@@ -56,9 +56,9 @@ func restored(t *testing.T, from *testbed.Deployment, table *memory.Store) *test
 	return d
 }
 
-// The table is set back to an earlier moment, as docs/operations.md says, with the queues as they
-// are or with new ones. Everything that was open then ends under new processes, and what was begun
-// since has never existed.
+// The table is set back to an earlier moment, as docs/operations.md says, with the old queues or
+// with new ones. Everything that was open at that moment ends under new processes. What was begun
+// later does not exist.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []time.Duration{
@@ -88,7 +88,7 @@ func TestRestore(t *testing.T) {
 					d = restored(t, d, table)
 					p = d.Start(executor.Options{Build: "build-2"}, lostRegistrations("build-2")...)
 					if _, err := p.Describe(t.Context(), "after", ""); !errors.Is(err, client.ErrNotFound) {
-						t.Errorf("what was begun after the moment: %v", err)
+						t.Errorf("a workflow that was started after the moment: %v", err)
 					}
 					start(p, "after")
 					time.Sleep(3 * 24 * time.Hour)
@@ -97,7 +97,7 @@ func TestRestore(t *testing.T) {
 					for _, id := range []string{"before", "after"} {
 						result, err := lostType.Get(p.Client, id).Result(ctx)
 						if err != nil || result != "[r0 r1 r2]ok" {
-							t.Errorf("%s; back to %v, %v later, new queues %v: %q, %v", id, moment, later, newQueues, result, err)
+							t.Errorf("%s; restored to %v, %v later, new queues %v: %q, %v", id, moment, later, newQueues, result, err)
 						}
 					}
 					p.Stop()
@@ -108,7 +108,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A run that waits for a purged message goes on at once when it is reset to its last task.
+// A run that waits for a purged message continues at once when it is reset to its last task.
 func TestResetAfterPurge(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{10 * time.Second, 45 * time.Second, 2 * time.Minute, 9 * time.Minute} {
@@ -124,7 +124,7 @@ func TestResetAfterPurge(t *testing.T) {
 			if _, err := run.Reset(t.Context(), workflow.ResetOptions{To: "lastTask"}); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(4 * time.Hour) // the workflow itself takes more than three
+			time.Sleep(4 * time.Hour) // the workflow itself takes more than three hours
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			if result, err := lostType.Get(p.Client, "w").Result(ctx); err != nil || result != "[r0 r1 r2]ok" {

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// choosy is a queue that refuses messages to some queues.
+// choosy is a queue that refuses messages to some of its queues.
 type choosy struct {
 	queue.Sender
 	names map[string]bool
@@ -33,7 +33,7 @@ func (r *choosy) Send(ctx context.Context, name string, m ...queue.Message) erro
 	return r.Sender.Send(ctx, name, m...)
 }
 
-// silent is a log that makes no put and answers none while it is on.
+// silent is a log that applies no put and answers none while on is set.
 type silent struct {
 	store.Log
 	on bool
@@ -46,12 +46,12 @@ func (l *silent) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
-// A result is not thrown away while any place accepts it, and its activity does not run again.
+// A result is kept as long as one place accepts it, and its activity does not run again.
 func TestAResultIsKept(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		activities int
-		refuses    []string // during the first deliveries
+		refuses    []string // by the queues, during the first deliveries
 		silent     bool
 	}{
 		"the workflow queue refuses":                 {2, []string{queue.Workflow}, false},
@@ -111,12 +111,11 @@ func TestAResultIsKept(t *testing.T) {
 	}
 }
 
-// slowQueue takes a while for each call that sends results, and refuses those that it is told to
-// refuse.
+// slowQueue takes some time for each call that sends results, and can refuse calls.
 type slowQueue struct {
 	queue.Sender
 	mu      sync.Mutex
-	calls   []int // messages in each
+	calls   []int // the number of messages in each call
 	refuses bool
 	atOnce  int
 	most    int
@@ -141,9 +140,9 @@ func (q *slowQueue) Send(ctx context.Context, name string, m ...queue.Message) e
 	return q.Sender.Send(ctx, name, m...)
 }
 
-// Results that handlers of one process have at the same time are sent in few calls, one after the
-// other: a message group allows 300 calls a second. If the queue refuses them, each is committed
-// all the same, and no activity runs again.
+// Results that the handlers of one process have at the same time are sent in few calls, one after
+// the other, because a message group allows 300 calls a second. If the queue refuses them, each is
+// still committed, and no activity runs again.
 func TestResultsAreSentTogether(t *testing.T) {
 	t.Parallel()
 	const activities = 40
@@ -198,7 +197,8 @@ func TestResultsAreSentTogether(t *testing.T) {
 	}
 }
 
-// A handler that waits behind a batch and runs out of time does not keep the others from sending.
+// A handler that runs out of time while it waits behind a batch does not keep the others from
+// sending.
 func TestASenderOfResultsThatGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestASenderOfResultsThatGivesUp(t *testing.T) {
 			}
 		}
 		if last != "1-00000000000000ff" {
-			t.Errorf("the last result that was sent is of %q", last)
+			t.Errorf("the last result sent is that of %q", last)
 		}
 	})
 }

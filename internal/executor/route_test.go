@@ -12,9 +12,9 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// A result from the dead letters takes the timer queue, however short the timers are that the store
-// keeps: it may be too large for an item there. Only workflow and activity functions have the right
-// to send to the workflow queue.
+// A result from the dead letters goes through the timer queue, however short the timers are that
+// the store keeps. It may be too large for an item of the store. Only workflow and activity
+// functions may send to the workflow queue.
 func TestResultsFromDeadLettersTakeTheTimerQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestResultsFromDeadLettersTakeTheTimerQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		if timers, workflow := d.Queue.Len(queue.Timers), d.Queue.Len(queue.Workflow); timers != 1 || workflow != 0 {
-			t.Errorf("%d are on the timer queue and %d on the workflow queue", timers, workflow)
+			t.Errorf("%d messages are on the timer queue and %d on the workflow queue", timers, workflow)
 		}
 		if kept, err := d.Store.DueTimers(t.Context(), time.Now().Add(time.Hour), 1); len(kept) > 0 || err != nil {
 			t.Errorf("the store keeps %v, %v", kept, err)

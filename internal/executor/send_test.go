@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// spreading starts 25 activities, three of another task queue, and a timer, in one task.
+// spreading starts 25 activities, three activities of another task queue, and a timer, in one task.
 func spreading() []workflow.Registration {
 	spread := workflow.NewWorkflow[workflow.None, workflow.None]("spread")
 	work := activity.New("spread.work", func(context.Context, int) (workflow.None, error) { return workflow.None{}, nil })
@@ -32,7 +32,7 @@ func spreading() []workflow.Registration {
 	})}
 }
 
-// gathered is a queue in which no Send returns before so many have begun.
+// gathered is a queue in which no Send returns before a number of them have begun.
 type gathered struct {
 	queue.Sender
 	fails func(name string) error
@@ -57,7 +57,7 @@ func (g *gathered) Send(ctx context.Context, name string, messages ...queue.Mess
 }
 
 // The requests that send a commit's messages run in parallel, and the commit lands when all have
-// succeeded. One after the other, the first would wait for ever.
+// succeeded. If they ran one after the other, the first would wait for ever.
 func TestSendsAtOnce(t *testing.T) {
 	t.Parallel()
 	reports := queue.ForTasks("reports")
@@ -86,7 +86,7 @@ func TestSendsAtOnce(t *testing.T) {
 					t.Errorf("sent to %q, want %q", g.begun[:5], want)
 				}
 				if there := p.Do(http.MethodGet, "/v1/workflows/a", "").Status == http.StatusOK; there != (test.fails == "") {
-					t.Errorf("the run is there: %v", there)
+					t.Errorf("the run exists: %v", there)
 				}
 				if n := d.Queue.Len(queue.Activities); test.fails == "" && n != 25 {
 					t.Errorf("%d activities were sent, want 25", n)
@@ -96,9 +96,9 @@ func TestSendsAtOnce(t *testing.T) {
 	}
 }
 
-// A message that is delivered before its time remains the same sending: the sending that has ended
-// an attempt sends the next one. It is never kept in the store, even if its receiver's clock is far
-// behind: the sweep that has sent it may delete it there.
+// A message that is delivered too early is sent again as the same sending, so that the sending that
+// has ended an attempt sends the next one. It is never kept in the store, even if the receiver's
+// clock is far behind: the sweep that has sent it may delete it there.
 func TestTooEarlyStaysTheSameSending(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{10 * time.Second, time.Hour} {
@@ -114,18 +114,18 @@ func TestTooEarlyStaysTheSameSending(t *testing.T) {
 			time.Sleep(time.Minute)
 			first := messages(t, d, queue.Timers)[0]
 			early := *first
-			early.Due = first.Due.Add(by) // by the sender's clock
+			early.Due = first.Due.Add(by) // the sender's clock is ahead
 			if err := p.Service.Handle(t.Context(), executor.Delivery{Message: &early, Received: 1}); err != nil {
 				t.Fatal(err)
 			}
 			kept, err := d.Store.DueTimers(t.Context(), early.Due.Time(), 10)
 			if err != nil || len(kept) > 0 {
-				t.Errorf("%v early: the store keeps %d timers, %v", by, len(kept), err)
+				t.Errorf("%v too early: the store keeps %d timers, %v", by, len(kept), err)
 			}
 			time.Sleep(min(by, queue.MaxDelay))
 			all := messages(t, d, queue.Timers)
 			if again := all[len(all)-1]; again.Due != early.Due || again.Send != first.Send || again.CausationID != first.CausationID {
-				t.Errorf("%v early: sent as %+v, and again as %+v", by, first, again)
+				t.Errorf("%v too early: sent as %+v, and again as %+v", by, first, again)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Activities can be deployed separately from workflows: a process without the workflow's code hands
+// Activities can be deployed separately from workflows. A process without the workflow's code sends
 // results to the workflow's queue, and writes nothing to the log itself.
 func TestActivitiesSeparate(t *testing.T) {
 	t.Parallel()
@@ -42,8 +42,8 @@ func TestActivitiesSeparate(t *testing.T) {
 	})
 }
 
-// attempt has a process handle the next message of the activity queue, with the other fields of the
-// delivery.
+// attempt lets a process handle the next message of the activity queue, with the other fields of
+// the delivery.
 func attempt(t *testing.T, d *testbed.Deployment, p *testbed.Process, with executor.Delivery) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
@@ -61,8 +61,8 @@ func attempt(t *testing.T, d *testbed.Deployment, p *testbed.Process, with execu
 	}
 }
 
-// An attempt that could not end in its function's time is held, visibly and without a limit, until
-// a deployment allows it.
+// An attempt that cannot end within its function's time is held, visibly and for any time, until a
+// deployment allows it.
 func TestLongestAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestLongestAttempt(t *testing.T) {
 			if held.Message, err = outbox.Decode(got[0].Body); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // duplicates become one
+			for range 2 { // duplicates become one message
 				if err := p.Service.Handle(t.Context(), held); err != nil {
 					t.Fatal(err)
 				}
@@ -96,7 +96,7 @@ func TestLongestAttempt(t *testing.T) {
 			}
 			time.Sleep(5 * time.Minute)
 			if n := d.Queue.Len(queue.Activities); n != 1 {
-				t.Fatalf("%d messages come back", n)
+				t.Fatalf("%d messages are sent again", n)
 			}
 		}
 		d.Drain(t.Context(), func(string) *testbed.Process { return p })
@@ -106,8 +106,8 @@ func TestLongestAttempt(t *testing.T) {
 	})
 }
 
-// A process that was held up has no time left for an attempt that would fit: the message is
-// redelivered, and no attempt is counted.
+// A process that was delayed has too little time left for an attempt that would otherwise fit. The
+// message is redelivered, and no attempt is counted.
 func TestNoTimeLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

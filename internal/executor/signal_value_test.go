@@ -42,8 +42,8 @@ func listen(ctx workflow.Context, first time.Duration) (got []string, err error)
 	return got, nil
 }
 
-// A signal whose value does not decode is refused once the code has asked for signals of its name:
-// nothing is written.
+// A signal whose value does not decode is refused once the code has received signals of its name.
+// Nothing is written.
 func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
@@ -61,7 +61,7 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 			}
 		}
 		if d.Snapshot() != before {
-			t.Error("a signal that was refused has changed something")
+			t.Error("a refused signal has changed something")
 		}
 		start := &api.StartRequest{Type: "listener", Input: []byte("0")}
 		_, err := p.Service.Signal(ctx, "other", "", "spoken", api.SignalRequest{Input: []byte("1"), RequestID: "bad", Start: start})
@@ -69,7 +69,7 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 			t.Errorf("with a start: %v, and there are %d runs", err, len(d.Runs("other")))
 		}
 		if text := log.Take(); text != "" {
-			t.Errorf("signals that were refused are logged: %s", text)
+			t.Errorf("refused signals are logged: %s", text)
 		}
 		for _, text := range []string{"a", "b"} {
 			if err := spoken.Send(ctx, p.Client, "w", text); err != nil {
@@ -82,8 +82,8 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 	})
 }
 
-// A signal that was accepted before its type was known is set aside: the run goes on, and its
-// description counts the signal. It also counts a signal that nobody asks for.
+// A signal that was accepted before its type was known is set aside, and the run continues. The
+// run's description counts that signal. It also counts a signal that the code does not receive.
 func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
@@ -112,14 +112,14 @@ func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 		arrived := time.Now()
 		send("spokn", `"b"`)
 		if u := describe(); len(u) != 2 || u[0].Name != "spoken" && u[1].Name != "spoken" || u[0].Count != 2 || u[1].Count != 2 || u[0].Since == nil || u[0].Since.After(arrived) {
-			t.Errorf("before the code receives: %+v", u)
+			t.Errorf("before the code receives signals: %+v", u)
 		}
 		time.Sleep(2 * time.Minute)
 		if u := describe(); len(u) != 2 || u[0] != (api.UnreadSignal{Name: "spoken", SetAside: 1}) || u[1].Name != "spokn" || u[1].Count != 2 {
-			t.Errorf("after it has received: %+v", u)
+			t.Errorf("after the code has received one: %+v", u)
 		}
 		if text := log.Take(); strings.Count(text, "was set aside") != 1 || !strings.Contains(text, "signal=spoken count=1 want=string") {
-			t.Errorf("what is logged: %s", text)
+			t.Errorf("the log is: %s", text)
 		}
 		send("spoken", `"c"`)
 		if got, err := listener.Get(p.Client, "w").Result(ctx); err != nil || !slices.Equal(got, []string{"a", "c"}) {
@@ -132,7 +132,7 @@ func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 	})
 }
 
-// An earlier version's history, in which the code received the error of such a signal, replays.
+// A history of an earlier version, in which the code received the error of such a signal, replays.
 func TestReplayOfASignalThatDidNotDecode(t *testing.T) {
 	types := &engine.Registry{}
 	if err := bridge.Register(types, workflow.Bind(listener, func(ctx workflow.Context, _ time.Duration) (got []string, err error) {
@@ -155,8 +155,8 @@ func TestReplayOfASignalThatDidNotDecode(t *testing.T) {
 	testbed.ReplayRun(t, types.Workflow("listener"), "w", commits)
 }
 
-// A metric counts signals that no code has asked for: once for a name, while one of the name is
-// unread. It does not count those that the code asks for.
+// A metric counts signals that no code has asked for: once for a name, as long as a signal of that
+// name is unread. It does not count signals that the code asks for.
 func TestUnhandledSignalsAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -177,8 +177,8 @@ func TestUnhandledSignalsAreCounted(t *testing.T) {
 	})
 }
 
-// Signals that a run has not received when it continues as new belong to the next run, and are not
-// listed twice.
+// Signals that a run has not received when it continues as new belong to the next run, and are
+// listed only there.
 func TestUnreadSignalsOfARunThatContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.One(t, workflow.Bind(relayType, runRelay))

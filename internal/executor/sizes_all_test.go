@@ -17,7 +17,7 @@ import (
 )
 
 // The workflow of this test passes a text of the largest size to everything that accepts one, and
-// gets it back.
+// receives it again.
 type everything struct {
 	Last bool
 	Text string
@@ -32,8 +32,8 @@ var (
 )
 
 // runEvery starts an activity and a child and runs a side effect when a signal arrives. It
-// continues as new when an update was answered, and one more signal goes along. The next run
-// returns that signal.
+// continues as new after an update was answered, with one unread signal. The next run returns that
+// signal.
 func runEvery(ctx workflow.Context, in everything) (string, error) {
 	answered := 0
 	everyEcho.Handle(ctx, func(_ workflow.Context, s string) (string, error) {
@@ -44,7 +44,7 @@ func runEvery(ctx workflow.Context, in everything) (string, error) {
 	if err != nil || in.Last {
 		return told, err
 	}
-	found := workflow.SideEffect(ctx, func() string { return told }) // first: it cannot wait for a task with room for it
+	found := workflow.SideEffect(ctx, func() string { return told }) // first, because it cannot be postponed to a task that has room for it
 	copied, kid := everyCopy.Start(ctx, told), everyKid.StartChild(ctx, told)
 	a, err1 := copied.Get(ctx)
 	b, err2 := kid.Result().Get(ctx)
@@ -77,7 +77,7 @@ func TestLargestPayloadsEverywhere(t *testing.T) {
 						most = 5 << 20
 					}
 					p := d.Start(executor.Options{CacheEntries: cached}, registrations...)
-					if !bucket { // with a bucket three replays of payloads of 5 MiB take half a minute
+					if !bucket { // with a bucket, three replays of payloads of 5 MiB would take half a minute
 						defer d.Replay(registrations...)
 					}
 					defer p.Stop()
@@ -93,7 +93,7 @@ func TestLargestPayloadsEverywhere(t *testing.T) {
 						t.Fatal(err)
 					}
 					if got, err := everyEcho.Call(t.Context(), p.Client, "a", text); err != nil || got != text {
-						t.Errorf("the update returns %d bytes, %.200v", len(got), err)
+						t.Errorf("the update returned %d bytes, %.200v", len(got), err)
 					}
 					if got, err := run.Result(t.Context()); err != nil || got != text {
 						t.Errorf("the result has %d bytes, %.200v", len(got), err)

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflow of these tests uses a text as its kind says. Every text meets another of its size in
-// one task.
+// The workflow of these tests uses a text as its kind says. Each text meets another one of its size
+// in one task.
 type meeting struct {
 	Kind string
 	Text string
@@ -38,13 +38,13 @@ var (
 func runMeet(ctx workflow.Context, m meeting) (string, error) {
 	echo(ctx)
 	switch m.Kind {
-	case "activity": // the input goes on to an activity, its result to another, and the result of that is the run's
+	case "activity": // the input goes to an activity, its result to another one, whose result is that of the run
 		text, err := meetCopy.Run(ctx, m.Text)
 		if err != nil {
 			return "", err
 		}
 		return meetCopy.Run(ctx, text)
-	case "parallel": // five activities have the input, and five results come back
+	case "parallel": // five activities have the input, and return it
 		var all []workflow.Future[string]
 		for range 5 {
 			all = append(all, meetCopy.Start(ctx, m.Text))
@@ -59,7 +59,7 @@ func runMeet(ctx workflow.Context, m meeting) (string, error) {
 		return meetKid.RunChild(ctx, m.Text)
 	case "signal": // the signal is the result
 		return meetSay.Receive(ctx)
-	case "again": // signals that were not received go along, and the next run receives them
+	case "again": // unread signals are passed to the next run, which receives them
 		if _, err := meetStop.Receive(ctx); err != nil {
 			return "", err
 		}
@@ -90,7 +90,7 @@ func meetings() []workflow.Registration {
 	}
 }
 
-// came starts a run, does something to it, and returns its result.
+// came starts a run, calls the functions in then, and returns the run's result.
 func came(ctx context.Context, c *client.Client, m meeting, then ...func() error) (string, error) {
 	run, err := meet.Start(ctx, c, "a", m)
 	for _, do := range then {
@@ -104,7 +104,7 @@ func came(ctx context.Context, c *client.Client, m meeting, then ...func() error
 	return run.Result(ctx)
 }
 
-// meets are ways in which payloads meet: in each, a text goes in and comes out again.
+// meets are the ways in which payloads meet. In each, a text goes in and comes out again.
 var meets = map[string]func(ctx context.Context, c *client.Client, text string) (string, error){
 	"an input that goes on to activities": func(ctx context.Context, c *client.Client, text string) (string, error) {
 		return came(ctx, c, meeting{"activity", text})
@@ -139,11 +139,11 @@ var meets = map[string]func(ctx context.Context, c *client.Client, text string) 
 	},
 }
 
-// A payload of the largest size is accepted, whatever others of its size it meets. One byte more is
-// refused, by an error that names the limit and says what to do.
+// A payload of the largest size is accepted, whatever other payloads of that size it meets. A
+// payload with one byte more is refused with an error that names the limit and says what to do.
 func TestLargestPayloadsMeet(t *testing.T) {
 	t.Parallel()
-	// The text is in quotes, after the kind of the meeting.
+	// The text is in quotes, after the meeting's kind.
 	const most = engine.MaxPayload - len(`{"Kind":"parallel","Text":""}`)
 	for name, way := range meets {
 		t.Run(name, func(t *testing.T) {
@@ -174,8 +174,8 @@ func TestLargestPayloadsMeet(t *testing.T) {
 	}
 }
 
-// A run that starts twenty thousand activities in one task does so in several commits. Each commit
-// has room for its events, and each commit's messages are sent within one request.
+// A run that starts twenty thousand activities in one task writes several commits. The events of
+// each fit into a commit, and the messages of each are sent within one request.
 func TestLargeFanOut(t *testing.T) {
 	t.Parallel()
 	fan := workflow.NewWorkflow[int, int]("meet.fan")
@@ -256,9 +256,9 @@ func runBig(ctx workflow.Context, m meeting) (string, error) {
 		meetCopy.Start(ctx, text)
 	case "effect":
 		return workflow.SideEffect(ctx, func() string { return text }), nil
-	case "coroutines": // the signal that arrives meanwhile goes along
+	case "coroutines": // the signal that arrives meanwhile is passed on
 		meetCopy.Start(ctx, text)
-		workflow.Go(ctx, func(ctx workflow.Context) { _, _ = meetSay.Receive(ctx) }) // it receives nothing: nothing runs after the return
+		workflow.Go(ctx, func(ctx workflow.Context) { _, _ = meetSay.Receive(ctx) }) // nothing runs after the return, so this receives nothing
 		return meetBig.ContinueAsNew(ctx, meeting{"receive", m.Text})
 	case "receive":
 		return meetSay.Receive(ctx)
@@ -277,9 +277,9 @@ func runBig(ctx workflow.Context, m meeting) (string, error) {
 	return text, nil
 }
 
-// What a task writes without waiting for it, and the end of its run, go into two commits if they do
-// not fit into one. No task fails, and each history replays, even if the process keeps nothing
-// between the two.
+// A task's writes that the code does not wait for, and the end of its run, go into two commits if
+// they do not fit into one. No task fails, and each history replays, even if the process keeps
+// nothing between the two commits.
 func TestLargeThingsOfOneTask(t *testing.T) {
 	t.Parallel()
 	const most = engine.MaxPayload - len(`{"Kind":"coroutines","Text":""}`)
@@ -314,7 +314,7 @@ func TestLargeThingsOfOneTask(t *testing.T) {
 					if kind == "fails" {
 						text = ""
 						if err == nil {
-							t.Error("it has not failed")
+							t.Error("the run has not failed")
 						}
 						err = nil
 					}

@@ -57,8 +57,8 @@ func playUpdateThatEnds(t *testing.T, waits bool, size, cache int) {
 	}
 }
 
-// A large update arrives at a run whose next task has a large update to answer, because the run was
-// reset: that task runs first.
+// A large update arrives at a run whose next task has to answer another large update, because the
+// run was reset. That task runs first.
 func TestLargeUpdateAfterAReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestLargeUpdateAfterAReset(t *testing.T) {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 		hooks.Next(testbed.OnPut, func(do func() error) error { return do() })
-		hooks.Always(testbed.OnPut, testbed.Faults["throttle"]()) // that task is not put
+		hooks.Always(testbed.OnPut, testbed.Faults["throttle"]()) // so that this task is not put
 		p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"to":"firstTask"}`)
 		hooks.Always(testbed.OnPut, nil)
 		if runs := d.Runs("a"); len(runs) != 2 || runs[1].State.Pending != history.PendingTask {

@@ -17,9 +17,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Events that a task has left to the next one have their input there, even in a process that has
-// not run the first of the two.
-func TestSplitTaskGoesOnInAnotherProcess(t *testing.T) {
+// Events that a task has left to the next one find their input there, even in a process that has
+// not run the first task.
+func TestSplitTaskContinuesInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	var (
 		parts = workflow.NewWorkflow[string, string]("split.parts")
@@ -106,7 +106,8 @@ func TestSplitTaskGoesOnInAnotherProcess(t *testing.T) {
 	}
 }
 
-// A process that has not run the first part of a task respects the size of a commit in the next.
+// A process that has not run the first part of a task respects the size of a commit in the next
+// part.
 func TestSplitTaskKeepsItsSizeInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -144,10 +145,10 @@ func TestSplitTaskKeepsItsSizeInAnotherProcess(t *testing.T) {
 	})
 }
 
-// Side effects that do not fit into one commit go on in the next task, even in a process that has
-// not run the first. A function is called again if its value was not recorded, and its second value
-// counts.
-func TestSideEffectsThatFillATaskGoOn(t *testing.T) {
+// Side effects that do not fit into one commit continue in the next task, even in a process that
+// has not run the first one. A function is called again if its value was not recorded, and its
+// second value counts.
+func TestSideEffectsThatFillATaskContinue(t *testing.T) {
 	t.Parallel()
 	for _, entries := range []int{0, -1} {
 		t.Run(fmt.Sprint("cache entries ", entries), func(t *testing.T) {
@@ -170,7 +171,7 @@ func TestSideEffectsThatFillATaskGoOn(t *testing.T) {
 						seen = append(seen, workflow.SideEffect(ctx, func() string { return word }))
 					}
 					if strings.Join(all, " ") != strings.Join(seen, " ") {
-						return "", fmt.Errorf("saw %v, and recorded %v", all, seen)
+						return "", fmt.Errorf("the code saw %v, and recorded %v", all, seen)
 					}
 					_, err := started.Get(ctx)
 					return strings.Join(all, " "), err
@@ -189,7 +190,7 @@ func TestSideEffectsThatFillATaskGoOn(t *testing.T) {
 				if err != nil || len(strings.Fields(got)) != n {
 					t.Errorf("%q, %v", got, err)
 				}
-				if again := calls - n; again > 10 { // at most once for each task that ended before one
+				if again := calls - n; again > 10 { // at most once for each task that was full before one
 					t.Errorf("%d functions were called again", again)
 				}
 				events, err := p.History(t.Context(), "a")

@@ -55,7 +55,7 @@ func (b *bucket) Get(ctx context.Context, key string) ([]byte, error) {
 	return b.Blobs.Get(ctx, key)
 }
 
-// spy counts what is sent, below the codec: small messages are not encoded there.
+// spy counts what is sent, below the codec, which does not encode small messages.
 type spy struct {
 	queue.Sender
 	sent map[string]int
@@ -74,7 +74,7 @@ func (p *spy) Send(ctx context.Context, name string, messages ...queue.Message) 
 	return err
 }
 
-// largeTimers keeps n timers that carry results of a size.
+// largeTimers keeps n timers with results of this size.
 func largeTimers(t *testing.T, timers store.Timers, n, size int) {
 	t.Helper()
 	value := history.Payload(`"` + strings.Repeat("x", size) + `"`)
@@ -91,7 +91,7 @@ func largeTimers(t *testing.T, timers store.Timers, n, size int) {
 	}
 }
 
-// behindABucket returns a deployment with a bucket, and a record of what its processes send.
+// behindABucket returns a deployment with a bucket, and records what its processes send.
 func behindABucket(t *testing.T) (*testbed.Deployment, *bucket, *spy, *testbed.Process, store.Timers) {
 	t.Helper()
 	d := testbed.New(t)
@@ -103,7 +103,7 @@ func behindABucket(t *testing.T) (*testbed.Deployment, *bucket, *spy, *testbed.P
 	return d, b, p, d.Idle(codec.Options(executor.Options{}), counters()...), d.Ports.Timers
 }
 
-// sweeps makes n sweeps, one a minute, each with the time of a Lambda invocation.
+// sweeps runs n sweeps, one a minute, each with the time of a Lambda invocation.
 func sweeps(t *testing.T, p *testbed.Process, n int) (sent int, last error) {
 	for range n {
 		ctx, cancel := context.WithTimeout(t.Context(), 53*time.Second)
@@ -116,7 +116,7 @@ func sweeps(t *testing.T, p *testbed.Process, n int) (sent int, last error) {
 	return sent, last
 }
 
-// goods returns how many of the good timers were sent, and how often one of them was at most.
+// goods returns how many of the good timers were sent, and how often the one that was sent most.
 func goods(p *spy) (different, most int) {
 	for id, n := range p.sent {
 		if strings.HasPrefix(id, "good") {
@@ -126,7 +126,7 @@ func goods(p *spy) (different, most int) {
 	return different, most
 }
 
-// Timers for a missing queue delay no others, however many are due first.
+// Timers for a missing queue delay no others, however many of them are due first.
 func TestSweepPastAQueueThatIsGone(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{99, 100, 250} {
@@ -140,15 +140,15 @@ func TestSweepPastAQueueThatIsGone(t *testing.T) {
 				time.Sleep(time.Second)
 				keep(t, d.Store, "good", 10)
 				if sent, err := sweeps(t, p, 24*60); sent != 10 {
-					t.Errorf("in a day %d of 10 good ones were sent: %v", sent, err)
+					t.Errorf("in a day %d of 10 good timers were sent: %v", sent, err)
 				}
 			})
 		})
 	}
 }
 
-// Large timers that can be read, and whose messages may not be put, delay no others, although they
-// fill a page.
+// Large timers that can be read, but whose messages may not be stored in the bucket, delay no
+// others, although they fill a page.
 func TestSweepPastTimersThatMayNotBePut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,13 +159,13 @@ func TestSweepPastTimersThatMayNotBePut(t *testing.T) {
 		b.putFails = true
 		_, err := sweeps(t, p, 120)
 		if n, _ := goods(s); n != 10 {
-			t.Errorf("in two hours %d of 10 good ones were sent: %.300v", n, err)
+			t.Errorf("in two hours %d of 10 good timers were sent: %.300v", n, err)
 		}
 	})
 }
 
-// A sweep goes on past a large timer that it cannot send.
-func TestSweepGoesOnPastALargeTimer(t *testing.T) {
+// A sweep continues past a large timer that it cannot send.
+func TestSweepContinuesPastALargeTimer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, b, s, p, timers := behindABucket(t)
@@ -175,12 +175,12 @@ func TestSweepGoesOnPastALargeTimer(t *testing.T) {
 		b.putFails = true
 		_, err := sweeps(t, p, 1)
 		if n, _ := goods(s); n != 500 {
-			t.Errorf("in a sweep %d of 500 good ones were sent: %.300v", n, err)
+			t.Errorf("in a sweep %d of 500 good timers were sent: %.300v", n, err)
 		}
 	})
 }
 
-// Large timers that may not be read are set aside in one sweep, and the others are sent in it.
+// Large timers that may not be read are set aside in one sweep, which also sends the others.
 func TestSweepPastTimersThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 30} {
@@ -194,18 +194,18 @@ func TestSweepPastTimersThatMayNotBeRead(t *testing.T) {
 				b.getFails = true
 				_, err := sweeps(t, p, 1)
 				if n, _ := goods(s); n != 10 {
-					t.Errorf("the first sweep sent %d of 10 good ones: %v (only ErrUnreadable: %v)", n, err, errors.Is(err, outbox.ErrUnreadable))
+					t.Errorf("the first sweep sent %d of 10 good timers: %v (only ErrUnreadable: %v)", n, err, errors.Is(err, outbox.ErrUnreadable))
 				}
 				_, _ = sweeps(t, p, 24*60)
 				if n, _ := goods(s); n != 10 {
-					t.Errorf("in a day %d of 10 good ones were sent", n)
+					t.Errorf("in a day %d of 10 good timers were sent", n)
 				}
 			})
 		})
 	}
 }
 
-// A bucket that is slow to fail delays only what needs it.
+// A bucket that is slow to fail delays only the timers that need it.
 func TestSweepWithASlowBucket(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -216,7 +216,7 @@ func TestSweepWithASlowBucket(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				_, b, s, p, timers := behindABucket(t)
-				largeTimers(t, timers, c.large, 200<<10) // inline as a timer, offloaded as a message
+				largeTimers(t, timers, c.large, 200<<10) // inline in the timer, and offloaded in the message
 				time.Sleep(time.Second)
 				keep(t, timers, "good", 95)
 				b.putFails, b.takes = true, c.takes
@@ -230,14 +230,14 @@ func TestSweepWithASlowBucket(t *testing.T) {
 					}
 				}
 				if n != 95 || most > 2 || good > 0 {
-					t.Errorf("in an hour %d of 95 good ones were sent, one of them %d times, %d are still due: %.300v", n, most, good, err)
+					t.Errorf("in an hour %d of 95 good timers were sent, one of them %d times, %d are still due: %.300v", n, most, good, err)
 				}
 			})
 		})
 	}
 }
 
-// A page of timers has as many as memory allows, however small they are stored.
+// A page has as many timers as memory allows, however small they are stored.
 func TestPageOfCompressedTimers(t *testing.T) {
 	t.Parallel()
 	d := testbed.New(t)
@@ -258,7 +258,8 @@ func TestPageOfCompressedTimers(t *testing.T) {
 	}
 }
 
-// Sent timers are deleted, however long others take to be refused: nothing is sent each minute.
+// Sent timers are deleted, however long the refusals of others take. No timer is sent again each
+// minute.
 func TestSweepHasTimeToDelete(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -285,15 +286,15 @@ func TestSweepHasTimeToDelete(t *testing.T) {
 				}
 				left, _ := timers.DueTimers(t.Context(), time.Now(), 1000)
 				if late != 150 || most > 2 {
-					t.Errorf("in an hour %d of 50 good ones were sent, one of them %d times, %d of 150 late ones were sent, %d timers are due: %.300v", n, most, late, len(left), err)
+					t.Errorf("in an hour %d of 50 good timers were sent, one of them %d times, %d of 150 late ones were sent, %d timers are due: %.300v", n, most, late, len(left), err)
 				}
 			})
 		})
 	}
 }
 
-// Large timers go last. Dozens of them, due first, and a bucket that takes 11 s to refuse each,
-// leave the others their time.
+// Large timers are sent last. If dozens of them are due first, and a bucket takes 11 s to refuse
+// each, the others still have time.
 func TestLargeTimersGoLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -306,11 +307,11 @@ func TestLargeTimersGoLast(t *testing.T) {
 			_, _ = sweeps(t, p, 1)
 			if n, _ := goods(s); n == 10 {
 				if minute > 5 {
-					t.Errorf("good ones are sent in minute %d", minute)
+					t.Errorf("good timers are sent in minute %d", minute)
 				}
 				return
 			}
 		}
-		t.Error("not in two hours")
+		t.Error("the good timers were not sent in two hours")
 	})
 }

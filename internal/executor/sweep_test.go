@@ -46,7 +46,7 @@ func (p *picky) Send(ctx context.Context, name string, messages ...queue.Message
 	return p.Sender.Send(ctx, name, messages...)
 }
 
-// keep keeps n timers of workflows whose names begin the same.
+// keep keeps n timers of workflows whose ids begin with name.
 func keep(t *testing.T, timers store.Timers, name string, n int) {
 	t.Helper()
 	var all []store.Timer
@@ -65,9 +65,13 @@ func keep(t *testing.T, timers store.Timers, name string, n int) {
 	}
 }
 
-// Messages that cannot be sent, however many, delay no others: they are set aside, reported and
-// tried again. The timer function may lack a right that only large ones need, the bucket may not
-// answer, or one of the queues may be gone. A few that a queue refuses for now stay due.
+// Messages that cannot be sent, however many, delay no others. They are set aside, reported and
+// retried. These cases cannot be sent:
+//   - The timer function lacks a right that only large messages need.
+//   - The bucket does not answer.
+//   - One of the queues is gone.
+//
+// A few messages that a queue refuses for now stay due.
 func TestUnsentTimersHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -95,7 +99,7 @@ func TestUnsentTimersHoldUpNoOthers(t *testing.T) {
 				}
 				sender.sends = 0
 				if sent, err := p.Service.Sweep(ctx); sent != 0 || (err == nil) != c.aside || (sender.sends == 0) != c.aside {
-					t.Errorf("at once after it %d were sent, in %d sends, %v", sent, sender.sends, err)
+					t.Errorf("the next sweep sent %d, in %d sends, %v", sent, sender.sends, err)
 				}
 				sender.refuses = func(string) bool { return false }
 				if c.aside {
@@ -109,8 +113,7 @@ func TestUnsentTimersHoldUpNoOthers(t *testing.T) {
 	}
 }
 
-// While the queues do not answer, timers stay where they are, and a sweep does not try each of
-// them.
+// While the queues do not answer, timers stay due, and a sweep does not try to send each of them.
 func TestSweepInAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,7 +131,7 @@ func TestSweepInAnOutage(t *testing.T) {
 		}
 		down = false
 		if sent, err := p.Service.Sweep(ctx); sent != 100 || err != nil {
-			t.Errorf("after it %d were sent, %v", sent, err)
+			t.Errorf("after the outage %d were sent, %v", sent, err)
 		}
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// reporting starts a workflow that does one job on the task queue reports, with so many attempts at
-// most.
+// reporting starts a workflow that does one job on the task queue reports, with at most times
+// attempts.
 func reporting(t *testing.T, p *testbed.Process, job string, times int) {
 	t.Helper()
 	a := p.Do(http.MethodPost, "/v1/workflows", fmt.Sprintf(`{"workflowId":"a","type":"courier","input":[{%s,"queue":"reports","times":%d}]}`, job, times))
@@ -29,9 +29,10 @@ func resultText(p *testbed.Process) string {
 	return string(p.Do(http.MethodGet, "/v1/workflows/a/result", "").Body)
 }
 
-// What follows from a message of a task queue goes there too: the next attempt, even if the input
-// is too large for the message to carry the activity, a copy that waits for a commit, and what
-// comes back from the dead letters.
+// What follows from a message of a task queue goes to that task queue, too:
+//   - the next attempt, even if the input is too large for the message to carry the activity
+//   - a copy that waits for a commit
+//   - a message that returns from the dead letters
 func TestTaskQueueOfFollowingMessages(t *testing.T) {
 	t.Parallel()
 	reports := queue.ForTasks("reports")
@@ -44,10 +45,10 @@ func TestTaskQueueOfFollowingMessages(t *testing.T) {
 				reporting(t, p, `"fails":1,"name":"`+strings.Repeat("x", size)+`"`, 0)
 				first := messages(t, d, reports)[0]
 				if large := first.Activity == nil; large != (size > 32<<10) {
-					t.Errorf("the message bears the activity: %v", !large)
+					t.Errorf("the message carries the activity: %v", !large)
 				}
 				stray := *first
-				stray.Slot = 1 // of a commit that is not in the log yet
+				stray.Slot = 1 // the slot of a commit that is not in the log yet
 				for _, handle := range []func() error{
 					func() error { return p.Service.Handle(t.Context(), executor.Delivery{Message: first, Received: 1}) },
 					func() error { return p.Service.Handle(t.Context(), executor.Delivery{Message: &stray, Received: 1}) },
@@ -59,7 +60,7 @@ func TestTaskQueueOfFollowingMessages(t *testing.T) {
 					}
 				}
 				if n := d.Queue.Len(queue.Activities) + d.Queue.Len(queue.Timers); n != 0 {
-					t.Errorf("%d messages elsewhere", n)
+					t.Errorf("%d messages on other queues", n)
 				}
 				d.Drain(t.Context(), func(string) *testbed.Process { return p })
 				if got := resultText(p); !strings.Contains(got, `"did xxx`) {
@@ -70,9 +71,9 @@ func TestTaskQueueOfFollowingMessages(t *testing.T) {
 	}
 }
 
-// An activity whose task queue is removed waits, and operators are told; it goes on when the queue
-// is there again. No attempt is counted, and there is one message however often the queue was
-// looked for.
+// An activity whose task queue was removed waits, and operators see that. It continues when the
+// queue exists again. No attempt is counted, and there is one message, however often the queue was
+// looked up.
 func TestRemovedTaskQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +83,7 @@ func TestRemovedTaskQueue(t *testing.T) {
 		without := d.Idle(executor.Options{Logger: warnings.Logger(), Engine: engine.Options{TaskQueues: []string{"slow"}}}, testbed.Workload("build-2")...)
 		reporting(t, with, `"name":"x","fails":1`, 2)
 		for _, m := range messages(t, d, queue.ForTasks("reports")) {
-			for range 2 { // twice: it was redelivered
+			for range 2 { // the message was redelivered
 				if err := without.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
 					t.Fatal(err)
 				}
@@ -94,11 +95,11 @@ func TestRemovedTaskQueue(t *testing.T) {
 		for range 3 {
 			time.Sleep(5 * time.Minute)
 			if sent, err := without.Service.Sweep(t.Context()); err != nil || sent != 1 {
-				t.Fatalf("%d messages were due, %v; want the one that waits", sent, err)
+				t.Fatalf("%d messages were due, %v; want the waiting one", sent, err)
 			}
 		}
 		if told := warnings.Take(); !strings.Contains(told, "task queue that this deployment does not have") {
-			t.Errorf("operators are told %q", told)
+			t.Errorf("operators see %q", told)
 		}
 		time.Sleep(5 * time.Minute)
 		if sent, err := with.Service.Sweep(t.Context()); err != nil || sent != 1 {
@@ -111,7 +112,7 @@ func TestRemovedTaskQueue(t *testing.T) {
 	})
 }
 
-// A workflow that starts an activity on a missing task queue goes on when the queue is there.
+// A workflow that starts an activity on a missing task queue continues when the queue exists.
 func TestTaskQueueThatIsAdded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +121,7 @@ func TestTaskQueueThatIsAdded(t *testing.T) {
 		reporting(t, before, `"name":"x"`, 0)
 		time.Sleep(time.Minute)
 		if got := string(before.Do(http.MethodGet, "/v1/workflows/a", "").Body); !strings.Contains(got, "WEFT_TASK_QUEUES") {
-			t.Errorf("what it waits for is not told: %s", got)
+			t.Errorf("the log does not say what the run waits for: %s", got)
 		}
 		before.Stop()
 		after := d.Start(executor.Options{}, testbed.Workload("build-2")...)
@@ -146,18 +147,18 @@ func TestTaskQueueAtOnce(t *testing.T) {
 		for i := range runs {
 			for !strings.Contains(string(p.Do(http.MethodGet, fmt.Sprintf("/v1/workflows/w%d/result", i), "").Body), `"did x"`) {
 				if time.Sleep(time.Minute); time.Since(begun) > 24*time.Hour {
-					t.Fatalf("run %d does not come to its end", i)
+					t.Fatalf("run %d did not complete", i)
 				}
 			}
 		}
-		if took := time.Since(begun).Round(time.Hour); took != 5*time.Hour { // two at once
+		if took := time.Since(begun).Round(time.Hour); took != 5*time.Hour { // two run at once
 			t.Errorf("%d attempts of an hour took %v, want 5h", runs, took)
 		}
 	})
 }
 
-// Messages that were kept before the change, and are sent on, stay separate if they were sent
-// separately: each is to take care of what follows from it.
+// Messages that were parked before the task queue was removed, and are parked again, stay separate
+// if they are separate sendings, because each is responsible for what follows from it.
 func TestRemovedTaskQueueAndBuild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,10 +183,10 @@ func TestRemovedTaskQueueAndBuild(t *testing.T) {
 	})
 }
 
-// ScheduleToClose ends an activity on a task queue that nobody serves: nobody receives its message,
-// or the deployment no longer has the queue. ScheduleToStart does not: it is checked when a
-// function gets the message.
-func TestActivitiesThatNobodyServes(t *testing.T) {
+// ScheduleToClose ends an activity on a task queue that nobody serves, because no function receives
+// its message or because the deployment no longer has the queue. ScheduleToStart does not: it is
+// checked when a function receives the message.
+func TestActivitiesThatAreNotServed(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []string{`"close":"10m"`, `"start":"10m"`} {
 		for _, has := range []bool{true, false} {
@@ -208,7 +209,7 @@ func serveNobody(t *testing.T, limit string, has bool) {
 	first := messages(t, d, queue.ForTasks("reports"))[0]
 	told := string(p.Do(http.MethodGet, "/v1/workflows/a", "").Body)
 	if held := strings.Contains(told, `"held":"it is to run on the task queue \"reports\", and this deployment has only`); held == has {
-		t.Errorf("what it waits for is told: %v; %s", held, told)
+		t.Errorf("the log says what the activity waits for: %v; %s", held, told)
 	}
 	time.Sleep(11 * time.Minute)
 	ends := strings.Contains(limit, "close")
@@ -222,12 +223,12 @@ func serveNobody(t *testing.T, limit string, has bool) {
 		}
 	}
 	if got := resultText(with); strings.Contains(got, `"completed"`) != ends {
-		t.Errorf("when its time is over: %s", got)
+		t.Errorf("when its time has passed: %s", got)
 	}
 	if err := with.Service.Handle(t.Context(), executor.Delivery{Message: first, Received: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if got := resultText(with); !strings.Contains(got, `"completed"`) || strings.Contains(got, "did x") {
-		t.Errorf("when the queue is served at last: %s", got)
+		t.Errorf("when the queue is served in the end: %s", got)
 	}
 }

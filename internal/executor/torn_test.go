@@ -26,8 +26,8 @@ import (
 type tornLog struct {
 	store.Log
 	mu      sync.Mutex
-	hide    int    // the index of the item
-	applied func() // called when the transaction has been applied; nil once that has happened
+	hide    int    // the index of the hidden item
+	applied func() // called when the transaction was applied, and then set to nil
 	hidden  *store.Key
 	reads   int // reads that did not see the item
 }
@@ -77,8 +77,8 @@ func (l *tornLog) Forward(ctx context.Context, from store.Key, limit int) (store
 	return l.see(l.Log.Forward(ctx, from, limit))
 }
 
-// A relay counts its signals and updates. "lap" makes it continue as new, and "fail" makes it fail:
-// then its retry policy opens another run.
+// A relay counts its signals and updates. "lap" makes it continue as new. "fail" makes it fail, and
+// its retry policy opens another run.
 var (
 	relayType = workflow.NewWorkflow[int, int]("relay")
 	relayNote = workflow.NewSignal[string]("note")
@@ -96,7 +96,7 @@ func runRelay(ctx workflow.Context, n int) (int, error) {
 		case text == "lap":
 			return relayType.ContinueAsNew(ctx, n)
 		case text == "fail":
-			return n, errors.New("as it was told")
+			return n, errors.New("the signal asked for it")
 		case text == "end":
 			return n, nil
 		}
@@ -104,7 +104,7 @@ func runRelay(ctx workflow.Context, n int) (int, error) {
 	}
 }
 
-// tearing are the puts that close a run and open another, each with the least number of its items.
+// tearing are the puts that close a run and open another. Each has the least number of its items.
 var tearing = map[string]struct {
 	items int
 	do    func(p *testbed.Process) error
@@ -121,7 +121,7 @@ var tearing = map[string]struct {
 	}},
 }
 
-// asking are requests to a workflow that is always open. Each returns an error if the answer is
+// asking are requests to a workflow that is always open. Each returns an error if its answer is
 // wrong.
 var asking = map[string]func(ctx context.Context, p *testbed.Process, first history.RunID) error{
 	"signal": func(ctx context.Context, p *testbed.Process, _ history.RunID) error {
@@ -154,7 +154,7 @@ var asking = map[string]func(ctx context.Context, p *testbed.Process, first hist
 		if errors.Is(err, refusal.AlreadyOpen) {
 			return nil
 		}
-		return fmt.Errorf("a second start was answered %w", err)
+		return fmt.Errorf("a second start returned %w", err)
 	},
 	"poll of the first run": func(ctx context.Context, p *testbed.Process, first history.RunID) error {
 		_, err := p.Service.PollUpdate(ctx, "w", first, "known", 5*time.Second) // a poll that does not wait gives a read one second
@@ -162,15 +162,15 @@ var asking = map[string]func(ctx context.Context, p *testbed.Process, first hist
 	},
 }
 
-// tornTestbed is a relay with an update, a signal and a few commits in its first run, and two
-// processes.
+// tornTestbed returns two processes, and a relay whose first run has an update, a signal and a few
+// commits.
 func tornTestbed(t *testing.T, hide int) (log *tornLog, a, b *testbed.Process, first history.RunID) {
 	t.Helper()
 	d := testbed.New(t)
 	log = &tornLog{Log: d.Store, hide: hide}
 	d.Ports.Log = log
 	bind := workflow.Bind(relayType, runRelay)
-	o := executor.Options{MaxCommit: 700} // a reset needs several commits
+	o := executor.Options{MaxCommit: 700} // so that a reset needs several commits
 	a, b = d.Idle(o, bind), d.Idle(o, bind)
 	ctx := context.Background()
 	run, err := relayType.Start(ctx, a.Client, "w", 0, workflow.StartOptions{Retry: &workflow.Retry{InitialInterval: time.Second}})
@@ -188,8 +188,8 @@ func tornTestbed(t *testing.T, hide int) (log *tornLog, a, b *testbed.Process, f
 	return log, a, b, history.RunID(run.RunID)
 }
 
-// A request during a transaction's landing is answered as if it had arrived before or after,
-// whichever items its reads see.
+// A request that arrives while a transaction lands is answered as if it had arrived before or
+// after, whichever items its reads see.
 func TestReadsOfTransactionsInParts(t *testing.T) {
 	t.Parallel()
 	for put, tear := range tearing {
@@ -226,7 +226,7 @@ func TestReadsOfTransactionsInParts(t *testing.T) {
 	}
 }
 
-// A repeated request takes effect once, even if its second sending sees half of the transaction in
+// A repeated request takes effect once, even if its repetition sees half of the transaction in
 // which its run continues as new.
 func TestRepeatedRequestsDuringTransactionsInParts(t *testing.T) {
 	t.Parallel()
@@ -261,8 +261,8 @@ func TestRepeatedRequestsDuringTransactionsInParts(t *testing.T) {
 }
 
 // If a transaction stays in parts for longer than a request may take, the request is refused as
-// busy, and never as not found. Once the transaction is whole, the same process answers right: it
-// has kept no conclusion.
+// busy, and never as not found. When the transaction is whole, the same process answers correctly,
+// because it has kept no conclusion.
 func TestTransactionsThatStayInParts(t *testing.T) {
 	t.Parallel()
 	for put, tear := range tearing {
@@ -293,8 +293,8 @@ func TestTransactionsThatStayInParts(t *testing.T) {
 	}
 }
 
-// A process that has seen half of a transaction repairs what the other half schedules. The writer
-// of a run that continued as new died before it sent what the new run waits for.
+// A process that has seen half of a transaction sends what the other half schedules. The writer,
+// whose run continued as new, died before it sent the messages of the new run.
 func TestRepairAfterHalfOfATransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -320,15 +320,15 @@ func TestRepairAfterHalfOfATransaction(t *testing.T) {
 		}
 		log.applied = func() {
 			if _, err := other.Describe(t.Context(), "w", ""); !errors.Is(err, refusal.Busy) {
-				t.Errorf("half of the transaction was answered with %v", err)
+				t.Errorf("a request during half of the transaction returned %v", err)
 			}
 			log.reveal()
 			network.dead = true
 		}
 		if err := deliverActivity(t, d, dies, 1); err == nil {
-			t.Fatal("the process sent what the new run schedules")
+			t.Fatal("the process sent the messages of the new run")
 		}
-		time.Sleep(10 * time.Minute) // until the message is visible again
+		time.Sleep(10 * time.Minute) // then the message is visible again
 		for received := 2; received > 0; received-- {
 			if err := deliverActivity(t, d, other, received); err != nil {
 				t.Fatal(err)
@@ -340,8 +340,8 @@ func TestRepairAfterHalfOfATransaction(t *testing.T) {
 	})
 }
 
-// The message of a commit that closed a run sends again what the commit owes, even if the run that
-// continues it was reset meanwhile.
+// The message of a commit that closed a run sends the commit's messages again, even if the next run
+// was reset meanwhile.
 func TestRepairAfterTheNextRunWasReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -369,16 +369,16 @@ func TestRepairAfterTheNextRunWasReset(t *testing.T) {
 		if _, err := laps.Start(t.Context(), dies.Client, "w", 1); err != nil {
 			t.Fatal(err)
 		}
-		if err := deliver(t, d, dies, queue.Timers, 1); err != nil { // which starts the child
+		if err := deliver(t, d, dies, queue.Timers, 1); err != nil { // this starts the child
 			t.Fatal(err)
 		}
 		if err := deliverActivity(t, d, dies, 1); err == nil {
-			t.Fatal("the process sent what the close policy asks for")
+			t.Fatal("the process sent the message of the close policy")
 		}
 		if _, err := other.Service.Reset(t.Context(), "w", "", api.ResetRequest{To: "lastTask"}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Minute) // until the message is visible again
+		time.Sleep(10 * time.Minute) // then the message is visible again
 		if err := deliverActivity(t, d, other, 2); err != nil {
 			t.Fatal(err)
 		}
@@ -391,14 +391,14 @@ func TestRepairAfterTheNextRunWasReset(t *testing.T) {
 	})
 }
 
-// deliverActivity has a process handle one message of the activity queue, and deletes it if that
-// succeeds.
+// deliverActivity lets a process handle one message of the activity queue, and deletes the message
+// if that succeeds.
 func deliverActivity(t *testing.T, d *testbed.Deployment, p *testbed.Process, received int) error {
 	t.Helper()
 	return deliver(t, d, p, queue.Activities, received)
 }
 
-// deliver is deliverActivity for any queue.
+// deliver does the same for any queue.
 func deliver(t *testing.T, d *testbed.Deployment, p *testbed.Process, from string, received int) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -418,9 +418,9 @@ func deliver(t *testing.T, d *testbed.Deployment, p *testbed.Process, from strin
 	return err
 }
 
-// A start that sees the void run of another start, and not yet the run that the other one has
-// opened, opens no second run. That holds if there is a void run above, which the message of an
-// earlier try has put.
+// A start that sees the void run of another start, but not yet the run that the other one has
+// opened, opens no second run. That also holds if there is a void run above, put by the message of
+// an earlier try.
 func TestStartDuringHalfOfAStart(t *testing.T) {
 	t.Parallel()
 	for test := range 4 {
@@ -441,14 +441,14 @@ func TestStartDuringHalfOfAStart(t *testing.T) {
 				}
 			}
 			remove(1)
-			remove(2) // a start that reads run 3 alone opens run 4, and makes run 1 void
+			remove(2) // a start that reads only run 3 opens run 4, and makes run 1 void
 			log := &tornLog{Log: d.Store, hide: hide}
 			d.Ports.Log = log
 			a, b := d.Idle(executor.Options{}, counters()...), d.Idle(executor.Options{}, counters()...)
 			var second error
 			answered := make(chan struct{})
 			log.applied = func() {
-				remove(3) // it expires
+				remove(3) // the void run expires
 				if fenced {
 					if err := d.Store.Append(ctx, voidRun(t, "w", 5, 10*day)); err != nil {
 						t.Error(err)
@@ -466,14 +466,14 @@ func TestStartDuringHalfOfAStart(t *testing.T) {
 			}
 			<-answered
 			if !errors.Is(second, refusal.AlreadyOpen) || thereAre(d, "w") != 1 {
-				t.Errorf("item %d hidden, run 5 fenced: %t: there are %d runs, and the second start was answered %v", hide, fenced, thereAre(d, "w"), second)
+				t.Errorf("item %d hidden, run 5 fenced: %t: there are %d runs, and the second start returned %v", hide, fenced, thereAre(d, "w"), second)
 			}
 		})
 	}
 }
 
-// Half of an old transaction without the other half was restored from a backup, or a deletion has
-// left it. Requests to the run that exists are answered at once.
+// Half of an old transaction is without its other half, because a backup restored it so or because
+// a deletion has left it. Requests to the existing run are answered at once.
 func TestHalfOfAnOldTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -490,8 +490,8 @@ func TestHalfOfAnOldTransaction(t *testing.T) {
 	})
 }
 
-// A closed run whose first commit reads do not see yet has not been deleted: its writer recognized
-// its own transaction that opened it, and went on.
+// A closed run whose first commit is not visible yet has not been deleted. Its writer recognized
+// the transaction that opened the run as its own, and continued the run.
 func TestCommitsAfterAnOpeningInParts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -501,7 +501,7 @@ func TestCommitsAfterAnOpeningInParts(t *testing.T) {
 		if err := relayNote.Send(ctx, a.Client, "w", "lap"); err != nil {
 			t.Fatal(err)
 		}
-		if err := relayNote.Send(ctx, a.Client, "w", "end"); err != nil { // its process needs no read
+		if err := relayNote.Send(ctx, a.Client, "w", "end"); err != nil { // this process needs no read
 			t.Fatal(err)
 		}
 		go func() {
@@ -515,11 +515,11 @@ func TestCommitsAfterAnOpeningInParts(t *testing.T) {
 }
 
 // oldLog writes like earlier versions: the close of a run that a start replaces does not name the
-// run that replaces it.
+// new run.
 type oldLog struct {
 	store.Log
 	t        *testing.T
-	replaced int // closes that it has written this way
+	replaced int // how many closes it has written in this way
 }
 
 func (l *oldLog) Append(ctx context.Context, items ...store.Item) error {
@@ -543,9 +543,9 @@ func (l *oldLog) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
-// A run that an earlier version has replaced is read at once: its close names no other run, and
-// nothing is missing. While readers saw a part of the transaction, an answer may have been wrong.
-// As soon as they see the whole, all answers are right. No process keeps a conclusion.
+// A run that an earlier version has replaced is read at once, because its close names no other run
+// and nothing is missing. While readers see a part of the transaction, an answer may be wrong. As
+// soon as they see all of it, all answers are right, because no process keeps a conclusion.
 func TestReplacementOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	for name, ask := range asking {
@@ -561,18 +561,18 @@ func TestReplacementOfAnEarlierVersion(t *testing.T) {
 							go func() { _ = asking["describe"](context.Background(), b, first) }()
 							time.Sleep(time.Second)
 							log.reveal()
-							time.Sleep(30 * time.Second) // it has been answered
+							time.Sleep(30 * time.Second) // the request has been answered by then
 						}
 					}
 					if err := tearing["replace"].do(a); err != nil || old.replaced != 1 {
-						t.Fatalf("%d closes as earlier versions wrote them, %v", old.replaced, err)
+						t.Fatalf("%d closes in the form of earlier versions, %v", old.replaced, err)
 					}
 					began := time.Now()
 					if err := ask(context.Background(), b, first); err != nil {
 						t.Error(err)
 					}
 					if took := time.Since(began); took > 100*time.Millisecond { // a lost race is repeated
-						t.Errorf("answered after %v: a part is taken to be missing", took)
+						t.Errorf("answered after %v: the request waited for a missing part", took)
 					}
 				})
 			})
@@ -580,8 +580,8 @@ func TestReplacementOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// The close of an earlier version's replacement alone, whose other half a restored backup has lost,
-// is a terminated run: a start opens the next run.
+// A restored backup has the close of an earlier version's replacement without its other half. That
+// run is a terminated one: a start opens the next run.
 func TestHalfOfAReplacementOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -591,7 +591,7 @@ func TestHalfOfAReplacementOfAnEarlierVersion(t *testing.T) {
 			began := time.Now()
 			what, err := b.Client.Describe(context.Background(), "w", "")
 			if err != nil || what.RunID != first || what.Status != history.Terminated || time.Since(began) != 0 {
-				t.Errorf("described as %+v, %v, after %v", what, err, time.Since(began))
+				t.Errorf("the description is %+v, %v, after %v", what, err, time.Since(began))
 			}
 		}
 		if err := tearing["replace"].do(a); err != nil || log.applied != nil {

@@ -10,17 +10,17 @@
 //	value      = text | number | "TRUE" | "FALSE"
 //	text       = "'" ... "'" | '"' ... '"'                        a quote in it is doubled
 //
-// Words are read in capitals and without. A name is that of a search attribute, or of what every
-// run has:
+// Words may be in upper or lower case. A name is that of a search attribute, or of an attribute
+// that every run has:
 //
 //	WorkflowId, RunId, WorkflowType    text
-//	BuildId                            text; NULL where the newest build runs it
+//	BuildId                            text; NULL if the newest build runs it
 //	ExecutionStatus                    'Running', 'Completed', ..., also as the API writes them: 'running'
 //	StartTime, CloseTime               a moment, as text in RFC 3339; CloseTime is NULL while the run is open
 //
-// A run that does not have an attribute, or has it as another type than that of the value, meets no
-// condition on it but IS NULL. A list of keywords meets a condition if one of its keywords does; !=
-// if none is the value. Texts are compared by their bytes.
+// A run that lacks an attribute, or has it with a type other than the value's, meets no condition
+// on it except IS NULL. A list of keywords meets a condition if one of its keywords does, and != if
+// none is the value. Texts are compared by their bytes.
 //
 // There is no OR and no NOT: DynamoDB answers neither faster than two lists do.
 package filter

@@ -42,7 +42,7 @@ func TestConditions(t *testing.T) {
 	tests := map[string]bool{
 		"":                           true,
 		"Region = 'eu-west'":         true,
-		"region = 'eu-west'":         false, // names are told apart by their capitals
+		"region = 'eu-west'":         false, // names are case-sensitive
 		`Region = "eu-west"`:         true,
 		"Region != 'eu-west'":        false,
 		"Region != 'us'":             true,
@@ -142,7 +142,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// What bounds the start of the runs bounds what is read.
+// Bounds on the start of runs bound what the store reads.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	f, err := filter.Parse("Region = 'eu' AND StartTime >= '2026-11-01T00:00:00Z' AND StartTime BETWEEN '2026-10-01T00:00:00Z' AND '2026-11-02T00:00:00Z'")
@@ -162,13 +162,13 @@ func TestRefused(t *testing.T) {
 		"Region":                                "missing at its end",
 		"Region = ":                             "missing at its end",
 		"= 'eu'":                                "at character 1",
-		"Region = 'eu' OR Region = 'us'":        `at character 15: "OR" cannot stand there`,
+		"Region = 'eu' OR Region = 'us'":        `at character 15: "OR" is not expected there`,
 		"NOT Region = 'eu'":                     "at character",
-		"(Region = 'eu')":                       `"(" cannot stand there`,
+		"(Region = 'eu')":                       `"(" is not expected there`,
 		"Region = 'eu":                          "at character 10",
-		"Region = eu":                           `"eu" cannot stand there`,
+		"Region = eu":                           `"eu" is not expected there`,
 		"Region == 'eu'":                        "at character 9",
-		"Region IN ()":                          `")" cannot stand there`,
+		"Region IN ()":                          `")" is not expected there`,
 		"Amount > 1e999":                        "out of range",
 		"workflowId = 'x'":                      "it is written WorkflowId",
 		"WorkflowId = 7":                        "compared with a text",

@@ -11,20 +11,20 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// The kinds of what every run has.
+// The kinds of the attributes that every run has.
 const (
 	aText = iota
 	aStatus
 	aMoment
 )
 
-// builtins are the names of what every run has.
+// builtins are the names of the attributes that every run has.
 var builtins = map[string]int{
 	"WorkflowId": aText, "RunId": aText, "WorkflowType": aText, "BuildId": aText, "ExecutionStatus": aStatus,
 	"StartTime": aMoment, "CloseTime": aMoment,
 }
 
-// builtinLike returns the name that differs from this one only in capitals, or "".
+// builtinLike returns the name that differs from this one only in case, or "".
 func builtinLike(name string) string {
 	for b := range builtins {
 		if strings.EqualFold(b, name) {
@@ -34,7 +34,7 @@ func builtinLike(name string) string {
 	return ""
 }
 
-// Attributes decodes the search attributes of a row. Those that cannot be read are none.
+// Attributes decodes the search attributes of a row. It returns none if they cannot be read.
 func Attributes(row *store.Summary) (attributes history.SearchAttributes) {
 	if row.Attributes == "" || history.DecodeBody([]byte(row.Attributes), &attributes) != nil {
 		return nil
@@ -42,8 +42,8 @@ func Attributes(row *store.Summary) (attributes history.SearchAttributes) {
 	return attributes
 }
 
-// Between is the filter as a store takes it, of the runs that started between two moments; a zero
-// one does not bound them. Conditions on StartTime narrow that.
+// Between returns the filter in the store's form, for runs that started between two moments; a zero
+// moment does not bound them. Conditions on StartTime narrow that.
 func (f *Filter) Between(after, before time.Time) store.Filter {
 	s := store.Filter{StartedAfter: after, StartedBefore: before}
 	for _, c := range f.Conditions {
@@ -61,7 +61,7 @@ func (f *Filter) Between(after, before time.Time) store.Filter {
 	return s
 }
 
-// Store is the filter as a store takes it.
+// Store returns the filter in the store's form.
 func (f *Filter) Store() store.Filter { return f.Between(time.Time{}, time.Time{}) }
 
 func later(a, b time.Time) time.Time {
@@ -114,7 +114,7 @@ func (f *Filter) meets(row *store.Summary) bool {
 	return true
 }
 
-// builtin is a value of what every run has.
+// builtin returns the value of an attribute that every run has.
 func builtin(row *store.Summary, name string) (v history.AttributeValue, there bool) {
 	keyword := func(s string) (history.AttributeValue, bool) { return history.NewAttributeValue(s), s != "" }
 	moment := func(t time.Time) (history.AttributeValue, bool) { return history.NewAttributeValue(t), !t.IsZero() }
@@ -167,7 +167,8 @@ func (c *comparison) meets(v history.AttributeValue) bool {
 	return holds(c.Operator, v, c.Value)
 }
 
-// holds reports whether a value compares so with another one, or an element of a list does.
+// holds reports whether a value, or an element of a list, compares with another one as the operator
+// says.
 func holds(operator string, v history.AttributeValue, to *value) bool {
 	switch {
 	case to.Text != nil && v.Time != nil:
@@ -186,8 +187,8 @@ func holds(operator string, v history.AttributeValue, to *value) bool {
 	return false
 }
 
-// order compares an int64 with a number that is not whole, or that is beyond: exactly, which it is
-// not as a float64.
+// order compares an int64 with a number that is not whole, or beyond every int64. Unlike a
+// comparison of float64s it is exact.
 func (n *number) order(i int64) int {
 	switch {
 	case n.float >= 1<<63:

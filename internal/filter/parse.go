@@ -19,7 +19,7 @@ import (
 // MaxLength is how long a filter may be, in bytes.
 const MaxLength = 4 << 10
 
-// Filter is a filter that was read: all of its conditions are to be met.
+// Filter is a filter that was parsed: a run must meet all of its conditions.
 type Filter struct {
 	Conditions []*Condition `parser:"@@ ( 'AND' @@ )*"`
 }
@@ -55,7 +55,7 @@ type value struct {
 	Bool   *truth  `parser:"| @( 'TRUE' | 'FALSE' )"`
 }
 
-// text is a text, and the moment that it says, if it does.
+// text is a text, and the moment that it denotes, if any.
 type text struct {
 	string
 	time   time.Time
@@ -72,12 +72,12 @@ func (t *text) Capture(values []string) error {
 	return nil
 }
 
-// number is a number, exact where it is whole.
+// number is a number, exact if it is whole.
 type number struct {
 	float  float64
 	int    int64
 	whole  bool
-	beyond bool // it is whole, and no int64
+	beyond bool // it is whole, but no int64
 }
 
 // Capture reads a number.
@@ -99,7 +99,7 @@ func (b *truth) Capture(values []string) error {
 	return nil
 }
 
-// parser is built when the first filter comes: no other request, and no start of a function, waits
+// parser is built for the first filter, so that no other request, and no start of a function, waits
 // for it.
 var parser = sync.OnceValue(func() *participle.Parser[Filter] {
 	return participle.MustBuild[Filter](
@@ -115,8 +115,7 @@ var parser = sync.OnceValue(func() *participle.Parser[Filter] {
 	)
 })
 
-// Parse reads a filter; an empty one has no conditions. The error says what is wrong with it, and
-// where.
+// Parse reads a filter; an empty one has no conditions. The error says what is wrong, and where.
 func Parse(filter string) (*Filter, error) {
 	if strings.TrimSpace(filter) == "" {
 		return &Filter{}, nil
@@ -136,7 +135,7 @@ func Parse(filter string) (*Filter, error) {
 	return f, nil
 }
 
-// problem is where the parser stopped, and why, without the names of its rules.
+// problem returns where the parser stopped, and why, without the names of its rules.
 func problem(err error) string {
 	var at participle.Error
 	var unexpected *participle.UnexpectedTokenError
@@ -144,7 +143,7 @@ func problem(err error) string {
 	case errors.As(err, &unexpected) && unexpected.Unexpected.EOF():
 		return "something is missing at its end"
 	case errors.As(err, &unexpected):
-		return fmt.Sprintf("at character %d: %q cannot stand there", unexpected.Position().Column, unexpected.Unexpected.Value)
+		return fmt.Sprintf("at character %d: %q is not expected there", unexpected.Position().Column, unexpected.Unexpected.Value)
 	case errors.As(err, &at):
 		return fmt.Sprintf("at character %d: %s", at.Position().Column, at.Message())
 	}
@@ -156,7 +155,7 @@ func Is(name, is string) *Condition {
 	return &Condition{Name: name, Compare: &comparison{"=", &value{Text: &text{string: is}}}}
 }
 
-// texts are the texts that a condition compares with.
+// texts returns the texts that a condition compares with.
 func (c *Condition) texts() (all []*text, others bool) {
 	var values []*value
 	switch {
@@ -177,7 +176,7 @@ func (c *Condition) texts() (all []*text, others bool) {
 	return all, others
 }
 
-// check refuses a condition that no run can meet, whatever it has.
+// check refuses a condition that no run can meet.
 func (c *Condition) check() error {
 	b, ok := builtins[c.Name]
 	if !ok {

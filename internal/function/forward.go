@@ -11,32 +11,32 @@ import (
 )
 
 var (
-	// ErrNoVersion is wrapped by what a Forward returns that finds no version with the build.
+	// ErrNoVersion is wrapped by the error of a Forward that finds no version with the build.
 	// Nothing was done.
 	ErrNoVersion = errors.New("function: no version of this function has the build")
-	// ErrNotForwarded is wrapped by what a Forward returns for an event that no other function has
-	// begun with.
-	ErrNotForwarded = errors.New("function: the event could not be handed on")
+	// ErrNotForwarded is wrapped by the error of a Forward if no other function has begun to handle
+	// the event.
+	ErrNotForwarded = errors.New("function: the event could not be forwarded")
 )
 
-// Forward hands an event to the version of this function that has a build, and returns its answer.
-// An error that wraps neither of the two above says nothing about what that version did. The
-// context has the mark of [Mark].
+// Forward sends an event to the version of this function that has a build, and returns its answer.
+// If an error wraps neither of the two above, it is unknown what that version did. The context has
+// the mark of [Mark].
 type Forward func(ctx context.Context, build string, event []byte) ([]byte, error)
 
-// forwardMargin is how much earlier than this invocation one ends that it waits for: there has to
-// be time for the answer.
+// forwardMargin is how much earlier than this invocation the one ends that it waits for: this one
+// needs time for the answer.
 const forwardMargin = time.Second
 
-// What the client context of an invocation says that another version of the function has made: for
-// which build, and when that one will wait no longer, in milliseconds since 1970.
+// Fields of the client context of an invocation by another version of the function: the build that
+// it is for, and when the caller stops waiting, in milliseconds since 1970.
 const (
 	markBuild    = "weft-build"
 	markDeadline = "weft-deadline"
 )
 
-// Mark is the client context of an invocation that hands an event on to a build. What is marked is
-// not handed on again.
+// Mark returns the client context of an invocation that forwards an event to a build. A marked
+// event is not forwarded again.
 func Mark(build string, deadline time.Time) lambdacontext.ClientContext {
 	custom := map[string]string{markBuild: build}
 	if !deadline.IsZero() {
@@ -45,8 +45,7 @@ func Mark(build string, deadline time.Time) lambdacontext.ClientContext {
 	return lambdacontext.ClientContext{Custom: custom}
 }
 
-// marked returns the build for which an event was handed on; it is empty for one that came from
-// elsewhere.
+// marked returns the build to which an event was forwarded; empty if it was not.
 func marked(ctx context.Context) string {
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		return lc.ClientContext.Custom[markBuild]
@@ -54,7 +53,7 @@ func marked(ctx context.Context) string {
 	return ""
 }
 
-// waitedFor ends the context of an invocation when the one that waits for it gives up.
+// waitedFor returns a context that ends when the invocation that waits for this one gives up.
 func waitedFor(ctx context.Context) (context.Context, context.CancelFunc) {
 	lc, ok := lambdacontext.FromContext(ctx)
 	if !ok {
@@ -67,14 +66,14 @@ func waitedFor(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, time.UnixMilli(ms))
 }
 
-// forward hands an event on, once, to the version that has a build: it is given the time that this
+// forward forwards an event, once, to the version that has a build, with the time that this
 // invocation has left.
 func (f *Function) forward(ctx context.Context, a allowance, build string, event []byte) ([]byte, error) {
 	if f.options.Forward == nil {
 		return nil, fmt.Errorf("%w %q: versions are off, see WEFT_PINNING", ErrNoVersion, build)
 	}
 	if before := marked(ctx); before != "" {
-		return nil, fmt.Errorf("%w: it was handed to build %q, and the run has moved to %q meanwhile", ErrNotForwarded, before, build)
+		return nil, fmt.Errorf("%w: it was forwarded to build %q, and the run has since moved to %q", ErrNotForwarded, before, build)
 	}
 	ctx = context.WithoutCancel(ctx)
 	if !a.deadline.IsZero() {

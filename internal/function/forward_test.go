@@ -18,7 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// errLostAnswer is a version that was invoked and did not answer.
+// errLostAnswer is the error of a version that was invoked and did not answer.
 var errLostAnswer = errors.New("the connection was closed")
 
 // builds is a deployment with a run p that is pinned to build-1, and the processes of two builds.
@@ -31,7 +31,7 @@ func builds(t *testing.T) (d *testbed.Deployment, one, two *testbed.Process) {
 	return d, one, two
 }
 
-// forwarding is a Forward to a function of a version, which keeps what it was handed.
+// forwarding returns a Forward to a function of a version. It records the events that it forwards.
 func forwarding(f *Function, events *[]string) Forward {
 	return func(ctx context.Context, build string, event []byte) ([]byte, error) {
 		*events = append(*events, build+" "+string(event))
@@ -45,8 +45,8 @@ func failing(err error) Forward {
 	return func(context.Context, string, []byte) ([]byte, error) { return nil, fmt.Errorf("%w: on purpose", err) }
 }
 
-// A request goes to the version as it came, through each kind of gateway, and its answer comes back
-// as it is.
+// A request reaches the version unchanged, through each kind of gateway, and its answer comes back
+// unchanged.
 func TestForwardedRequests(t *testing.T) {
 	t.Parallel()
 	for _, format := range formats {
@@ -65,20 +65,21 @@ func TestForwardedRequests(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !slices.Equal(events, []string{"build-1 " + string(text)}) {
-					t.Errorf("handed on: %q", events)
+					t.Errorf("forwarded: %q", events)
 				}
 			})
 		})
 	}
 }
 
-// What cannot be handed on is refused with what that means, and nothing is handed on twice.
+// A request that cannot be forwarded is refused with the reason, and none is forwarded twice.
 func TestRequestsThatAreNotForwarded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, one, two := builds(t)
 		var events []string
-		// Each takes the run for the other's: one moves it away before it hands the event on.
+		// Each takes the run for the other's: one moves it to another build before it forwards the
+		// event.
 		here := function(t, API, one, Options{Forward: failing(errLostAnswer)})
 		astray := func(ctx context.Context, build string, event []byte) ([]byte, error) {
 			do(t, two, "POST", "/v1/workflows/p/move", "", "build-2")
@@ -110,13 +111,13 @@ func TestRequestsThatAreNotForwarded(t *testing.T) {
 			}
 		}
 		if len(events) != 1 {
-			t.Errorf("handed on %d times", len(events))
+			t.Errorf("forwarded %d times", len(events))
 		}
 	})
 }
 
 // The messages of another build in a batch go to its version, in their order and unchanged. A
-// message that fails there is redelivered, and one that does not get there is sent again later.
+// message that fails there is redelivered, and one that does not reach it is sent again later.
 func TestForwardedMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,8 +165,8 @@ func TestForwardedMessages(t *testing.T) {
 	})
 }
 
-// An activity's attempt is not counted where its message only went astray: one that may be made
-// once is made.
+// A message that only went astray does not count as an attempt at its activity: an activity that
+// may be attempted once is attempted.
 func TestForwardedAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -176,7 +177,7 @@ func TestForwardedAttempts(t *testing.T) {
 		lost := function(t, Activity, two, Options{Forward: failing(errLostAnswer)})
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{ClientContext: Mark("build-2", time.Time{})})
 		if out := invoke[struct{ BatchItemFailures []object }](ctx, t, lost, event); len(out.BatchItemFailures) > 0 {
-			t.Errorf("a message that was handed to the wrong build is redelivered itself: %v", out)
+			t.Errorf("a message that was forwarded to the wrong build is redelivered itself: %v", out)
 		}
 		time.Sleep(time.Minute)
 		again := take(t, d, queue.Activities)
@@ -187,13 +188,13 @@ func TestForwardedAttempts(t *testing.T) {
 		}
 		f := function(t, Activity, two, Options{Forward: forwarding(function(t, Activity, one, Options{}), &events)})
 		if out := invoke[struct{ BatchItemFailures []object }](t.Context(), t, f, event); len(out.BatchItemFailures) > 0 || len(events) != 1 {
-			t.Errorf("%d events were handed on, and %v are redelivered", len(events), out)
+			t.Errorf("%d events were forwarded, and %v are redelivered", len(events), out)
 		}
 		do(t, one, "GET", "/v1/workflows/p/updates/d1", "", "did j")
 	})
 }
 
-// A version has as long as the invocation that waits for it has left, less what the answer takes.
+// A version has as long as the invocation that waits for it has left, less the time for the answer.
 func TestForwardedDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

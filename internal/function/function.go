@@ -1,6 +1,6 @@
 // Package function is a Lambda function of a deployment in one role: it answers the events that
-// Lambda hands it. Package adapter makes one of the environment that it finds, and its package
-// comment is the contract.
+// Lambda gives it. Package adapter creates one from its environment; that package's comment is the
+// contract.
 package function
 
 import (
@@ -17,16 +17,16 @@ import (
 
 // Options are the options of a function. The zero value works.
 type Options struct {
-	// BasePath is what stands before /v1/workflows in the paths of requests, besides a stage: the
-	// path of a custom domain's mapping.
+	// BasePath is the prefix of /v1/workflows in the paths of requests, besides a stage: the path
+	// of a custom domain's mapping.
 	BasePath string
 	// Visibility is that of the activity queue, and Extend sets that of a message in flight; see
-	// ShortenFrom. Without either none is ever shortened.
+	// ShortenFrom. Unless both are set, none is shortened.
 	Visibility time.Duration
 	Extend     func(ctx context.Context, queue, receipt string, d time.Duration) error
-	// QueueOf is which queue has an ARN, for the activity role: that of a task queue, or the
-	// default one; nil is always that. Of one for which it is empty nothing is handled: the
-	// invocation fails, and the messages stay in their queue.
+	// QueueOf returns the queue with an ARN, for the activity role: a task queue, or the default
+	// one; nil always returns that. If it returns an empty name, the invocation fails, and the
+	// messages stay in their queue.
 	QueueOf func(arn string) string
 	// Tidy is called with each schedule event, to delete offloaded bodies without a reference; nil
 	// if nothing is offloaded.
@@ -35,12 +35,12 @@ type Options struct {
 	// it, a process that is delayed before an activity returns the message, instead of holding the
 	// activity because its StartToClose is too long.
 	Timeout time.Duration
-	// Forward hands events on that only another build of the function may handle; nil leaves them
-	// to whoever can be asked again: requests are refused, and messages wait.
+	// Forward forwards events that only another build of the function may handle. If it is nil,
+	// such requests are refused, and such messages wait.
 	Forward Forward
-	// Flush sends the service's reports on an invocation; nil if none are held back.
+	// Flush sends the service's reports on an invocation; nil if the service holds none back.
 	Flush func()
-	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
+	// Log gets what operators should know; nil is slog.Default. No payload is ever logged.
 	Log *slog.Logger
 }
 
@@ -88,7 +88,7 @@ func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return encode(answer)
 }
 
-// Flush hands on what the service has told since the last time: spans and metrics. Call it before
+// Flush sends what the service has recorded since the last call: spans and metrics. Call it before
 // the process is frozen.
 func (f *Function) Flush() {
 	if f.options.Flush != nil {
@@ -96,14 +96,13 @@ func (f *Function) Flush() {
 	}
 }
 
-// Hung reports whether workflow code of this process has not come back. Such a process is to exit
-// once it has answered.
+// Hung reports whether workflow code of this process has not returned. Such a process must exit
+// after its answer.
 func (f *Function) Hung() bool { return f.process.Service.Hung() > 0 }
 
-// sweep sends the long timers that have become near, and makes a step of the slow check over all
-// runs with what is left of the invocation's time, also if the sweep fails. What the event says
-// does not matter: only its time does. The check may fail: no run waits for it
-// (executor.Service.Maintain says what a step costs).
+// sweep sends the long timers that are due soon. It then takes a step of the slow check over all
+// runs in the time that the invocation has left, even if sending failed. It ignores what the event
+// says. The check may fail: no run waits for it (executor.Service.Maintain says what a step costs).
 func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error) {
 	sent, failed := f.process.Service.Sweep(ctx)
 	did, err := f.process.Service.Maintain(ctx)
@@ -112,11 +111,11 @@ func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error
 	}
 	if f.options.Tidy != nil {
 		if err := f.options.Tidy(ctx); err != nil {
-			f.log.WarnContext(ctx, "offloaded bodies could not be checked; the next time will try again", "error", err)
+			f.log.WarnContext(ctx, "offloaded bodies could not be checked; the next event will try again", "error", err)
 		}
 	}
 	if failed != nil { // an alarm is on the errors of the function
-		return nil, fmt.Errorf("sweep failed after %d timers; the next one goes on: %w", sent, failed)
+		return nil, fmt.Errorf("sweep failed after %d timers; the next one continues: %w", sent, failed)
 	}
 	answer := map[string]int{"sent": sent}
 	if did.Commits > 0 {
@@ -125,8 +124,8 @@ func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error
 	return answer, nil
 }
 
-// encode encodes an answer. Unlike json.Marshal it does not make six bytes of each <, > and &:
-// Lambda bounds what it takes.
+// encode encodes an answer. Unlike json.Marshal it does not encode each <, > and & in six bytes:
+// Lambda bounds the size of an answer.
 func encode(answer any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -51,7 +51,7 @@ func function(t testing.TB, role Role, p *testbed.Process, o Options) *Function 
 	return f
 }
 
-// invoke has a function answer an event, and decodes the answer.
+// invoke lets a function answer an event, and decodes the answer.
 func invoke[T any](ctx context.Context, t *testing.T, f *Function, event object) (answer T) {
 	t.Helper()
 	text, err := json.Marshal(event)
@@ -75,7 +75,7 @@ func process(t testing.TB, registrations ...workflow.Registration) (*testbed.Dep
 	return d, d.Idle(executor.Options{}, registrations...)
 }
 
-// Each role refuses what is not for it, with an error that says what to look at.
+// Each role refuses other roles' events, with an error that says what to look at.
 func TestForeignEvents(t *testing.T) {
 	t.Parallel()
 	_, p := process(t)
@@ -92,12 +92,12 @@ func TestForeignEvents(t *testing.T) {
 		}
 	}
 	if _, err := New("web", p.Process, Options{}); err == nil || !strings.Contains(err.Error(), "WEFT_ROLE") {
-		t.Errorf("a role that there is not: %v", err)
+		t.Errorf("an unknown role: %v", err)
 	}
 }
 
-// Whatever an event says, it is answered with JSON or refused: nothing panics, and no message that
-// was not handled counts as done.
+// Every event is answered with JSON or refused: nothing panics, and no message that was not handled
+// counts as done.
 func FuzzEvents(f *testing.F) {
 	roles := map[string]Role{
 		"http-api.json": API, "function-url.json": API, "rest.json": API, "sqs-fifo.json": Workflow, "sqs-standard.json": Activity, "schedule.json": Timer,

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/worker"
 )
 
-// rawBatch is a batch of messages as they came.
+// rawBatch is a batch of messages in their original JSON.
 type rawBatch struct{ Records []json.RawMessage }
 
 // handOn is the part of a batch that another build has to handle.
@@ -22,8 +22,8 @@ type handOn struct {
 	raw   []json.RawMessage
 }
 
-// event is the event with the messages of the part alone, in their order, as they came. ids are the
-// ids of the messages, by their receipts.
+// event returns an event with only the messages of the part, in their order and unchanged. ids has
+// the ids of the messages, by their receipts.
 func (h *handOn) event() (event []byte, ids map[string]string, err error) {
 	ids = map[string]string{}
 	for _, d := range h.part {
@@ -40,9 +40,9 @@ func (h *handOn) event() (event []byte, ids map[string]string, err error) {
 	return event, ids, err
 }
 
-// handOn hands messages to the version of the function that has their build, and adds those to done
-// that it is done with. What begins nowhere waits, and its message does not become a dead letter:
-// only where there is a version that may have begun, the message itself is redelivered.
+// handOn forwards messages to the version of the function that has their build, and records in done
+// those that it has finished. If no version can have begun, the messages wait, and do not become
+// dead letters. Otherwise the queue redelivers them.
 func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[string]bool) {
 	event, ids, err := h.event()
 	var answer []byte
@@ -54,7 +54,7 @@ func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[
 		again, err = notDone(answer, ids)
 	}
 	if err != nil {
-		f.log.WarnContext(ctx, "messages of another build were not handed on", "queue", h.name, "build", h.build, "messages", len(h.part), "error", err)
+		f.log.WarnContext(ctx, "messages of another build were not forwarded", "queue", h.name, "build", h.build, "messages", len(h.part), "error", err)
 		f.postpone(ctx, a, h, err, done)
 		return
 	}
@@ -63,9 +63,9 @@ func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[
 	}
 }
 
-// notDone are the messages that a version is not done with. Only an answer with the list, of
-// messages that it got, says that it is done with the others: AWS takes one without a list for
-// success, but a version of this function always has one.
+// notDone returns the messages that a version has not finished. It fails if the answer has no list
+// of them, or lists a message that was not sent: then it is unknown which are finished. AWS takes
+// an answer without a list for success, but a version of this function always sends one.
 func notDone(answer []byte, ids map[string]string) (map[string]bool, error) {
 	var got struct {
 		Failed *[]events.SQSBatchItemFailure `json:"batchItemFailures"`
@@ -82,14 +82,14 @@ func notDone(answer []byte, ids map[string]string) (map[string]bool, error) {
 	}
 	for _, one := range *got.Failed {
 		if !handed[one.ItemIdentifier] {
-			return nil, errors.New("the answer names a message that was not handed on")
+			return nil, errors.New("the answer names a message that was not forwarded")
 		}
 		again[one.ItemIdentifier] = true
 	}
 	return again, nil
 }
 
-// postpone has messages wait that no version has begun with.
+// postpone lets messages wait if no version has begun with them.
 func (f *Function) postpone(ctx context.Context, a allowance, h *handOn, err error, done map[string]bool) {
 	gone := errors.Is(err, ErrNoVersion)
 	if !gone && !errors.Is(err, ErrNotForwarded) {

@@ -20,9 +20,9 @@ import (
 	"github.com/seed-41655fb1/weft/queue/sqs"
 )
 
-// ShortenFrom is by how much the visibility of the activity queue has to exceed what an attempt
-// needs for its message to get less: a request that is billed buys that an attempt whose process
-// died is made again this much sooner, or more.
+// ShortenFrom is by how much the visibility of the activity queue must exceed what an attempt needs
+// for the function to shorten it. Shortening is a billed request. If the process of an attempt
+// dies, the next attempt begins this much sooner, or more.
 const ShortenFrom = 10 * time.Minute
 
 // atOnce is how many messages, or groups of them, of a batch are handled at once.
@@ -48,14 +48,13 @@ func (f *Function) attempts(ctx context.Context, a allowance, event []byte) (any
 	})
 }
 
-// deadLetters handles a batch of dead letters, which are handled alike whatever queue they come
-// from.
+// deadLetters handles a batch of dead letters, which are handled alike whatever their queue.
 func (f *Function) deadLetters(ctx context.Context, a allowance, event []byte) (any, error) {
 	return f.batch(ctx, a, event, func(string) string { return queue.DeadLetters(queue.Activities) })
 }
 
-// batch handles the messages of an event, and lists those to redeliver. A mapping has one queue, so
-// the first message names it.
+// batch handles the messages of an event, and returns those to redeliver. A mapping has one queue,
+// so the first message names it.
 func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf func(arn string) string) (any, error) {
 	var e events.SQSEvent
 	var raw rawBatch
@@ -90,10 +89,10 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 	return answer, nil
 }
 
-// handle handles the parts of a batch side by side, and returns the receipts of the messages that
-// are done with, and the messages that other builds have to handle. None is left for want of time:
-// the service sends a copy in the place of an activity's message whose attempt cannot begin any
-// more, and a message that is left is one receive nearer to the dead letters.
+// handle handles the parts of a batch concurrently. It returns the receipts of the messages that
+// are done, and the messages that other builds have to handle. No message is left because time is
+// short: that would bring it one receive nearer to the dead letters. If the attempt of an activity
+// can no longer begin, the service sends a copy of its message.
 func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) (done map[string]bool, away map[string][]worker.Away) {
 	done, away = map[string]bool{}, map[string][]worker.Away{}
 	var mu sync.Mutex
@@ -134,8 +133,8 @@ func (f *Function) handler(a allowance) worker.Handler {
 }
 
 // shorten returns a function that sets the visibility of an activity's message, or nil if that is
-// never worth a request. If that fails, the attempt is still made: the message only stays invisible
-// for longer.
+// never worth a request. If the request fails, the attempt still runs: the message only stays
+// invisible for longer.
 func (f *Function) shorten() func(ctx context.Context, name, receipt string, d time.Duration) error {
 	if f.options.Extend == nil || f.options.Visibility < ShortenFrom {
 		return nil
@@ -151,8 +150,8 @@ func (f *Function) shorten() func(ctx context.Context, name, receipt string, d t
 	}
 }
 
-// QueueOf tells, by the URLs of queues, which queue of activities has an ARN: they end in the same
-// as URLs do. It is empty for one that is none of these.
+// QueueOf returns a function that finds the queue of activities with an ARN by the queues' URLs:
+// ARNs and URLs have the same end. It returns an empty name for any other ARN.
 func QueueOf(urls map[string]string) func(arn string) string {
 	return func(arn string) string {
 		name := nameOf(arn)
@@ -165,5 +164,5 @@ func QueueOf(urls map[string]string) func(arn string) string {
 	}
 }
 
-// nameOf is the name of the queue that has an ARN.
+// nameOf returns the name of the queue with an ARN.
 func nameOf(arn string) string { return arn[strings.LastIndex(arn, ":")+1:] }

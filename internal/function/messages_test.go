@@ -29,7 +29,7 @@ import (
 // timeOut is that of the functions in these tests.
 const timeOut = time.Minute
 
-// record is a message of a recorded batch, with what was received in it. Its id is the message's
+// record is a message of a recorded batch, with the contents of a delivery. Its id is the message's
 // place.
 func record(t *testing.T, name string, place int, d queue.Delivery) object {
 	t.Helper()
@@ -71,8 +71,8 @@ func failures(t *testing.T, f *Function, event object) (places []string) {
 	return places
 }
 
-// mapping plays the event source mapping of a queue: it receives what is there, has it handled, and
-// deletes what is done with.
+// mapping plays the event source mapping of a queue: it receives the messages, lets the function
+// handle them, and deletes those that are done.
 func mapping(t *testing.T, d *testbed.Deployment, f *Function, name string) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), name, queue.MaxBatch)
@@ -166,9 +166,9 @@ func TestSequence(t *testing.T) {
 	})
 }
 
-// A function that is wired to a queue which its variables do not have handles none of its messages,
-// and says what to change. With the variable it does.
-func TestQueueThatIsNotKnown(t *testing.T) {
+// A function whose mapping has a queue that its variables do not name handles none of its messages,
+// and says what to change. With the variable it handles them.
+func TestUnknownQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, p := process(t, testbed.Workload("build-1")...)
@@ -187,7 +187,7 @@ func TestQueueThatIsNotKnown(t *testing.T) {
 		urls[name] = "https://sqs/1/weft-" + name
 		want(t, "with the variable", failures(t, function(t, Activity, p, Options{QueueOf: QueueOf(urls)}), batch(t, name, messages...)))
 		if d.Snapshot() == before {
-			t.Error("nothing has come of the message")
+			t.Error("the message had no effect")
 		}
 		remove(t, d, name, messages...)
 	})
@@ -206,8 +206,8 @@ func TestFanOut(t *testing.T) {
 	})
 }
 
-// books starts workflows of three pages each, makes all attempts, and returns their results as they
-// are in the workflow queue, by workflow.
+// books starts workflows of three pages each, runs all attempts, and returns their results by
+// workflow, as they are in the workflow queue.
 func books(t *testing.T, d *testbed.Deployment, p *testbed.Process, ids ...string) map[string][]queue.Delivery {
 	t.Helper()
 	f := function(t, Activity, p, Options{})
@@ -243,7 +243,7 @@ func TestGroupStops(t *testing.T) {
 	})
 }
 
-// One message that fails, or whose handler panics, takes no other along.
+// If one message fails, or its handler panics, the others are handled.
 func TestPartialFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestNoTimeLeft(t *testing.T) {
 		do(t, p, "POST", "/v1/workflows", `{"workflowId":"late","type":"fanout","input":["a"]}`, "late")
 		late := take(t, d, queue.Activities)
 		invoke[events.SQSEventResponse](ended, t, function(t, Activity, p, Options{}), batch(t, queue.Activities, late...))
-		remove(t, d, queue.Activities, late...) // a copy has taken its place, or else this would strand the run
+		remove(t, d, queue.Activities, late...) // a copy has replaced it; otherwise this would strand the run
 		time.Sleep(time.Minute)                 // the results become visible again
 		drain(t, d, p)
 		for _, id := range []string{"book", "late"} {
@@ -323,8 +323,7 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-// An attempt that does not fit into the function is held, and ends when its time is over, if it has
-// one.
+// An attempt that does not fit into the function is held, and ends at its deadline, if it has one.
 func TestTooLongForFunction(t *testing.T) {
 	t.Parallel()
 	long := activity.New("long", func(context.Context, int) (int, error) { return 1, nil }, activity.Options{StartToClose: timeOut, ScheduleToClose: 24 * time.Hour})
@@ -346,7 +345,7 @@ func TestTooLongForFunction(t *testing.T) {
 	})
 }
 
-// shortened is what a function asked a queue for.
+// shortened records the visibilities that a function set.
 type shortened struct {
 	name, receipt string
 	d             time.Duration
@@ -376,8 +375,8 @@ func TestShorten(t *testing.T) {
 	})
 }
 
-// What died strands nothing: an activity and a result are sent again, and what nobody can read is
-// deleted.
+// No dead letter strands a run: an activity and a result are sent again, and an unreadable message
+// is deleted.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -399,7 +398,7 @@ func TestDeadLetters(t *testing.T) {
 	})
 }
 
-// A cart reminds after a day: a sweep shortly before sends its timer.
+// A cart sends a reminder after a day: a sweep shortly before sends its timer.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -32,8 +32,8 @@ const maxAnswer = 6 << 20
 const tooLargeAdvice = "Ask again with the header Accept-Encoding: gzip, through a function URL or an HTTP API. " +
 	"If it is too large then, too: have the code keep the value in a bucket of yours, and return its key"
 
-// gateway is what an event tells of what it came through: payload format 2.0 (an HTTP API or a
-// function URL) says so in its version; 1.0 has its method at the top, and a version only from an
+// gateway is what an event says about the gateway that it came through. Payload format 2.0 (an HTTP
+// API or a function URL) has a version; 1.0 has its method at the top, and a version only from an
 // HTTP API.
 type gateway struct {
 	Version        string `json:"version"`
@@ -46,17 +46,17 @@ type gateway struct {
 
 // attempt is an attempt at a request in this process.
 type attempt struct {
-	// build is the build that would have to carry it out, or empty if this one did.
+	// build is the build that has to carry it out, or empty if this process did.
 	build string
-	// reads says that it is one that writes nothing.
+	// reads says that the request writes nothing.
 	reads bool
-	// refusal is the answer to any request, or nil if requests are carried out.
+	// refusal is the answer to every request, or nil if requests are carried out.
 	refusal *refusal.Error
 }
 
 type attemptKey struct{}
 
-// attemptOf is the attempt that a context is of.
+// attemptOf returns the attempt of a context.
 func attemptOf(ctx context.Context) *attempt {
 	if t, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 		return t
@@ -64,7 +64,7 @@ func attemptOf(ctx context.Context) *attempt {
 	return &attempt{}
 }
 
-// request answers an HTTP request, or has the version answer it that has the build of its run.
+// request answers an HTTP request, or forwards it to the version that has the build of its run.
 func (f *Function) request(ctx context.Context, a allowance, event []byte) (any, error) {
 	t := &attempt{}
 	ctx = context.WithValue(ctx, attemptKey{}, t)
@@ -79,9 +79,9 @@ func (f *Function) request(ctx context.Context, a allowance, event []byte) (any,
 	case errors.Is(err, ErrNoVersion):
 		return answer, nil
 	case t.reads || errors.Is(err, ErrNotForwarded):
-		t.refusal = refusal.Busy.New("build %q has to do this, and could not be asked now; nothing was written: send the request again", t.build)
+		t.refusal = refusal.Busy.New("only build %q can do this, and it could not be reached; nothing was written: send the request again", t.build)
 	default:
-		t.refusal = refusal.OutcomeUnknown.New("build %q has to do this, and did not answer; it may have: send the request again with the same id", t.build)
+		t.refusal = refusal.OutcomeUnknown.New("only build %q can do this, and it did not answer, but may have done it: send the request again with the same id", t.build)
 	}
 	f.log.WarnContext(ctx, "a request of another build was not answered", "build", t.build, "error", err)
 	return f.carryOut(ctx, event)
@@ -130,16 +130,16 @@ func (f *Function) format1(ctx context.Context, g *gateway, event []byte) (any, 
 	})
 }
 
-// path is the path of a request as the API has it: escaped, and without what the gateway put before
-// it. REST APIs and function URLs hand over paths as they came; an HTTP API decodes them, so that
-// an escaped slash in a name can no longer be told from one that parts segments, and it cuts a path
-// at an escaped question mark. (No workflow id has either.)
+// path returns the path of a request in the API's form: escaped, and without the gateway's prefix.
+// REST APIs and function URLs pass paths on unchanged. An HTTP API decodes them, so an escaped
+// slash in a name looks like one between segments, and it cuts a path at an escaped question mark.
+// (No workflow id has either.)
 func (f *Function) path(g *gateway, path string) string {
 	if g.Version != "" && !strings.Contains(g.RequestContext.DomainName, ".lambda-url.") {
 		path = (&url.URL{Path: path}).EscapedPath()
 	}
-	// Only what is known to be the gateway's is cut off: rules on paths, of a firewall or in a
-	// policy, would else be easy to get around.
+	// Only known prefixes of the gateway are cut off: otherwise rules on paths, of a firewall or in
+	// a policy, would be easy to get around.
 	for _, prefix := range []string{g.RequestContext.Stage, f.options.BasePath} {
 		if prefix = "/" + strings.Trim(prefix, "/"); !httpapi.Covers(path) && strings.HasPrefix(path, prefix+"/") {
 			path = strings.TrimPrefix(path, prefix)
@@ -148,7 +148,7 @@ func (f *Function) path(g *gateway, path string) string {
 	return path
 }
 
-// answer has the API answer a request, or says what is wrong with it. write returns the event's
+// answer lets the API answer a request, or says what is wrong with it. write returns the event's
 // answer with what fill writes into it.
 func (f *Function) answer(r *http.Request, wrong error, write func(fill func(http.ResponseWriter)) (any, error)) (any, error) {
 	var cost string
@@ -184,12 +184,12 @@ func (f *Function) answer(r *http.Request, wrong error, write func(fill func(htt
 	})
 }
 
-// compress returns an answer that Lambda does not take as it is, with its body compressed; nil if
-// the caller does not accept that. An answer of format 1.0 is not compressed: a REST API hands the
-// base64 of a body on unless it is set up to decode it.
+// compress returns an answer that is too large for Lambda with its body compressed; nil if the
+// caller does not accept that. An answer of format 1.0 is not compressed: a REST API passes on the
+// base64 of a body unless it is set up to decode it.
 //
-// In JSON of JSON each quote takes two bytes, so 5 MiB of a payload may become 10 MB. What grows so
-// has few different bytes, and shrinks by more than base64 adds.
+// In JSON within JSON each quote takes two bytes, so 5 MiB of a payload may become 10 MB. A body
+// that grows so has few different bytes, and compression gains more than base64 adds.
 func compress(r *http.Request, answer any) ([]byte, error) {
 	a, ok := answer.(events.APIGatewayV2HTTPResponse)
 	if !ok || a.IsBase64Encoded || !acceptsGzip(r) {
@@ -231,8 +231,8 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// serveHTTP serves a request. The gateway counts the bytes of an answer itself; that a HEAD gets
-// none is seen to by net/http elsewhere.
+// serveHTTP serves a request. The gateway counts the bytes of an answer itself. Elsewhere net/http
+// drops the body of an answer to a HEAD; here headOnly does.
 func (f *Function) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -247,10 +247,10 @@ func (f *Function) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Del("Content-Length")
 }
 
-// headOnly leaves the body of an answer out.
+// headOnly drops the body of an answer.
 type headOnly struct{ http.ResponseWriter }
 
-// Write takes a body and drops it.
+// Write drops a body.
 func (headOnly) Write(body []byte) (int, error) { return len(body), nil }
 
 // refuse writes the problem document of a refusal.

@@ -17,11 +17,11 @@ import (
 	"github.com/seed-41655fb1/weft/examples/cart"
 )
 
-// formats are the events of requests, by what they come through.
+// formats are recorded events of requests, one for each kind of gateway.
 var formats = []string{"http-api.json", "function-url.json", "rest.json"}
 
-// requested is a recorded request with another method, path, query string and body. The path is as
-// the caller wrote it.
+// requested returns a recorded request with another method, path, query string and body. The path
+// is as the caller wrote it.
 func requested(t *testing.T, format, method, path, query, body string) object {
 	t.Helper()
 	e := recorded(t, format)
@@ -47,7 +47,7 @@ func requested(t *testing.T, format, method, path, query, body string) object {
 	return e
 }
 
-// within is a part of a part of an event.
+// within returns a part of an event, which is nested in others.
 func within(e object, names ...string) object {
 	for _, name := range names {
 		e = e[name].(object)
@@ -65,7 +65,7 @@ type httpAnswer struct {
 	IsBase64Encoded   bool
 }
 
-// header is a header of the answer, whichever format it has.
+// header returns a header of the answer in either format.
 func (a httpAnswer) header(name string) string {
 	return strings.Join(append(slices.Clone(a.MultiValueHeaders[name]), a.Headers[name]), "")
 }
@@ -75,7 +75,7 @@ func ask(t *testing.T, f *Function, e object) httpAnswer {
 	return invoke[httpAnswer](t.Context(), t, f, e)
 }
 
-// A cart is started and talked to through each kind of gateway.
+// A cart is started and used through each kind of gateway.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	for _, format := range formats {
@@ -178,7 +178,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// What cannot be a request is answered, not thrown at Lambda.
+// An event that cannot be a request is answered, and does not fail the invocation.
 func TestUnreadableRequests(t *testing.T) {
 	t.Parallel()
 	_, p := process(t, cart.Registrations()...)
@@ -204,7 +204,7 @@ func TestUnreadableRequests(t *testing.T) {
 	}
 }
 
-// serving is the api function with another handler in the place of the API.
+// serving returns the api function with another handler instead of the API.
 func serving(t *testing.T, handler http.HandlerFunc) *Function {
 	t.Helper()
 	_, p := process(t)
@@ -248,7 +248,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An answer that Lambda does not take becomes one that says so. Its size is that of its JSON.
+// An answer that is too large for Lambda is replaced by one that says so. Its size is that of its
+// JSON.
 func TestLargeAnswers(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -278,7 +279,7 @@ func TestLargeAnswers(t *testing.T) {
 	}
 }
 
-// accepting is a request with this Accept-Encoding.
+// accepting returns a request with this Accept-Encoding.
 func accepting(e object, coding string) object {
 	for name, value := range map[string]any{"headers": coding, "multiValueHeaders": []string{coding}} {
 		headers, ok := e[name].(object)
@@ -297,8 +298,8 @@ func accepting(e object, coding string) object {
 	return e
 }
 
-// The largest payload reaches a caller who accepts gzip, whatever it is made of, and one who does
-// not is told to. A small answer is never compressed.
+// The largest payload reaches a caller that accepts gzip, whatever its bytes are, and any other
+// caller is told to accept it. A small answer is never compressed.
 func TestLargestPayload(t *testing.T) {
 	t.Parallel()
 	const largest = 5 << 20
@@ -356,7 +357,7 @@ func TestLargestPayload(t *testing.T) {
 	}
 }
 
-// unzipped is the body of an answer that was compressed.
+// unzipped returns the body of an answer that was compressed.
 func unzipped(t *testing.T, a httpAnswer) string {
 	t.Helper()
 	zipped, err := base64.StdEncoding.DecodeString(a.Body)

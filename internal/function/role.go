@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Role is what a function is there for.
+// Role is what a function does in its deployment.
 type Role string
 
 // The roles. Each takes other events; package adapter says which.
@@ -17,11 +17,11 @@ const (
 	Dead     Role = "dead"
 )
 
-// CheckRole returns an error for what is no role.
+// CheckRole returns an error if r is not a role.
 func CheckRole(r Role) error {
 	all := []Role{API, Workflow, Activity, Timer, Dead}
 	if !slices.Contains(all, r) {
-		return fmt.Errorf("the role %q is none of %q: set WEFT_ROLE", string(r), all)
+		return fmt.Errorf("the role %q is not one of %q: set WEFT_ROLE", string(r), all)
 	}
 	return nil
 }

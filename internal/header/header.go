@@ -1,5 +1,5 @@
-// Package header carries the header of a workflow through a context.Context: from the code that
-// starts one, and to that of its activities.
+// Package header carries the header of a workflow through a context.Context, from the code that
+// starts a workflow to the code of its activities.
 package header
 
 import (
@@ -13,13 +13,13 @@ import (
 
 type key struct{}
 
-// carried is the header of a context, and what is wrong with it.
+// carried is the header of a context, and the error if a field is invalid.
 type carried struct {
 	header history.Header
 	err    error
 }
 
-// With returns a context whose header has a field. What is wrong with it From returns.
+// With returns a context whose header has a field. If the field is invalid, From returns the error.
 func With(ctx context.Context, name string, value any) context.Context {
 	h, err := From(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func Into(ctx context.Context, h history.Header) context.Context {
 	return context.WithValue(ctx, key{}, carried{h, nil})
 }
 
-// From is the header of a context.
+// From returns the header of a context.
 func From(ctx context.Context) (history.Header, error) {
 	c, _ := ctx.Value(key{}).(carried)
 	return c.header, c.err

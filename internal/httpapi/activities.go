@@ -13,7 +13,7 @@ var activityRoutes = []Route{
 	{ID: "heartbeatActivity", Pattern: "POST /v1/activities/heartbeat", Access: Writes, endpoint: takes((*handler).beatActivity)},
 }
 
-// The token of an attempt stands in the body: paths and query strings are logged on the way.
+// The token of an attempt is in the body, because paths and query strings are logged on the way.
 
 func (h *handler) completeActivity(r *http.Request, body api.CompleteActivityRequest) (int, *api.ActivityResponse, error) {
 	c, err := h.service.Parser().CompleteActivity(&body)

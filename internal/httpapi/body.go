@@ -16,8 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// maxDepth is how deep the JSON of a request may be nested. What is stored comes back deeper nested
-// than it came, and readers of JSON have limits: ours is 10,000, others have less.
+// maxDepth is how deep the JSON of a request may be nested. Answers nest what is stored more
+// deeply, and readers of JSON have limits: ours is 10,000, others have less.
 const maxDepth = 1000
 
 // decode reads the body of a request. An empty body is an empty object.
@@ -49,25 +49,25 @@ func decodeObject(body []byte, v any) error {
 		return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
 	}
 	if json.Unmarshal(body, v) != nil {
-		return whatIsWrong(body, v)
+		return bodyError(body, v)
 	}
 	return checkMembers(body, reflect.TypeOf(v).Elem())
 }
 
-// whatIsWrong is what is wrong with a body that does not decode.
-func whatIsWrong(body []byte, v any) error {
+// bodyError returns why a body does not decode.
+func bodyError(body []byte, v any) error {
 	var wrong *json.UnmarshalTypeError
 	err := json.NewDecoder(bytes.NewReader(body)).Decode(v)
 	switch {
 	case errors.As(err, &wrong):
-		return fmt.Errorf("the field %s is a %s, and cannot be one", wrong.Field, wrong.Value)
+		return fmt.Errorf("the field %s has the wrong type: %s", wrong.Field, wrong.Value)
 	case err != nil:
 		return err
 	}
 	return errors.New("something follows the JSON object")
 }
 
-// depth is how deep JSON is nested.
+// depth returns how deep JSON is nested.
 func depth(text []byte) (deepest int) {
 	level, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -87,9 +87,9 @@ func depth(text []byte) (deepest int) {
 	return deepest
 }
 
-// checkMembers reports a member that the object has twice, or that the type does not name just so:
-// readers differ in which of them counts, and in whether capitals do. Of values by name (a header,
-// say) the sender chooses the names.
+// checkMembers refuses an object that has a member twice, or one that the type does not name
+// exactly: readers differ in which of two counts, and in whether case matters. In an object of
+// values by name, such as a header, the sender chooses the names.
 func checkMembers(object []byte, t reflect.Type) error {
 	d := json.NewDecoder(bytes.NewReader(object))
 	_, err := d.Token() // the brace
@@ -126,14 +126,14 @@ func byName(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct
 }
 
-// fields are the fields of a type, by the names that JSON has for them; any is what has any name.
+// fields are the fields of a type, by their names in JSON. any says that every name is one.
 type fields struct {
 	names []string
 	types map[string]reflect.Type
 	any   bool
 }
 
-// known are the fields of the types of requests, which are few.
+// known caches the fields of the types of requests, which are few.
 var known sync.Map
 
 func fieldsOf(t reflect.Type) *fields {
@@ -151,7 +151,7 @@ func fieldsOf(t reflect.Type) *fields {
 	return f
 }
 
-// named is the type of the field that JSON has under this name.
+// named returns the type of the field with this name in JSON.
 func (f *fields) named(name string) (reflect.Type, bool) {
 	if f.any {
 		return reflect.TypeFor[json.RawMessage](), true

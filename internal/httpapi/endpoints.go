@@ -110,7 +110,7 @@ func (h *handler) failUpdate(r *http.Request, body api.FailUpdateRequest) (int, 
 	return http.StatusOK, answer, err
 }
 
-// updateStatus is the status of an update's stage: what is not durable is 422.
+// updateStatus returns the HTTP status of an update's stage: 422 if the update is not durable.
 func updateStatus(answer *api.UpdateResponse) int {
 	switch {
 	case answer == nil:
@@ -193,7 +193,7 @@ func (h *handler) result(r *http.Request) (int, *api.ResultResponse, error) {
 	return http.StatusOK, answer, err
 }
 
-// history pages by run and event id, so that a page follows the one before it also when another run
+// history pages by run and event id, so that a page follows the one before it even if another run
 // has begun.
 func (h *handler) history(r *http.Request) (int, historyPage, error) {
 	run, from := runID(r), int64(1)
@@ -231,12 +231,12 @@ type historyPage struct {
 	NextPageToken string            `json:"nextPageToken,omitempty"`
 }
 
-// maxHistoryPage is how many bytes of events a page of a history has, unless its only event is
+// maxHistoryPage bounds the bytes of events in a page of a history, unless its only event is
 // larger. Lambda takes answers of 6 MB, and an answer there is a JSON string: quotes and
 // backslashes take twice the space.
 const maxHistoryPage = 1 << 20
 
-// fitting encodes the first of these events: as many as a page holds, and at least one.
+// fitting encodes as many of the first events as a page holds, and at least one.
 func fitting(events []api.HistoryEvent) ([]json.RawMessage, error) {
 	page, size := []json.RawMessage{}, 0
 	for i := range events {
@@ -268,8 +268,8 @@ func (h *handler) list(r *http.Request) (int, *api.ListResponse, error) {
 // listParameters are what the query string of a list may have.
 var listParameters = []string{"filter", "type", "status", "build", "startedAfter", "startedBefore", "pageToken"}
 
-// asked is the list that a query string asks for, whatever the order of its parameters. The page is
-// no part of it, nor what signs the request: that is another one each time.
+// asked returns the list that a query string asks for, whatever the order of its parameters. It
+// leaves out the page, and what signs the request: that differs each time.
 func asked(q url.Values) string {
 	list := url.Values{}
 	for _, name := range listParameters {
@@ -280,7 +280,7 @@ func asked(q url.Values) string {
 	return "workflows?" + list.Encode()
 }
 
-// listFilter is what the parameters of a list select, all of them together.
+// listFilter returns what the parameters of a list select, all of them together.
 func listFilter(q url.Values) (f store.Filter, err error) {
 	parsed, err := filter.Parse(q.Get("filter"))
 	if err != nil {

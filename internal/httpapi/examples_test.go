@@ -23,8 +23,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// step is a request of the story that the examples of the document tell. It sends an example, or
-// the body that it is given, and is answered with one.
+// step is a request of the story in the document's examples. It sends an example, or the given
+// body, and its answer is an example.
 type step struct {
 	operation, target, send string
 	body                    string
@@ -32,7 +32,7 @@ type step struct {
 	example                 string
 }
 
-// The story until checkout, in which no process handles messages.
+// The story until checkout, while no process handles messages.
 var shopping = []step{
 	{"startWorkflow", "", "cart", "", 201, "opened"},
 	{"getHistory", "/cart-42/history", "", "", 200, "started"},
@@ -78,35 +78,35 @@ var afterwards = []step{
 	{"deleteSchedule", "/v1/schedules/hourly", "", "", 200, "done"},
 }
 
-// The examples of the document are what the API answers, but for ids and times.
+// The examples of the document are what the API answers, except for ids and times.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
-		s := story{t: t, all: operations(t), told: map[string]bool{}}
+		s := story{t: t, all: operations(t), used: map[string]bool{}}
 		hooks := d.Hook()
-		s.tell(d.Idle(executor.Options{}, cart.Registrations()...), shopping...)
-		s.tellOfTrouble(d)
-		s.tellOfBuilds(testbed.New(t))
-		s.tell(d.Start(executor.Options{}, cart.Registrations()...), afterwards...)
-		s.tellOfActivities(d)
+		s.play(d.Idle(executor.Options{}, cart.Registrations()...), shopping...)
+		s.playTrouble(d)
+		s.playBuilds(testbed.New(t))
+		s.play(d.Start(executor.Options{}, cart.Registrations()...), afterwards...)
+		s.playActivities(d)
 		hooks.Always(testbed.OnRead, testbed.Faults["throttle"]())
 		hooks.Always(testbed.OnPut, testbed.Faults["throttle"]())
 		p := d.Idle(executor.Options{}, cart.Registrations()...)
-		s.tell(p, step{"describeWorkflow", "/cart-42", "", "", 503, "busy"})
-		s.tell(p, step{"startWorkflow", "", "cart", "", 503, "busy"})
+		s.play(p, step{"describeWorkflow", "/cart-42", "", "", 503, "busy"})
+		s.play(p, step{"startWorkflow", "", "cart", "", 503, "busy"})
 		hooks.Always(testbed.OnRead, nil)
 		hooks.Always(testbed.OnPut, testbed.Faults["lose-request"]())
-		s.tell(p, step{"startWorkflow", "", "", `{"type":"cart"}`, 503, "outcomeUnknown"})
-		s.isWhole()
+		s.play(p, step{"startWorkflow", "", "", `{"type":"cart"}`, 503, "outcomeUnknown"})
+		s.checkWhole()
 	})
 }
 
-// tellOfTrouble plays a deployment whose code fails, and what else is refused because of the state
-// of a run.
-func (s *story) tellOfTrouble(d *testbed.Deployment) {
+// playTrouble plays a deployment whose code fails, and other refusals that depend on the state of
+// a run.
+func (s *story) playTrouble(d *testbed.Deployment) {
 	broken := workflow.Bind(cart.Workflow, func(ctx workflow.Context, in cart.Start) (cart.Receipt, error) { panic("not today") })
-	s.tell(d.Idle(executor.Options{Build: "build-2"}, broken),
+	s.play(d.Idle(executor.Options{Build: "build-2"}, broken),
 		step{"queryWorkflow", "/cart-42/queries/cart", "", "", 409, "notReady"},
 		step{"updateWorkflow", "/cart-42/updates/addItem", "", `{"input":{"sku":"cup","quantity":1}}`, 409, "notReady"})
 	var few executor.Options
@@ -115,28 +115,28 @@ func (s *story) tellOfTrouble(d *testbed.Deployment) {
 	p.Do(http.MethodPost, workflows, `{"workflowId":"cart-45","type":"cart","input":{"owner":"ada"}}`)
 	p.Do(http.MethodPost, workflows+"/cart-45/updates/addItem", `{"input":{"sku":"tea","quantity":1}}`)
 	p.Do(http.MethodPost, workflows+"/cart-45/updates/checkout", `{"waitFor":"accepted"}`)
-	s.tell(p, step{"updateWorkflow", "/cart-45/updates/addItem", "addItem", "", 409, "updateLimit"})
+	s.play(p, step{"updateWorkflow", "/cart-45/updates/addItem", "addItem", "", 409, "updateLimit"})
 	few.Engine.Limits.UpdatesInTotal = 0
-	s.tell(d.Idle(few, cart.Registrations()...), step{"updateWorkflow", "/cart-45/updates/addItem", "addItem", "", 429, "updatesInFlight"})
+	s.play(d.Idle(few, cart.Registrations()...), step{"updateWorkflow", "/cart-45/updates/addItem", "addItem", "", 429, "updatesInFlight"})
 	p.Do(http.MethodPost, workflows+"/cart-45/terminate", "")
 	p.Do(http.MethodPost, workflows, `{"workflowId":"counter-1","type":"counter"}`)
-	s.tell(p, step{"queryWorkflow", "/counter-1/queries/wrong", "", "", 422, "queryFailed"})
+	s.play(p, step{"queryWorkflow", "/counter-1/queries/wrong", "", "", 422, "queryFailed"})
 }
 
-// tellOfBuilds plays a run that is pinned to a build, and moved to another.
-func (s *story) tellOfBuilds(d *testbed.Deployment) {
+// playBuilds plays a run that is pinned to a build, and moved to another.
+func (s *story) playBuilds(d *testbed.Deployment) {
 	process := func(build string) *testbed.Process {
 		return d.Idle(executor.Options{Build: build}, workflow.Bind(cart.Workflow, cart.Run, workflow.BindOptions{Pinned: true}))
 	}
 	process("build-1").Do(http.MethodPost, workflows, `{"workflowId":"cart-42","type":"cart"}`)
-	s.tell(process("build-2"),
+	s.play(process("build-2"),
 		step{"queryWorkflow", "/cart-42/queries/cart", "", "", 409, "otherBuild"},
 		step{"moveWorkflow", "/cart-42/move", "named", "", 200, "moved"},
 		step{"moveWorkflow", "/cart-42/move", "unpinned", "", 200, "unpinned"})
 }
 
-// tellOfActivities plays activities that are completed from outside.
-func (s *story) tellOfActivities(d *testbed.Deployment) {
+// playActivities plays activities that are completed from outside.
+func (s *story) playActivities(d *testbed.Deployment) {
 	taken := make(chan string, 1)
 	approve := activity.New("approve", func(ctx context.Context, _ activity.None) (string, error) {
 		token, err := activity.Token(ctx)
@@ -153,29 +153,29 @@ func (s *story) tellOfActivities(d *testbed.Deployment) {
 		s.token = <-taken
 	}
 	begin("waits-1")
-	s.tell(p,
+	s.play(p,
 		step{"heartbeatActivity", "/v1/activities/heartbeat", "halfway", "", 200, "goOn"},
 		step{"completeActivity", "/v1/activities/complete", "approved", "", 200, "done"},
 		step{"completeActivity", "/v1/activities/complete", "approved", "", 200, "repeated"},
 		step{"failActivity", "/v1/activities/fail", "declined", "", 409, "ended"},
 		step{"heartbeatActivity", "/v1/activities/heartbeat", "halfway", "", 409, "over"})
 	begin("waits-2")
-	s.tell(p, step{"failActivity", "/v1/activities/fail", "declined", "", 200, "done"})
+	s.play(p, step{"failActivity", "/v1/activities/fail", "declined", "", 200, "done"})
 }
 
 // exampleToken stands for a token in the document.
 const exampleToken = "AaQBYWECcjEtYWMwYmM3MTRjOWE5NDFiNAMFBAFigFHrvDnF9Pvo45Brmcg7NHuQUvTneLK16CeuUgvGKQ"
 
-// story compares answers with the examples, and remembers which.
+// story compares answers with the examples, and remembers which ones it has seen.
 type story struct {
 	t    *testing.T
 	all  []*apitest.Operation
-	told map[string]bool
-	// token takes the place of that in the document.
+	used map[string]bool
+	// token replaces the one in the document.
 	token string
 }
 
-func (s *story) tell(p *testbed.Process, steps ...step) {
+func (s *story) play(p *testbed.Process, steps ...step) {
 	s.t.Helper()
 	for _, step := range steps {
 		for _, o := range s.all {
@@ -191,7 +191,7 @@ func (s *story) compare(p *testbed.Process, o *apitest.Operation, step step) {
 	body := step.body
 	if sent, ok := o.Sent[step.send]; ok {
 		body = strings.ReplaceAll(indented(s.t, sent.Value), exampleToken, s.token)
-		s.told[sent.Place] = true
+		s.used[sent.Place] = true
 	} else if step.send != "" {
 		s.t.Errorf("%s has no example %s", o.ID, step.send)
 	}
@@ -201,7 +201,7 @@ func (s *story) compare(p *testbed.Process, o *apitest.Operation, step step) {
 	}
 	a := p.Do(o.Method, target, body)
 	example, ok := o.Answered[step.status][step.example]
-	s.told[example.Place] = true
+	s.used[example.Place] = true
 	var answer any
 	a.Into(s.t, &answer)
 	got := indented(s.t, answer)
@@ -216,8 +216,8 @@ var elsewhere = map[string]string{
 	"noToken":     "internal/local, TestNoTokenExample",
 }
 
-// isWhole reports examples that the story did not tell.
-func (s *story) isWhole() {
+// checkWhole reports examples that the story did not use.
+func (s *story) checkWhole() {
 	for _, o := range s.all {
 		examples := []map[string]apitest.Example{o.Sent}
 		for answered := range maps.Values(o.Answered) {
@@ -225,7 +225,7 @@ func (s *story) isWhole() {
 		}
 		for _, named := range examples {
 			for name, example := range named {
-				if !s.told[example.Place] && elsewhere[name] == "" {
+				if !s.used[example.Place] && elsewhere[name] == "" {
 					s.t.Errorf("nothing shows that the example %s of %s is real", name, o.ID)
 				}
 			}
@@ -242,7 +242,7 @@ func indented(t *testing.T, v any) string {
 	return string(text)
 }
 
-// chance is what differs from run to run, and from the clock of the test.
+// chance matches what differs from run to run, and what depends on the clock of the test.
 var chance = regexp.MustCompile(`\d+-[0-9a-f]{16}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"historySizeBytes": \d+|"stack": ".*"`)
 
 func masked(text string) string {

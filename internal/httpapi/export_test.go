@@ -6,7 +6,7 @@ import "reflect"
 // requests have none.
 func (t *Route) Bodies() (body, answer reflect.Type) { return t.endpoint.body, t.endpoint.answer }
 
-// The conversion of what is said to a schedule, and of its description.
+// The conversions between the forms of the API and those that are stored.
 var (
 	StoredChange      = storedChange
 	StoredTrigger     = storedTrigger

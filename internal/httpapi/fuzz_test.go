@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// FuzzRequest sends anything to the handler. Whatever it is, the answer is one of the API's, and a
+// FuzzRequest sends arbitrary requests to the handler. The answer is always one of the API's, and a
 // refusal changes nothing. go test ./internal/httpapi -fuzz FuzzRequest
 func FuzzRequest(f *testing.F) {
 	for target, good := range postings {
@@ -62,13 +62,13 @@ func FuzzParameters(f *testing.F) {
 	})
 }
 
-// parameters are the parameters of query strings, each where it counts.
+// parameters are the parameters of query strings, on the paths of requests that use them.
 var parameters = []string{
 	"/a/result?wait=", "/a/updates/u1?wait=", "/a?runId=", "/a/result?runId=", "/a/updates/u1?runId=", "/a/history?runId=",
 	"/a/history?pageToken=", "?pageToken=", "?status=", "?type=", "?startedAfter=", "?startedBefore=",
 }
 
-// ask asks a deployment with some runs, and checks what holds of every answer.
+// ask sends a request to a deployment with some runs, and checks what holds of every answer.
 func ask(t *testing.T, r *http.Request) *testbed.Answer {
 	d := testbed.New(t)
 	p := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
@@ -80,7 +80,7 @@ func ask(t *testing.T, r *http.Request) *testbed.Answer {
 	var problem struct{ Type string }
 	_ = json.Unmarshal(a.Body, &problem) // an answer has another form
 	wrote := a.Cost.Writes+a.Cost.Lost+a.Cost.Messages != 0
-	// A task that failed is recorded; nothing else that is refused is.
+	// A task that failed is recorded; no other refusal changes anything.
 	if a.Status >= 400 && problem.Type != "urn:weft:problem:not-ready" && (wrote || d.Snapshot() != before) {
 		t.Errorf("%s %s: %d %s, and it changed something (%v)", r.Method, r.URL, a.Status, a.Body, a.Cost)
 	}

@@ -21,14 +21,14 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// CostHeader tells what a request cost.
+// CostHeader is the header with the cost of a request.
 const CostHeader = "Weft-Cost"
 
-// BuildHeader names, in a refusal, the build that would have to carry the request out.
+// BuildHeader is the header of a refusal that names the build that has to carry the request out.
 const BuildHeader = "Weft-Build"
 
-// MaxBody is the largest body that is read, in bytes, and where large payloads are kept, how much
-// larger than the largest payload a body may be.
+// MaxBody is the largest body that is read, in bytes. If large payloads are offloaded, it is how
+// much larger than the largest payload a body may be.
 const MaxBody = 1 << 20
 
 // handler is the API over one service.
@@ -37,7 +37,7 @@ type handler struct {
 	log     *slog.Logger
 }
 
-// checked carries out a request of the route if it knows what the query string has.
+// checked carries out a request of the route if its query string is valid.
 func (t *Route) checked(h *handler, r *http.Request) (int, any, error) {
 	if err := checkQuery(r, t); err != nil {
 		return 0, nil, err
@@ -57,7 +57,7 @@ func New(service *executor.Service, log *slog.Logger) http.Handler {
 	return t
 }
 
-// router answers what no pattern matches with a problem document, too.
+// router also answers with a problem document if no pattern matches.
 type router struct {
 	mux     *http.ServeMux
 	handler *handler
@@ -100,7 +100,7 @@ func (t *router) unknown(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// serve returns what answers requests.
+// serve returns the handler of requests that do carries out.
 func (h *handler) serve(do serve) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { h.answer(w, r, do) }
 }
@@ -112,7 +112,7 @@ func (h *handler) maxBody() int64 {
 	return MaxBody
 }
 
-// answer has a request carried out, meters it, and writes the answer or the problem.
+// answer carries out a request, meters it, and writes the answer or the problem.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request, do serve) (status int, cost meter.Cost) {
 	ctx, m := meter.With(r.Context())
 	r = r.WithContext(ctx)
@@ -143,7 +143,7 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 }
 
 // refuse writes a problem document (RFC 9457) and returns its status. An error that is not a
-// refusal is a defect: it is logged, and the caller learns no more than that.
+// refusal is a defect: it is logged, and the caller learns only that it happened.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 	var refused *refusal.Error
 	if !errors.As(err, &refused) {
@@ -176,10 +176,10 @@ func WriteProblem(w http.ResponseWriter, refused *refusal.Error) (status int) {
 	return p.Status
 }
 
-// runID is the run that a request pins with its query string; empty is the latest.
+// runID returns the run that a request pins with its query string; empty is the latest.
 func runID(r *http.Request) history.RunID { return history.RunID(r.URL.Query().Get("runId")) }
 
-// wait reads how long a request waits; absent is not at all.
+// wait returns how long a request waits; if the parameter is absent, not at all.
 func wait(q url.Values) (time.Duration, error) {
 	text := q.Get("wait")
 	if text == "" {

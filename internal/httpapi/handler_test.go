@@ -40,8 +40,7 @@ func start(t *testing.T, p *testbed.Process, body string) *api.StartResponse {
 	return answer
 }
 
-// refused sends a request that is to be refused and to change nothing, from a store dump to the
-// queues.
+// refused sends a request that must be refused, and change neither the store nor the queues.
 func refused(t *testing.T, d *testbed.Deployment, p *testbed.Process, method, target, body string, status int) {
 	t.Helper()
 	before := d.Snapshot()
@@ -54,7 +53,7 @@ func refused(t *testing.T, d *testbed.Deployment, p *testbed.Process, method, ta
 	}
 }
 
-// postings are the requests that take a body, each with one that it would carry out.
+// postings are the requests that take a body, each with a valid one.
 var postings = map[string]string{
 	workflows:                      `{"workflowId":"b","type":"counter"%s}`,
 	workflows + "/a/signals/poke":  `{"requestId":"r1"%s}`,
@@ -66,8 +65,8 @@ var postings = map[string]string{
 	workflows + "/a/updates/never": `{"updateId":"u1"%s}`,
 }
 
-// Every request that takes a body refuses one that is not an object of its fields, each once, in
-// UTF-8, and nothing else.
+// Every request that takes a body refuses one that is not a single object in UTF-8, with only its
+// own fields, each at most once.
 func TestMalformedBodies(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -83,8 +82,8 @@ func TestMalformedBodies(t *testing.T) {
 	})
 }
 
-// A query string that has what the endpoint does not know is refused: what is misspelt would
-// otherwise select all there is.
+// A query string with a parameter that the endpoint does not know is refused: without a misspelt
+// parameter, the request would select everything.
 func TestQueryStrings(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -99,8 +98,8 @@ func TestQueryStrings(t *testing.T) {
 	})
 }
 
-// A body of the limit is read, and one byte more is not; where the input ends and only blanks
-// follow, too.
+// A body of exactly the limit is read, and one byte more is refused, even if the input ends before
+// that and only blanks follow.
 func TestBodyLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -122,8 +121,8 @@ func TestBodyLimit(t *testing.T) {
 	})
 }
 
-// An input of the limit is taken, and one byte more is not, whatever would become of it. Reasons
-// have a limit of their own.
+// An input of exactly the limit is accepted, and one byte more is refused, whatever the request.
+// Reasons have a limit of their own.
 func TestPayloadLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -152,8 +151,8 @@ func TestPayloadLimit(t *testing.T) {
 	})
 }
 
-// What makes the workflow write more than a commit may hold is written in several; an activity that
-// starts with the same input as the run is such a thing.
+// A workflow that writes more than a commit may hold writes several commits. An activity that
+// starts with the same input as the run is an example.
 func TestCommitLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		name := strings.Repeat("x", 200<<10)
@@ -174,7 +173,7 @@ func TestCommitLimit(t *testing.T) {
 	})
 }
 
-// JSON is taken as deep as its answers can still be read, and no deeper.
+// JSON is accepted if its answers can still be read, and refused if it is nested deeper.
 func TestDeepJSON(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -196,8 +195,8 @@ func TestDeepJSON(t *testing.T) {
 	})
 }
 
-// A poll returns as soon as it happens: the bubble's clock says when that is.
-func TestWaitsEndWhenItHappens(t *testing.T) {
+// A poll returns as soon as its event happens: the bubble's clock says when that is.
+func TestPollsReturnWhenTheirEventHappens(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		other := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 		start(t, p, `{"workflowId":"a","type":"sleeper","input":"7s"}`)
@@ -210,7 +209,7 @@ func TestWaitsEndWhenItHappens(t *testing.T) {
 			atMost time.Duration
 		}{
 			{p, "/a/result", 7 * time.Second},
-			{other, "/a/result", 9 * time.Second}, // commits of another process wake nobody: it looks every 2 s
+			{other, "/a/result", 9 * time.Second}, // commits of another process wake nobody: the poll looks every 2 s
 			{p, "/b/updates/u1", 7 * time.Second},
 			{other, "/b/updates/u1", 9 * time.Second},
 		} {
@@ -226,9 +225,9 @@ func TestWaitsEndWhenItHappens(t *testing.T) {
 	})
 }
 
-// A caller who goes away ends the wait, and nothing else: what was accepted stays, and what is
-// being done is done.
-func TestCallersWhoGoAway(t *testing.T) {
+// A caller that disconnects ends its own wait and nothing else: what was accepted stays, and what
+// is in progress completes.
+func TestCallersWhoDisconnect(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

@@ -15,12 +15,12 @@ import (
 	"github.com/seed-41655fb1/weft/proof/apitest"
 )
 
-// schemas are the schemas of the types that have another name in the document. Of an update's
-// answer there are three.
+// schemas are the schemas whose names differ from those of their types. An update's answer has
+// three schemas.
 var schemas = map[string]string{"historyPage": "HistoryResponse", "UpdateResponse": "UpdateCompleted", "FailUpdateRequest": "EndRequest"}
 
-// addForms adds a type, and those of its members, by their schemas. A type that writes its own JSON
-// has no members.
+// addForms adds a type, and the types of its members, by their schemas. A type that writes its own
+// JSON has no members.
 func addForms(all map[string]any, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -54,7 +54,8 @@ func forms() map[string]any {
 	return all
 }
 
-// The document gives each form the members that its type has, also those that no test has seen.
+// The document gives each form the members that its type has, including those that no test has
+// seen.
 func TestDocumentHasTheMembers(t *testing.T) {
 	t.Parallel()
 	all := forms()
@@ -90,7 +91,7 @@ func haveNames(t *testing.T, place string, want []string) {
 	}
 }
 
-// namesOf are the names of the values of a type that is a number.
+// namesOf returns the names of the values of a type that is a number.
 func namesOf[T interface {
 	~uint8
 	String() string
@@ -103,7 +104,7 @@ func namesOf[T interface {
 	return names
 }
 
-// membersOf are the names that JSON has for the fields of a struct.
+// membersOf returns the names that JSON has for the fields of a struct.
 func membersOf(t reflect.Type) (names []string) {
 	for i := range t.NumField() {
 		field := t.Field(i)

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// observe returns what serves the requests of a route, and reports what came of them.
+// observe returns a handler that serves the requests of a route, and reports their outcomes.
 func (h *handler) observe(t *Route) http.HandlerFunc {
 	hub := h.service.Observed()
 	if !hub.On() {

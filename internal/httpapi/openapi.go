@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// OpenAPI is the API's OpenAPI document, in YAML. It is served as it is; package apitest holds the
-// API to it.
+// OpenAPI is the API's OpenAPI document, in YAML. It is served as it is; package apitest checks
+// that the API keeps to it.
 //
 //go:embed openapi.yaml
 var OpenAPI []byte

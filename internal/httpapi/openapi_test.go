@@ -113,7 +113,7 @@ func TestDocumentIsServed(t *testing.T) {
 	})
 }
 
-// unscripted are what the document describes and no script shows, with what does.
+// unscripted lists what the document describes and no script shows, and what shows it instead.
 var unscripted = map[string]string{
 	"401 urn:weft:problem:unauthorized":                      "the local server alone: internal/local, TestToken",
 	"403 urn:weft:problem:forbidden":                         "the local server alone: internal/local, TestPages",
@@ -129,8 +129,8 @@ var unscripted = map[string]string{
 	"listSchedules 503 urn:weft:problem:busy":                "TestNoList",
 }
 
-// The scripts of the contract and of the update cases, and the document, have the same statuses and
-// problems of each operation.
+// The scripts of the contract and of the update cases show the same statuses and problems of each
+// operation as the document.
 func TestDocumentHasWhatScriptsShow(t *testing.T) {
 	t.Parallel()
 	described, scripted := map[string]bool{}, map[string]bool{}
@@ -167,8 +167,8 @@ var (
 	problemLine = regexp.MustCompile(`"type": ?"(urn:weft:problem:[a-z-]+)"`)
 )
 
-// note notes the outcome of a request in a script: what it says last, after what happened
-// meanwhile.
+// note records the outcome of a request in a script, which is its last answer: others may precede
+// it.
 func note(t *testing.T, scripted map[string]bool, r testbed.Request, expected string) {
 	t.Helper()
 	answers := answerLine.FindAllStringSubmatchIndex(expected, -1)
@@ -204,7 +204,7 @@ func (l newer) Backward(ctx context.Context, workflow string, before, until stor
 	return page, err
 }
 
-// Every operation on a run that a newer version wrote says that it is not ready.
+// Every operation on a run that a newer version wrote is refused as not ready.
 func TestNewerRuns(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		first := start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -238,7 +238,7 @@ func TestNewerRuns(t *testing.T) {
 	})
 }
 
-// throttled is a list that cannot be read now.
+// throttled is a list that cannot be read for now.
 type throttled struct{ store.Lister }
 
 // ListRuns implements store.Lister.
@@ -246,7 +246,7 @@ func (throttled) ListRuns(context.Context, store.Filter, string, int) ([]store.S
 	return nil, "", store.ErrThrottled
 }
 
-// A deployment may keep no list, and its list may be busy.
+// A deployment may have no list of workflows, and the list may be busy.
 func TestNoList(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, _ *testbed.Process) {
 		for _, c := range []struct {

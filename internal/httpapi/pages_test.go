@@ -50,7 +50,7 @@ func TestHistoryPagesAreBoundedByBytes(t *testing.T) {
 		}
 		for i, id := range ids {
 			if id != int64(i)+1 {
-				t.Fatalf("event %d stands in place %d", id, i+1)
+				t.Fatalf("event %d is in place %d", id, i+1)
 			}
 		}
 		if want := 4 + 4*signals; len(ids) != want || pages < 8 {

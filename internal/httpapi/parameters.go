@@ -10,9 +10,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// checkQuery refuses a query string that cannot be read, has what the endpoint does not know, or
-// has something twice: half of one might name another run than the caller meant, or all runs. What
-// a signature in the query string needs is AWS's.
+// checkQuery refuses a query string that cannot be parsed, has a parameter that the endpoint does
+// not know, or has one twice: otherwise it might select another run than the caller meant, or all
+// runs. AWS's parameters of a signature are allowed.
 func checkQuery(r *http.Request, t *Route) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -27,7 +27,7 @@ func checkQuery(r *http.Request, t *Route) error {
 		case !slices.Contains(known, name):
 			return refusal.Invalid.New("there is no parameter %q: this request takes %s", name, strings.Join(known, ", "))
 		case len(query[name]) > 1:
-			return refusal.Invalid.New("the parameter %q is there %d times: give it once", name, len(query[name]))
+			return refusal.Invalid.New("the parameter %q is given %d times: give it once", name, len(query[name]))
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// ends brings the run of a workflow into a state.
+// ends are the requests that bring the run of a workflow into a state.
 var ends = map[history.Status]struct{ start, method, then, body string }{
 	history.Running:    {start: `"type":"counter"`},
 	history.Completed:  {start: `"type":"sleeper","input":"0s"`},
@@ -46,8 +46,8 @@ func status(t *testing.T, p *testbed.Process, id string, run history.RunID) stri
 	return d.Status
 }
 
-// policyOutcome is what a start comes to that meets a run in this state: written down a second
-// time, from the contract.
+// policyOutcome returns the outcome of a start if there is a run in this state, written down a
+// second time from the contract.
 func policyOutcome(s history.Status, reuse, conflict string) (code int, problem string) {
 	switch {
 	case reuse == "rejectDuplicate" && conflict == "terminateExisting":
@@ -118,8 +118,8 @@ func getPage(t *testing.T, p *testbed.Process, target string) (pg page) {
 	return pg
 }
 
-// A history comes in pages of 1,000 events. What happens between two pages (more events, another
-// run) does not disturb.
+// A history has pages of 1,000 events. Changes between two pages (more events, another run) do not
+// disturb them.
 func TestHistoryPages(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
@@ -175,8 +175,8 @@ func TestHistoryTokens(t *testing.T) {
 	})
 }
 
-// The list comes in pages of 100 runs, those started last first. Runs that start between two pages
-// do not disturb.
+// The list has pages of 100 runs, the latest start first. Runs that start between two pages do not
+// disturb them.
 func TestListPages(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		for i := range 230 {
@@ -193,7 +193,7 @@ func TestListPages(t *testing.T) {
 			for pg := getPage(t, p, workflows+query); ; pg = getPage(t, p, workflows+query+"pageToken="+pg.NextPageToken) {
 				for _, w := range pg.Workflows {
 					if seen[w.WorkflowID] || w.StartedAt.After(last) {
-						t.Errorf("%s: %s comes twice, or too late", query, w.WorkflowID)
+						t.Errorf("%s: %s is listed twice, or too late", query, w.WorkflowID)
 					}
 					seen[w.WorkflowID], last = true, w.StartedAt
 				}
@@ -209,8 +209,8 @@ func TestListPages(t *testing.T) {
 	})
 }
 
-// A page token goes on with the list that it came from, however that is asked for, and with no
-// other: that would leave out runs, and say nothing.
+// A page token continues the list that it came from, however the request writes it, and no other:
+// that would silently leave out runs.
 func TestPageTokenOfAnotherList(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		for range 101 {
@@ -237,8 +237,7 @@ func TestPageTokenOfAnotherList(t *testing.T) {
 	})
 }
 
-// Every answer is JSON that names its fields as the contract does. A page is never null, even if it
-// is empty.
+// Every answer is JSON with the contract's field names. A page is never null, even if it is empty.
 func TestEmptyList(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		var got map[string]json.RawMessage

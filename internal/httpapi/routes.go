@@ -11,20 +11,20 @@ import (
 )
 
 // Route is a route of the API. Each is declared once, in the table of its file. The handler serves
-// the table, openapi.yaml describes it, and whatever has to know what a request does asks Find.
+// the table, openapi.yaml describes it, and Find tells other code what a request does.
 type Route struct {
 	// ID is the operationId of the route in openapi.yaml.
 	ID string
 	// Pattern is the method and the path, as http.ServeMux has them: "GET /v1/workflows/{id}".
 	Pattern string
-	// Query are the parameters that the query string may have. What is below a workflow also takes
+	// Query are the parameters that the query string may have. Routes below a workflow also take
 	// runId.
 	Query []string
 	// Access says what a request may do.
 	Access Access
 	// ReadsRun says that the server may read a whole run to answer a request.
 	ReadsRun bool
-	// Operation is what a request is called in traces and metrics; empty if it only looks.
+	// Operation is the name of a request in traces and metrics; empty if the request only looks.
 	Operation string
 	// InTrace says that the trace of the run has a span of the request.
 	InTrace bool
@@ -56,7 +56,7 @@ func (a Access) Changes() bool { return a == Writes || a == Ends }
 // RunsCode reports whether a request may run the code of a workflow.
 func (a Access) RunsCode() bool { return a == Asks || a == Writes }
 
-// none is the answer of a route that has nothing to say.
+// none is the answer of a route that returns nothing.
 type none = struct{}
 
 // endpoint carries out the requests of a route. body and answer are the types of their bodies; body
@@ -90,11 +90,11 @@ func gives[A any](do func(*handler, *http.Request) (int, A, error)) endpoint {
 // routes are all routes of the API.
 var routes = slices.Concat(workflowRoutes, scheduleRoutes, activityRoutes, documentRoutes)
 
-// Routes returns all routes of the API. Change none.
+// Routes returns all routes of the API. Callers must not change them.
 func Routes() []Route { return routes }
 
-// matcher has a pattern for each route, and byPattern the routes. The patterns decide; the handlers
-// are never called.
+// matcher has a pattern for each route, and byPattern the routes. The matcher only finds patterns;
+// its handlers are never called.
 var matcher, byPattern = func() (*http.ServeMux, map[string]*Route) {
 	mux, all := http.NewServeMux(), map[string]*Route{}
 	for i := range routes {
@@ -113,7 +113,8 @@ func Find(r *http.Request) *Route {
 	return byPattern[pattern]
 }
 
-// Changes reports whether a request may change something. One that has no route is refused.
+// Changes reports whether a request may change something. A request without a route is refused, so
+// it may not.
 func Changes(r *http.Request) bool {
 	t := Find(r)
 	return t != nil && t.Access.Changes()
@@ -124,7 +125,8 @@ func Covers(path string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(path, root) })
 }
 
-// roots are what the paths of the routes begin with: the version of the API, and what it is about.
+// roots are the first segments of the paths of the routes: the version of the API, and a kind of
+// object.
 var roots = func() (all []string) {
 	for i := range routes {
 		parts := strings.Split(routes[i].Path(), "/")
@@ -155,7 +157,7 @@ func (t *Route) Method() string {
 	return method
 }
 
-// Path returns the path of the route. What varies stands in braces.
+// Path returns the path of the route. Its variables are in braces.
 func (t *Route) Path() string {
 	_, path, _ := strings.Cut(t.Pattern, " ")
 	return path

@@ -20,15 +20,15 @@ var scheduleRoutes = []Route{
 	{ID: "listSchedules", Pattern: "GET /v1/schedules", Query: []string{"pageToken"}, Access: Reads, endpoint: gives((*handler).listSchedules)},
 	{ID: "describeSchedule", Pattern: "GET /v1/schedules/{id}", Access: Asks, endpoint: gives((*handler).describeSchedule)},
 	{ID: "deleteSchedule", Pattern: "DELETE /v1/schedules/{id}", Access: Ends, endpoint: gives((*handler).deleteSchedule)},
-	{ID: "updateSchedule", Pattern: "POST /v1/schedules/{id}/update", Access: Writes, endpoint: tell(stored.UpdateChange, storedChange)},
-	{ID: "pauseSchedule", Pattern: "POST /v1/schedules/{id}/pause", Access: Writes, endpoint: tell(stored.UpdatePause, storedNote)},
-	{ID: "unpauseSchedule", Pattern: "POST /v1/schedules/{id}/unpause", Access: Writes, endpoint: tell(stored.UpdateUnpause, storedNote)},
-	{ID: "triggerSchedule", Pattern: "POST /v1/schedules/{id}/trigger", Access: Writes, endpoint: tell(stored.UpdateTrigger, storedTrigger)},
-	{ID: "backfillSchedule", Pattern: "POST /v1/schedules/{id}/backfill", Access: Writes, endpoint: tell(stored.UpdateBackfill, storedBackfill)},
+	{ID: "updateSchedule", Pattern: "POST /v1/schedules/{id}/update", Access: Writes, endpoint: updates(stored.UpdateChange, storedChange)},
+	{ID: "pauseSchedule", Pattern: "POST /v1/schedules/{id}/pause", Access: Writes, endpoint: updates(stored.UpdatePause, storedNote)},
+	{ID: "unpauseSchedule", Pattern: "POST /v1/schedules/{id}/unpause", Access: Writes, endpoint: updates(stored.UpdateUnpause, storedNote)},
+	{ID: "triggerSchedule", Pattern: "POST /v1/schedules/{id}/trigger", Access: Writes, endpoint: updates(stored.UpdateTrigger, storedTrigger)},
+	{ID: "backfillSchedule", Pattern: "POST /v1/schedules/{id}/backfill", Access: Writes, endpoint: updates(stored.UpdateBackfill, storedBackfill)},
 }
 
-// A schedule is a workflow. These endpoints say the same to it as its callers could by the requests
-// of a workflow.
+// A schedule is a workflow. These endpoints send it the same requests that its callers could send
+// as requests of a workflow.
 
 func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest) (status int, answer api.CreateScheduleResponse, err error) {
 	if body.Schedule == nil {
@@ -74,7 +74,7 @@ func (h *handler) describeSchedule(r *http.Request) (status int, d api.ScheduleD
 	if err != nil {
 		return 0, d, ofSchedule(r.PathValue("id"), err)
 	}
-	if answer.Closed { // its last run can be asked as long as it is kept
+	if answer.Closed { // its last run answers until it is deleted
 		return 0, d, noSchedule(r.PathValue("id"))
 	}
 	var s stored.Description
@@ -113,10 +113,9 @@ func (h *handler) deleteSchedule(r *http.Request) (int, none, error) {
 	return http.StatusOK, none{}, ofSchedule(r.PathValue("id"), err)
 }
 
-// tell returns the endpoint that sends an update to a schedule. store returns the update's input in
-// its stored form, and the id by which a request that is sent again is recognised. It becomes the
-// update's id.
-func tell[B, S any](update string, store func(*B) (input S, requestID string)) endpoint {
+// updates returns the endpoint that sends an update to a schedule. store returns the update's input
+// in its stored form, and the id of the request, which becomes the update's id.
+func updates[B, S any](update string, store func(*B) (input S, requestID string)) endpoint {
 	return takes(func(h *handler, r *http.Request, body B) (int, none, error) {
 		id, err := scheduleWorkflow(r.PathValue("id"))
 		if err != nil {
@@ -144,7 +143,7 @@ func tell[B, S any](update string, store func(*B) (input S, requestID string)) e
 	})
 }
 
-// scheduleWorkflow is the id of the workflow that a schedule is.
+// scheduleWorkflow returns the id of a schedule's workflow.
 func scheduleWorkflow(id string) (string, error) {
 	if err := engine.CheckID("schedule's id", id); err != nil {
 		return "", refusal.Invalid.New("%v", err)
@@ -154,7 +153,7 @@ func scheduleWorkflow(id string) (string, error) {
 
 func noSchedule(id string) error { return refusal.NotFound.New("there is no schedule %q", id) }
 
-// ofSchedule says of a schedule what was said of its workflow.
+// ofSchedule turns an error about a schedule's workflow into one about the schedule.
 func ofSchedule(id string, err error) error {
 	switch {
 	case errors.Is(err, refusal.NotFound):

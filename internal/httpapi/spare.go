@@ -14,8 +14,8 @@ type spares struct {
 	conns   map[net.Conn]struct{}
 }
 
-// CloseSpare has Shutdown of a server close the connections on which no request has begun. It
-// sets the server's ConnState: call it once, before the server serves.
+// CloseSpare makes a server's Shutdown close the connections on which no request has begun. It sets
+// the server's ConnState: call it once, before the server serves.
 func CloseSpare(server *http.Server) {
 	s := &spares{conns: map[net.Conn]struct{}{}}
 	server.ConnState = s.changed

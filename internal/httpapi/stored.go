@@ -5,8 +5,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// A schedule is stored in forms of its own, which outlive the API's. These functions convert one to
-// the other, field by field.
+// A schedule has stored forms of its own, which outlive the API's. These functions convert between
+// the two, field by field.
 
 func storedChange(b *api.UpdateScheduleRequest) (s stored.Change, requestID string) {
 	if b.Schedule != nil {

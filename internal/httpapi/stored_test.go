@@ -12,8 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// The conversion between what the API has and what is stored drops no field and adds none: both
-// have the JSON that earlier versions stored and answered.
+// The conversions between the API's forms and the stored ones drop no field and add none: both have
+// the JSON of earlier versions.
 func TestStoredSchedules(t *testing.T) {
 	t.Parallel()
 	for _, variant := range []string{".json", "-least.json"} {

@@ -16,7 +16,7 @@ var (
 	add     = workflow.NewUpdate[int, int]("add")
 )
 
-// count adds what updates bring, and refuses what is below 0.
+// count adds the inputs of updates, and refuses those below 0.
 // endless is a number that count validates without end.
 const endless = 1 << 30
 

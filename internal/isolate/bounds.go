@@ -13,14 +13,14 @@ const (
 	// children's calls, and as many in the work that they are given. The halves are separate
 	// because the work of a child waits for its calls.
 	budget int64 = 128 << 20
-	// least is what a small call counts, so that the number of calls is bounded too.
+	// least is the least that a call counts, so that the number of calls is bounded too.
 	least int64 = 64 << 10
 	// mostWaiting is how many requests may wait for a child at once, and waitFor how long each
 	// waits.
 	mostWaiting = 1000
 	waitFor     = 10 * time.Second
 	// aloneFor is how long a request of a suspect may wait in the solo child for something that has
-	// not happened yet. That may itself need the solo child.
+	// not happened yet, because that may itself need the solo child.
 	aloneFor = 5 * time.Second
 	// aloneAtMost is how long the parent waits for the answer of such a request.
 	aloneAtMost = 30 * time.Second

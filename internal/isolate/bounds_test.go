@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Calls wait until their bodies and their answers fit into the budget, and one that is larger than
-// the budget goes alone.
+// Calls wait until their bodies and their answers fit into the budget. A call that is larger than
+// the budget runs alone.
 func TestCallsKeepToTheirBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const fit = 3
@@ -70,7 +70,7 @@ func idle(mostWaiting int64) *Pool {
 }
 
 // A request that finds no child is refused after waitFor, and at once if too many wait.
-func TestRequestsThatWaitAreBounded(t *testing.T) {
+func TestWaitingRequestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := idle(1)
 		ask := func() (status int, after time.Duration, retry string) {
@@ -95,7 +95,7 @@ func TestRequestsThatWaitAreBounded(t *testing.T) {
 }
 
 // A suspect waits for the solo child no longer than waitFor, and does not keep it from others.
-func TestSuspectsThatWaitAreBounded(t *testing.T) {
+func TestWaitingSuspectsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := idle(1)
 		p.suspects.add("a", 0)
@@ -180,7 +180,7 @@ func TestSuspectsWithoutTheirFile(t *testing.T) {
 }
 
 // A token names its workflow; the token itself is nobody's id.
-func TestTokensAreNoIDs(t *testing.T) {
+func TestTokensAreNotIDs(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"workflowId":"a"}`: "a", `{"token":"c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldC1zZWNyZXQ"}`: "", `{`: "",
 	} {

@@ -25,7 +25,7 @@ import (
 // childMark is the environment variable that turns a process into a child. Its value is an order.
 const childMark = "WEFT_ISOLATED_CHILD"
 
-// order is what a parent tells a child when it starts it.
+// order is what a parent passes to a child when it starts it.
 type order struct {
 	// Own is the socket that the child serves, and Parent the one that it calls.
 	Own, Parent string
@@ -79,7 +79,7 @@ const stopAfter = 5 * time.Second
 // ServeChild serves as a child until the parent closes the standard input, or ends. Only the parent
 // decides that: the child ignores signals that end the server.
 func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger) error {
-	told, is, err := ordered()
+	given, is, err := ordered()
 	if !is || err != nil {
 		return fmt.Errorf("this process is no child of a server: %w", err)
 	}
@@ -87,19 +87,19 @@ func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger)
 	if err := os.Unsetenv(childMark); err != nil {
 		return err
 	}
-	l, err := net.Listen("unix", told.Own)
+	l, err := net.Listen("unix", given.Own)
 	if err != nil {
 		return err
 	}
-	o.Engine.TaskQueues = told.TaskQueues
+	o.Engine.TaskQueues = given.TaskQueues
 	o.Logger = log
 	code := &returns{running: map[int]string{}}
-	if told.Alone { // nobody asks the others
+	if given.Alone { // nobody asks the others
 		o.Recorder = code
 	}
 	world := host.NewMachine()
 	defer world.Close()
-	p := ports{dial(told.Parent)}
+	p := ports{dial(given.Parent)}
 	process := assembly.NewProcess(assembly.Config{Ports: assembly.PortsOf(p, p, p), Registry: registry, Host: world, Options: o})
 	mux := http.NewServeMux()
 	mux.Handle("/", shortly(process.API))

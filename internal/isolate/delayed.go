@@ -36,8 +36,8 @@ func (l *delayed) add(d delivery, now time.Time) {
 	}
 }
 
-// take removes and returns the deliveries that no longer have to wait: all whose workflow is not a
-// suspect any more and, if nobody has its turn, the first whose turn it may be.
+// take removes and returns the deliveries that no longer have to wait: those whose workflow is no
+// longer a suspect and, if free, the first whose turn it may be.
 func (l *delayed) take(s *suspects, free bool, now time.Time) (due []delivery) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +71,7 @@ func (p *Pool) wake() {
 	}
 }
 
-// putOff makes a delivery visible after a while, or earlier if it no longer has to wait.
+// putOff postpones a delivery: it is visible after a while, or earlier if it no longer has to wait.
 func (p *Pool) putOff(ctx context.Context, d delivery, by time.Duration) {
 	p.extend(ctx, d.queue, d.receipts, by)
 	now := time.Now()

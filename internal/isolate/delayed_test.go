@@ -24,9 +24,9 @@ func (v *visible) Extend(_ context.Context, _, receipt string, after time.Durati
 	return nil
 }
 
-// A delivery that was put off is visible again when it is its workflow's turn, and all are that are
-// no suspects any more. None is later than the queue's redelivery.
-func TestWhatWasPutOffIsWoken(t *testing.T) {
+// A postponed delivery is visible again when it is its workflow's turn, or when its workflow is no
+// longer a suspect. It never becomes visible later than the queue redelivers it.
+func TestPostponedDeliveriesAreWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := alone(t)
 		v := &visible{}
@@ -59,7 +59,7 @@ func TestWhatWasPutOffIsWoken(t *testing.T) {
 		end()
 		wants("when it is nobody's turn", "a1", "a2")
 		put("culprit", time.Minute, "culprit")
-		wants("what is put off when it is nobody's turn", "b")
+		wants("what is postponed when nobody has the turn", "b")
 		p.clear("a")
 		wants("when it is no suspect any more, and it is nobody's turn", "a3", "culprit")
 		p.clear("parked")
@@ -79,8 +79,9 @@ func TestWhatWasPutOffIsWoken(t *testing.T) {
 	})
 }
 
-// What is remembered is bounded, and what the queue has redelivered meanwhile leaves its room.
-func TestWhatWasPutOffIsBounded(t *testing.T) {
+// The number of remembered deliveries is bounded. Those that the queue has redelivered are
+// forgotten.
+func TestPostponedDeliveriesAreBounded(t *testing.T) {
 	var l delayed
 	now := time.Now()
 	for i := range mostDelayed + 10 {

@@ -39,7 +39,7 @@ func overflow(n int) int { return overflow(n+1) + 1 }
 
 var hoard [][]byte
 
-// runBad does what ends a process, or never comes back.
+// runBad ends its process, or never returns.
 func runBad(_ workflow.Context, how string) (int, error) {
 	switch how {
 	case "exit":
@@ -62,7 +62,7 @@ func runBad(_ workflow.Context, how string) (int, error) {
 	return 0, nil
 }
 
-// more is what other files register.
+// more are registrations of other test files.
 var more []workflow.Registration
 
 func registry() *weft.Registry {
@@ -91,10 +91,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lines is a log that hands out its records.
+// lines is a log that passes its records on.
 type lines chan map[string]any
 
-// Write takes a record. The log's reader may be gone: what there is no room for is dropped.
+// Write passes on a record. The log's reader may be gone: a record for which there is no room is
+// dropped.
 func (l lines) Write(p []byte) (int, error) {
 	var record map[string]any
 	if err := json.Unmarshal(p, &record); err != nil {
@@ -107,7 +108,7 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// until reads to a record with one of these messages.
+// until reads records up to one with one of these messages.
 func (l lines) until(messages ...string) map[string]any {
 	for record := range l {
 		text, _ := record["msg"].(string)
@@ -209,7 +210,7 @@ func (s *server) goods(t *testing.T, name string) {
 	all.Wait()
 }
 
-// postQuietly starts a good workflow, and reports whether the caller has to try again.
+// postQuietly starts a good workflow, and reports whether the caller must try again.
 func (s *server) postQuietly(id string, n int) bool {
 	r, err := http.Post(s.url+"/v1/workflows", "application/json", strings.NewReader(fmt.Sprintf(`{"workflowId":%q,"type":"good","input":%d}`, id, n)))
 	if err != nil {
@@ -219,8 +220,8 @@ func (s *server) postQuietly(id string, n int) bool {
 	return r.StatusCode == http.StatusServiceUnavailable
 }
 
-// Code that ends the process is run four times, in the child of its workflow and then alone, and
-// then refused. Others complete.
+// Code that ends the process runs four times, first in the child of its workflow and then alone,
+// and is then refused. Others complete.
 func TestCodeThatEndsTheProcess(t *testing.T) {
 	for _, how := range []string{"exit", "overflow", "hog"} {
 		t.Run(how, func(t *testing.T) {
@@ -255,17 +256,17 @@ func TestActivityThatEndsTheProcess(t *testing.T) {
 	}
 	s.goods(t, "after")
 	if got := s.post(t, "/v1/workflows/fatal/signals/x", `{}`); got != http.StatusConflict {
-		t.Errorf("a signal to what is parked: %d, want 409", got)
+		t.Errorf("a signal to a parked workflow: %d, want 409", got)
 	}
 	if got := s.post(t, "/v1/workflows/fatal/terminate", `{}`); got != http.StatusOK {
 		t.Errorf("terminate: %d", got)
 	}
 	if got := s.post(t, "/v1/workflows", `{"workflowId":"fatal","type":"good","input":1}`); got != http.StatusCreated {
-		t.Errorf("a start after the end of what was parked: %d", got)
+		t.Errorf("a start after the parked run ended: %d", got)
 	}
 }
 
-// Code that does not come back is killed with its process, and others complete.
+// Code that does not return is killed with its process, and others complete.
 func TestHungCodeIsKilled(t *testing.T) {
 	s := serve(t, 2)
 	s.post(t, "/v1/workflows", `{"workflowId":"loop","type":"bad","input":"loop"}`)
@@ -280,7 +281,7 @@ func TestHungCodeIsKilled(t *testing.T) {
 }
 
 // Callers that do not wait for the death keep nobody from being suspected.
-func TestCallersThatLeave(t *testing.T) {
+func TestCallersThatDisconnect(t *testing.T) {
 	s := serve(t, 1)
 	slow := &http.Client{Timeout: 100 * time.Millisecond}
 	gone := make(chan struct{})
@@ -307,8 +308,8 @@ func TestCallersThatLeave(t *testing.T) {
 	s.goods(t, "after")
 }
 
-// Code that hangs each time is killed four times, in the child of its workflow and then alone, and
-// does not run any more: callers are refused at once. Others complete.
+// Code that hangs each time is killed four times, first in the child of its workflow and then
+// alone, and does not run any more: callers are refused at once. Others complete.
 func TestCodeThatHangsIsParked(t *testing.T) {
 	s := serve(t, 2)
 	var beside sync.WaitGroup
@@ -328,7 +329,7 @@ func TestCodeThatHangsIsParked(t *testing.T) {
 		parked = record["workflowId"] != nil
 	}
 	if got := s.post(t, "/v1/workflows/loop/updates/add", `{"input":1}`); got != http.StatusConflict {
-		t.Errorf("an update of what is parked: %d, want 409", got)
+		t.Errorf("an update of a parked workflow: %d, want 409", got)
 	}
 	beside.Wait()
 	s.goods(t, "after")
@@ -336,7 +337,7 @@ func TestCodeThatHangsIsParked(t *testing.T) {
 		t.Errorf("terminate: %d", got)
 	}
 	if got := s.post(t, "/v1/workflows", `{"workflowId":"loop","type":"good","input":1}`); got != http.StatusCreated {
-		t.Errorf("a start after the end of what was parked: %d", got)
+		t.Errorf("a start after the parked run ended: %d", got)
 	}
 }
 

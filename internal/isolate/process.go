@@ -52,12 +52,12 @@ func (p *Pool) start(ctx context.Context, name string, alone bool) (*process, er
 		return nil, err
 	}
 	own := filepath.Join(p.dir, name)
-	told, err := json.Marshal(order{Own: own, Parent: p.socket, Memory: p.o.Memory, TaskQueues: p.o.TaskQueues, Alone: alone})
+	given, err := json.Marshal(order{Own: own, Parent: p.socket, Memory: p.o.Memory, TaskQueues: p.o.TaskQueues, Alone: alone})
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(executable, os.Args[1:]...)
-	cmd.Env = append(os.Environ(), childMark+"="+string(told))
+	cmd.Env = append(os.Environ(), childMark+"="+string(given))
 	cmd.Env = append(cmd.Env, p.o.environment()...)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, attributes()
 	stdin, err := cmd.StdinPipe()
@@ -75,7 +75,7 @@ func (p *Pool) start(ctx context.Context, name string, alone bool) (*process, er
 	return c, nil
 }
 
-// environment returns the environment variables that tell the runtime of a child its limits.
+// environment returns the environment variables with the limits of a child's runtime.
 func (o *Options) environment() (env []string) {
 	if o.Memory > 0 {
 		const part = 4 // the garbage collector works harder from three quarters of the hard limit on

@@ -55,7 +55,7 @@ func TestParkedOverARestart(t *testing.T) {
 		s := serveIn(t, dir, limits)
 		s.log.until("a workflow is still parked")
 		if got := s.post(t, "/v1/workflows", body); got != 409 {
-			t.Errorf("a start of what is parked: %d, want 409", got)
+			t.Errorf("a start of a parked workflow: %d, want 409", got)
 		}
 	})
 }

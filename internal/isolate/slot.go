@@ -11,7 +11,7 @@ import (
 type slot struct {
 	pool *Pool
 	name string
-	// next offers the serving process to whoever asks.
+	// next offers the serving process to callers.
 	next chan *process
 	// alone says that it is the slot of the solo child.
 	alone bool
@@ -26,7 +26,7 @@ const (
 	// leastBackoff and mostBackoff bound the wait of a slot before it replaces a process that died.
 	leastBackoff = 100 * time.Millisecond
 	mostBackoff  = 10 * time.Second
-	// lived is how long a process has to live for its end to count as a first one.
+	// lived is how long a process must live for the backoff to begin again at its shortest.
 	lived = time.Minute
 	// watchEvery is how often a process is checked.
 	watchEvery = time.Second

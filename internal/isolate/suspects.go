@@ -33,7 +33,7 @@ type suspects struct {
 	mu     sync.Mutex
 	deaths map[string]int // of solo children, in halves
 	order  []string
-	doubts int // deaths of which it is not certain who is to blame
+	doubts int // deaths for which several workflows may be to blame
 
 	saving sync.Mutex // held while the file is written; locked before mu
 	file   string     // empty if nothing is kept
@@ -95,7 +95,7 @@ func (s *suspects) open(file, build string, log *slog.Logger) {
 func Forget(file, workflowID string) error {
 	k, err := readKept(file)
 	if err != nil {
-		return nil // the next pool begins anew, and says so
+		return nil // the next pool starts without suspects, and logs that
 	}
 	before := len(k.Workflows)
 	k.Workflows = slices.DeleteFunc(k.Workflows, func(w suspected) bool { return w.WorkflowID == workflowID })
@@ -135,7 +135,7 @@ func (s *suspects) save() {
 	}
 	s.mu.Unlock()
 	if err := replace(s.file, k); err != nil {
-		s.log.Warn("the workflows that ended child processes could not be written down: a restart forgets them", "file", s.file, "error", err)
+		s.log.Warn("the workflows that ended child processes could not be saved: a restart forgets them", "file", s.file, "error", err)
 	}
 }
 

@@ -33,8 +33,8 @@ func alone(t *testing.T) (*Pool, *process) {
 	return p, c
 }
 
-// A suspect has the solo child for itself for a turn. A delivery whose turn has not come is put
-// off, by as much as the others need, and does not wait.
+// A suspect has the solo child for itself for a turn. A delivery whose turn has not come is
+// postponed, by as much as the others need, and does not wait.
 func TestSuspectsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := alone(t)
@@ -50,30 +50,30 @@ func TestSuspectsTakeTurns(t *testing.T) {
 			t.Errorf("a delivery beside a turn: %v after %v, want %v at once", err, time.Since(began), errTaken)
 		}
 		if off := p.suspects.delay(); off < 80*crash.FirstTurn/2 || off > min(80*crash.FirstTurn, queue.MaxDelay) {
-			t.Errorf("it is put off by %v", off)
+			t.Errorf("it is postponed by %v", off)
 		}
 		_, endNext, err := p.reserve(t.Context(), job{workflow: "1", runsCode: true, request: true})
 		if waited := time.Since(began); err != nil || waited != crash.FirstTurn {
 			t.Errorf("a request has its turn after %v, %v, want %v", waited, err, crash.FirstTurn)
 		}
-		end() // its own turn was over before: it does not end the next one's
+		end() // its own turn was over before, so this does not end the next turn
 		if len(p.oneByOne) != 1 {
 			t.Error("the end of work whose turn was over ended another's turn")
 		}
 		p.suspects.add("parked", parkedAt)
 		began = time.Now()
 		if _, _, err := p.reserve(t.Context(), job{workflow: "parked", runsCode: true, request: true}); !errors.Is(err, errParked) || time.Now() != began {
-			t.Errorf("what is parked, beside a turn: %v after %v, want %v at once", err, time.Since(began), errParked)
+			t.Errorf("a parked workflow, during a turn: %v after %v, want %v at once", err, time.Since(began), errParked)
 		}
 		endNext()
 		if len(p.oneByOne) != 0 {
-			t.Error("nobody works, and the turn is not free")
+			t.Error("no suspect runs, and the turn is not free")
 		}
 	})
 }
 
-// A suspect has its whole turn in the solo child, however long that takes to start: the next one
-// does not begin beside it.
+// A suspect has its whole turn in the solo child, however long that takes to start: the next
+// suspect does not begin before.
 func TestTurnBeginsInTheSoloChild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := idle(mostWaiting)
@@ -113,17 +113,17 @@ func TestDeathIsWrittenOnce(t *testing.T) {
 		}
 		p.inTurn.Store("1")
 		p.blameFor(c)
-		if n := strings.Count(log.String(), "could not be written"); n != 1 {
+		if n := strings.Count(log.String(), "could not be saved"); n != 1 {
 			t.Errorf("solo child %v: %d writes, want 1", alone, n)
 		}
 	}
 }
 
-// The workflow that ends the solo child alone is to blame, and nobody else: all others are cleared,
-// and go on in the other children. If several are in flight there, it counts half against the one
-// whose turn it is, and turns get longer.
-func TestTheCulpritAcquitsOthers(t *testing.T) {
-	for _, slow := range []int{0, 1, 2, 3} { // how many deaths leave a doubt
+// A workflow that ends the solo child alone is the only one to blame: all others are cleared, and
+// continue in the other children. If several are in flight there, the death counts half against the
+// one whose turn it is, and turns get longer.
+func TestCulpritClearsOthers(t *testing.T) {
+	for _, slow := range []int{0, 1, 2, 3} { // how many deaths are doubtful
 		p, _ := alone(t)
 		for i := range 3 {
 			p.suspects.add(fmt.Sprint(i), 0)
@@ -160,7 +160,7 @@ func TestTheCulpritAcquitsOthers(t *testing.T) {
 	}
 }
 
-// Limits that no child could keep to are refused.
+// Limits that no child could keep are refused.
 func TestLimits(t *testing.T) {
 	for _, l := range []Limits{
 		{Children: -1}, {Children: 100_000}, {Children: 1, MemoryMiB: 1}, {Children: 1, MemoryMiB: -1}, {Children: 1, CPUs: -2}, {MemoryMiB: 512}, {CPUs: 1},

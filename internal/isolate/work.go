@@ -130,7 +130,7 @@ func (p *Pool) next(ctx context.Context, j job) (c *process, release func(), err
 	return c, func() {}, err
 }
 
-// alone reports whether a job has to be done in the solo child, because its workflow is a suspect
+// alone reports whether a job must run in the solo child, because its workflow is a suspect
 // and its code may run. It returns errParked if the workflow is parked.
 func (p *Pool) alone(j job) (bool, error) {
 	if !j.runsCode {

@@ -1,7 +1,7 @@
-// Package jsontext reads JSON in one pass, as far as it is what Weft exports. A [Reader] gives up
-// on all else: what encoding/json refuses, and what it reads by rules of its own, as texts with
-// escapes. The caller then decodes the same text with encoding/json, and has one behaviour with a
-// Reader and without it.
+// Package jsontext reads JSON in one pass if it has the form that Weft exports. A [Reader] gives up
+// on anything else: what encoding/json refuses, and what it reads by special rules, such as texts
+// with escapes. The caller then decodes the same text with encoding/json, so a Reader never changes
+// the result.
 package jsontext
 
 import (
@@ -14,8 +14,8 @@ import (
 // maxNested is how deep values may be nested.
 const maxNested = 100
 
-// Reader reads a text. After something that it does not read, all that it returns is zero, and OK
-// reports false. The bytes that it returns are those of the text.
+// Reader reads a text. After it has given up, all that it returns is zero, and OK reports false.
+// The bytes that it returns are part of the text.
 type Reader struct {
 	text   []byte
 	at     int
@@ -26,19 +26,19 @@ type Reader struct {
 // NewReader returns a Reader of a text.
 func NewReader(text []byte) *Reader { return &Reader{text: text} }
 
-// OK reports whether all was understood so far.
+// OK reports whether the Reader has not given up.
 func (r *Reader) OK() bool { return !r.failed }
 
-// Rest is what has not been read, without white space before it.
+// Rest returns what has not been read, without leading white space.
 func (r *Reader) Rest() []byte {
 	r.next()
 	return r.text[r.at:]
 }
 
-// Fail gives up.
+// Fail makes the Reader give up.
 func (r *Reader) Fail() { r.at, r.failed = len(r.text), true }
 
-// next is the next byte that is no white space; 0 if there is none.
+// next returns the next byte that is not white space; 0 if there is none.
 func (r *Reader) next() byte {
 	for ; r.at < len(r.text); r.at++ {
 		switch c := r.text[r.at]; c {
@@ -50,7 +50,7 @@ func (r *Reader) next() byte {
 	return 0
 }
 
-// is reports whether the next byte that is no white space is c, and reads it if it is.
+// is reports whether the next byte that is not white space is c, and if so, reads it.
 func (r *Reader) is(c byte) bool {
 	if r.next() != c {
 		return false
@@ -59,7 +59,7 @@ func (r *Reader) is(c byte) bool {
 	return true
 }
 
-// must is is, and gives up if it is not.
+// must is is, but gives up if the byte is not c.
 func (r *Reader) must(c byte) bool {
 	if r.is(c) {
 		return true
@@ -122,7 +122,8 @@ func (r *Reader) unquoted() (s string) {
 	return s
 }
 
-// plain reads a text as it stands, if it means just that. Otherwise it reads nothing.
+// plain reads a text without escapes, whose bytes are its value. It reads nothing if the text is
+// not plain.
 func (r *Reader) plain() (text []byte, ok bool) {
 	if r.next() != '"' {
 		return nil, false
@@ -164,7 +165,7 @@ func (r *Reader) word(word string) {
 	r.at += len(word)
 }
 
-// Int reads a whole number without a fraction and an exponent.
+// Int reads a whole number without a fraction or an exponent.
 func (r *Reader) Int() int64 {
 	n, err := strconv.ParseInt(string(r.number()), 10, 64)
 	if err != nil {
@@ -174,7 +175,7 @@ func (r *Reader) Int() int64 {
 	return n
 }
 
-// Uint reads a whole number without a sign, a fraction and an exponent.
+// Uint reads a whole number without a sign, a fraction or an exponent.
 func (r *Reader) Uint() uint64 {
 	n, err := strconv.ParseUint(string(r.number()), 10, 64)
 	if err != nil {
@@ -194,7 +195,7 @@ func (r *Reader) Float() float64 {
 	return f
 }
 
-// number reads a number as it stands.
+// number reads a number, and returns its text.
 func (r *Reader) number() []byte {
 	r.next()
 	from := r.at
@@ -227,7 +228,7 @@ func (r *Reader) some(c byte) bool {
 	return false
 }
 
-// digits reads digits, of which there has to be one.
+// digits reads digits, at least one.
 func (r *Reader) digits() bool {
 	from := r.at
 	for r.at < len(r.text) && '0' <= r.text[r.at] && r.text[r.at] <= '9' {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever an operator gives is refused, or is a limit that can be kept.
+// Any value from an operator is refused, or is a limit that can be kept.
 func FuzzText(f *testing.F) {
 	for _, text := range []string{
 		"none", "7", "0", "-1", "50/s", "30/m+100", "NaN/s", "Inf/h", "1e-400/s", "2@50/s", "@50/s", "2@", "reports=2;slow=8@50/s", "=", "a=;", "a=1;a=2", "",
@@ -45,7 +45,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// A size of any form is read as a number of bytes that is not negative, or is an error.
+// Any size is read as a number of bytes that is not negative, or is an error.
 func FuzzSize(f *testing.F) {
 	for _, text := range []string{"512MiB", "2GiB", "1000000", "8TiB", "-1", "MiB", ""} {
 		f.Add(text)

@@ -1,5 +1,6 @@
-// Package limits are the values by which operators bound the updates of a run, and the activities
-// of a task queue: in the environment, and on the command line. Package settings declares them.
+// Package limits has the types of the values with which operators bound the updates of a run and
+// the activities of a task queue, in the environment and on the command line. Package settings
+// declares the settings.
 package limits
 
 import (
@@ -30,7 +31,7 @@ func (l *Limit) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Duration is a time as an operator gives it, above 0. The zero Duration was not given.
+// Duration is a time that an operator gives, above 0. The zero Duration was not given.
 type Duration time.Duration
 
 // UnmarshalText reads a time as Go writes it: 90s, 10m, 48h.
@@ -46,7 +47,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // Size is a number of bytes, written as GOMEMLIMIT is: 512MiB, 2GiB or 1000000.
 type Size int64
 
-// UnmarshalText reads a size. An error names what is wrong; 0 is no size, and a negative one is an
+// UnmarshalText reads a size. The error says what is wrong. 0 is no size, and a negative size is an
 // error.
 func (s *Size) UnmarshalText(text []byte) error {
 	number, unit := string(text), int64(1)

@@ -35,7 +35,7 @@ func environment(get func(string) string) (engine.Limits, error) {
 	return u.Engine(), err
 }
 
-// A flag that is not given is 0, which a service takes for its default, and its help names that
+// A flag that is not given is 0, for which a service uses its default. The flag's help names that
 // default.
 func TestDefaults(t *testing.T) {
 	if got, err := parse(t); err != nil || got != (engine.Limits{}) {
@@ -56,7 +56,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Flags and environment read the same, and refuse the same with an error that says what to give.
+// Flags and the environment accept the same values, and refuse the same with an error that says
+// what to give.
 func TestLimits(t *testing.T) {
 	for text, want := range map[string]int{"1": 1, "20": 20, "none": -1, "0": 0, "-1": 0, "10MB": 0, "": 0, "9999999999999999999": 0} {
 		got, err := parse(t, "--updates-in-flight="+text, "--update-bytes-in-flight="+text, "--updates-in-total="+text)
@@ -81,7 +82,7 @@ func check(t *testing.T, what string, got engine.Limits, err error, want int) {
 	}
 }
 
-// All that is wrong in the environment is told, by its name.
+// Every error in the environment is reported, with its variable's name.
 func TestEnvironmentIsWrong(t *testing.T) {
 	_, err := environment(func(name string) string { return name })
 	for _, name := range []string{"WEFT_UPDATES_IN_FLIGHT", "WEFT_UPDATE_BYTES_IN_FLIGHT", "WEFT_UPDATES_IN_TOTAL"} {

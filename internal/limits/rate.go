@@ -13,13 +13,13 @@ import (
 type Rate struct {
 	// PerSecond is how many on average: from one in an hour to 1,000.
 	PerSecond float64
-	// Burst is how many may begin at once after a while in which none has; 0 is those of one
-	// second, and 1 at least.
+	// Burst is how many may begin at once when none has begun for a while; 0 is those of one
+	// second, but at least 1.
 	Burst int
 }
 
-// The bounds of a rate. Above the highest the mark of a queue, which is one item of a table, could
-// not be written fast enough.
+// The bounds of a rate. Above the highest, the mark of a queue could not be written fast enough: it
+// is one item of a table.
 const (
 	leastPerSecond = 1.0 / 3600
 	mostPerSecond  = 1000
@@ -29,12 +29,12 @@ const (
 // Limited reports whether there is a limit.
 func (r Rate) Limited() bool { return r.PerSecond > 0 }
 
-// Every is the time from one attempt to the next, to the microsecond, rounded up.
+// Every returns the time from one attempt to the next, in microseconds, rounded up.
 func (r Rate) Every() time.Duration {
 	return time.Duration(math.Ceil(float64(time.Second/time.Microsecond)/r.PerSecond)) * time.Microsecond
 }
 
-// AtOnce is how many attempts may begin at once.
+// AtOnce returns how many attempts may begin at once.
 func (r Rate) AtOnce() int {
 	if r.Burst > 0 {
 		return r.Burst
@@ -42,14 +42,14 @@ func (r Rate) AtOnce() int {
 	return int(math.Ceil(r.PerSecond))
 }
 
-// Check reports what is wrong with a rate.
+// Check returns an error if a rate is invalid.
 func (r Rate) Check() error {
 	switch {
 	case r == Rate{}:
 		return nil
 	case r.PerSecond == 0:
 		return fmt.Errorf("a burst of %d without a rate: give the rate, too", r.Burst)
-	case !(r.PerSecond >= leastPerSecond && r.PerSecond <= mostPerSecond): // nor what is no number
+	case !(r.PerSecond >= leastPerSecond && r.PerSecond <= mostPerSecond): // NaN is refused, too
 		return fmt.Errorf("a rate of %v in a second: give one from 1 in an hour to %d in a second", r.PerSecond, mostPerSecond)
 	case r.Burst < 0 || r.Burst > mostBurst:
 		return fmt.Errorf("a burst of %d: give one up to %d, or 0 for those of a second", r.Burst, mostBurst)
@@ -79,7 +79,7 @@ func errRate(text []byte) error {
 	return fmt.Errorf("%q is no rate: give a number in a second, a minute or an hour, as 50/s, 30/m or 10/h, and a burst if you like, as 50/s+100", text)
 }
 
-// PerSecond is the PerSecond of a Rate as the variable of a function has it; 0 is no limit.
+// PerSecond is the PerSecond of a Rate in the variable of a function; 0 is no limit.
 type PerSecond float64
 
 // UnmarshalText reads a number, as 50 or 0.5.
@@ -92,7 +92,7 @@ func (p *PerSecond) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Burst is the Burst of a Rate as the variable of a function has it.
+// Burst is the Burst of a Rate in the variable of a function.
 type Burst int
 
 // UnmarshalText reads a number.
@@ -105,9 +105,9 @@ func (b *Burst) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// TaskQueue is what one process does of a task queue.
+// TaskQueue is how one process serves a task queue.
 type TaskQueue struct {
-	// AtOnce is how many of its activities are run at once; 0 is as many as of the default one.
+	// AtOnce is how many of its activities run at once; 0 is as many as of the default queue.
 	AtOnce int
 	Rate   Rate
 }
@@ -132,7 +132,7 @@ func (q *TaskQueue) UnmarshalText(text []byte) error {
 // TaskQueues are task queues by their names.
 type TaskQueues map[string]TaskQueue
 
-// UnmarshalText reads them as reports=2;slow=8@50/s, and adds them to those that are there.
+// UnmarshalText reads them as reports=2;slow=8@50/s, and adds them to those that all has.
 func (all *TaskQueues) UnmarshalText(text []byte) error {
 	if *all == nil {
 		*all = TaskQueues{}

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
-// What the command line says of task queues, and what it may not say.
+// Task queues on the command line that are accepted, and that are refused.
 func TestTaskQueueFlags(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]limits.TaskQueue{
@@ -42,7 +42,7 @@ func TestTaskQueueFlags(t *testing.T) {
 	}
 }
 
-// parsed is what is wrong with task queues on a command line.
+// parsed returns the error of task queues on a command line.
 func parsed(t *testing.T, text string) error {
 	t.Helper()
 	parser, err := kong.New(&struct{ settings.Queues }{})
@@ -53,7 +53,7 @@ func parsed(t *testing.T, text string) error {
 	return err
 }
 
-// rateOf is the rate that the variables of a function say.
+// rateOf returns the rate that the variables of a function give.
 func rateOf(get func(string) string) (limits.Rate, error) {
 	var f settings.Function
 	err := settings.Read(func(name string) string {
@@ -68,7 +68,7 @@ func rateOf(get func(string) string) (limits.Rate, error) {
 	return f.RateOf()
 }
 
-// What the variables of a function say, and what they may not say.
+// Variables of a function that are accepted, and that are refused.
 func TestRateOfAFunction(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -97,8 +97,7 @@ func TestRateOfAFunction(t *testing.T) {
 	}
 }
 
-// No rate comes to more than it says, and the burst is a second's worth where nobody says
-// otherwise.
+// No rate allows more than it says. If no burst is given, it is a second's worth.
 func TestRates(t *testing.T) {
 	t.Parallel()
 	for rate, want := range map[limits.Rate]struct {

@@ -304,7 +304,7 @@ func (a *boundedAnswer) WriteHeader(status int) {
 	switch {
 	case problem != nil || err == nil && size <= unbudgeted:
 		before.release()
-	case err != nil: // nobody knows how long the answer is
+	case err != nil: // the length of the answer is unknown
 		a.held = before
 	case size <= before.bytes:
 		a.held = before.shrunk(size)

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// asker asks a handler under a budget. Paths that end in /history wait for end, or for page if they
-// begin with it. The answer has as many bytes as the query says.
+// asker sends requests to a handler under a budget. Paths that end in /history wait for end, or for
+// page if they begin with it. The answer has as many bytes as the query says.
 type asker struct {
 	*budget
 	begun, end, page chan struct{}
@@ -61,8 +61,7 @@ func (a *asker) ask(address, method, path string, size int) *httptest.ResponseRe
 	return w
 }
 
-// fill takes all of the budget that there is for large bodies and answers, for two clients, until
-// end.
+// fill takes all of the budget for large bodies and answers, for two clients, until end.
 func (a *asker) fill() {
 	for range clientParts {
 		go a.ask("192.0.2.1:1", http.MethodGet, "/wait/history", 0)
@@ -91,18 +90,18 @@ func checkAllBack(t *testing.T, b *budget) {
 		}
 	}
 	if free != b.size {
-		t.Errorf("%d of %d bytes are there", free, b.size)
+		t.Errorf("%d of %d bytes are free", free, b.size)
 	}
 }
 
-// A request for which there is no room gets 503 and is not begun; when the ones before it have
-// ended there is room again, and all bytes have been given back. While somebody waits for many
-// bytes, requests that need few or none do not wait.
+// A request for which there is no room gets 503 and does not begin. When earlier requests have
+// ended, there is room again, and all bytes are back. While a request waits for many bytes,
+// requests that need few or none do not wait.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsker()
 		a.fill()
-		go a.ask("192.0.2.3:1", http.MethodPost, "/a/cancel", largestBody) // waits, and is refused in the end
+		go a.ask("192.0.2.3:1", http.MethodPost, "/a/cancel", largestBody) // waits, and is finally refused
 		synctest.Wait()
 		const address = "192.0.2.4:1"
 		for _, c := range []struct {
@@ -121,7 +120,7 @@ func TestBudget(t *testing.T) {
 			{http.MethodGet, "/a?65536", mostSmall, "x", 200},
 		} {
 			again := make(chan struct{})
-			go func() { // somebody waits all the time
+			go func() { // one request waits all the time
 				defer close(again)
 				a.ask("192.0.2.3:1", http.MethodPost, "/a/cancel", largestBody)
 			}()
@@ -145,7 +144,7 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// An answer that is smaller than what its request held has its room, whoever waits for some.
+// An answer that is smaller than what its request held needs no more room, whatever else waits.
 func TestBudgetOfAPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsker()
@@ -216,8 +215,8 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-// Requests beyond three quarters of the connections get 503 with the reason, and have not begun.
-// Health is asked for beside them.
+// Requests beyond three quarters of the connections get 503 with the reason, and do not begin.
+// Health checks are still answered.
 func TestRequestsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const connections, most = 8, 6

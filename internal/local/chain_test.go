@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Each run of a long chain is read whole and alone, whatever bytes its number has in a key: by a
-// caller who looks at it, and by the next run, which has to know the requests that it took.
+// Each run of a long chain is read whole and alone, whatever bytes its number has in a key: when a
+// caller looks at it, and when the next run needs to know the requests that it accepted.
 func TestLongChain(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()
@@ -68,7 +68,7 @@ func TestLongChain(t *testing.T) {
 			t.Fatalf("run %d: %+v, %v", n, d, err)
 		}
 	}
-	if err := s.Close(); err != nil { // and with it all that is known of the runs
+	if err := s.Close(); err != nil { // this drops all runs from memory
 		t.Fatal(err)
 	}
 	s, c = open()

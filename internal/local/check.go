@@ -75,7 +75,7 @@ func Check(ctx context.Context, dir string, keys codec.Keys, found func(Finding)
 	}
 	c.store = storeembedded.New(db)
 	for _, f := range c.early {
-		c.tell(f)
+		c.report(f)
 	}
 	c.codec = codec.New(codec.Options{Keys: keys, Blobs: blobembedded.New(db, nil)})
 	c.TableFiles, err = db.VerifyTables(ctx)
@@ -107,7 +107,7 @@ type checker struct {
 	early  []Finding       // from before there was a store
 	seen   map[string]bool // what was found of keys, files and ranges: several readings may report one
 	ranges []disk.Range    // of the log that cannot be read
-	lost   []string        // spaces of which nothing can be read
+	lost   []string        // spaces that cannot be read at all
 	known  bool            // what cannot be read was found before
 	files  int             // damaged ones
 
@@ -120,7 +120,7 @@ type checker struct {
 	decoder  history.Decoder
 }
 
-// damage takes a report of what the data directory cannot read.
+// damage records a report of what the data directory cannot read.
 func (c *checker) damage(err error) {
 	var key *disk.KeyError
 	var file *disk.FileError
@@ -141,7 +141,7 @@ func (c *checker) damage(err error) {
 		if c.isNew("range " + part.Range.String()) {
 			c.missing(part)
 		}
-	case errors.As(err, &block) && c.files > 0: // which is named
+	case errors.As(err, &block) && c.files > 0: // the file is already named
 	case c.isNew(err.Error()):
 		c.find(storeembedded.Place{}, err)
 	}
@@ -156,7 +156,7 @@ func (c *checker) isNew(id string) bool {
 	return true
 }
 
-// missing takes a part of the tables that cannot be read.
+// missing records a part of the tables that cannot be read.
 func (c *checker) missing(e *disk.RangeError) {
 	if e.Space == disk.Log {
 		c.ranges = append(c.ranges, e.Range)
@@ -191,18 +191,18 @@ func (c *checker) find(p storeembedded.Place, err error) {
 		c.early = append(c.early, f)
 		return
 	}
-	c.tell(f)
+	c.report(f)
 }
 
-// tell adds the id of the run to a finding.
-func (c *checker) tell(f Finding) {
+// report adds the id of the run to a finding, and reports the finding.
+func (c *checker) report(f Finding) {
 	if f.Run != 0 {
 		f.RunID = c.store.RunID(c.ctx, f.Workflow, f.Run)
 	}
 	c.found(f)
 }
 
-// item takes the next item, which comes after all those of earlier slots, runs and workflows.
+// item checks the next item, which follows all those of earlier slots, runs and workflows.
 func (c *checker) item(i store.Item) {
 	c.Commits++
 	if i.Workflow != c.workflow || i.Run != c.run || c.Runs == 0 {
@@ -236,7 +236,7 @@ func (c *checker) endRun() {
 	c.gap = nil
 }
 
-// opened reports whether a body was opened, and records what is wrong with it.
+// opened reports whether a body was opened, and records a finding if not.
 func (c *checker) opened(p storeembedded.Place, err error) bool {
 	switch {
 	case errors.Is(err, codec.ErrKey):
@@ -305,8 +305,8 @@ func Terminate(ctx context.Context, workflowID, runID, reason string, o Options)
 		err = s.Service.Terminate(ctx, c)
 	}
 	switch {
-	case err == nil, errors.Is(err, refusal.NotFound): // if it has closed, an earlier call may not have come to what follows
-	case errors.Is(err, refusal.NotReady) && strings.Contains(err.Error(), "is encrypted"): // no code is run here that could fail
+	case err == nil, errors.Is(err, refusal.NotFound): // if the run has closed, an earlier call may have failed before the steps below
+	case errors.Is(err, refusal.NotReady) && strings.Contains(err.Error(), "is encrypted"): // no code runs here that could fail
 		return fmt.Errorf("the history of %q is encrypted and cannot be opened: give the server's --key-file", workflowID)
 	default:
 		return err

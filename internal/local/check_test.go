@@ -24,7 +24,7 @@ func signaled(t *testing.T, dir string, signals int) {
 	allSignaled(t, dir, signals, "w")
 }
 
-// allSignaled is signaled with these runs.
+// allSignaled is signaled for these runs.
 func allSignaled(t *testing.T, dir string, signals int, ids ...string) {
 	t.Helper()
 	signaledWith(t, Options{Dir: dir, Log: slog.New(slog.DiscardHandler)}, signals, ids...)
@@ -66,9 +66,8 @@ func signaledWith(t *testing.T, o Options, signals int, ids ...string) {
 	}
 }
 
-// A damaged file of the tables is named once, in one line, and so is each run that it costs
-// commits. A file that is cut short takes a few lines, and its backup says what is missing without
-// keys.
+// A damaged file of the tables is named once, in one line, and so is each run that lost commits by
+// it. A truncated file causes a few lines, and its backup says what is missing without keys.
 func TestCheckOfADamagedTable(t *testing.T) {
 	t.Parallel()
 	const runs = 60
@@ -189,7 +188,7 @@ func TestCheckFindings(t *testing.T) {
 	}
 }
 
-// The server sends its backup from behind what guards the API.
+// The guards of the API guard the backup, too.
 func TestBackupIsGuarded(t *testing.T) {
 	t.Parallel()
 	s, err := Open(&engine.Registry{}, Options{Dir: filepath.Join(t.TempDir(), "data"), Origins: []string{page}})
@@ -209,7 +208,7 @@ func TestBackupIsGuarded(t *testing.T) {
 	}
 }
 
-// A backup leaves out the token that callers show: the file of it is no part of what is restored.
+// A backup leaves out the token that callers show: its file is not restored.
 func TestBackupWithoutToken(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -233,7 +232,7 @@ func TestBackupWithoutToken(t *testing.T) {
 	}
 }
 
-// The termination of an encrypted run without its keys says what to give.
+// The error of terminating an encrypted run without its keys says what to give.
 func TestTerminateWithoutKeys(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -248,7 +247,7 @@ func TestTerminateWithoutKeys(t *testing.T) {
 	}
 }
 
-// An address that is not one is not said to be in use.
+// The error for an invalid address does not say that the address is in use.
 func TestListenAdvice(t *testing.T) {
 	t.Parallel()
 	l, err := Listen("127.0.0.1:0")

@@ -25,7 +25,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// canary is in all that users give to Weft here, and in nothing that it keeps.
+// canary is in all data that users give to Weft here, and must not be in anything that is stored.
 const canary = "canary-77d0"
 
 var (
@@ -47,13 +47,13 @@ func inspecting(ctx context.Context, text string) (string, error) {
 	return "", fmt.Errorf("cannot inspect %s", text)
 }
 
-// note and public are what a vault shows: the one is nobody's business, the other is for all.
+// note is private and encrypted; public is a search attribute, which stays readable.
 var (
 	note   = workflow.NewMemo[string]("note")
 	public = workflow.NewAttribute[string]("Public")
 )
 
-// keep is a workflow whose state is nobody's business.
+// keep is a workflow whose state is private.
 func keep(ctx workflow.Context, text string) (string, error) {
 	put.Handle(ctx, func(ctx workflow.Context, more string) (string, error) {
 		if strings.HasSuffix(more, "fail") {
@@ -67,12 +67,12 @@ func keep(ctx workflow.Context, text string) (string, error) {
 	look.Handle(ctx, func(in string) (string, error) { return in + " " + text, nil })
 	said, err := hint.Receive(ctx)
 	if err == nil && strings.HasSuffix(said, "wait") {
-		err = workflow.Sleep(ctx, 24*time.Hour) // a timer that is kept
+		err = workflow.Sleep(ctx, 24*time.Hour) // a timer that is stored
 	}
 	return text + " " + said, err
 }
 
-// heard is a log that may be written and read at once.
+// heard is a log that may be written and read concurrently.
 type heard struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -120,7 +120,7 @@ func running(t *testing.T, dir string, log *heard, keys codec.Keys) (c *client.C
 	})
 }
 
-// keysOf are the keys of a file with these ids.
+// keysOf returns the keys of a file with these ids.
 func keysOf(t *testing.T, ids ...string) codec.Keys {
 	t.Helper()
 	var text strings.Builder
@@ -161,8 +161,7 @@ func holds(t *testing.T, dir, text string) (found bool) {
 	return found
 }
 
-// use has a workflow do all that leaves something of a user's somewhere: it goes on to wait for a
-// day.
+// use runs a workflow that stores data of users in every way, and then waits for a day.
 func use(t *testing.T, c *client.Client, id string) {
 	t.Helper()
 	ctx := t.Context()
@@ -191,8 +190,8 @@ func use(t *testing.T, c *client.Client, id string) {
 	}
 }
 
-// User data is not in any of the files, and in no line of the log. Without keys it is in the files.
-func TestNothingReadableIsKept(t *testing.T) {
+// No file and no line of the log contains user data. Without keys the files do.
+func TestNothingReadableIsStored(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]codec.Keys{"encrypted": keysOf(t, "a"), "plain": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +202,7 @@ func TestNothingReadableIsKept(t *testing.T) {
 			use(t, c, "vault-1")
 			stop()
 			if found := holds(t, dir, canary); found != (keys == nil) {
-				t.Errorf("what was given is in the files: %v", found)
+				t.Errorf("user data is in the files: %v", found)
 			}
 			if !holds(t, dir, "plain-of-vault-1") {
 				t.Error("the search attribute cannot be read, and has to be")
@@ -216,7 +215,7 @@ func TestNothingReadableIsKept(t *testing.T) {
 }
 
 // Encryption is switched on while runs are open, its keys are rotated, and it is switched off: the
-// runs go on. Without the key they stand still, and say why; with it, they go on again.
+// runs continue. Without the key they stop, and say why. With the key they continue.
 func TestKeysOfOpenRuns(t *testing.T) {
 	t.Parallel()
 	ctx, dir, log := t.Context(), t.TempDir(), &heard{}
@@ -275,8 +274,8 @@ var (
 	}, activity.Options{Pending: time.Hour, Retry: activity.Retry{MaxAttempts: 1}})
 )
 
-// The key that tokens are signed with is made once, and outlives the payload keys: when the one is
-// gone under which the first token was made, later tokens are made all the same, and are good.
+// The key that signs tokens is created once, and outlives the payload keys. When the payload key of
+// the first token is gone, later tokens are still created, and are valid.
 func TestTokensOutliveAPayloadKey(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()

@@ -16,7 +16,7 @@ func recordCrashes(dir, build string, log *slog.Logger) *crash.Recorder {
 	}
 	r, err := crash.Open(dir, build, log)
 	if err != nil {
-		log.Warn("code that ends the process cannot be found out: the crash recorder does not open", "error", err)
+		log.Warn("code that ends the process cannot be found: the crash recorder does not open", "error", err)
 		return nil
 	}
 	return r

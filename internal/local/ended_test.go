@@ -20,7 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/disk"
 )
 
-// answer sends a request over HTTP, and demands a status and a text of the body.
+// answer sends a request over HTTP, and checks its status and that a text is in the body.
 func answer(t *testing.T, method, url, body string, status int, want string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -41,13 +41,13 @@ func answer(t *testing.T, method, url, body string, status int, want string) {
 	}
 }
 
-// start is a request that starts a workflow.
+// start returns a request that starts a workflow.
 func start(id string) string { return fmt.Sprintf(`{"type":"nothing","workflowId":%q}`, id) }
 
 // After a file of the data directory was deleted, the server is not ready, refuses writes with the
-// reason, and answers reads. Its log has one line about it, with the name of the file. It goes on:
-// a new process could not find what is in memory.
-func TestAFileWasDeleted(t *testing.T) {
+// reason, and answers reads. Its log has one line about it, with the name of the file. The server
+// keeps running: a new process could not find what is in memory.
+func TestDeletedFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	log := &strings.Builder{}
@@ -67,7 +67,7 @@ func TestAFileWasDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer(t, http.MethodGet, server.URL+"/healthz", "", http.StatusOK, "ok")
-	for i := range 3 { // the first one finds out
+	for i := range 3 { // the first one discovers it
 		answer(t, http.MethodPost, server.URL+"/v1/workflows", start(fmt.Sprint("w-2-", i)), http.StatusServiceUnavailable, "was deleted or replaced")
 	}
 	answer(t, http.MethodGet, server.URL+"/readyz", "", http.StatusServiceUnavailable, "was deleted or replaced")
@@ -89,10 +89,10 @@ func TestAFileWasDeleted(t *testing.T) {
 	}
 }
 
-// A flush that fails leaves unknown what is on the disk. The server refuses writes with the reason,
-// is not ready, and ends with an error, so that a supervisor starts it again; the next one has what
-// was acknowledged.
-func TestAFlushFails(t *testing.T) {
+// After a failed flush it is unknown what is on the disk. The server refuses writes with the
+// reason, is not ready, and ends with an error, so that a supervisor starts it again. The next
+// server has everything that was acknowledged.
+func TestFailedFlush(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewCrashableMem()
 	var fails atomic.Bool
@@ -116,7 +116,7 @@ func TestAFlushFails(t *testing.T) {
 	if err := <-served; !errors.Is(err, disk.ErrEnded) || !strings.Contains(err.Error(), "start the server again") || !strings.Contains(err.Error(), "input/output error") {
 		t.Errorf("Serve: %v, want ErrEnded, why, and what to do", err)
 	}
-	last := httptest.NewServer(s.Handler()) // as those see it that are still answered
+	last := httptest.NewServer(s.Handler()) // what callers see that are still answered
 	answer(t, http.MethodGet, last.URL+"/readyz", "", http.StatusServiceUnavailable, "input/output error")
 	answer(t, http.MethodPost, last.URL+"/v1/workflows", start("w-3"), http.StatusServiceUnavailable, "start it again")
 	last.Close()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Go gets what the rest of the process leaves of the limit, but half of it at least. Small changes
+// Go gets what the rest of the process leaves of the limit, but at least half of it. Small changes
 // set nothing.
 func TestFootprint(t *testing.T) {
 	t.Parallel()
@@ -41,8 +41,8 @@ func TestFootprint(t *testing.T) {
 	}
 }
 
-// All budgets follow from a limit that was given, and leave a part of it. Without one they are the
-// usual ones at most.
+// All budgets follow from a given limit, and leave a part of it. Without a limit they are at most
+// the usual ones.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{128 << 20, 512 << 20, 8 << 30} {

@@ -29,7 +29,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// The server answers to its own names alone, for reads as for writes.
+// The server answers only to its own names, for reads as for writes.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	own, err := newHosts([]string{"", "Weft.Example.", "10.0.0.9"})
@@ -65,7 +65,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Who does not show the token may ask for the health and nothing else.
+// A caller that does not show the token may ask for the health and nothing else.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	secret := newToken()
@@ -87,7 +87,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// The document's example is what the server says.
+// The server's answer is the example in the document.
 func TestNoTokenExample(t *testing.T) {
 	t.Parallel()
 	operations, err := apitest.Document()
@@ -106,7 +106,7 @@ func TestNoTokenExample(t *testing.T) {
 	}
 }
 
-// jsonOf is a value as JSON has it.
+// jsonOf returns a value after encoding to JSON and decoding.
 func jsonOf(t *testing.T, value any) (plain any) {
 	t.Helper()
 	text, err := json.Marshal(value)
@@ -119,7 +119,7 @@ func jsonOf(t *testing.T, value any) (plain any) {
 	return plain
 }
 
-// A token is made once, and its file belongs to its owner alone.
+// A token is created once, and only the owner may read its file.
 func TestTokenFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -182,7 +182,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// A disk that hangs makes the server not ready, and holds one probe however many ask.
+// A hung disk makes the server not ready, and blocks only one probe, however many callers ask.
 func TestHealthOfADiskThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -249,7 +249,7 @@ func (fullLog) Append(context.Context, ...store.Item) error {
 	return fmt.Errorf("%w: the log: %w", disk.ErrFull, &os.PathError{Op: "write", Path: "/secret", Err: syscall.ENOSPC})
 }
 
-// A caller whom a full disk refuses is told so at once.
+// A caller whom a full disk refuses gets the reason at once.
 func TestFullDiskSaysWhy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -269,7 +269,7 @@ func TestFullDiskSaysWhy(t *testing.T) {
 		if text := w.Body.String(); w.Code != http.StatusServiceUnavailable || !strings.Contains(text, "no space left on device") || strings.Contains(text, "secret") || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%d %v %s", w.Code, w.Header(), text)
 		}
-		if took := time.Since(began); took > 0 { // in the bubble's clock
+		if took := time.Since(began); took > 0 { // by the bubble's clock
 			t.Errorf("it waited for %v", took)
 		}
 		if err := s.Close(); err != nil {

@@ -101,7 +101,7 @@ func notServing(err error) string {
 	case errors.Is(err, errSlow):
 		return err.Error() + ": look at the disk of the data directory"
 	case errors.Is(err, errOutside):
-		return "the store that this program brings does not answer: look at its server"
+		return "the program's own store does not answer: look at its server"
 	case errors.Is(err, disk.ErrClosed):
 		return "the server stops"
 	}
@@ -120,7 +120,7 @@ func whyRefused(err error) string {
 	case errors.Is(err, disk.ErrBusy):
 		return "the disk of the server's data directory does not keep up, and the server's memory for writes is in use: start it with a larger --memory-limit, or on a faster disk"
 	case errors.Is(err, disk.ErrFull):
-		return "the disk of the server's data directory takes no writes for now (" + reason + "); it goes on by itself when it can: make room on it"
+		return "the disk of the server's data directory accepts no writes for now (" + reason + "): make room on it, and the server continues by itself"
 	case errors.Is(err, disk.ErrGone):
 		return "a file of the server's data directory was deleted or replaced, so the server takes no more writes; its log names the file: stop the server, put the file back or restore a backup, and start it again"
 	case errors.Is(err, disk.ErrEnded):

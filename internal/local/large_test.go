@@ -20,10 +20,10 @@ func repeating(ctx workflow.Context, n int) (string, error) {
 	return strings.Repeat("x", n), nil
 }
 
-// The limit of a run's payloads is that of the time when it was opened, and a replay comes to the
-// same: a run that has failed because its result was too large has failed still when large payloads
-// are kept, and the other way round.
-func TestTheLimitIsTheRuns(t *testing.T) {
+// The limit of a run's payloads is the one from the time when it was opened, and a replay has the
+// same outcome. A run that failed because its result was too large is still failed after large
+// payloads are allowed, and the other way round.
+func TestPayloadLimitOfARun(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()
 	const n = 300 << 10

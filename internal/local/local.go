@@ -254,9 +254,9 @@ func (o *Options) checkDeletion() error {
 	case o.Turn.Retention != 0 && o.Turn.Retention < leastRetention:
 		return fmt.Errorf("a retention of %v is too short: give %v or more", o.Turn.Retention, leastRetention)
 	case o.DeleteEvery < leastEvery:
-		return fmt.Errorf("what has expired is to be deleted every %v: give %v or more", o.DeleteEvery, leastEvery)
+		return fmt.Errorf("the interval of deletions is %v: give %v or more", o.DeleteEvery, leastEvery)
 	case o.DeleteAtOnce < 1 || o.DeleteAtOnce > mostAtOnce:
-		return fmt.Errorf("%d expired items are to be deleted at once: give 1 to %d, or 0 for the default", o.DeleteAtOnce, mostAtOnce)
+		return fmt.Errorf("a write cannot delete %d expired items: give 1 to %d, or 0 for the default", o.DeleteAtOnce, mostAtOnce)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func TuneMemory(getenv func(string) string) {
 		}
 	}
 	if getenv("GOMEMLIMIT") == "" && debug.SetMemoryLimit(-1) == math.MaxInt64 {
-		// Without a limit that can be found, there is none, as without this.
+		// If no limit is found, none is set.
 		_, _ = memlimit.Set(
 			memlimit.WithRatio(memoryShare),
 			memlimit.WithProvider(machineMemory),
@@ -61,7 +61,7 @@ func CheckMemory(limit int64, log *slog.Logger) error {
 		return fmt.Errorf("a memory limit of %d bytes is too small for the server: give 64MiB or more", limit)
 	}
 	if there, err := machineMemory(); err == nil && limit > 0 && uint64(limit) > there {
-		log.Warn("the memory limit is more than the memory that there is, so the process may be killed before it reaches it: give a smaller --memory-limit",
+		log.Warn("the memory limit is above the available memory, so the process may be killed before it reaches it: give a smaller --memory-limit",
 			"limit", limit, "memory", there)
 	}
 	return nil
@@ -115,7 +115,7 @@ const (
 
 const (
 	// connectionSize is about what a connection takes with a request that waits: stacks, buffers
-	// and what is known of the request.
+	// and the state of the request.
 	connectionSize = 32 << 10
 	// leastConnections and mostConnections are how many connections the server holds at once. More
 	// wait in the kernel's queue until others close.

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A server takes settings of its own, and leaves those that the environment or the program has. It
-// is not parallel: the settings are the process's.
+// A server sets its own values, but keeps those that the environment or the program has set. It is
+// not parallel: the settings are the process's.
 func TestTuneMemory(t *testing.T) {
 	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(math.MaxInt64)
 	defer func() {
@@ -41,11 +41,11 @@ func TestTuneMemory(t *testing.T) {
 	}
 }
 
-// A limit with which no server can work is refused, and one beyond the machine's memory is warned
-// of.
+// A limit with which no server can work is refused, and a limit above the machine's memory logs a
+// warning.
 func TestCheckMemory(t *testing.T) {
 	t.Parallel()
-	for limit, want := range map[int64]string{0: "", -1: "too small", 1 << 20: "too small", 64<<20 - 1: "too small", 64 << 20: "", 100 << 40: "more than the memory"} {
+	for limit, want := range map[int64]string{0: "", -1: "too small", 1 << 20: "too small", 64<<20 - 1: "too small", 64 << 20: "", 100 << 40: "above the available memory"} {
 		var log bytes.Buffer
 		err := CheckMemory(limit, slog.New(slog.NewTextHandler(&log, nil)))
 		if said := fmt.Sprint(err) + log.String(); !strings.Contains(said, want) || (err != nil) != (want == "too small") || (log.Len() > 0) != (limit == 100<<40) {

@@ -34,7 +34,7 @@ func (u *unreachable) ReadMark(ctx context.Context) ([]byte, error) {
 	return u.Store.ReadMark(ctx)
 }
 
-// withToken is the server's handler for a caller that shows the token.
+// withToken returns the server's handler for a caller that shows the token.
 func withToken(s *Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+s.token.text)
@@ -42,9 +42,8 @@ func withToken(s *Server) http.Handler {
 	})
 }
 
-// A server over a store and queues that a program brings runs workflows, and a server that is
-// started over them again goes on with them. The data directory has the token and the record of
-// crashes.
+// A server over a program's own store and queues runs workflows, and a server that is started over
+// them again continues the workflows. The data directory has the token and the crash records.
 func TestBackend(t *testing.T) {
 	t.Parallel()
 	dir, kept := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "kept")
@@ -111,7 +110,7 @@ func TestBackend(t *testing.T) {
 	}
 }
 
-// A server does not open without what it needs, and closes what was opened.
+// A server does not open without what it needs, and closes what it had opened.
 func TestBackendLacks(t *testing.T) {
 	t.Parallel()
 	closed := 0

@@ -42,8 +42,8 @@ func registry(t *testing.T) *engine.Registry {
 	return types
 }
 
-// ask has the server answer a start, as a browser sends it for a page of an origin; none is a
-// program.
+// ask sends a start, as a browser sends it for a page of an origin. Without an origin the caller is
+// a program.
 func ask(t *testing.T, h http.Handler, method, origin string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(method, "http://127.0.0.1:8080/v1/workflows", strings.NewReader(`{"type":"nothing"}`))
@@ -62,13 +62,13 @@ func ask(t *testing.T, h http.Handler, method, origin string) *httptest.Response
 	return w
 }
 
-// Pages may do what they are allowed to, and no page writes anything that is not.
+// Allowed pages may do what they ask for, and no other page can write.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		allowed, origin  string
 		preflight, start int
-		told             string // the origin that the browser is told
+		allowOrigin      string // the Access-Control-Allow-Origin of the answers
 	}{
 		{"", "", 405, 201, ""},
 		{"", page, 405, 403, ""},
@@ -89,27 +89,27 @@ func TestPages(t *testing.T) {
 			preflight = ask(t, h, http.MethodOptions, c.origin)
 		}
 		start := ask(t, h, http.MethodPost, c.origin)
-		told := start.Header().Get("Access-Control-Allow-Origin")
-		if preflight.Code != c.preflight || start.Code != c.start || told != c.told || preflight.Header().Get("Access-Control-Allow-Origin") != c.told {
+		got := start.Header().Get("Access-Control-Allow-Origin")
+		if preflight.Code != c.preflight || start.Code != c.start || got != c.allowOrigin || preflight.Header().Get("Access-Control-Allow-Origin") != c.allowOrigin {
 			t.Errorf("with %q allowed, a page of %q: preflight %d %v, start %d %v", c.allowed, c.origin, preflight.Code, preflight.Header(), start.Code, start.Header())
 		}
-		if exposed := start.Header().Get("Access-Control-Expose-Headers"); c.told != "" && exposed != "Weft-Cost, Retry-After" {
+		if exposed := start.Header().Get("Access-Control-Expose-Headers"); c.allowOrigin != "" && exposed != "Weft-Cost, Retry-After" {
 			t.Errorf("exposed: %q", exposed)
 		}
-		if allowed := preflight.Header().Get("Access-Control-Allow-Headers"); c.told != "" && allowed != "authorization,content-type" {
+		if allowed := preflight.Header().Get("Access-Control-Allow-Headers"); c.allowOrigin != "" && allowed != "authorization,content-type" {
 			t.Errorf("allowed: %q", allowed)
 		}
 		read := http.StatusOK // reads are guarded as writes are
 		if c.start == http.StatusForbidden {
 			read = c.start
 		}
-		if list := ask(t, h, http.MethodGet, c.origin); list.Code != read || list.Header().Get("Access-Control-Allow-Origin") != c.told {
+		if list := ask(t, h, http.MethodGet, c.origin); list.Code != read || list.Header().Get("Access-Control-Allow-Origin") != c.allowOrigin {
 			t.Errorf("list: %d %v", list.Code, list.Header())
 		}
 	}
 }
 
-// The document's example is what the server says.
+// The server's answer is the example in the document.
 func TestUnknownPageExample(t *testing.T) {
 	t.Parallel()
 	operations, err := apitest.Document()
@@ -125,12 +125,12 @@ func TestUnknownPageExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told, err := json.Marshal(got); err != nil || string(told) != string(want) {
-		t.Errorf("%s, %v; openapi.yaml has %s", told, err, want)
+	if text, err := json.Marshal(got); err != nil || string(text) != string(want) {
+		t.Errorf("%s, %v; openapi.yaml has %s", text, err, want)
 	}
 }
 
-func TestOriginsThatAreNone(t *testing.T) {
+func TestInvalidOrigins(t *testing.T) {
 	t.Parallel()
 	for _, origin := range []string{"localhost:5173", "http://localhost:5173/", "http://localhost/page", "http://*.test", ""} {
 		if _, err := Open(&engine.Registry{}, Options{Origins: []string{origin}}); err == nil || !strings.Contains(err.Error(), "as in http://localhost:5173") {

@@ -67,9 +67,8 @@ func answerOf(c net.Conn) (status int, body string, err error) {
 	return answer.StatusCode, string(text), err
 }
 
-// Clients that declare large bodies and send next to nothing hold no room. One that sends some and
-// then nothing loses its place, so that another one, who waits for it, gets it; one that sends
-// steadily keeps its own.
+// Clients that declare large bodies and send next to nothing hold no room. A client that sends some
+// and then stops loses its room to another that waits. One that sends steadily keeps its room.
 func TestSlowBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsker()
@@ -84,7 +83,7 @@ func TestSlowBodies(t *testing.T) {
 		synctest.Wait()
 		checkAllBack(t, a.budget)
 
-		for range 2 { // all that one client may hold, as all pipes are
+		for range 2 { // all that one client may hold; all pipes are one client
 			c := p.dial()
 			stuck = append(stuck, c)
 			post(c, "", largestBody)
@@ -135,7 +134,7 @@ func TestSlowBodies(t *testing.T) {
 	})
 }
 
-// deadlines is a writer that has read deadlines, and remembers the last.
+// deadlines is a writer that has read deadlines, and remembers the last one.
 type deadlines struct {
 	http.ResponseWriter
 	last time.Time
@@ -158,7 +157,7 @@ func TestDeadlineBetweenReads(t *testing.T) {
 	})).ServeHTTP(d, httptest.NewRequest(http.MethodPost, "/a", strings.NewReader(strings.Repeat("x", 3*unbudgeted))))
 }
 
-// The deadlines of a body end with it: a request whose body is there may wait for a run.
+// The deadlines of a body end with it: a request whose body has arrived may wait for a run.
 func TestWaitAfterABody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, end := servePipes(newBudget(0, 1000).bounded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -180,9 +179,9 @@ func TestWaitAfterABody(t *testing.T) {
 	})
 }
 
-// A reader who takes a large answer more slowly than the room for large ones allows is cut off,
-// though no chunk is late, and the room is free again. A quicker one gets all of it, and the
-// deadline does not concern the next answer on the connection.
+// A reader of a large answer that is slower than its room allows is cut off, although no chunk is
+// late, and its room is free again. A faster reader gets the whole answer, and its deadline does
+// not affect the next answer on the connection.
 func TestSlowReadersOfLargeAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 1 << 20

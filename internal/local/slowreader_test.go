@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A reader who reads nothing is cut off; one who takes a chunk at a time, each within the wait,
+// A reader that reads nothing is cut off. One that takes a chunk at a time, each within the wait,
 // gets everything.
 func TestSlowReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 )
 
 // A server in one process has the task queues that activities are declared with, those that it is
-// given, and those that were used in its directory before: what waits there goes on when it is
-// opened again.
+// given, and those that were used in its directory before. Work that waits in an old queue
+// continues when the directory is opened again.
 func TestTaskQueues(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()
@@ -75,7 +75,7 @@ func TestTaskQueues(t *testing.T) {
 	}
 }
 
-func TestTaskQueuesThatCannotBe(t *testing.T) {
+func TestInvalidTaskQueues(t *testing.T) {
 	t.Parallel()
 	for text, queues := range map[string]map[string]limits.TaskQueue{
 		"give a name": {"": {}}, "1 or more": {"slow": {AtOnce: -1}}, "characters of a-z": {"Slow": {}}, "dead letters": {"slow-dead": {}},

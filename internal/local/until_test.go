@@ -41,7 +41,7 @@ func TestStopWhileItOpens(t *testing.T) {
 	}
 }
 
-// A server that is not stopped gets what opening it came to.
+// A server that is not stopped gets the result of opening it.
 func TestOpenUntil(t *testing.T) {
 	want := &Server{}
 	no := func(*Server) error { t.Error("it was closed"); return nil }

@@ -1,5 +1,5 @@
 // Package meter counts what a request costs: the units that a store and a queue bill. Nothing is
-// estimated: the counts are taken where the calls are made.
+// estimated: each call is counted.
 package meter
 
 import (
@@ -22,7 +22,7 @@ type Cost struct {
 	BlobPuts, BlobGets int64
 }
 
-// String is the form of the Weft-Cost header. Lost races and blobs appear only where there were
+// String returns the value of the Weft-Cost header. Lost races and blobs appear only if there were
 // any.
 func (c Cost) String() string {
 	s := fmt.Sprintf("writes=%d, reads=%d, messages=%d", c.Writes, c.Reads, c.Messages)
@@ -38,7 +38,7 @@ func (c Cost) String() string {
 // Meter adds up costs. Its zero value is ready to use, by many goroutines.
 type Meter struct{ writes, lost, reads, messages, puts, gets atomic.Int64 }
 
-// Cost is the sum so far.
+// Cost returns the sum so far.
 func (m *Meter) Cost() Cost {
 	return Cost{
 		Writes: m.writes.Load(), Lost: m.lost.Load(), Reads: m.reads.Load(), Messages: m.messages.Load(),
@@ -54,19 +54,18 @@ type chain struct {
 
 type key struct{}
 
-// With returns a context whose costs are added up in the meter that comes with it, as well as in
-// those that count the costs of ctx already.
+// With returns a context whose costs are added up in the returned meter, and in the meters of ctx.
 func With(ctx context.Context) (context.Context, *Meter) {
 	m := &Meter{}
 	return m.Counting(ctx), m
 }
 
-// Counting is With for a meter that there is already: for the costs of several requests together.
+// Counting is With for an existing meter: it counts the costs of several requests together.
 func (m *Meter) Counting(ctx context.Context) context.Context {
 	return context.WithValue(ctx, key{}, &chain{m, of(ctx)})
 }
 
-// of is the meters of the context.
+// of returns the meters of the context.
 func of(ctx context.Context) *chain {
 	c, _ := ctx.Value(key{}).(*chain)
 	return c

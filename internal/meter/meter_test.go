@@ -84,12 +84,13 @@ func TestEachCallIsCounted(t *testing.T) {
 			if test.call(ctx, &ports{err}); m.Cost() != want {
 				t.Errorf("%s that ends with %v cost %v, want %v", name, err, m.Cost(), want)
 			}
-			test.call(context.Background(), &ports{err}) // nobody counts
+			test.call(context.Background(), &ports{err}) // no meter counts
 		}
 	}
 }
 
-// The meters of a context all count, each once, by many goroutines; a context beside it does not.
+// All meters of a context count each cost once, from many goroutines. The meter of another context
+// does not.
 func TestMetersAddUp(t *testing.T) {
 	t.Parallel()
 	total := &meter.Meter{}

@@ -20,8 +20,8 @@ func (l *log) Append(ctx context.Context, items ...store.Item) error {
 	return err
 }
 
-// write counts n writes, as lost where their condition failed, and not at all where the store
-// refused to try.
+// write counts n writes: as lost if their condition failed, and not at all if the store refused to
+// try.
 func (c *chain) write(err error, n int64) {
 	var conflict *store.Conflict
 	switch {
@@ -129,7 +129,7 @@ func (r *rates) Reserve(ctx context.Context, s store.Slot) (time.Time, error) {
 	return at, err
 }
 
-// Eraser counts what is deleted.
+// Eraser counts deletions.
 func Eraser(inner store.Eraser) store.Eraser { return &eraser{inner} }
 
 type eraser struct{ inner store.Eraser }

@@ -19,8 +19,8 @@
 //
 //   - the trace, and whether it is sampled: from the trace context of the request that started the
 //     workflow, which its start event keeps (history.WorkflowExecutionStarted.TraceParent). A run
-//     that continues another has that too. A run that was started without tracing has a trace id
-//     that is made of its ids.
+//     that continues another has that too. The trace id of a run that was started without tracing
+//     is derived from its ids.
 //   - the span of a run: the random digits of its run id.
 //   - the span of a workflow task: the first half of its commit's id. A message names the commit
 //     that schedules it, so that an attempt at an activity knows the span of the task that asked

@@ -12,11 +12,11 @@ import (
 type Event interface {
 	// measure calls add with what the event adds to metrics.
 	measure(add func(*Metric, float64))
-	// describe is the event as a log line.
+	// describe returns the event as a log line.
 	describe() (what string, attrs []slog.Attr)
 }
 
-// Outcome is what came of something.
+// Outcome is how something ended.
 type Outcome string
 
 // The outcomes of workflow tasks.
@@ -25,15 +25,15 @@ const (
 	Committed Outcome = "committed"
 	// Lost is a task whose commit came too late: another took its slot.
 	Lost Outcome = "lost"
-	// Discarded is a task that wrote nothing: what it brought was refused, or it failed again.
+	// Discarded is a task that wrote nothing: its input was refused, or it failed again.
 	Discarded Outcome = "discarded"
 	// Unknown is a task whose commit may have landed.
 	Unknown Outcome = "unknown"
-	// Refused is a task whose commit a store or a queue did not take.
+	// Refused is a task whose commit a store or a queue refused.
 	Refused Outcome = "refused"
 )
 
-// The outcomes of updates, besides Refused: an update that no validator has seen.
+// The outcomes of updates, besides Refused. A refused update has been seen by no validator.
 const (
 	Accepted Outcome = "accepted"
 	Rejected Outcome = "rejected"
@@ -48,24 +48,24 @@ const (
 	Pending Outcome = "pending"
 )
 
-// Task is a workflow task that was run, and what came of it.
+// Task is a workflow task that ran, and its outcome.
 type Task struct {
 	Run
-	// Commit is the commit that it made, or would have made.
+	// Commit is the commit that the task wrote, or would have written.
 	Commit history.CommitID
-	// Trigger is what it brought: start, signal, activity, timer, update, cancel, or retry for a
+	// Trigger is the task's input: start, signal, activity, timer, update, cancel, or retry for a
 	// task that failed before.
 	Trigger string
 	Kind    history.TaskKind
-	// Attempt is 1 for the first.
+	// Attempt counts from 1.
 	Attempt int
 	// Events is how many events it added to the history.
 	Events  int64
 	Outcome Outcome
 	// Failure is the kind of its failure; empty for one that did not fail.
 	Failure string
-	// Impure says which validators or query handlers a check has found to change state, and how
-	// that shows, without payloads. A task that fails for it alone does not fail when it runs
+	// Impure says which validators or query handlers a check has found to change state, and how it
+	// found that, without payloads. A task that fails for this alone does not fail when it runs
 	// again.
 	Impure string
 	// Stuck says that it failed, and that the task had failed before.
@@ -76,7 +76,7 @@ type Task struct {
 	Ran          time.Duration
 }
 
-// Update is an update that was brought to a run's code, or would have been, and its verdict.
+// Update is an update that reached a run's code, or would have, and its verdict.
 type Update struct {
 	Run
 	UpdateID, Name string
@@ -89,11 +89,11 @@ type Update struct {
 type Attempt struct {
 	Run
 	ActivityType string
-	// EventID is that of the event that scheduled the activity, and Commit the commit with that
+	// EventID is the id of the event that scheduled the activity, and Commit the commit with that
 	// event.
 	EventID int64
 	Commit  history.CommitID
-	// Number is 1 for the first.
+	// Number counts from 1.
 	Number  int
 	Outcome Outcome
 	// Failure is the kind of its failure; empty for one that completed.
@@ -104,7 +104,7 @@ type Attempt struct {
 // Timer is a timer that has fired.
 type Timer struct {
 	Run
-	// EventID is that of the event that started it, and Commit the commit with that event.
+	// EventID is the id of the event that started it, and Commit the commit with that event.
 	EventID int64
 	Commit  history.CommitID
 	// Began is when it was started.
@@ -120,27 +120,27 @@ type Closed struct {
 	Began, Ended time.Time
 }
 
-// Reset is a run that goes on from an earlier task of another.
+// Reset is a run that continues from an earlier task of another.
 type Reset struct {
 	Run
-	// Commit is the id that all commits of the reset share. What they have sent again belongs to
-	// it.
+	// Commit is the id that all commits of the reset share. The messages that they sent again
+	// belong to it.
 	Commit history.CommitID
 	// From is the run that was reset.
 	From history.RunID
-	// At is when.
+	// At is the time of the reset.
 	At time.Time
 }
 
-// Request is a request of the HTTP API. The handler makes it and fills in how it ended.
+// Request is a request of the HTTP API. The handler creates it, and fills in how it ended.
 type Request struct {
 	// Method and Route are as in "GET" and "/v1/workflows/{id}".
 	Method, Route string
 	// Operation is what is asked for: start, signal, update, query, cancel, terminate; empty for
 	// those that only look. Name is the name of the signal, the update or the query.
 	Operation, Name string
-	// InTrace says that the run's own trace has a span of the request. It has one of a start and of
-	// an update anyway.
+	// InTrace says that the run's own trace has a span of the request. A start and an update always
+	// have one.
 	InTrace bool
 	// Header returns a header of the request; it has the caller's trace context.
 	Header       func(name string) string
@@ -168,7 +168,7 @@ type Held struct {
 	EventID      int64
 }
 
-// Unhandled is a signal that no code of its run has asked for when it arrived. It waits.
+// Unhandled is a signal that no code of its run had asked for when it arrived. It waits.
 type Unhandled struct {
 	Run
 	Signal string
@@ -178,6 +178,6 @@ type Unhandled struct {
 type DeadLetter struct {
 	WorkflowID string
 	RunID      history.RunID
-	// Kind is what the message asks for, in words.
+	// Kind is what the message asks for, as words.
 	Kind string
 }

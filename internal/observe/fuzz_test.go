@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A traceparent that is read is the one that was written, whatever a caller sends.
+// A traceparent that is read encodes to the same text, whatever a caller sends.
 func FuzzTraceParent(f *testing.F) {
 	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	f.Add("00-00000000000000000000000000000000-b7ad6b7169203331-01")

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// Sink is told what has happened. It is called on the way of requests, by many goroutines: it is
-// quick, and never fails.
+// Sink gets the events. It is called while requests are served, by many goroutines: it must be
+// fast, and cannot fail.
 type Sink interface {
 	Observe(ctx context.Context, e Event)
 }
 
-// Tracer is a sink that also follows what takes time.
+// Tracer is a sink that also follows requests and attempts from beginning to end.
 type Tracer interface {
 	Sink
-	// Request is called when a request has come, and the function that it returns when it has been
-	// answered.
+	// Request is called when a request arrives. The function that it returns is called after the
+	// answer.
 	Request(ctx context.Context, r *Request) (context.Context, func())
-	// Attempt is called before an attempt at an activity, and the function that it returns after
-	// it. The code of the activity gets the context.
+	// Attempt is called before an attempt at an activity. The function that it returns is called
+	// after the attempt. The code of the activity gets the context.
 	Attempt(ctx context.Context, a *Attempt) (context.Context, func())
-	// TraceParent is what a workflow that is started in this context keeps: a W3C traceparent
+	// TraceParent returns what a workflow that is started in this context stores: a W3C traceparent
 	// header, or nothing.
 	TraceParent(ctx context.Context) string
 }
 
-// Hub hands on what it is told. A nil hub drops it.
+// Hub passes events on to its sinks. A nil hub drops them.
 type Hub struct {
 	sinks  []Sink
 	tracer Tracer
@@ -50,10 +50,10 @@ func New(sinks ...Sink) *Hub {
 	return h
 }
 
-// On reports whether anybody listens: where nobody does, events need not be made.
+// On reports whether the hub has sinks. If it has none, callers need not create events.
 func (h *Hub) On() bool { return h != nil }
 
-// Observe hands an event on.
+// Observe passes an event on.
 func (h *Hub) Observe(ctx context.Context, e Event) {
 	if h == nil {
 		return
@@ -63,8 +63,8 @@ func (h *Hub) Observe(ctx context.Context, e Event) {
 	}
 }
 
-// Request is called when a request has come. What works on it gets the context. The function that
-// comes with it is called when the request has been answered.
+// Request is called when a request arrives. Whatever serves the request gets the context. The
+// returned function is called after the answer.
 func (h *Hub) Request(ctx context.Context, r *Request) (context.Context, func()) {
 	if h == nil {
 		return ctx, func() {}
@@ -79,8 +79,8 @@ func (h *Hub) Request(ctx context.Context, r *Request) (context.Context, func())
 	}
 }
 
-// Attempt is called before an attempt at an activity. The function that comes with the context is
-// called when it is over, with its outcome and when that was.
+// Attempt is called before an attempt at an activity. The returned function is called when the
+// attempt is over, with its outcome and the time.
 func (h *Hub) Attempt(ctx context.Context, a *Attempt) (context.Context, func(o Outcome, failure string, ended time.Time)) {
 	if h == nil {
 		return ctx, func(Outcome, string, time.Time) {}
@@ -96,8 +96,8 @@ func (h *Hub) Attempt(ctx context.Context, a *Attempt) (context.Context, func(o 
 	}
 }
 
-// TraceParent returns what a workflow that is started in this context keeps of its trace, or "" if
-// nobody traces.
+// TraceParent returns what a workflow that is started in this context stores of its trace, or "" if
+// the hub has no Tracer.
 func (h *Hub) TraceParent(ctx context.Context) string {
 	if h == nil || h.tracer == nil {
 		return ""
@@ -107,7 +107,7 @@ func (h *Hub) TraceParent(ctx context.Context) string {
 
 type requestKey struct{}
 
-// RequestOf is the request that this context belongs to, or nil.
+// RequestOf returns the request that this context belongs to, or nil.
 func RequestOf(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r
@@ -119,7 +119,7 @@ type carried struct {
 	run *Run
 }
 
-// On notes the run that the request of this context was carried out on.
+// On records the run that the request of this context was carried out on.
 func On(ctx context.Context, run *Run) {
 	if r := RequestOf(ctx); r != nil {
 		r.carried.mu.Lock()

@@ -37,7 +37,7 @@ func TextLogger(out io.Writer, getenv func(string) string) (*slog.Logger, error)
 	return slog.New(Handler(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}), nil)), nil
 }
 
-// Handler adds to each line what the context says of it: the ids of its trace and span, and what
+// Handler adds to each line what the context has for it: the ids of its trace and span, and what
 // more returns, if it is not nil.
 func Handler(inner slog.Handler, more func(ctx context.Context) []slog.Attr) slog.Handler {
 	return &handler{inner, more}
@@ -92,8 +92,8 @@ func (l logged) Observe(ctx context.Context, e Event) {
 	l.log.LogAttrs(ctx, slog.LevelDebug, what, attrs...)
 }
 
-// Panic is what may be logged of a value that was panicked with. Its text may hold what users gave,
-// unless the Go runtime made it, or it says itself what may be logged.
+// Panic returns what may be logged of the value of a panic. Its text may hold data of users, unless
+// the Go runtime created it, or the value itself says what may be logged.
 func Panic(value any) string {
 	switch v := value.(type) {
 	case runtime.Error:
@@ -108,7 +108,7 @@ func (r *Run) attrs(more ...slog.Attr) []slog.Attr {
 	return append([]slog.Attr{slog.String("workflowId", r.WorkflowID), slog.String("runId", string(r.RunID)), slog.String("workflowType", r.Type)}, more...)
 }
 
-// present leaves out attributes without a value.
+// present returns the attributes that have a value.
 func present(attrs []slog.Attr) []slog.Attr {
 	kept := attrs[:0]
 	for _, a := range attrs {
@@ -163,7 +163,7 @@ func (l *LostRace) describe() (string, []slog.Attr) {
 	return "lost a race", []slog.Attr{slog.String("workflowId", l.WorkflowID)}
 }
 
-// What follows is told by other lines of the log.
+// Other lines of the log report these events.
 func (*Spent) describe() (string, []slog.Attr)      { return "", nil }
 func (*Hung) describe() (string, []slog.Attr)       { return "", nil }
 func (*DeadLetter) describe() (string, []slog.Attr) { return "", nil }

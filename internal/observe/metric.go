@@ -6,7 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 )
 
-// Metric is a metric that Weft keeps. Alarms and dashboards name it: it never changes its meaning.
+// Metric is a metric that Weft keeps. Alarms and dashboards name it, so it never changes its
+// meaning.
 type Metric struct {
 	// Name is its name in CloudWatch, and OTel that in OpenTelemetry.
 	Name, OTel string
@@ -46,7 +47,7 @@ var (
 	UnhandledSignals = &Metric{"UnhandledSignals", "weft.unhandled_signals", Count, "names of signals that arrived at a run whose code has not asked for them"}
 )
 
-// Metrics are all of them, in the order in which they are shown.
+// Metrics are all metrics, in the order of the documentation.
 var Metrics = []*Metric{
 	StuckTasks, TaskFailures, WorkflowTasks, LostRaces, UpdatesAccepted, UpdatesRejected, ActivityAttempts, ActivityFailures,
 	Writes, Reads, Messages, TaskDuration, UpdateDuration, HungInstances, DeadLetters, HeldAttempts, UnhandledSignals,

@@ -63,16 +63,16 @@ func TestIdentity(t *testing.T) {
 			t.Error("the next run of a chain has another trace")
 		}
 		if ctx := observe.InTask(context.Background(), &r, commit); ctx != context.Background() {
-			t.Error("the log names a trace that may not be")
+			t.Error("the log names a trace that does not exist")
 		}
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestNilHub(t *testing.T) {
 	t.Parallel()
 	hub := observe.New(nil, observe.Log(slog.New(slog.DiscardHandler)))
 	if hub.On() {
-		t.Error("somebody listens")
+		t.Error("the hub has a sink")
 	}
 	hub.Observe(t.Context(), &observe.Hung{})
 	ctx, ended := hub.Request(t.Context(), &observe.Request{})
@@ -89,9 +89,9 @@ func (secret) Error() string { return "a secret" }
 
 type discreet struct{}
 
-func (discreet) LogValue() slog.Value { return slog.StringValue("what may be told") }
+func (discreet) LogValue() slog.Value { return slog.StringValue("what may be logged") }
 
-// What was panicked with may hold what users gave.
+// The value of a panic may hold data of users.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	var index []int
@@ -101,20 +101,20 @@ func TestPanics(t *testing.T) {
 		_ = index[len(index)]
 	}()
 	for value, want := range map[any]string{
-		"a secret": "a value of type string", secret{}: "a value of type observe_test.secret", discreet{}: "what may be told",
+		"a secret": "a value of type string", secret{}: "a value of type observe_test.secret", discreet{}: "what may be logged",
 		caught: "runtime error: index out of range [0] with length 0",
 	} {
 		if got := observe.Panic(value); got != want {
-			t.Errorf("%T is told as %q, want %q", value, got, want)
+			t.Errorf("%T is logged as %q, want %q", value, got, want)
 		}
 	}
 	if got := observe.Panic(errors.New("a secret")); strings.Contains(got, "secret") {
-		t.Errorf("an error is told as %q", got)
+		t.Errorf("an error is logged as %q", got)
 	}
 }
 
-// A line names the span of its own context, or else of the one that its handler was made for.
-func TestWithin(t *testing.T) {
+// A line names the span of its own context, or else the span of its handler.
+func TestSpanOfALine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	base := observe.Handler(slog.NewTextHandler(&out, nil), nil)
@@ -141,6 +141,6 @@ func TestLevels(t *testing.T) {
 		t.Errorf("the log is %q", got)
 	}
 	if _, err := observe.TextLogger(&out, func(string) string { return "loud" }); err == nil || !strings.Contains(err.Error(), "WEFT_LOG_LEVEL") {
-		t.Errorf("a level that there is not: %v", err)
+		t.Errorf("an unknown level: %v", err)
 	}
 }

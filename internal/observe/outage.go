@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// remindEvery is how long after a line about an outage the next one may come.
+// remindEvery is the shortest time between two lines about an outage.
 const remindEvery = time.Minute
 
-// Outage logs what fails again and again: one line when it begins, one a minute at most while it
-// lasts, and one when it has ended. A line has how many times it failed since the line before, as
-// times, if that is more than the line shows. What fails again within a minute of the last line
-// waits for the minute to be over. The zero value is ready.
+// Outage logs a repeated failure: one line when it begins, at most one a minute while it lasts, and
+// one when it has ended. A line has the number of failures since the line before, as times, if
+// there is more than one. A failure within a minute of the last line is logged when the minute is
+// over. The zero value is ready.
 type Outage struct {
 	mu     sync.Mutex
 	last   time.Time // of the last line about a failure

@@ -42,7 +42,7 @@ func TestOutage(t *testing.T) {
 	works()
 	works()
 	want(begins, ends)
-	fails(100, 0) // it comes and goes within the minute
+	fails(100, 0) // it ends and begins again within the minute
 	works()
 	want()
 	now = now.Add(time.Minute)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/tracelog"
 )
 
-// Run says which run something happened to.
+// Run says which run an event is about.
 type Run struct {
 	WorkflowID string
 	// Type is the type of the workflow.
@@ -20,7 +20,7 @@ type Run struct {
 	// FirstRunID is the first run of the chain that this one continues; empty if it continues none.
 	FirstRunID history.RunID
 	// TraceParent is the trace context that the chain was started with, as a W3C traceparent
-	// header; empty if nobody traced then.
+	// header; empty if it was started without tracing.
 	TraceParent string
 }
 
@@ -30,15 +30,15 @@ type (
 	SpanID  [8]byte
 )
 
-// String is the id in hexadecimal.
+// String returns the id in hexadecimal.
 func (id TraceID) String() string { return hex.EncodeToString(id[:]) }
 
-// String is the id in hexadecimal.
+// String returns the id in hexadecimal.
 func (id SpanID) String() string { return hex.EncodeToString(id[:]) }
 
-// Trace is the trace of the run's workflow: its id, the span that the workflow was started in, and
-// the flags of that. kept is false for a run that was started without tracing: it has no such span,
-// and its trace id is made of its ids.
+// Trace returns the trace of the run's workflow: its id, the span that the workflow was started in,
+// and that span's flags. kept is false for a run that was started without tracing: it has no such
+// span, and its trace id is derived from its ids.
 func (r *Run) Trace() (id TraceID, start SpanID, flags byte, kept bool) {
 	if id, start, flags, kept = parse(r.TraceParent); kept {
 		return id, start, flags, true
@@ -47,7 +47,7 @@ func (r *Run) Trace() (id TraceID, start SpanID, flags byte, kept bool) {
 	return TraceID(sum[:16]), SpanID{}, 0, false
 }
 
-// parse reads a traceparent header of version 00, as the start of a run keeps it.
+// parse reads a traceparent header of version 00, which the start event of a run has.
 func parse(traceParent string) (id TraceID, span SpanID, flags byte, ok bool) {
 	parts := strings.Split(traceParent, "-")
 	if len(parts) != 4 || parts[0] != "00" {
@@ -66,14 +66,15 @@ func decode(into []byte, digits string) bool {
 	return err == nil
 }
 
-// Span is the span of the run itself, from its start to its end: the random digits of its id.
+// Span returns the span of the run itself, from its start to its end: the random digits of its id.
 func (r *Run) Span() (id SpanID) {
 	_, digits, _ := strings.Cut(string(r.RunID), "-")
 	_ = decode(id[:], digits) // a run's id has them
 	return id
 }
 
-// TaskSpan is the span of the workflow task that made a commit: the first half of the commit's id.
+// TaskSpan returns the span of the workflow task that wrote a commit: the first half of the
+// commit's id.
 func TaskSpan(id history.CommitID) SpanID { return SpanID(id[:8]) }
 
 // InTask returns a context of a workflow task of a run. Only a run that was started with tracing

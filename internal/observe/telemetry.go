@@ -5,27 +5,27 @@ import (
 	"log/slog"
 )
 
-// Telemetry is where spans go, and metrics with them. Package weftotel has one.
+// Telemetry exports spans, and metrics with them. Package weftotel has one.
 type Telemetry interface {
 	Tracer
-	// Flush hands on what is held back, as far as ctx allows.
+	// Flush exports what is held back, until ctx ends.
 	Flush(ctx context.Context) error
-	// Close is Flush for the last time.
+	// Close exports what is held back for the last time.
 	Close(ctx context.Context) error
 }
 
-// Settings are what a telemetry is opened with.
+// Settings are the settings of a telemetry.
 type Settings struct {
 	// Namespace is the Weft namespace of the deployment.
 	Namespace string
-	// Service names what runs, unless the environment does.
+	// Service names the process, unless the environment does.
 	Service string
-	// Function says that the process is a Lambda function: it is frozen between invocations, and
-	// flushed before.
+	// Function says that the process is a Lambda function: it is frozen between invocations, and is
+	// flushed before that.
 	Function bool
-	// Metrics says that it takes metrics, too.
+	// Metrics says that it exports metrics, too.
 	Metrics bool
-	// Log takes what goes wrong with the export.
+	// Log gets the errors of the export.
 	Log *slog.Logger
 }
 

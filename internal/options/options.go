@@ -3,9 +3,9 @@ package options
 
 import "reflect"
 
-// Merge returns base with each field that a later set gives. A field that is zero in a later set
-// keeps its value; a struct that has only exported fields is merged field by field. Slices, maps
-// and pointers are replaced as a whole.
+// Merge returns base with each field that a later set gives. A zero field in a later set changes
+// nothing. A struct that has only exported fields is merged field by field. Slices, maps and
+// pointers are replaced as a whole.
 func Merge[T any](base T, more ...T) T {
 	for i := range more {
 		merge(reflect.ValueOf(&base).Elem(), reflect.ValueOf(&more[i]).Elem())
@@ -13,8 +13,8 @@ func Merge[T any](base T, more ...T) T {
 	return base
 }
 
-// Of returns the merger of the sets that a function with variadic options was given: the zero value
-// if there are none.
+// Of merges the sets that a function with variadic options was given. It returns the zero value if
+// there are none.
 func Of[T any](sets []T) (o T) {
 	if len(sets) == 0 {
 		return o

@@ -1,5 +1,5 @@
-// Package payload turns the values of user code into payloads and back: JSON, and nothing at all
-// for None.
+// Package payload turns the values of user code into payloads and back. Payloads are JSON, or
+// nothing for None.
 package payload
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// None is the type of an input or a result that there is none of. It encodes to no payload at all.
+// None is the type of an input or result that carries nothing. It encodes to no payload.
 type None struct{}
 
-// Encode returns the payload of a value. A value that JSON cannot express is an error.
+// Encode returns the payload of a value. It fails if JSON cannot express the value.
 func Encode(v any) (history.Payload, error) {
 	if _, none := v.(None); none {
 		return nil, nil
@@ -25,8 +25,8 @@ func Encode(v any) (history.Payload, error) {
 	return data, nil
 }
 
-// MustEncode is Encode for a value of workflow code. One that cannot be encoded panics, which fails
-// the task: the code is wrong, and the run goes on when that is fixed.
+// MustEncode is Encode for a value of workflow code. It panics if the value cannot be encoded,
+// which fails the task: the code is wrong, and the run continues when it is fixed.
 func MustEncode(v any) history.Payload {
 	p, err := Encode(v)
 	if err != nil {
@@ -35,9 +35,9 @@ func MustEncode(v any) history.Payload {
 	return p
 }
 
-// Decode reads the value of a payload. A payload that is missing is engine.ErrMissingInput, except
-// for None. A panic of the value's own decoder is an error: what a caller sends must not end what
-// reads it.
+// Decode reads the value of a payload. A missing payload is engine.ErrMissingInput, except for
+// None. A panic of the value's own decoder is an error: data from a caller must not end the process
+// that reads it.
 func Decode[T any](p history.Payload) (v T, err error) {
 	if len(p) == 0 {
 		if _, none := any(v).(None); none {
@@ -46,7 +46,7 @@ func Decode[T any](p history.Payload) (v T, err error) {
 		return v, engine.ErrMissingInput
 	}
 	if _, none := any(v).(None); none {
-		return v, nil // whoever sends something where nothing is wanted means no harm
+		return v, nil // sending something where nothing is wanted does no harm
 	}
 	defer func() {
 		if value := recover(); value != nil {
@@ -59,7 +59,7 @@ func Decode[T any](p history.Payload) (v T, err error) {
 	return v, nil
 }
 
-// DecodeOrZero is Decode, except that a payload that is missing is the zero value.
+// DecodeOrZero is Decode, but returns the zero value for a missing payload.
 func DecodeOrZero[T any](p history.Payload) (v T, err error) {
 	if len(p) == 0 {
 		return v, nil

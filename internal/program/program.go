@@ -1,5 +1,5 @@
-// Package program makes the registry of a program: what its author registers, and the workflows of
-// Weft's own.
+// Package program creates the registry of a program: what its author registers, and Weft's own
+// workflows.
 package program
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// own are the workflows of Weft's own. Each program has them.
+// own returns Weft's own workflows. Each program has them.
 func own() []workflow.Registration {
 	return []workflow.Registration{flow.Registration()}
 }
 
-// Registry returns a registry of these workflows and activities, and of those of Weft's own. What
-// is wrong with some of them is in the error, and the registry has the others.
+// Registry returns a registry of these workflows and activities, and of Weft's own workflows. If
+// some of them are invalid, the error says why, and the registry has the others.
 func Registry(registrations ...workflow.Registration) (*engine.Registry, error) {
 	r := &engine.Registry{}
 	var wrong []error

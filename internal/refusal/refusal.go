@@ -1,6 +1,6 @@
-// Package refusal says why a request is refused. What carries requests out (package executor)
-// returns a refusal and knows no HTTP; package api has the status and the problem document of each
-// kind, and package httpapi answers with them.
+// Package refusal says why a request is refused. Package executor carries requests out and returns
+// refusals, but knows no HTTP. Package api has the status and the problem document of each kind,
+// and package httpapi answers with them.
 package refusal
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
-// Kind tells refusals apart. errors.Is finds the kind of a refusal, and the condition that it
+// Kind is a kind of refusal. errors.Is finds the kind of a refusal, and the condition that it
 // stands for.
 type Kind string
 
@@ -19,10 +19,10 @@ const (
 	Invalid Kind = "invalid"
 	// Unauthorized is a request without the token that the local server demands.
 	Unauthorized Kind = "unauthorized"
-	// Forbidden is a request of a web page that the local server does not know, or to a host name
+	// Forbidden is a request of a web page that the local server does not allow, or to a host name
 	// that is not the server's.
 	Forbidden Kind = "forbidden"
-	// NotFound is a workflow, run, update or query that does not exist, and a run that has closed.
+	// NotFound is a workflow, run, update or query that does not exist, or a run that has closed.
 	NotFound Kind = "not-found"
 	// MethodNotAllowed is a method that a path does not have.
 	MethodNotAllowed Kind = "method-not-allowed"
@@ -34,9 +34,9 @@ const (
 	AlreadyUsed Kind = "already-used"
 	// NotReady is a run whose workflow task fails.
 	NotReady Kind = "not-ready"
-	// OtherBuild is a run that another build alone may run, which cannot be reached.
+	// OtherBuild is a run that only another build may run, if that build cannot be reached.
 	OtherBuild Kind = "other-build"
-	// ActivityEnded is a report of an attempt at an activity that nobody waits for any more.
+	// ActivityEnded is a report of an attempt at an activity that no run waits for any more.
 	ActivityEnded Kind = "activity-ended"
 	// UpdateLimit is a run that has accepted as many updates as it may.
 	UpdateLimit Kind = "update-limit"
@@ -51,14 +51,14 @@ const (
 	// OutcomeUnknown is a request that may have been carried out, or not: send it again with the
 	// same id.
 	OutcomeUnknown Kind = "outcome-unknown"
-	// NotServing is a local server that cannot carry out what writes for now.
+	// NotServing is a local server that cannot write for now.
 	NotServing Kind = "not-serving"
 	// Internal is a defect of the server.
 	Internal Kind = "internal"
 )
 
-// about is what is known of a kind: what it says of itself, and the condition that callers branch
-// on; nil if there is none.
+// about describes a kind: its title, and the condition that callers branch on; nil if there is
+// none.
 type about struct {
 	title     string
 	condition *failure.Error
@@ -86,10 +86,10 @@ var kinds = map[Kind]about{
 	Internal:         {"Internal error", nil},
 }
 
-// Title returns what the kind says of itself, without a detail.
+// Title returns the title of the kind.
 func (k Kind) Title() string { return kinds[k].title }
 
-// Error is the title: a kind is an error, so that errors.Is can look for it.
+// Error returns the title. A kind is an error, so that errors.Is can look for it.
 func (k Kind) Error() string { return k.Title() }
 
 // Is reports whether target is the condition that the kind stands for.
@@ -119,7 +119,7 @@ func (e *Error) With(f *failure.Failure) *Error {
 	return &n
 }
 
-// Error is the title of the kind and the detail.
+// Error returns the title of the kind and the detail.
 func (e *Error) Error() string {
 	if e.Detail == "" {
 		return e.Kind.Title()
@@ -130,5 +130,5 @@ func (e *Error) Error() string {
 // Is reports whether target is the kind, or the condition that the kind stands for.
 func (e *Error) Is(target error) bool { return target == e.Kind || e.Kind.Is(target) }
 
-// Unwrap is the failure of the code that the request ran, as an error.
+// Unwrap returns the failure of the code that the request ran, as an error.
 func (e *Error) Unwrap() error { return e.Failure.Err() }

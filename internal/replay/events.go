@@ -9,16 +9,16 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 )
 
-// ErrHistory is wrapped by what FromEvents returns for events that are no history.
+// ErrHistory is wrapped by the error of FromEvents if the events are not a history.
 var ErrHistory = errors.New("this is not the history of a run")
 
 func wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrHistory, fmt.Sprintf(format, args...))
 }
 
-// FromEvents makes the log of a run again from its events, as the HTTP API gives them: a commit for
-// each batch. Fences, which have no events, are not there, and what only writers need (ids,
-// causation ids, expiry) is empty; code that is replayed sees nothing of these.
+// FromEvents rebuilds the log of a run from its events in the form of the HTTP API, with a commit
+// for each batch. The log lacks fences, which have no events, and what only writers need: ids,
+// causation ids and expiry. Replayed code sees none of these.
 func FromEvents(workflowID string, runID history.RunID, events []api.HistoryEvent) (*engine.Run, error) {
 	if runID.Number() == 0 {
 		return nil, wrong("its runId is %q", runID)
@@ -31,7 +31,7 @@ func FromEvents(workflowID string, runID history.RunID, events []api.HistoryEven
 		to := from
 		for to < len(events) && events[to].Batch == events[from].Batch {
 			if events[to].ID != int64(to)+1 {
-				return nil, wrong("event %d follows event %d: all events have to be there, those of all pages together", events[to].ID, to)
+				return nil, wrong("event %d follows event %d: give all events, from all pages", events[to].ID, to)
 			}
 			to++
 		}
@@ -51,8 +51,8 @@ func FromEvents(workflowID string, runID history.RunID, events []api.HistoryEven
 	return run, nil
 }
 
-// commit makes a commit of the events of a batch: what its task brought, the task, and what its
-// code did.
+// commit returns the commit with the events of a batch: the input of its task, the task, and the
+// commands of its code.
 func commit(events []api.HistoryEvent) (*history.Commit, error) {
 	c := &history.Commit{FirstEventID: events[0].ID, Time: history.At(events[0].Time)}
 	for i := 0; i < len(events); i++ {
@@ -82,7 +82,7 @@ func commit(events []api.HistoryEvent) (*history.Commit, error) {
 	return c, nil
 }
 
-// task makes the header of a workflow task of the three events that begin here.
+// task returns the header of a workflow task, from the three events that begin here.
 func task(events []api.HistoryEvent) (*history.Task, error) {
 	if len(events) < 3 {
 		return nil, wrong("the workflow task of event %d does not end", events[0].ID)
@@ -112,14 +112,14 @@ func task(events []api.HistoryEvent) (*history.Task, error) {
 	return t, nil
 }
 
-// byCode reports whether an event is never brought: it follows from what was, also where no task
-// ran.
+// byCode reports whether an event is never an input. Such an event follows from the inputs, even if
+// no task ran.
 func byCode(a history.Attributes) bool {
 	_, ok := a.(history.Closing)
 	return ok
 }
 
-// isTaskStep reports whether an event is one of a workflow task.
+// isTaskStep reports whether an event belongs to a workflow task.
 func isTaskStep(a history.Attributes) bool {
 	_, ok := a.(history.TaskStep)
 	return ok

@@ -1,5 +1,5 @@
-// Package replay rebuilds runs from their logs alone, and says where their code does not do what
-// the log says.
+// Package replay rebuilds runs from their logs alone, and reports if their code differs from the
+// log.
 package replay
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Rebuild hands the commits of a run to a new instance, as an engine does, which holds the code's
-// commands against the recorded ones. The instance stands then where the commits end, or where the
-// code does something else, as the error says.
+// Rebuild replays the commits of a run in a new instance, as an engine does. The instance compares
+// the code's commands with the recorded ones. It stops at the last commit, or where the code
+// differs, which the error says.
 func Rebuild(in *engine.Instance, commits []*history.Commit) error {
 	return each(in, commits, (*engine.Instance).Replay)
 }
@@ -24,16 +24,16 @@ func Cold(code *engine.Workflow, workflowID string, commits []*history.Commit) e
 	return check(code, workflowID, commits, (*engine.Instance).Replay)
 }
 
-// Twice runs each task of a run again as if it were new: that must make the same events, byte for
-// byte.
+// Twice runs each task of a run again as if it were new. It fails unless that produces the same
+// events, byte for byte.
 func Twice(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
 	return check(code, workflowID, commits, again)
 }
 
-// step hands a commit to an instance.
+// step passes a commit to an instance.
 type step func(*engine.Instance, *history.Commit) error
 
-// check hands the commits of a run to an instance of its own.
+// check passes the commits of a run to an instance of its own.
 func check(code *engine.Workflow, workflowID string, commits []*history.Commit, replay step) error {
 	if len(commits) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func check(code *engine.Workflow, workflowID string, commits []*history.Commit, 
 	return each(in, commits, replay)
 }
 
-// each hands commits to an instance, one by one, as far as that goes.
+// each passes commits to an instance, one by one, until one fails.
 func each(in *engine.Instance, commits []*history.Commit, replay step) error {
 	for _, c := range commits {
 		if err := replay(in, c); err != nil {
@@ -80,8 +80,7 @@ func again(in *engine.Instance, c *history.Commit) error {
 }
 
 // Again rebuilds a run from all commits but the last, as an engine does, and runs the task of the
-// last one again as if it were new. It returns an error where that does not make the same events,
-// byte for byte.
+// last one again as if it were new. It fails unless that produces the same events, byte for byte.
 func Again(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
 	last := len(commits) - 1
 	return check(code, workflowID, commits, func(in *engine.Instance, c *history.Commit) error {
@@ -102,7 +101,8 @@ func Text(c *history.Commit) string {
 	return b.String()
 }
 
-// follows names the run that another one opens as this one ends, which the code does not know of.
+// follows sets the next run in the event that closes a commit's run, because the code does not know
+// that run.
 func follows(c *history.Commit, next history.RunID) {
 	if len(c.Commands) == 0 {
 		return
@@ -117,7 +117,7 @@ func follows(c *history.Commit, next history.RunID) {
 	}
 }
 
-// accepted are the updates that the task of a commit accepted.
+// accepted returns the updates that the task of a commit accepted.
 func accepted(c *history.Commit) (requests []engine.UpdateRequest) {
 	for _, e := range c.Commands {
 		if a, ok := e.Attributes.(*history.WorkflowExecutionUpdateAccepted); ok {

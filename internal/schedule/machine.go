@@ -9,16 +9,16 @@ import (
 // maxBuffer is how many runs may wait for the end of others.
 const maxBuffer = 1000
 
-// Machine decides what becomes of a moment at which runs are open. It is a value: what it decides
-// is what it returns.
+// Machine decides what happens at a moment while runs are open. It has no effects: it returns its
+// decisions.
 type Machine struct {
-	// Open is how many runs are open, and Ending says that they have been asked to end, or are
-	// being terminated.
+	// Open is how many runs are open. Ending says that they have been asked to end, or are being
+	// terminated.
 	Open   int  `json:"open,omitempty"`
 	Ending bool `json:"ending,omitempty"`
-	// Buffer are the runs that wait for the end of those.
+	// Buffer are the runs that wait for the open ones to end.
 	Buffer []stored.Run `json:"buffer,omitempty"`
-	// Skipped counts those that were left out.
+	// Skipped counts the runs that were left out.
 	Skipped int `json:"skipped,omitempty"`
 }
 
@@ -26,11 +26,11 @@ type Machine struct {
 type Decision struct {
 	// Start are the runs to start now.
 	Start []stored.Run
-	// Cancel and Terminate say what is to become of all runs that are open.
+	// Cancel and Terminate say how to end all open runs.
 	Cancel, Terminate bool
 }
 
-// Arrive takes a run whose moment has come.
+// Arrive handles a run whose moment is due.
 func (m *Machine) Arrive(r stored.Run) (d Decision) {
 	if m.Open == 0 && len(m.Buffer) == 0 || r.Overlap == stored.OverlapAllowAll {
 		m.Open++
@@ -62,7 +62,7 @@ func (m *Machine) buffer(r stored.Run, most int) {
 	m.Buffer = append(m.Buffer, r)
 }
 
-// Closed takes the end of a run.
+// Closed handles the end of a run.
 func (m *Machine) Closed() (d Decision) {
 	if m.Open--; m.Open > 0 {
 		return d
@@ -75,8 +75,8 @@ func (m *Machine) Closed() (d Decision) {
 	return d
 }
 
-// Waits reports whether moments that come now can be looked at later, when a run closes: nothing is
-// to be done at them. It saves a schedule whose run takes long from waking up for each.
+// Waits reports whether moments that are due now can be handled later, when a run closes, because
+// they need no action yet. So a schedule with a long run does not wake up for each moment.
 func (m *Machine) Waits(o stored.Overlap) bool {
 	switch o {
 	case stored.OverlapAllowAll, stored.OverlapCancel, stored.OverlapTerminate:
@@ -85,7 +85,7 @@ func (m *Machine) Waits(o stored.Overlap) bool {
 	return m.Open > 0
 }
 
-// Idle reports whether a moment under this policy changes nothing but how many were left out: a run
+// Idle reports whether a moment under this policy only adds to the runs that were left out: a run
 // is open, and no other may wait for its end.
 func (m *Machine) Idle(o stored.Overlap) bool {
 	switch o {

@@ -97,7 +97,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Jitter puts a moment off by less than it says, never beyond the next, and each time by the same.
+// Jitter delays a moment by less than it says, never beyond the next, and by the same time on each
+// call.
 func TestJitter(t *testing.T) {
 	t.Parallel()
 	s, err := schedule.Compile("s", stored.Spec{Cron: []string{"* * * * *"}, Jitter: stored.Duration(time.Hour)})
@@ -108,16 +109,16 @@ func TestJitter(t *testing.T) {
 	for _, m := range s.Coming(at("2026-11-20T00:00:00Z"), 50) {
 		by := s.Jittered(m).Sub(m)
 		if by < 0 || by >= time.Minute || s.Jittered(m).Sub(m) != by {
-			t.Errorf("%v is put off by %v", m, by)
+			t.Errorf("%v is delayed by %v", m, by)
 		}
 		different[by] = true
 	}
 	if len(different) < 40 {
-		t.Errorf("fifty moments are put off by only %d different times", len(different))
+		t.Errorf("fifty moments are delayed by only %d different times", len(different))
 	}
 }
 
-// Moments that have passed come together, and the one that follows them.
+// Part returns the moments that have passed, and the one that follows them.
 func TestMoments(t *testing.T) {
 	t.Parallel()
 	s, err := schedule.Compile("s", stored.Spec{Intervals: []stored.Interval{{Every: stored.Duration(time.Minute)}}})
@@ -148,7 +149,7 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// What cannot be is refused, with what to do.
+// An invalid schedule is refused with what to do.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	good := stored.Spec{Cron: []string{"@daily"}}
@@ -157,7 +158,7 @@ func TestCheck(t *testing.T) {
 		"is missing":         nil,
 		"no moments":         {Action: action},
 		"cannot be read":     {Action: action, Spec: stored.Spec{Cron: []string{"now"}}},
-		"names no day":       {Action: action, Spec: stored.Spec{Cron: []string{"@daily", "0 0 31 2 *"}}},
+		"names a day":        {Action: action, Spec: stored.Spec{Cron: []string{"@daily", "0 0 31 2 *"}}},
 		"below a second":     {Action: action, Spec: stored.Spec{Cron: []string{"@every -5m"}}},
 		"no time zone":       {Action: action, Spec: stored.Spec{Cron: []string{"@daily"}, TimeZone: "Mars/Phobos"}},
 		"shorter than":       {Action: action, Spec: stored.Spec{Intervals: []stored.Interval{{}}}},
@@ -187,8 +188,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What becomes of runs that come (a, b, c, each with a policy) while others are open. A dot is the
-// end of one.
+// The machine's decisions for runs that arrive (a, b, c, each with a policy) while others are open.
+// A dot is the end of one.
 func TestOverlap(t *testing.T) {
 	t.Parallel()
 	policies := map[byte]stored.Overlap{
@@ -229,7 +230,7 @@ func TestOverlap(t *testing.T) {
 			got = append(got, text)
 		}
 		if text := fmt.Sprintf("%s; skipped %d", strings.Join(got, " "), m.Skipped); text != want {
-			t.Errorf("%s came to %s, want %s", steps, text, want)
+			t.Errorf("%s: %s, want %s", steps, text, want)
 		}
 	}
 }

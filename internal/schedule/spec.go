@@ -1,6 +1,5 @@
-// Package schedule is what a schedule does, without doing it: which moments it has, and what
-// becomes of a moment at which an earlier run is still open. Package flow is the workflow that does
-// it.
+// Package schedule decides for a schedule, without acting: which moments it has, and what happens
+// at a moment while an earlier run is still open. Package flow is the workflow that acts.
 package schedule
 
 import (
@@ -26,7 +25,7 @@ const (
 // DefaultCatchUp is the catch-up window of a schedule that gives none.
 const DefaultCatchUp = 365 * 24 * time.Hour
 
-// Spec is a spec that can be asked for its moments.
+// Spec is a compiled spec, which returns its moments.
 type Spec struct {
 	crons     []cron.Schedule
 	intervals []stored.Interval
@@ -36,8 +35,8 @@ type Spec struct {
 	id        string
 }
 
-// Compile checks a spec, and makes it ready to be asked. id is the schedule's: its jitter follows
-// from it.
+// Compile checks a spec, and prepares it for computing moments. id is the schedule's id, from which
+// the jitter is derived.
 func Compile(id string, s stored.Spec) (*Spec, error) {
 	spec := &Spec{intervals: s.Intervals, jitter: time.Duration(s.Jitter), id: id}
 	if len(s.Cron)+len(s.Intervals) == 0 {
@@ -76,7 +75,7 @@ func Compile(id string, s stored.Spec) (*Spec, error) {
 	return spec, nil
 }
 
-// Check reports what is wrong with a schedule.
+// Check returns an error if a schedule is invalid.
 func Check(id string, s *stored.Schedule) error {
 	if s == nil {
 		return errors.New("the schedule is missing")
@@ -87,7 +86,7 @@ func Check(id string, s *stored.Schedule) error {
 	}
 	for i, c := range spec.crons {
 		if c.Next(time.Unix(0, 0)).IsZero() {
-			return fmt.Errorf("the cron expression %q names no day that there is", s.Spec.Cron[i])
+			return fmt.Errorf("the cron expression %q names a day that does not exist", s.Spec.Cron[i])
 		}
 	}
 	if err := checkIDs(id, s.Action.WorkflowID); err != nil {
@@ -101,7 +100,7 @@ func Check(id string, s *stored.Schedule) error {
 	}
 	if p := s.Action.Retry; p != nil {
 		if _, err := engine.CompleteRetry(p.Policy()); err != nil {
-			return fmt.Errorf("the retryPolicy of the action cannot be: %w", err)
+			return fmt.Errorf("the retryPolicy of the action is invalid: %w", err)
 		}
 	}
 	if err := (engine.Visibility{Memo: s.Action.Memo, SearchAttributes: s.Action.SearchAttributes}).Check(); err != nil {
@@ -110,12 +109,12 @@ func Check(id string, s *stored.Schedule) error {
 	return CheckOverlap(s.Overlap)
 }
 
-// momentRoom is the length of what a run's workflow id has besides its beginning: the moment, to
-// the microsecond, and a number.
+// momentRoom is the space for what follows the beginning of a run's workflow id: the moment, to the
+// microsecond, and a number.
 const momentRoom = 40
 
-// checkIDs reports what is wrong with the id of a schedule, or with what the workflow ids of its
-// runs begin with, which is that id where it is empty.
+// checkIDs returns an error if the id of a schedule is invalid, or the beginning of the workflow
+// ids of its runs, which is that id if it is empty.
 func checkIDs(id, workflowID string) error {
 	if err := engine.CheckID("schedule's id", id); err != nil {
 		return err
@@ -125,12 +124,13 @@ func checkIDs(id, workflowID string) error {
 		return err
 	}
 	if most := engine.MaxIDLength - momentRoom; len(begin) > most {
-		return fmt.Errorf("the workflow ids of the runs begin with %d characters, and have to have room for a moment: give at most %d", len(begin), most)
+		return fmt.Errorf("the workflow ids of the runs begin with %d characters, which leaves no room for a moment: give at most %d", len(begin), most)
 	}
 	return nil
 }
 
-// CheckOverlap reports a policy that there is none of; empty is the schedule's, or the default.
+// CheckOverlap returns an error if a policy does not exist; empty is the schedule's, or the
+// default.
 func CheckOverlap(o stored.Overlap) error {
 	switch o {
 	case "", stored.OverlapSkip, stored.OverlapBufferOne, stored.OverlapBufferAll, stored.OverlapAllowAll, stored.OverlapCancel, stored.OverlapTerminate:
@@ -165,7 +165,7 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// after is the first moment of an interval after t.
+// after returns the first moment of an interval after t.
 func after(i stored.Interval, t time.Time) time.Time {
 	every, offset := time.Duration(i.Every).Microseconds(), time.Duration(i.Offset).Microseconds()
 	since := t.UnixMicro() - offset
@@ -176,7 +176,8 @@ func after(i stored.Interval, t time.Time) time.Time {
 	return time.UnixMicro((n+1)*every + offset).UTC()
 }
 
-// Jittered is a moment put off by its jitter: the same for the same moment of the same schedule.
+// Jittered returns a moment delayed by its jitter, which is always the same for a moment of a
+// schedule.
 func (s *Spec) Jittered(t time.Time) time.Time {
 	most := s.jitter
 	if next := s.Next(t); !next.IsZero() {
@@ -191,37 +192,36 @@ func (s *Spec) Jittered(t time.Time) time.Time {
 	return t.Add(most / steps * time.Duration(h.Sum64()%steps)).Truncate(time.Microsecond)
 }
 
-// Moment is a moment of a schedule: as its spec has it, and with its jitter.
+// Moment is a moment of a schedule: by its spec, and with its jitter.
 type Moment struct {
 	At  time.Time `json:"at"`
 	Due time.Time `json:"due"`
 }
 
-// maxAtOnce is how many moments are looked at together, and maxPassed how many more are passed
-// over.
+// maxAtOnce is how many moments a part lists, and maxPassed how many more it passes over.
 const (
 	maxAtOnce = 1000
 	maxPassed = 100_000
 )
 
-// Part is what is looked at together of the moments that are due.
+// Part is a part of the moments that are due. One task handles it.
 type Part struct {
-	// Due are the moments at which something may be to do.
+	// Due are the moments that may need action.
 	Due []Moment `json:"due,omitempty"`
 	// Next is the moment after them; zero if there is none. It may be due, too.
 	Next Moment `json:"next"`
 	// Passed is how many moments before Due are passed over, and Last the last of them.
 	Passed int       `json:"passed,omitempty"`
 	Last   time.Time `json:"last,omitzero"`
-	// Bounded says that moments which are due and not in this part wait for a later task. It is
-	// false in what versions before this one have recorded: their tasks looked at all.
+	// Bounded says that due moments beyond this part wait for a later task. It is false in the
+	// recordings of earlier versions, whose tasks handled all moments.
 	Bounded bool `json:"bounded,omitempty"`
-	// Goes says that the same task looks at the part after this one.
+	// Goes says that the same task also handles the next part.
 	Goes bool `json:"goes,omitempty"`
 }
 
-// Part returns the first of the moments after last that are due by now: those that passes are
-// counted, and at most so many others, and no more than a thousand, are listed.
+// Part returns the first moments after last that are due by now. It counts those that passes
+// accepts, and lists at most this many others, and no more than a thousand.
 func (s *Spec) Part(last, now time.Time, most int, passes func(Moment) bool) Part {
 	p := Part{Bounded: true}
 	for most = min(most, maxAtOnce); ; {
@@ -248,7 +248,7 @@ func (s *Spec) Part(last, now time.Time, most int, passes func(Moment) bool) Par
 	}
 }
 
-// Between are the moments from start to end, both included, at most a thousand.
+// Between returns the moments from start to end, both included, at most a thousand.
 func (s *Spec) Between(start, end time.Time) (all []time.Time, more bool) {
 	for at := s.Next(start.Add(-time.Microsecond)); !at.IsZero() && !at.After(end); at = s.Next(at) {
 		if len(all) == maxAtOnce {
@@ -259,7 +259,7 @@ func (s *Spec) Between(start, end time.Time) (all []time.Time, more bool) {
 	return all, false
 }
 
-// Coming are the next moments after one, at most n.
+// Coming returns the next moments after one, at most n.
 func (s *Spec) Coming(t time.Time, n int) []time.Time {
 	all := []time.Time{}
 	for t = s.Next(t); !t.IsZero() && len(all) < n; t = s.Next(t) {

@@ -15,22 +15,23 @@ import (
 type Setting struct {
 	// Field is the name of the field.
 	Field string
-	// Variable and Flag are its names in the environment and on a command line. A setting of
-	// functions has no flag, and some of local servers have no variable.
+	// Variable and Flag are its names in the environment and on a command line. A setting of a
+	// function has no flag, and some of a local server have no variable.
 	Variable, Flag string
-	// Values are those that there are, the default first; nil if the type says it.
+	// Values are the allowed ones, the default first; nil if the type says it.
 	Values []string
-	// Default is what holds if it is not set, as one would write it; empty if there is none.
+	// Default is the value if it is not set, as an operator would write it; empty if there is none.
 	Default string
-	// Doc says what it says.
+	// Doc describes it.
 	Doc string
-	// Required says that it has to be set. Most is the largest number or duration; empty is any.
+	// Required says that it must be set. Most is the largest number or duration; empty is any.
 	Required bool
 	Most     string
-	// Parameter is that of the template; empty if infra gives it otherwise, as Given says.
+	// Parameter is the template's parameter; empty if infra gives the value in another way, as
+	// Given says.
 	Parameter, Given string
-	// Pattern is what the value of the parameter matches, and Wrong what the module says about
-	// another one.
+	// Pattern is what the value of the parameter must match, and Wrong what the module says if it
+	// does not.
 	Pattern, Wrong string
 	// Type is that of the field.
 	Type reflect.Type
@@ -67,7 +68,7 @@ func declared(f reflect.StructField) Setting {
 	return s
 }
 
-// flagOf is the flag of a field, as kong names it.
+// flagOf returns the flag of a field, with kong's name.
 func flagOf(f reflect.StructField) string {
 	if name := f.Tag.Get("name"); name != "" {
 		return name
@@ -82,7 +83,7 @@ func flagOf(f reflect.StructField) string {
 	return flag.String()
 }
 
-// cutDefault parts a help into what it says and the default at its end, in parentheses.
+// cutDefault splits a help text into the description and the default at its end, in parentheses.
 func cutDefault(help string) (doc, byDefault string) {
 	before, after, found := strings.Cut(help, " (")
 	for found && strings.Contains(after, " (") {
@@ -105,8 +106,8 @@ func Variable(field string) string {
 	return f.Tag.Get("env")
 }
 
-// Read reads the variables of a struct. All that is wrong is in the error. The optional fields may
-// be empty though their tags say that they are required.
+// Read reads the variables of a struct. The error has everything that is wrong. The optional fields
+// may be empty even if their tags require them.
 func Read(get func(string) string, into any, optional ...string) error {
 	return errors.Join(read(get, reflect.ValueOf(into).Elem(), optional)...)
 }

@@ -40,7 +40,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// A default stands at the end of a help, in parentheses, and nothing else does. These are some.
+// A default is at the end of a help text, in parentheses, and nothing else is. These are some.
 func TestDefaultsOfHelps(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
@@ -64,7 +64,7 @@ func TestDefaultsOfHelps(t *testing.T) {
 	}
 }
 
-// Each field of a function is read from its variable, but for those that something else reads.
+// Each field of a function is read from its variable, except those with another reader.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	values := map[reflect.Type]string{reflect.TypeFor[time.Duration](): "30s", reflect.TypeFor[settings.QueueURLs](): "a=x"}
@@ -97,7 +97,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzQueueURLs reads any text: what it takes has a name and a URL for each queue.
+// FuzzQueueURLs reads arbitrary texts: an accepted one has a name and a URL for each queue.
 func FuzzQueueURLs(f *testing.F) {
 	f.Add([]byte("reports=https://sqs/reports"))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -9,7 +9,7 @@ import (
 // is 0, which is the default of executor.Defaults.
 type Updates struct {
 	UpdatesInFlight     limits.Limit `env:"WEFT_UPDATES_IN_FLIGHT" placeholder:"N" parameter:"UpdatesInFlight" wrong:"Give a number above 0, or none." help:"How many updates of a run may be accepted and not completed: a number, or none for no limit (10)."`
-	UpdateBytesInFlight limits.Limit `env:"WEFT_UPDATE_BYTES_IN_FLIGHT" placeholder:"N" parameter:"UpdateBytesInFlight" wrong:"Give a number above 0, or none." help:"From how many bytes of their inputs on another update has to wait: a number, or none (20971520)."`
+	UpdateBytesInFlight limits.Limit `env:"WEFT_UPDATE_BYTES_IN_FLIGHT" placeholder:"N" parameter:"UpdateBytesInFlight" wrong:"Give a number above 0, or none." help:"How many bytes the inputs of these updates may have before another update has to wait: a number, or none (20971520)."`
 	UpdatesInTotal      limits.Limit `env:"WEFT_UPDATES_IN_TOTAL" placeholder:"N" parameter:"UpdatesInTotal" wrong:"Give a number above 0, or none." help:"How many updates a run accepts in its life: a number, or none (none)."`
 }
 

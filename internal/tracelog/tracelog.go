@@ -1,6 +1,6 @@
 // Package tracelog carries the ids of a trace and a span through a context, and puts them into log
-// lines. It knows no exporter and no meter, so that what authors import (package activity) does not
-// bring those in.
+// lines. It imports no exporter and no meter, so that package activity, which authors import, does
+// not depend on them.
 package tracelog
 
 import (

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// places are those that were asked for, by their program counter: code asks for the same ones again
-// and again.
+// places caches the places by their program counters, because code asks for the same ones
+// repeatedly.
 var places sync.Map
 
-// Caller is the place that called the function which calls Caller, as "folder/file.go:line".
+// Caller returns the place that called the function which calls Caller, as "folder/file.go:line".
 func Caller() string {
 	var pc [1]uintptr
 	if runtime.Callers(3, pc[:]) == 0 {

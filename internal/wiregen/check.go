@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ownForms are the methods with which a type brings a stored form of its own. The library calls
-// them, a codec does not.
+// ownForms are the methods with which a type defines its own stored form. The library calls them,
+// but a codec does not.
 var ownForms = []string{"MarshalCBOR", "UnmarshalCBOR", "MarshalBinary", "UnmarshalBinary"}
 
 // check refuses a type if its codec would compile and do something else than the library. It does
@@ -70,8 +70,8 @@ func isList(t types.Type) bool {
 	return ok && !isByte(u.Elem())
 }
 
-// pointee is what a pointer, or a pointer to pointers, points to. It returns any other type as it
-// is.
+// pointee returns what a pointer, or a pointer to pointers, points to. It returns any other type as
+// it is.
 func pointee(t types.Type) types.Type {
 	for {
 		u, ok := t.Underlying().(*types.Pointer)

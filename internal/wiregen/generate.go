@@ -21,7 +21,7 @@ type generator struct {
 	named   []string     // the names of those, and of all before
 	imports []string
 	place   string // the struct or the field that is being written
-	err     error  // what cannot be written: the first
+	err     error  // the first thing that cannot be written
 }
 
 // generate returns the text of a package's codecs.
@@ -57,11 +57,11 @@ func generate(root string, t target) ([]byte, error) {
 
 func (g *generator) printf(text string, args ...any) { fmt.Fprintf(&g.out, text+"\n", args...) }
 
-// folded is the method of the attributes of events that are not stored by themselves.
+// folded is the method of the attributes of events that are not stored separately.
 const folded = "isTaskStep"
 
-// attributes writes the codec of what events carry: that of a struct X for each constant TypeX that
-// is not folded.
+// attributes writes the codec of the attributes of events: that of a struct X for each constant
+// TypeX that is not folded.
 func (g *generator) attributes() {
 	var names []string
 	for _, constant := range g.pkg.Scope().Names() {
@@ -91,7 +91,8 @@ func (g *generator) attributes() {
 	g.printf("}\nr.Fail()\nreturn nil\n}")
 }
 
-// structName is what the functions of a struct's codec are named after: they will be written.
+// structName returns the name on which the functions of a struct's codec are based, and queues the
+// struct for writing.
 func (g *generator) structName(t types.Type) string {
 	name := strings.NewReplacer("[", "", "]", "", "*", "", ".", "").Replace(g.typeName(t))
 	name = strings.ToUpper(name[:1]) + name[1:]
@@ -101,7 +102,7 @@ func (g *generator) structName(t types.Type) string {
 	return name
 }
 
-// typeName is the name of a type in the package.
+// typeName returns the name of a type in the package.
 func (g *generator) typeName(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p == g.pkg {
@@ -152,7 +153,7 @@ func (g *generator) codec(t types.Type) {
 	}
 }
 
-// field is a field that is stored.
+// field is a stored field.
 type field struct {
 	name      string
 	typ       types.Type
@@ -183,7 +184,7 @@ func (g *generator) fieldsOf(t types.Type) (all []field) {
 		f.key, _ = strconv.Atoi(number)
 		f.omitEmpty = option == "keyasint,omitempty"
 		if f.key < 1 || f.key > 63 || option != "keyasint" && !f.omitEmpty {
-			g.fail("%s.%s: the tag %q is none of cbor:\"<1 to 63>,keyasint[,omitempty]\"", g.typeName(t), f.name, tag)
+			g.fail("%s.%s: the tag %q is not of the form cbor:\"<1 to 63>,keyasint[,omitempty]\"", g.typeName(t), f.name, tag)
 		}
 		if slices.ContainsFunc(all, func(other field) bool { return other.key == f.key }) {
 			g.fail("%s has the key %d twice", g.typeName(t), f.key)
@@ -198,7 +199,7 @@ func (g *generator) fail(text string, args ...any) { g.err = cmp.Or(g.err, fmt.E
 // refuse records that there is no codec for a type.
 func (g *generator) refuse(t types.Type) { g.fail("%s: no codec for %s", g.place, g.typeName(t)) }
 
-// convert is a value of a basic type as one of another type.
+// convert returns a value of a basic type, converted to another type.
 func (g *generator) convert(t types.Type, basic, value string) string {
 	if name := g.typeName(t); name != basic {
 		return name + "(" + value + ")"

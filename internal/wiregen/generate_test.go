@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The codecs that are checked in are those that the structs' tags ask for.
+// The checked-in codecs match the structs' tags.
 func TestCodecsAreCurrent(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -56,10 +56,10 @@ func wantRefused(t *testing.T, declarations, want string) {
 func TestGenerateRefusesFields(t *testing.T) {
 	t.Parallel()
 	for field, want := range map[string]string{
-		"X int":                                     `S.X: the tag "" is none of`,
-		"X int `cbor:\"x\"`":                        `S.X: the tag "x" is none of`,
-		"X int `cbor:\"64,keyasint\"`":              `S.X: the tag "64,keyasint" is none of`,
-		"X int `cbor:\"1,keyasint,omitzero\"`":      `S.X: the tag "1,keyasint,omitzero" is none of`,
+		"X int":                                     `S.X: the tag "" is not of the form`,
+		"X int `cbor:\"x\"`":                        `S.X: the tag "x" is not of the form`,
+		"X int `cbor:\"64,keyasint\"`":              `S.X: the tag "64,keyasint" is not of the form`,
+		"X int `cbor:\"1,keyasint,omitzero\"`":      `S.X: the tag "1,keyasint,omitzero" is not of the form`,
 		"X map[int]int `cbor:\"1,keyasint\"`":       "S.X: no codec for map[int]int",
 		"X int16 `cbor:\"1,keyasint\"`":             "S.X: no codec for int16",
 		"X, Y int `cbor:\"1,keyasint\"`":            "S has the key 1 twice",
@@ -78,7 +78,7 @@ func TestGenerateRefusesFields(t *testing.T) {
 	}
 }
 
-// The same for what follows from a type that is declared elsewhere.
+// The same holds for what follows from a type that is declared elsewhere.
 func TestGenerateRefusesTypes(t *testing.T) {
 	t.Parallel()
 	const field = "type S struct {\n\tX T `cbor:\"1,keyasint\"`\n}\n"
@@ -100,9 +100,9 @@ func TestGenerateRefusesTypes(t *testing.T) {
 	}
 }
 
-// A pointer to a value whose codec is written by hand is stored if nil is left out: that codec has
-// none.
-func TestPointersToWhatIsWrittenByHand(t *testing.T) {
+// A pointer to a value whose codec is written by hand is stored if nil is left out, because that
+// codec has no nil.
+func TestPointersToHandWrittenCodecs(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{"1,keyasint,omitempty": "", "1,keyasint": "S.X: the codec of history.Event, which is written by hand, has no nil"} {
 		text, err := generateFrom(t, target{dir: "p", roots: []string{"S"}}, map[string]string{
@@ -132,7 +132,7 @@ func TestCodecsOfOtherPackages(t *testing.T) {
 	}
 }
 
-// The codec is that of the files that the build has.
+// The codec is generated from the files that the build includes.
 func TestGenerateObeysBuildConstraints(t *testing.T) {
 	t.Parallel()
 	text, err := generateFrom(t, target{roots: []string{"S"}}, map[string]string{
@@ -153,7 +153,7 @@ func TestEachTypeOfEventHasACodec(t *testing.T) {
 		"type X struct {\n\tA int `json:\"a\" cbor:\"1,keyasint\"`\n}":                       "",
 		"type X struct {\n\ta int\n\tA int `cbor:\"1,keyasint\"`\n}":                         "",
 		"type base struct {\n\tA int `cbor:\"1,keyasint\"`\n}\n\ntype X struct {\n\tbase\n}": "X.base: no codec for an embedded field",
-		"type X struct {\n\tA int `json:\"a\"`\n}":                                           `X.A: the tag "" is none of`,
+		"type X struct {\n\tA int `json:\"a\"`\n}":                                           `X.A: the tag "" is not of the form`,
 		"type X []int": "X: no codec for ",
 		"type Y int":   "TypeX: there is no struct X: declare it",
 	} {

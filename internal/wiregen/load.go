@@ -16,8 +16,8 @@ import (
 
 const module = "github.com/seed-41655fb1/weft/"
 
-// loader type-checks packages of this module. What it imports from elsewhere is empty, but for
-// package time: the fields have types of this module and of Go.
+// loader type-checks packages of this module. Imports from elsewhere are empty, except package
+// time: the fields have types of this module and of Go.
 type loader struct {
 	root   string
 	files  *token.FileSet
@@ -49,9 +49,9 @@ func (l *loader) Import(name string) (*types.Package, error) {
 	return p, err
 }
 
-// check type-checks the files of a package that the build on this machine has. It ignores errors,
-// which imports that are not loaded cause. Only a name that is declared twice is an error: the
-// codec would be that of one of the two.
+// check type-checks the files of a package that the build on this machine includes. It ignores
+// errors, because imports that are not loaded cause some. Only a name that is declared twice is an
+// error: the codec would be that of one of the two.
 func (l *loader) check(dir string) (*types.Package, error) {
 	entries, err := os.ReadDir(filepath.Join(l.root, dir))
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command wiregen writes the codecs of the stored forms: a file codec_gen.go in each package that
-// has some, from the cbor tags of its structs. It reads the packages as far as they compile, so
-// that it also runs when those files are out of date or gone.
+// has some, from the cbor tags of its structs. It also reads packages that do not compile
+// completely, so that it runs when those files are out of date or missing.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 // target is a package that gets a codec_gen.go.
 type target struct {
 	dir string
-	// roots are the structs that are encoded by themselves; those in their fields come along.
+	// roots are the structs that are encoded by themselves; the structs in their fields follow.
 	roots []string
 	// exported are the structs whose codecs other packages use.
 	exported []string
@@ -60,7 +60,7 @@ func run() error {
 	return nil
 }
 
-// moduleRoot is the folder of this module.
+// moduleRoot returns the folder of this module.
 func moduleRoot() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	return strings.TrimSpace(string(out)), err

@@ -11,7 +11,7 @@ type scalar struct {
 	method string // of the writer
 	basic  string // the type of its argument
 	read   string // the call of the reader
-	zero   string // the condition that it is empty, after its name
+	zero   string // the condition that it is empty, to append to its name
 }
 
 func (g *generator) scalarOf(u *types.Basic) scalar {
@@ -40,7 +40,7 @@ func isByte(t types.Type) bool {
 	return ok && b.Kind() == types.Uint8
 }
 
-// empty is the condition under which a value is left out.
+// empty returns the condition under which a value is left out.
 func (g *generator) empty(t types.Type, v string) string {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:

@@ -14,24 +14,24 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// Handler hands messages to a service, and decides which of them are done with. The worker and the
-// Lambda functions differ in what they do about that, and in nothing else.
+// Handler passes messages to a service, and decides which of them are finished. The worker and the
+// Lambda functions differ only in what they do with the finished ones.
 type Handler struct {
 	Service *executor.Service
 	Log     *slog.Logger
-	// Extend makes a message in flight visible after d from now; nil if no handler may.
+	// Extend makes a message in flight visible after d from now; nil if handlers may not do that.
 	Extend func(ctx context.Context, queue, receipt string, d time.Duration) error
-	// Deadline is when the process may be ended, and Longest how long an attempt at an activity may
+	// Deadline is when the process may be ended. Longest is how long an attempt at an activity may
 	// take; see executor.Delivery. Zero is without limit.
 	Deadline time.Time
 	Longest  time.Duration
-	// Other is told of messages that belong together and that only another build may handle.
-	// Whether they are done with it sees to itself. nil has them wait for it.
+	// Other gets messages that belong together and that only another build may handle. It decides
+	// itself whether they are finished. If it is nil, they wait for the build.
 	Other func(o *executor.OtherBuild, part []Away)
 }
 
-// Split parts what was received together into what is handled together: the messages of a group, or
-// single messages.
+// Split splits what was received together into parts that are handled together: the messages of a
+// group, or single messages.
 func Split(name string, all []queue.Delivery) [][]queue.Delivery {
 	if name == queue.Workflow {
 		return byGroup(all)
@@ -54,7 +54,7 @@ func (h Handler) For(name string) func(ctx context.Context, part []queue.Deliver
 	return h.handleDead
 }
 
-// one hands over messages one by one.
+// one returns each message as a part of its own.
 func one(all []queue.Delivery) [][]queue.Delivery {
 	parts := make([][]queue.Delivery, len(all))
 	for i := range all {
@@ -63,7 +63,7 @@ func one(all []queue.Delivery) [][]queue.Delivery {
 	return parts
 }
 
-// byGroup hands over the messages of each group together, in their order.
+// byGroup returns the messages of each group as a part, in their order.
 func byGroup(all []queue.Delivery) [][]queue.Delivery {
 	var parts [][]queue.Delivery
 	place := map[string]int{}
@@ -104,7 +104,7 @@ func (h Handler) handleGroup(ctx context.Context, deliveries []queue.Delivery) (
 	for _, d := range deliveries {
 		m, ok := h.decode(ctx, d)
 		if !ok {
-			break // what stands behind it in its group has to wait
+			break // later messages of its group have to wait
 		}
 		messages, done = append(messages, m), append(done, d.Receipt)
 	}
@@ -124,13 +124,13 @@ func (h Handler) handleGroup(ctx context.Context, deliveries []queue.Delivery) (
 // Away is a message that only another build may handle.
 type Away struct {
 	queue.Delivery
-	// Message is what waits for that build if this delivery does not reach it.
+	// Message is the message that waits for that build if this delivery does not reach it.
 	Message *engine.Message
 }
 
-// Wait has messages wait that only another build may handle and that it does not get: because it is
-// gone, or else for the moment. It returns the receipts of those that are done with so; of a group
-// they are the first ones.
+// Wait lets messages wait that only another build may handle and that do not reach it: because the
+// build is gone, or else for now. It returns the receipts of the messages that this finishes; of a
+// group they are the first ones.
 func (h Handler) Wait(ctx context.Context, part []Away, gone bool) (done []string) {
 	wait := h.Service.Postpone
 	if gone {
@@ -164,7 +164,8 @@ func (h Handler) other(ctx context.Context, err error, deliveries []queue.Delive
 	return h.Wait(ctx, part, true), true
 }
 
-// handleDead deletes what no version of Weft can read, because nothing else can be done about it.
+// handleDead deletes messages that no version of Weft can read, because they cannot be handled in
+// any other way.
 func (h Handler) handleDead(ctx context.Context, deliveries []queue.Delivery) (done []string) {
 	for _, d := range deliveries {
 		m, err := outbox.Decode(d.Body)

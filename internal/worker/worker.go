@@ -1,7 +1,7 @@
-// Package worker delivers the messages of the queues to a service if no event source mapping does:
-// in the local server and in tests. It only decides what is handled together, and what is finished:
-// see [Handler], which the Lambda functions use too. A message is deleted when its handler has
-// returned nil, and is redelivered otherwise.
+// Package worker delivers the messages of the queues to a service if no event source mapping does,
+// as in the local server and in tests. It only decides what is handled together, and what is
+// finished: see [Handler], which the Lambda functions use too. A message is deleted when its
+// handler has returned nil, and is redelivered otherwise.
 package worker
 
 import (
@@ -27,8 +27,8 @@ type Worker struct {
 	Receiver queue.Receiver
 	World    host.Host
 	Log      *slog.Logger
-	// Hand hands messages to another process, and returns the receipts of those that are done with;
-	// nil has Service handle them.
+	// Hand passes messages to another process, and returns the receipts of the finished ones. If it
+	// is nil, Service handles them.
 	Hand func(ctx context.Context, name string, part []queue.Delivery) (done []string)
 	// Concurrency is how many messages of a queue are handled at once.
 	Concurrency int
@@ -39,7 +39,8 @@ type Worker struct {
 	deletes observe.Outage // of Receiver.Delete
 }
 
-// Run delivers messages until ctx ends, and returns when those that were being handled have been.
+// Run delivers messages until ctx ends, and returns when the messages in progress have been
+// handled.
 func (p *Worker) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, name := range queue.All(slices.Collect(maps.Keys(p.TaskQueues))...) {
@@ -50,7 +51,7 @@ func (p *Worker) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// loop receives from one queue and hands what it got to as many handlers as are free.
+// loop receives from one queue, and passes messages to as many handlers as are free.
 func (p *Worker) loop(ctx context.Context, name string) {
 	busy := make(chan struct{}, p.atOnce(name))
 	handlers := handlers{most: cap(busy), parts: make(chan []queue.Delivery), handle: func(part []queue.Delivery) {
@@ -83,16 +84,16 @@ func (p *Worker) loop(ctx context.Context, name string) {
 	}
 }
 
-// handlers are goroutines that handle what they are given, one part after the other: each has its
-// stack grown once, and not again for each message.
+// handlers are goroutines that each handle one part after the other, so that their stacks do not
+// grow again for each message.
 type handlers struct {
 	handle        func(part []queue.Delivery)
-	parts         chan []queue.Delivery // to one that is idle
+	parts         chan []queue.Delivery // to an idle one
 	started, most int
 	all           sync.WaitGroup
 }
 
-// take has a part handled. The caller sees to it that fewer than most are busy.
+// take lets a goroutine handle a part. The caller ensures that fewer than most are busy.
 func (h *handlers) take(part []queue.Delivery) {
 	select {
 	case h.parts <- part:
@@ -100,7 +101,7 @@ func (h *handlers) take(part []queue.Delivery) {
 	default:
 	}
 	if h.started == h.most {
-		h.parts <- part // one of them is done and about to ask
+		h.parts <- part // one of them has finished and is about to receive
 		return
 	}
 	h.started++
@@ -111,21 +112,21 @@ func (h *handlers) take(part []queue.Delivery) {
 	})
 }
 
-// end waits for what is being handled.
+// end waits for the parts in progress.
 func (h *handlers) end() {
 	close(h.parts)
 	h.all.Wait()
 }
 
-// atOnce is how many messages of a queue are handled at once.
+// atOnce returns how many messages of a queue are handled at once.
 func (p *Worker) atOnce(name string) int {
 	taskQueue, _ := queue.IsForTasks(name)
 	return cmp.Or(p.TaskQueues[taskQueue], p.Concurrency)
 }
 
-// reserve waits for a free handler, and takes as many as are free then, up to a batch. What nobody
-// handles should not be in flight: that it was received would count as an attempt. It returns 0
-// when the context ends.
+// reserve waits for a free handler, and reserves as many as are free then, up to a batch. A message
+// that no handler handles should not be in flight, because its receive would count as an attempt.
+// It returns 0 when the context ends.
 func reserve(ctx context.Context, busy chan struct{}) int {
 	select {
 	case busy <- struct{}{}:
@@ -142,8 +143,8 @@ func reserve(ctx context.Context, busy chan struct{}) int {
 	return queue.MaxBatch
 }
 
-// Deliver has messages of a queue handled and deletes those that are done with. A panic is a
-// defect: SQS redelivers the messages, and they end as dead letters if it repeats.
+// Deliver handles messages of a queue, and deletes the finished ones. A panic is a defect: SQS
+// redelivers the messages, and they become dead letters if it repeats.
 func (p *Worker) Deliver(ctx context.Context, name string, part []queue.Delivery) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -153,7 +154,7 @@ func (p *Worker) Deliver(ctx context.Context, name string, part []queue.Delivery
 	p.HandOver(ctx, name, part)
 }
 
-// HandOver is Deliver that lets a panic through.
+// HandOver is Deliver, but lets a panic through.
 func (p *Worker) HandOver(ctx context.Context, name string, part []queue.Delivery) {
 	handle := Handler{Service: p.Service, Log: p.Log, Extend: p.Receiver.Extend}.For(name)
 	if p.Hand != nil {
@@ -170,7 +171,8 @@ func (p *Worker) HandOver(ctx context.Context, name string, part []queue.Deliver
 	p.deletes.Works(p.Log, "delete works again")
 }
 
-// sweep sends the long timers that have become near, and goes on with the slow check over all runs.
+// sweep sends the long timers that are due soon, and takes the next step of the slow check over all
+// runs.
 func (p *Worker) sweep(ctx context.Context) {
 	for {
 		if _, err := p.Service.Sweep(ctx); err != nil && ctx.Err() == nil {

@@ -31,8 +31,8 @@ func (f fullUntil) Receive(ctx context.Context, _ string, _ int) ([]queue.Delive
 	return nil, nil
 }
 
-// A queue that cannot be received from for hours has a line in the log when that begins, one a
-// minute, and one when it has ended.
+// If a queue cannot be received from for hours, the log has a line when that begins, one a minute,
+// and one when it has ended.
 func TestReceiveFailsForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

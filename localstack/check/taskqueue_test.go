@@ -43,12 +43,12 @@ func TestTaskQueue(t *testing.T) {
 		t.Fatalf("%+v, %v; want %d labels", got, err, parcels)
 	}
 	if got.Parcels.Function != deployment+"-activity" {
-		t.Errorf("an activity of the default task queue was made by %q", got.Parcels.Function)
+		t.Errorf("%q ran an activity of the default task queue", got.Parcels.Function)
 	}
 	function := deployment + "-tasks-" + labels.TaskQueue
 	for _, one := range got.Labels {
 		if one.Function != function {
-			t.Errorf("an activity of the task queue was made by %q, want %q", one.Function, function)
+			t.Errorf("%q ran an activity of the task queue, want %q", one.Function, function)
 		}
 	}
 	// The first reservation is due at once, each other one follows the one before, and no attempt
@@ -63,7 +63,7 @@ func TestTaskQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	if mark := markOf(ctx, t, settings, function); mark.Before(lastSlot) {
-		t.Errorf("the mark of the rate stands at %v; want %v at least", mark, lastSlot)
+		t.Errorf("the mark of the rate is at %v; want %v at least", mark, lastSlot)
 	}
 	mappings, err := lambda.NewFromConfig(settings).ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: &function})
 	if err != nil {

@@ -68,7 +68,7 @@ func TestUpgrade(t *testing.T) {
 		}
 	}
 	if n, err := often.Call(ctx, c, "updated", workflow.None{}); err == nil {
-		t.Fatalf("the first version answers what only the second knows: %d", n)
+		t.Fatalf("the first version answers an update of the second: %d", n)
 	}
 
 	s.replace(handles, counts+handles)
@@ -136,7 +136,7 @@ func isHeld(ctx context.Context, t *testing.T, c *client.Client, id string) {
 		d, err := c.Describe(ctx, id, "")
 		if err == nil && d.StuckTask != nil {
 			if !strings.Contains(d.StuckTask.Failure.Message, "bad code") {
-				t.Errorf("%s: its task fails otherwise: %+v", id, d.StuckTask.Failure)
+				t.Errorf("%s: its task fails for another reason: %+v", id, d.StuckTask.Failure)
 			}
 			return
 		}
@@ -174,7 +174,7 @@ func (s source) replace(old, changed string) {
 		s.t.Fatal(err)
 	}
 	if n := strings.Count(string(text), old); n != 1 {
-		s.t.Fatalf("%s has %q %d times: this test goes by it, and wants it once", s.path, old, n)
+		s.t.Fatalf("%s has %q %d times: this test needs it exactly once", s.path, old, n)
 	}
 	if err := os.WriteFile(s.path, []byte(strings.Replace(string(text), old, changed, 1)), 0o644); err != nil {
 		s.t.Fatal(err)

@@ -172,7 +172,7 @@ func (d *deployment) readLog(t *testing.T) {
 	for lines.Scan() {
 		line := lines.Text()
 		if strings.Contains(line, "panic") || strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(line, "received too often") {
-			t.Errorf("a function says %s", line)
+			t.Errorf("a function logged %s", line)
 		}
 	}
 	if err := lines.Err(); err != nil {

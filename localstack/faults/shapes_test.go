@@ -119,7 +119,7 @@ func shop(ctx context.Context, t *talk) error {
 	for i := range 1 + t.chance.intN(3) {
 		if t.chance.intN(2) == 0 {
 			if _, err := update(ctx, t, cart.AddItem, cart.Item{SKU: "unicorn", Quantity: 1}); !errors.Is(err, cart.ErrUnknownSKU) {
-				return fmt.Errorf("what is not sold: %w", err)
+				return fmt.Errorf("an unknown item: %w", err)
 			}
 		}
 		total.Items, total.Cents = total.Items+2, total.Cents+900

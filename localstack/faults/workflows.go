@@ -15,7 +15,8 @@ import (
 
 // The workflows. The result of each shows whether its steps ran once, and in order.
 var (
-	// Naps sleeps for each of some times, beside a longer sleep that it cancels, and counts.
+	// Naps sleeps for each of its durations, concurrently with a longer sleep that it cancels, and
+	// counts them.
 	Naps = workflow.NewWorkflow[[]time.Duration, int]("faults.naps")
 	// Chain runs a number of activities one after the other, the second of each three inline.
 	Chain = workflow.NewWorkflow[int, []int]("faults.chain")
@@ -26,12 +27,12 @@ var (
 	Buried = workflow.NewWorkflow[workflow.None, string]("faults.buried")
 	// Relay squares a number and continues as new with the one below it; its result is the sum.
 	Relay = workflow.NewWorkflow[Lap, int]("faults.relay")
-	// Inbox takes so many signals; its result is what they said, in order.
+	// Inbox takes this many signals; its result is their contents, in order.
 	Inbox  = workflow.NewWorkflow[int, []int]("faults.inbox")
 	Letter = workflow.NewSignal[int]("faults.letter")
 )
 
-// Lap is what a run of Relay begins with.
+// Lap is the input of a run of Relay.
 type Lap struct {
 	Left int `json:"left"`
 	Sum  int `json:"sum"`
@@ -44,7 +45,7 @@ var (
 	die          = activity.New("faults.die", dieAtOnce, activity.Options{Retry: activity.Retry{MaxAttempts: 1}})
 )
 
-// errStumbled is why an attempt failed.
+// errStumbled is the failure of an attempt.
 var errStumbled = activity.NewError("stumbled", "it was one of the first attempts")
 
 func stumbleUntil(ctx context.Context, failures int) (int, error) {
@@ -123,7 +124,7 @@ func runInbox(ctx workflow.Context, letters int) ([]int, error) {
 	return read, nil
 }
 
-// Registrations is all that a program has to register to run them.
+// Registrations returns everything that a program has to register to run them.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{
 		workflow.Bind(Naps, runNaps), workflow.Bind(Chain, runChain), workflow.Bind(Flaky, runFlaky), workflow.Bind(Buried, runBuried),

@@ -14,7 +14,7 @@ START_SECONDS = 10  # what Lambda gives a function to initialise
 
 
 class ProcessExecutor(RuntimeExecutor):
-    """One execution environment: a process running `bootstrap`, and another one after it where that died or was killed."""
+    """One execution environment: a process that runs `bootstrap`, which is replaced if it dies or is killed."""
 
     process = None
 
@@ -24,7 +24,7 @@ class ProcessExecutor(RuntimeExecutor):
         self.code = self.function_version.config.code.get_unzipped_code_location()
         name = "lambda-%s-%s.log" % (self.function_version.id.function_name, self.id[:8])
         self.log = open(os.path.join(os.environ["LAMBDA_LOG_DIR"], name), "a+")
-        self.told = 0  # how much of the log has gone to CloudWatch
+        self.told = 0  # how much of the log CloudWatch has
         self._spawn()
 
     def _spawn(self):
@@ -40,12 +40,12 @@ class ProcessExecutor(RuntimeExecutor):
             raise RuntimeError("bootstrap did not start: %s" % (self.api.init_error or self.get_logs()))
 
     def _watch(self, process, api):
-        """Answers for a process that dies without an answer, as Lambda does."""
+        """Answers for a process that dies before its answer, as Lambda does."""
         error = {"errorType": "Runtime.ExitError", "errorMessage": "runtime exited with status %d" % process.wait()}
         api.died(json.dumps(error).encode())
 
     def invoke(self, payload):
-        if self.process.poll() is not None:  # it died after its last answer: Lambda starts another in its place
+        if self.process.poll() is not None:  # it died after its last answer: Lambda starts another
             self.api.close()
             self.api = RuntimeAPI()
             self._spawn()
@@ -83,7 +83,7 @@ class ProcessExecutor(RuntimeExecutor):
         self.log.flush()
 
     def get_logs(self):
-        """What was logged since the last call, which LocalStack passes on to CloudWatch."""
+        """Returns the log since the last call, which LocalStack passes on to CloudWatch."""
         with open(self.log.name, errors="replace") as log:
             log.seek(self.told)
             text = log.read()

@@ -30,7 +30,7 @@ def listen_on_loopback():
 
 
 def start_installed_dynamodb():
-    """LocalStack downloads DynamoDB Local and a Java; this starts the one that localstack/install put in DYNAMODB_DIR."""
+    """LocalStack downloads DynamoDB Local and a Java. This starts the one that localstack/install put into DYNAMODB_DIR."""
     from localstack.services.dynamodb.packages import DynamoDBLocalPackageInstaller
     from localstack.services.dynamodb.server import DynamodbServer
 
@@ -56,7 +56,7 @@ def run_functions_as_processes():
 
 
 def deploy_without_dawdling():
-    """CloudFormation looks after 5 s whether a function is active, which it is after milliseconds: here after 0.2 s."""
+    """CloudFormation checks after 5 s whether a function is active, which takes milliseconds. This one checks after 0.2 s."""
     from functools import partialmethod
 
     from localstack.services.cloudformation.resource_provider import ResourceProviderExecutor as Executor

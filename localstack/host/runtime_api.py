@@ -15,8 +15,8 @@ class RuntimeAPI(ThreadingHTTPServer):
         self.ready = threading.Event()  # the process has asked for its first invocation, or has failed to start
         self.init_error = None
         self.invocations = queue.Queue()  # None ends it
-        self.answer = Future()  # of the invocation under way: (body, is it an error)
-        self.death = None  # what answers once the process has died
+        self.answer = Future()  # of the current invocation: (body, is it an error)
+        self.death = None  # the error that answers invocations after the process has died
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     @property
@@ -24,7 +24,7 @@ class RuntimeAPI(ThreadingHTTPServer):
         return "127.0.0.1:%d" % self.server_address[1]
 
     def ask(self, invocation, timeout):
-        """Hands an invocation to the process and waits for its answer; TimeoutError where none comes in time."""
+        """Passes an invocation to the process and returns its answer. It raises TimeoutError if there is none in time."""
         self.answer = Future()
         if self.death:
             self.settle(self.death, True)
@@ -32,12 +32,12 @@ class RuntimeAPI(ThreadingHTTPServer):
         return self.answer.result(timeout)
 
     def settle(self, body, is_error):
-        """Ends the invocation under way, once: a process may die right after it answered."""
+        """Ends the current invocation, once: a process may die right after its answer."""
         if not self.answer.done():
             self.answer.set_result((body, is_error))
 
     def died(self, error):
-        """Ends the invocation under way, and all that follow, with an error: there is nobody to answer them."""
+        """Ends the current invocation, and all later ones, with an error: no process answers them."""
         self.death = error
         self.ready.set()
         self.settle(error, True)
@@ -50,7 +50,7 @@ class RuntimeAPI(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # one packet an answer: two cost 40 ms each in delayed ACKs
+    wbufsize = -1  # one packet for each answer: two packets cost 40 ms each in delayed ACKs
     disable_nagle_algorithm = True
 
     def log_message(self, *args):

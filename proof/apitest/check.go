@@ -31,7 +31,7 @@ type Exchange struct {
 	Body   []byte
 }
 
-// Check returns an error that says where an exchange differs from the document, or nil if it does
+// Check returns an error that says how an exchange differs from the document, or nil if it does
 // not.
 func (x *Exchange) Check() error {
 	operations, err := Document()
@@ -43,7 +43,7 @@ func (x *Exchange) Check() error {
 		return x.checkNowhere()
 	}
 	if err := x.checkAnswer(o); err != nil {
-		return fmt.Errorf("the answer to %s is not what openapi.yaml says: %w", o.ID, err)
+		return fmt.Errorf("the answer to %s differs from openapi.yaml: %w", o.ID, err)
 	}
 	if x.refused() {
 		return nil
@@ -54,8 +54,8 @@ func (x *Exchange) Check() error {
 	return nil
 }
 
-// isGateways reports whether API Gateway wrote the answer, because it refused the request or the
-// function behind it failed. The document describes these answers in words.
+// isGateways reports whether API Gateway itself wrote the answer, because it refused the request or
+// the function failed. The document describes such answers only in words.
 func (x *Exchange) isGateways() bool {
 	var refusal struct{ Message *string }
 	return x.Status >= http.StatusBadRequest && x.Header.Get(httpapi.CostHeader) == "" &&
@@ -63,7 +63,7 @@ func (x *Exchange) isGateways() bool {
 }
 
 // Find returns the operation at an escaped path, with the values of the path's parameters, or nil
-// if there is no such operation. A HEAD is a GET.
+// if there is none. A HEAD counts as a GET.
 func Find(operations []*Operation, method, path string) (*Operation, map[string]string) {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -96,7 +96,7 @@ func match(template, segments []string) (map[string]string, bool) {
 	return values, true
 }
 
-// refused reports whether the answer says that the request itself is wrong or too large.
+// refused reports whether the answer says that the request itself is invalid or too large.
 func (x *Exchange) refused() bool {
 	switch x.Status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge:
@@ -108,7 +108,7 @@ func (x *Exchange) refused() bool {
 // checkNowhere checks the answer to a request that matches no operation.
 func (x *Exchange) checkNowhere() error {
 	if !x.refused() {
-		return fmt.Errorf("openapi.yaml has no %s %s, and it is answered with %d", x.Method, x.URL.Path, x.Status)
+		return fmt.Errorf("openapi.yaml has no %s %s, and the answer has status %d", x.Method, x.URL.Path, x.Status)
 	}
 	o := &Operation{ID: "what is not there", responses: map[int]*response{}}
 	operations, err := Document()
@@ -118,21 +118,21 @@ func (x *Exchange) checkNowhere() error {
 	for _, described := range operations {
 		for _, a := range described.responses {
 			if schema := a.content[problemType]; schema != nil && slices.Equal(a.types, []string{x.problem()}) {
-				o.responses[x.Status] = a // any response of this type will do: all have the same form
+				o.responses[x.Status] = a // any response of this type, because all have the same form
 			}
 		}
 	}
 	if x.problem() == "urn:weft:problem:method-not-allowed" && x.Header.Get("Allow") != "" {
-		return nil // described in words: OpenAPI has no place for it
+		return nil // the document describes this in words, because OpenAPI cannot express it
 	}
 	return x.checkAnswer(o)
 }
 
-// problem returns the problem type of the answer, or "" if it is no problem.
+// problem returns the problem type of the answer, or "" if the answer is not a problem.
 func (x *Exchange) problem() string {
 	var p struct{ Type string }
 	if typ, _, _ := mime.ParseMediaType(x.Header.Get("Content-Type")); typ == problemType {
-		_ = json.Unmarshal(x.Body, &p) // checkAnswer reports what is wrong with it
+		_ = json.Unmarshal(x.Body, &p) // checkAnswer reports an invalid body
 	}
 	return p.Type
 }
@@ -140,7 +140,7 @@ func (x *Exchange) problem() string {
 func (x *Exchange) checkAnswer(o *Operation) error {
 	a := o.responses[x.Status]
 	if a == nil {
-		return fmt.Errorf("it has no status %d", x.Status)
+		return fmt.Errorf("the document has no status %d", x.Status)
 	}
 	for _, h := range a.headers {
 		if err := h.check(x.Header.Get(h.name)); err != nil {
@@ -193,7 +193,7 @@ func (x *Exchange) checkRequest(o *Operation, values map[string]string) error {
 	sent := bytes.TrimSpace(x.Sent)
 	switch {
 	case o.body == nil:
-		return nil // nobody reads it
+		return nil // the operation ignores the body
 	case len(sent) == 0 && o.bodyRequired:
 		return errors.New("the body is missing")
 	case len(sent) == 0:
@@ -212,8 +212,8 @@ func (x *Exchange) checkRequest(o *Operation, values map[string]string) error {
 	return o.body.Validate(body)
 }
 
-// dropEmpty drops the members that count as absent by the words of the document. A null input is a
-// value.
+// dropEmpty drops the members that count as absent, according to the words of the document. A null
+// input is a value.
 func dropEmpty(members object) {
 	for name, value := range members {
 		if name != "input" && (value == nil || value == "") {

@@ -15,8 +15,8 @@ const (
 	problem = `{"type":"urn:weft:problem:not-found","title":"Not found","status":404,"detail":"x"}`
 )
 
-// exchanges are requests and answers, each with what the error has to say; empty if the exchange is
-// right.
+// exchanges are requests and answers, each with a part of the error; empty if the exchange has no
+// error.
 var exchanges = map[string]struct {
 	method, target, sent string
 	status               int
@@ -66,7 +66,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// recorder is a test that counts the differences reported to it.
+// recorder is a test that counts the differences that are reported to it.
 type recorder struct {
 	testing.TB
 	told int
@@ -75,7 +75,7 @@ type recorder struct {
 func (r *recorder) Errorf(string, ...any) { r.told++ }
 func (r *recorder) Helper()               {}
 
-// What goes through a handler or a transport arrives unchanged, and is checked.
+// Requests and answers pass through a handler or a transport unchanged, and are checked.
 func TestWrap(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,12 +93,12 @@ func TestWrap(t *testing.T) {
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err := errors.Join(err, resp.Body.Close()); err != nil || string(body) != "tea" || resp.Header.Get("X-Sent") != "{}" || seen.told != 1 {
-		t.Errorf("%v, %q, %v; told %d times", err, body, resp.Header, seen.told)
+		t.Errorf("%v, %q, %v; %d differences", err, body, resp.Header, seen.told)
 	}
 	w := httptest.NewRecorder()
 	Handler(seen, server.Config.Handler).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/workflows", strings.NewReader("{}")))
 	if w.Code != http.StatusTeapot || w.Body.String() != "tea" || w.Header().Get("X-Sent") != "{}" || seen.told != 2 {
-		t.Errorf("%d, %q, %v; told %d times", w.Code, w.Body, w.Header(), seen.told)
+		t.Errorf("%d, %q, %v; %d differences", w.Code, w.Body, w.Header(), seen.told)
 	}
 }
 
@@ -111,7 +111,7 @@ func (failingBody) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(io.MultiReader(strings.NewReader("{"), failing{errBroken}))}, nil
 }
 
-// A reader gets the error of an answer that breaks off, and the answer is not checked.
+// The reader of an answer that breaks off gets its error, and the answer is not checked.
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()
 	seen := &recorder{TB: t}
@@ -120,11 +120,11 @@ func TestBrokenOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	if body, err := io.ReadAll(resp.Body); string(body) != "{" || !errors.Is(err, errBroken) || seen.told != 0 {
-		t.Errorf("%q, %v, told %d times", body, err, seen.told)
+		t.Errorf("%q, %v, %d differences", body, err, seen.told)
 	}
 }
 
-// The document says nothing of the folder that an API is in.
+// Below compares an API that is in a folder. The document does not name the folder.
 func TestBelow(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,7 +140,7 @@ func TestBelow(t *testing.T) {
 		seen.told = 0
 		resp, err := c.Get(server.URL + path)
 		if err := errors.Join(err, resp.Body.Close()); err != nil || seen.told != told {
-			t.Errorf("%s: %v; told %d times, want %d", path, err, seen.told, told)
+			t.Errorf("%s: %v; %d differences, want %d", path, err, seen.told, told)
 		}
 	}
 }

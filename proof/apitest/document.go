@@ -22,20 +22,20 @@ type Operation struct {
 	ID string
 	// Access is x-weft-access.
 	Access string
-	// Method and Path are where it is; parameters of the path stand in braces.
+	// Method and Path are the operation's place. Parameters of the path are in braces.
 	Method, Path string
-	// Sent are the examples of its request's body, by name. Answered are those of its answers, by
-	// status and name.
+	// Sent are the examples of the request's body, by name. Answered are the examples of the
+	// answers, by status and name.
 	Sent     map[string]Example
 	Answered map[int]map[string]Example
 
 	parameters   []parameter
-	body         *jsonschema.Schema // nil if it takes none
+	body         *jsonschema.Schema // nil if the request has no body
 	bodyRequired bool
 	responses    map[int]*response
 }
 
-// Query returns the names of the parameters of its query string.
+// Query returns the names of the parameters of the query string.
 func (o *Operation) Query() (names []string) {
 	for _, p := range o.parameters {
 		if p.in == "query" {
@@ -45,7 +45,7 @@ func (o *Operation) Query() (names []string) {
 	return names
 }
 
-// HasBody reports whether its request has a body.
+// HasBody reports whether the request has a body.
 func (o *Operation) HasBody() bool { return o.body != nil }
 
 // Example is an example in the document. Operations may share one.
@@ -66,7 +66,7 @@ type parameter struct {
 type response struct {
 	headers []parameter
 	content map[string]*jsonschema.Schema
-	types   []string // the problem types; none for an answer
+	types   []string // the problem types; empty unless the answer is a problem
 }
 
 // document reads the document once.
@@ -81,9 +81,9 @@ var Document = sync.OnceValues(func() ([]*Operation, error) {
 	return r.operations()
 })
 
-// Names returns the sorted names at a place below the document's schemas: the members of an object,
-// as in "TimerFired/properties", or the strings of a list. It returns none if there is no such
-// place.
+// Names returns the sorted names at a place below the document's schemas. They are the members of
+// an object, as in "TimerFired/properties", or the strings of a list. It returns nothing if there
+// is no such place.
 func Names(place string) (names []string, err error) {
 	r, err := document()
 	if err != nil {
@@ -133,9 +133,9 @@ func newReader(text []byte) (*reader, error) {
 	return r, r.compiler.AddResource(location, root)
 }
 
-// prepare makes the schemas below a node refuse members that they do not name. A schema with a
-// discriminator decides by it: errors concern the schema that the value names, and the others are
-// not tried.
+// prepare makes the schemas below a node refuse members that they do not name. If a schema has a
+// discriminator, the discriminator selects one schema. Errors then concern that schema only, and
+// the others are not tried.
 func prepare(node any) {
 	switch node := node.(type) {
 	case object:
@@ -155,7 +155,8 @@ func prepare(node any) {
 	}
 }
 
-// discriminate replaces the oneOf of a schema: the value of a member names the schema that holds.
+// discriminate replaces the oneOf of a schema by a choice: the value of a member names the schema
+// that applies.
 func discriminate(node object, member string) {
 	var names, choices []any
 	for _, choice := range node["oneOf"].([]any) {
@@ -174,7 +175,7 @@ func (r *reader) at(place string) (node any) {
 	for _, name := range strings.Split(place, "/")[1:] {
 		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 		if list, ok := node.([]any); ok {
-			i, _ := strconv.Atoi(name) // we wrote it
+			i, _ := strconv.Atoi(name) // we wrote the number
 			node = list[i]
 			continue
 		}
@@ -184,7 +185,8 @@ func (r *reader) at(place string) (node any) {
 	return node
 }
 
-// resolved follows references from a place, and returns where they lead and what is there.
+// resolved follows the references at a place. It returns the place where they lead and the node
+// there.
 func (r *reader) resolved(place string) (string, object) {
 	node, _ := r.at(place).(object)
 	if ref, ok := node["$ref"].(string); ok {
@@ -283,8 +285,8 @@ func (r *reader) response(place string) (*response, map[string]Example) {
 	return a, examples
 }
 
-// Outcomes returns the statuses that the document lists for the operation. Refusals have their
-// problem types, as in "404 urn:weft:problem:not-found".
+// Outcomes returns the statuses that the document lists for the operation. A refusal also has its
+// problem type, as in "404 urn:weft:problem:not-found".
 func (o *Operation) Outcomes() (all []string) {
 	for status, a := range o.responses {
 		if len(a.types) == 0 {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Handler returns h with each request and its answer compared with the document.
+// Handler returns a handler that calls h and compares each request and its answer with the
+// document.
 func Handler(t testing.TB, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
@@ -26,8 +27,8 @@ func Handler(t testing.TB, h http.Handler) http.Handler {
 	})
 }
 
-// Transport returns a transport that sends through next, or http.DefaultTransport if next is nil,
-// and compares requests and answers with the document.
+// Transport returns a transport that sends through next, or through http.DefaultTransport if next
+// is nil. It compares requests and answers with the document.
 func Transport(t testing.TB, next http.RoundTripper) http.RoundTripper { return Below(t, "", next) }
 
 // Below is Transport for an API whose paths begin with base.
@@ -44,7 +45,7 @@ type transport struct {
 	next http.RoundTripper
 }
 
-// RoundTrip implements http.RoundTripper. Without a whole answer there is nothing to check.
+// RoundTrip implements http.RoundTripper. It checks only whole answers.
 func (c *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	var sent, received []byte
@@ -69,20 +70,20 @@ func report(t testing.TB, x *Exchange) {
 	}
 }
 
-// body is a body that has been read, and can be read once more.
+// body is a body that has been read and can be read again.
 type body struct{ bytes.Reader }
 
 // Close implements io.Closer.
 func (*body) Close() error { return nil }
 
-// drained reads a body, which may be nil, and returns one that reads the same: a *body, or a body
-// that ends with the error that reading ended with.
+// drained reads a body, which may be nil. It also returns a body that reads the same: a *body, or
+// one that ends with the error of reading.
 func drained(from io.ReadCloser) ([]byte, io.ReadCloser) {
 	if from == nil {
 		return nil, nil
 	}
 	text, err := io.ReadAll(from)
-	_ = from.Close() // it has been read
+	_ = from.Close() // everything has been read
 	again := &body{*bytes.NewReader(text)}
 	if err != nil {
 		return text, io.NopCloser(io.MultiReader(again, failing{err}))

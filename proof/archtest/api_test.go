@@ -18,15 +18,14 @@ import (
 
 var rewriteAPI = flag.Bool("rewrite-api", false, "rewrite the golden files of TestAPI")
 
-// apiDir holds one golden file for each public package.
+// apiDir has one golden file for each public package.
 const apiDir = "testdata/api"
 
-// notPublic are the folders whose packages are programs, tests or tools of this repository. Nobody
-// else imports them.
+// notPublic are the folders of programs, tests and tools of this repository. No other module
+// imports their packages.
 var notPublic = []string{"cmd", "examples", "infra", "localstack", "proof", "tools"}
 
-// publicPackages returns the names of the packages that other modules may import, without the
-// module.
+// publicPackages returns the packages that other modules may import, named without the module.
 func publicPackages(t *testing.T) (names []string) {
 	t.Helper()
 	for _, p := range packages(t) {
@@ -46,8 +45,8 @@ func goldenName(name string) string {
 	return strings.ReplaceAll(name, "/", "-") + ".txt"
 }
 
-// TestAPI compares what `go doc -all` prints for each public package with a golden file, so that a
-// review shows each change of the API.
+// TestAPI compares the output of `go doc -all` for each public package with a golden file, so that
+// a review shows each change of the API.
 func TestAPI(t *testing.T) {
 	t.Parallel()
 	files := map[string]bool{}
@@ -65,12 +64,12 @@ func TestAPI(t *testing.T) {
 	}
 	for _, f := range kept {
 		if !files[f.Name()] {
-			t.Errorf("%s/%s is of no public package: delete it", apiDir, f.Name())
+			t.Errorf("%s/%s does not belong to a public package: delete it", apiDir, f.Name())
 		}
 	}
 }
 
-// documentation returns what `go doc -all` prints for a package.
+// documentation returns the output of `go doc -all` for a package.
 func documentation(t *testing.T, name string) string {
 	t.Helper()
 	cmd := exec.Command("go", "doc", "-all", "./"+name)
@@ -115,7 +114,7 @@ func firstDifference(got, want string) string {
 	return "  none"
 }
 
-// lineAt returns a line, or "(no line)" behind the last one.
+// lineAt returns a line, or "(no line)" after the last one.
 func lineAt(lines []string, i int) string {
 	if i >= len(lines) {
 		return "(no line)"
@@ -123,8 +122,8 @@ func lineAt(lines []string, i int) string {
 	return lines[i]
 }
 
-// Options are structs whose zero value works, and which are merged if there are several. There are
-// no functional options.
+// Options are structs. Their zero value works, and several of them are merged. There are no
+// functional options.
 func TestOptionsAreStructs(t *testing.T) {
 	t.Parallel()
 	option := regexp.MustCompile(`(?m)^type \w*Options?(\[.*\])? func.*|^func \w+(\[.*\])?\(.*\) \w*Option(\[.*\])?$`)
@@ -139,15 +138,15 @@ func TestOptionsAreStructs(t *testing.T) {
 	}
 }
 
-// notConditions are the exported errors of the authors' packages that only their own functions
-// return, and why they are not conditions of package failure.
+// notConditions are exported errors of the authors' packages that only those packages' own
+// functions return, each with the reason why it is not a condition of package failure.
 var notConditions = map[string]string{
 	"activity.ErrPending": "an activity returns it; nobody meets it",
 	"workflow.ErrClosed":  "of a channel of workflow code, which does not leave it",
 }
 
-// A condition has one value: an exported error of client, workflow or activity is the error of
-// package failure with the same name, and client exports all of them.
+// A condition has one value. An exported error of client, workflow or activity is the error of the
+// same name in package failure, and client exports all of those.
 func TestOneErrorForEachCondition(t *testing.T) {
 	t.Parallel()
 	conditions := errorsOf(t, "engine/failure")
@@ -169,8 +168,8 @@ func TestOneErrorForEachCondition(t *testing.T) {
 	}
 }
 
-// errorsOf returns the exported variables of a package that are called Err..., each with the text
-// of its value.
+// errorsOf returns the exported variables of a package whose names begin with Err, each with the
+// text of its value.
 func errorsOf(t *testing.T, name string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -194,8 +193,8 @@ func errorsOf(t *testing.T, name string) map[string]string {
 // errorVar is the declaration of an exported error.
 var errorVar = regexp.MustCompile(`(?m)^(?:var |\t)(Err[A-Z]\w*)(?: error)? +=[ \t]*(.+)$`)
 
-// ownedByWeft are public packages, and names of others as "package.Name", that have types of
-// internal packages without an alias, and why.
+// ownedByWeft are public packages, and names as "package.Name", that mention types of internal
+// packages without an alias. Each has the reason.
 var ownedByWeft = map[string]string{
 	"engine":                "what calls the engine is Weft's own",
 	"engine/failure":        "its codec is the engine's",
@@ -207,7 +206,7 @@ var ownedByWeft = map[string]string{
 	"workflow.Registration": "only Weft's packages make one: its method has no name outside of internal/bridge",
 }
 
-// A type of an internal package has an alias where a program meets it: a program cannot name it
+// A type of an internal package that a program meets has an alias, because a program cannot name it
 // otherwise.
 func TestInternalTypesHaveAliases(t *testing.T) {
 	t.Parallel()
@@ -252,8 +251,8 @@ func internalImports(f *ast.File) map[string]bool {
 	return names
 }
 
-// signatures returns what a declaration exports, by name: types of parameters and results, and of
-// exported fields and methods. It skips aliases.
+// signatures returns the exported signatures of a declaration, by name: types of parameters and
+// results, and of exported fields and methods. It skips aliases.
 func signatures(d ast.Decl) map[string][]ast.Node {
 	found := map[string][]ast.Node{}
 	if f, ok := d.(*ast.FuncDecl); ok {
@@ -300,7 +299,8 @@ func receiverName(e ast.Expr) string {
 	}
 }
 
-// mentioned returns the first name of one of these packages in a signature, or "" if there is none.
+// mentioned returns the first name from one of these packages in a signature, or "" if there is
+// none.
 func mentioned(signature []ast.Node, packages map[string]bool) (name string) {
 	for _, n := range signature {
 		ast.Inspect(n, func(n ast.Node) bool {

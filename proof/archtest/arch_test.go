@@ -19,7 +19,7 @@ const module = "github.com/seed-41655fb1/weft"
 
 var rewrite = flag.Bool("rewrite", false, "rewrite testdata/modules.txt")
 
-// pkg is what `go list` says of a package.
+// pkg is a package as `go list` describes it.
 type pkg struct {
 	ImportPath string
 	Name       string
@@ -58,13 +58,13 @@ func packages(t *testing.T) []pkg {
 	return all
 }
 
-// under reports whether a package, named without the module, is one of the folders or below one.
+// under reports whether a package, named without the module, is in one of the folders or below one.
 func under(name string, folders ...string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return name == f || strings.HasPrefix(name, f+"/") })
 }
 
-// among reports whether a package is one of those named; "folder/..." names all that are in a
-// folder and below.
+// among reports whether a package is one of the named ones. "folder/..." names all packages in a
+// folder and below it.
 func among(name string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		folder, all := strings.CutSuffix(p, "/...")
@@ -72,7 +72,7 @@ func among(name string, patterns []string) bool {
 	})
 }
 
-// ours returns the name of a package of this module without the module. ok is false for other
+// ours returns the name of a package of this module, without the module. ok is false for other
 // packages.
 func ours(path string) (name string, ok bool) {
 	if path == module {
@@ -81,14 +81,14 @@ func ours(path string) (name string, ok bool) {
 	return strings.CutPrefix(path, module+"/")
 }
 
-// rule lists what the packages under a folder may import of ours; nil is nothing.
+// rule lists what the packages under a folder may import from this module; nil means nothing.
 type rule struct {
 	folder  string
 	allowed []string
 }
 
-// executorBelow returns what a layer of the executor may import: these layers below it, and what
-// all layers may.
+// executorBelow returns what a layer of the executor may import: the given layers below it, and
+// what all layers may import.
 func executorBelow(layers ...string) []string {
 	all := []string{"engine/...", "store", "queue", "internal/api", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal"}
 	for _, layer := range layers {
@@ -97,7 +97,7 @@ func executorBelow(layers ...string) []string {
 	return all
 }
 
-// The first rule whose folder holds a package is the one for it.
+// The first rule whose folder contains a package applies to it.
 var rules = []rule{
 	{"engine", []string{"engine/...", "internal/jsontext"}},
 	{"internal/jsontext", nil},
@@ -184,16 +184,16 @@ func TestImports(t *testing.T) {
 				continue
 			}
 			if i := slices.IndexFunc(rules, func(r rule) bool { return under(name, r.folder) }); i >= 0 && !among(target, rules[i].allowed) {
-				t.Errorf("%s imports %s; packages under %s may import of ours only %q", name, target, rules[i].folder, rules[i].allowed)
+				t.Errorf("%s imports %s; packages under %s may import only %q of this module", name, target, rules[i].folder, rules[i].allowed)
 			}
 			if under(target, "cmd", "infra", "localstack", "examples") && p.Name != "main" && !under(name, "examples") {
-				t.Errorf("%s imports %s: nobody imports what is under cmd, infra, localstack and examples", name, target)
+				t.Errorf("%s imports %s: no package may import from cmd, infra, localstack and examples", name, target)
 			}
 			if under(target, "proof") && !under(name, "proof") {
-				t.Errorf("%s imports %s: what users get does not import what proves it", name, target)
+				t.Errorf("%s imports %s: the product does not import its proofs", name, target)
 			}
 			if target == "internal/schedule/flow" && name != "internal/program" {
-				t.Errorf("%s imports %s: package program registers the workflows of Weft's own", name, target)
+				t.Errorf("%s imports %s: only package program registers Weft's own workflows", name, target)
 			}
 			if (target == "." || target == "weftotel") && p.Name != "main" {
 				t.Errorf("%s imports %s: only mains do", name, imported)
@@ -202,8 +202,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// authors are the packages of ours that packages workflow and activity may import, directly or not:
-// no store, queue, blob or meter.
+// authors are the packages of this module that packages workflow and activity may import, directly
+// or not. They contain no store, queue, blob or meter.
 var authors = []string{
 	"workflow", "activity", "client", "engine/...", "internal/api", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
 	"internal/options", "internal/payload", "internal/refusal", "internal/schedule/stored", "internal/tracelog", "internal/where",
@@ -213,13 +213,13 @@ func TestAuthorsImports(t *testing.T) {
 	t.Parallel()
 	for _, path := range strings.Fields(string(list(t, "-deps", "./workflow", "./activity"))) {
 		if name, ok := ours(path); ok && !among(name, authors) {
-			t.Errorf("packages workflow and activity bring %s in; of ours they may bring in only %q", name, authors)
+			t.Errorf("packages workflow and activity depend on %s; of this module they may depend only on %q", name, authors)
 		}
 	}
 }
 
-// The executor knows no HTTP: it returns refusals, and package httpapi answers with their problem
-// documents.
+// The executor does not know HTTP. It returns refusals, and package httpapi answers with their
+// problem documents.
 func TestExecutorKnowsNoHTTP(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
@@ -242,14 +242,14 @@ func TestExecutorKnowsNoHTTP(t *testing.T) {
 	}
 }
 
-// The engine does no I/O and reads no clock. It may import only these packages.
+// engineImports are the packages that the engine may import. It does no I/O and reads no clock.
 var engineImports = []string{
 	"bytes", "cmp", "container/heap", "context", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors",
 	"fmt", "iter", "maps", "math", "math/rand/v2", "reflect", "runtime", "runtime/debug", "slices", "strconv", "strings",
 	"sync/atomic", "time", "unicode/utf8", "github.com/fxamacker/cbor/v2",
 }
 
-// engineCalls are functions of those packages that it may not call.
+// engineCalls are functions of those packages that the engine may not call.
 var engineCalls = map[string][]string{
 	"time":    {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},
 	"rand":    {"Int", "IntN", "Int64", "Int64N", "Uint32", "Uint64", "Uint64N", "Float64", "N", "Perm", "Shuffle"},
@@ -265,7 +265,7 @@ func TestEngineIsPure(t *testing.T) {
 		}
 		for _, imported := range p.Imports {
 			if _, our := ours(imported); !our && !slices.Contains(engineImports, imported) {
-				t.Errorf("%s imports %s, which is not among what the engine may import", name, imported)
+				t.Errorf("%s imports %s, which the engine may not import", name, imported)
 			}
 		}
 		for _, file := range p.GoFiles {
@@ -290,7 +290,7 @@ func checkCalls(t *testing.T, path string) {
 			return true
 		}
 		if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(engineCalls[x.Name], sel.Sel.Name) {
-			t.Errorf("%s: the engine may not call %s.%s: time, chance and ids are arguments", files.Position(sel.Pos()), x.Name, sel.Sel.Name)
+			t.Errorf("%s: the engine may not call %s.%s: time, randomness and ids are arguments", files.Position(sel.Pos()), x.Name, sel.Sel.Name)
 		}
 		return true
 	})
@@ -316,7 +316,7 @@ func TestDocs(t *testing.T) {
 }
 
 // undocumented returns the exported names of a declaration that have no comment, neither their own
-// nor their group's.
+// nor that of their group.
 func undocumented(d ast.Decl) (names []*ast.Ident) {
 	add := func(n *ast.Ident, comments ...*ast.CommentGroup) {
 		if n.IsExported() && !slices.ContainsFunc(comments, func(c *ast.CommentGroup) bool { return c != nil }) {
@@ -341,7 +341,7 @@ func undocumented(d ast.Decl) (names []*ast.Ident) {
 	return names
 }
 
-// modules returns the modules that the code of some packages needs, without tests.
+// modules returns the modules that some packages depend on, without their tests.
 func modules(t *testing.T, packages ...string) []string {
 	t.Helper()
 	args := append([]string{"-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)
@@ -350,9 +350,10 @@ func modules(t *testing.T, packages ...string) []string {
 	return slices.Compact(lines)
 }
 
-// A new dependency shows in review. A file lists the modules that users get, those of a program
-// that runs the local server first. A program gets those of OpenTelemetry only if it imports
-// package weftotel. Users get an internal package's modules only with what they can import or run.
+// A new dependency shows in review. A file lists the modules that users get, first those of a
+// program that runs the local server. A program gets the modules of OpenTelemetry only if it
+// imports package weftotel. Users get an internal package's modules only through what they can
+// import or run.
 func TestModules(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/modules.txt"
@@ -391,16 +392,16 @@ func TestModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the modules that Weft needs have changed. If that is meant, say why in a decision record and run\n"+
+		t.Errorf("the modules that Weft needs have changed. If that is intended, say why in a decision record and run\n"+
 			"go test ./proof/archtest -run TestModules -rewrite\ngot:\n%swant:\n%s", got, want)
 	}
 }
 
-// mostMethods is how many methods a type of the executor has at most: with more, it has more than
+// mostMethods is how many methods a type of the executor may have. A type with more has more than
 // one task.
 const mostMethods = 24
 
-// No type of the executor is an object that does everything.
+// No type of the executor does everything.
 func TestExecutorTypesAreSmall(t *testing.T) {
 	t.Parallel()
 	methods := map[string]int{}
@@ -426,7 +427,7 @@ func TestExecutorTypesAreSmall(t *testing.T) {
 	}
 	for name, n := range methods {
 		if n > mostMethods {
-			t.Errorf("%s has %d methods, more than %d: split it, or make functions of those that need no more than its exported ones", name, n, mostMethods)
+			t.Errorf("%s has %d methods, more than %d: split it, or turn the methods that need only exported ones into functions", name, n, mostMethods)
 		}
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// assembled are the parts of a process, which only package assembly makes.
+// assembled are the parts of a process that only package assembly creates.
 var assembled = map[string]string{"internal/executor": "New", "internal/httpapi": "New", "internal/worker": "Worker"}
 
-// A process is assembled in one place, even in tests and proofs: what is proved is what runs.
+// A process is assembled in one place, even in tests and proofs. So the proofs test what runs.
 func TestOneAssembly(t *testing.T) {
 	t.Parallel()
 	root, found := filepath.Join("..", ".."), map[string]bool{}
@@ -31,7 +31,7 @@ func TestOneAssembly(t *testing.T) {
 			if folder = filepath.ToSlash(folder); folder == "internal/assembly" {
 				found[part] = true
 			} else {
-				t.Errorf("%s makes a part of a process, a %s: use assembly.NewProcess", at, part)
+				t.Errorf("%s creates a part of a process, a %s: use assembly.NewProcess", at, part)
 			}
 		}
 		return nil
@@ -41,12 +41,12 @@ func TestOneAssembly(t *testing.T) {
 	}
 	for folder, name := range assembled {
 		if part := path.Base(folder) + "." + name; !found[part] {
-			t.Errorf("package assembly makes no %s: is it named differently now?", part)
+			t.Errorf("package assembly creates no %s: was it renamed?", part)
 		}
 	}
 }
 
-// partsMade returns the parts of a process that a file makes, each with a position where it does.
+// partsMade returns the parts of a process that a file creates, each with a position.
 func partsMade(t *testing.T, file string) map[string]token.Position {
 	t.Helper()
 	files := token.NewFileSet()

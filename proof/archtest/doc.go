@@ -1,5 +1,5 @@
-// Package archtest tests the import rules of the project: who may import whom, what the engine may
-// not use, and which modules a program that uses Weft depends on.
+// Package archtest tests the project's import rules: which package may import which, what the
+// engine may not use, and which modules a program depends on if it uses Weft.
 //
 //	functions, cmd ──▶ functions/adapter ──▶ internal/executor ──▶ store, queue (ports) ──▶ nothing of ours
 //	                                             │

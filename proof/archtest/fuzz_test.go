@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// decoders are the functions that read stored or foreign data, by package, each with the fuzzer
-// that reaches it: one of its own package, or of another if there is a slash. A dash is followed by
-// why the function needs none.
+// decoders are the functions that read stored or foreign data, by package. Each has the name of the
+// fuzzer that reaches it, which is in another package if there is a slash. A dash is followed by
+// the reason why a function needs no fuzzer.
 var decoders = map[string]map[string]string{
 	"engine": {"DecodeFrom": "FuzzMessageLikeLibrary"},
 	"engine/failure": {
@@ -66,8 +66,8 @@ var noStrangers = []string{"cmd", "examples", "infra", "internal/observe/emf/emf
 
 var decoderName = regexp.MustCompile(`^(([dD]ecode|[pP]arse)([A-Z]\w*)?|Unmarshal(JSON|Text|CBOR|Binary))$`)
 
-// Every function that is called a decoder has a fuzzer, and the fuzzer has a corpus. Reviewers look
-// for readers without such a name.
+// Every function that is named like a decoder has a fuzzer, and the fuzzer has a corpus. Reviewers
+// look for other functions that read such data.
 func TestDecodersHaveFuzzers(t *testing.T) {
 	t.Parallel()
 	found := map[string]map[string]bool{}
@@ -90,7 +90,7 @@ func TestDecodersHaveFuzzers(t *testing.T) {
 	for name, functions := range decoders {
 		for function := range functions {
 			if !found[name][function] && decoderName.MatchString(function) {
-				t.Errorf("the table has %s of %s, which is not there", function, name)
+				t.Errorf("the table has %s of %s, which does not exist", function, name)
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func checkFuzzer(t *testing.T, name, function, fuzzer string) {
 		return
 	}
 	if fuzzer == "" {
-		t.Errorf("%s of %s has no fuzzer in the table: write one, or say why it needs none", function, name)
+		t.Errorf("%s of %s has no fuzzer in the table: write one, or say why it needs no fuzzer", function, name)
 		return
 	}
 	if at := strings.LastIndex(fuzzer, "/"); at >= 0 {
@@ -126,9 +126,9 @@ func checkFuzzer(t *testing.T, name, function, fuzzer string) {
 	dir := filepath.Join("..", "..", filepath.FromSlash(name))
 	tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil || !slices.ContainsFunc(tests, func(file string) bool { return slices.Contains(functionsOf(t, file), fuzzer) }) {
-		t.Errorf("%s of %s: there is no %s in %s", function, name, fuzzer, name)
+		t.Errorf("%s of %s: the fuzzer %s does not exist in %s", function, name, fuzzer, name)
 	}
 	if kept, err := os.ReadDir(filepath.Join(dir, "testdata", "fuzz", fuzzer)); err != nil || len(kept) == 0 {
-		t.Errorf("%s of %s: no corpus of %s is kept: %v", function, name, fuzzer, err)
+		t.Errorf("%s of %s: %s has no corpus: %v", function, name, fuzzer, err)
 	}
 }

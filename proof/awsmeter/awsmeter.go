@@ -1,14 +1,15 @@
 // Package awsmeter counts what requests to DynamoDB, SQS, KMS and S3 cost. It counts in the SDK's
-// middleware, below its retries, so that each request counts. Nothing is estimated: it counts
+// middleware, below its retries, so that each request counts. It estimates nothing: it counts
 // requests that were answered or may have been carried out, and takes units from DynamoDB's
 // answers.
 //
-// [internal/meter] counts the calls of the ports, independent of what is behind them. The two agree
-// if a call of a port is a single request: always for appends, records of attempts and pages of the
-// log. They differ by design if a call is several requests (timers and the list are read from
-// several shards), and if a request was repeated.
+// [internal/meter] counts the calls of the ports, whatever implements them. The two agree if a call
+// of a port is a single request: always for appends, records of attempts and pages of the log. They
+// differ if a call is several requests, such as a read of timers or of the list from several
+// shards, or if a request was repeated.
 //
-// DynamoDB bills a conditional write whose condition failed, without its units: Lost counts those.
+// DynamoDB bills a conditional write whose condition failed, but does not report its units. Lost
+// counts such writes.
 //
 // [internal/meter]: https://pkg.go.dev/github.com/seed-41655fb1/weft/internal/meter
 package awsmeter
@@ -22,9 +23,9 @@ import (
 type Cost struct {
 	// Writes are items written or deleted, or that may have been.
 	Writes int64
-	// Lost are conditional writes whose condition failed, each item of a transaction by itself.
+	// Lost are conditional writes whose condition failed. Each item of a transaction counts.
 	Lost int64
-	// StrongReads and EventualReads are requests that read: pages of a query, say.
+	// StrongReads and EventualReads are requests that read, such as one page of a query.
 	StrongReads, EventualReads int64
 	// Throttled are requests to DynamoDB that were refused for now. They cost nothing.
 	Throttled int64
@@ -34,15 +35,15 @@ type Cost struct {
 	// Requests are requests to SQS, and Chunks what they are billed as: one for each 64 KB that
 	// they carry, and at least one.
 	Requests, Chunks int64
-	// FIFOChunks are those of the Chunks that are billed at the price of FIFO queues.
+	// FIFOChunks are the Chunks that are billed at the price of FIFO queues.
 	FIFOChunks int64
 	// Messages are messages that SQS accepted, or may have accepted.
 	Messages int64
 
-	// KeyRequests are requests to KMS for data keys: to make one, or to unwrap one.
+	// KeyRequests are requests to KMS that create or unwrap a data key.
 	KeyRequests int64
-	// BlobPuts are requests to S3 that put an object or list some, which have one price, and
-	// BlobGets those that get one. Deletions are free.
+	// BlobPuts are requests to S3 that put an object or list objects, which have the same price.
+	// BlobGets are requests that get an object. Deletions are free.
 	BlobPuts, BlobGets int64
 }
 

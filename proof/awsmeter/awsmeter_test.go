@@ -20,7 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/awsmeter"
 )
 
-// answers is a service that gives these answers, one for each request, and keeps the requests.
+// answers is a service that gives these answers, one to each request, and keeps the requests.
 type answers struct {
 	mu     sync.Mutex
 	status []int
@@ -80,7 +80,7 @@ func query(consistent bool) func(context.Context, *dynamodb.Client) {
 	}
 }
 
-// What each request to DynamoDB costs, by its answer.
+// Each request to DynamoDB has its cost, depending on its answer.
 func TestDynamoDB(t *testing.T) {
 	t.Parallel()
 	const throttle, condition = `{"__type":"ThrottlingException"}`, `{"__type":"ConditionalCheckFailedException"}`
@@ -132,7 +132,7 @@ func TestDynamoDB(t *testing.T) {
 			}
 		}
 		if !strings.Contains(a.asked[0], `"ReturnConsumedCapacity":"INDEXES"`) {
-			t.Errorf("%s does not ask for the units: %s", name, a.asked[0])
+			t.Errorf("%s does not request the units: %s", name, a.asked[0])
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestUnitsAreOptional(t *testing.T) {
 	}
 }
 
-// What each request to SQS costs: requests as billed, and messages that were taken.
+// Each request to SQS has its cost: billed requests, and accepted messages.
 func TestSQS(t *testing.T) {
 	t.Parallel()
 	q := aws.String("http://fake/q")
@@ -192,7 +192,7 @@ func TestSQS(t *testing.T) {
 	}
 }
 
-// What each request to KMS and S3 costs, by its answer.
+// Each request to KMS and S3 has its cost, depending on its answer.
 func TestPayloads(t *testing.T) {
 	t.Parallel()
 	const refused = `{"__type":"AccessDeniedException"}`
@@ -234,7 +234,7 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// The meters of a context all count, each once, by many goroutines.
+// All meters of a context count each request once, also from many goroutines.
 func TestMetersAddUp(t *testing.T) {
 	t.Parallel()
 	total := &awsmeter.Meter{}

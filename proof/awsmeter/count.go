@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// costOf returns the cost of a request. Its output is nil, or of the operation's type.
+// costOf returns the cost of a request. output is nil, or of the operation's type.
 func costOf(input, output any, f fate) Cost {
 	c := countOf(input, output, f)
 	if f == throttled {
@@ -81,9 +81,9 @@ func read(consistent *bool, f fate) Cost {
 	return Cost{EventualReads: 1}
 }
 
-// asking returns a copy of a DynamoDB request's input that also asks for the units consumed, in the
-// table and in each index. The caller's input does not change. The operations have no common type
-// for that, only the names of fields.
+// asking returns a copy of a DynamoDB request's input that also requests the consumed units, of the
+// table and of each index. The caller's input does not change. The operations have no common type
+// for that, only field names.
 func asking(input any) any {
 	const name = "ReturnConsumedCapacity"
 	v := reflect.ValueOf(input)
@@ -96,7 +96,7 @@ func asking(input any) any {
 	return copied.Interface()
 }
 
-// consumed returns what the output of a DynamoDB request says was consumed.
+// consumed returns the consumption that the output of a DynamoDB request reports.
 func consumed(output any) []types.ConsumedCapacity {
 	v := reflect.ValueOf(output)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {

@@ -13,13 +13,12 @@ import (
 
 // Options are the options of Install. The zero value works.
 type Options struct {
-	// Units asks DynamoDB to report with each answer what it has consumed. It costs nothing but the
-	// bytes.
+	// Units makes DynamoDB report its consumption with each answer. That costs only the bytes.
 	Units bool
 }
 
-// Install returns the middleware that counts every request of a client, in a total (nil is none)
-// and in the meters of each request's context:
+// Install returns the middleware that counts every request of a client, in total and in the meters
+// of each request's context. total may be nil:
 //
 //	config.APIOptions = append(config.APIOptions, awsmeter.Install(total, awsmeter.Options{}))
 func Install(total *Meter, o Options) func(*middleware.Stack) error {
@@ -43,8 +42,7 @@ func Install(total *Meter, o Options) func(*middleware.Stack) error {
 			}
 			return out, metadata, err
 		})
-		// The first middleware of its step sees each request's answer as the deserializer has read
-		// it.
+		// The first middleware of this step sees the answer as the deserializer has read it.
 		return errors.Join(stack.Initialize.Add(input, middleware.After), stack.Deserialize.Add(count, middleware.Before))
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// countPayloads returns the cost of a request to KMS or S3, which bill the requests that they have
+// countPayloads returns the cost of a request to KMS or S3, which bill requests that they have
 // carried out. ok is false for requests to other services.
 func countPayloads(input any, f fate) (c Cost, ok bool) {
 	n := int64(0)

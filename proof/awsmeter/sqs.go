@@ -11,7 +11,7 @@ import (
 // chunk is how much SQS bills as one request.
 const chunk = 64 << 10
 
-// countSQS returns the cost of a request to SQS, and nothing for requests to other services.
+// countSQS returns the cost of a request to SQS, and zero for requests to other services.
 func countSQS(input, output any, f fate) Cost {
 	switch in := input.(type) {
 	case *sqs.SendMessageInput:
@@ -57,8 +57,8 @@ func send(queue *string, bytes, messages int, f fate) Cost {
 	return c
 }
 
-// request returns the cost of a request about a queue, whose URL or name ends in .fifo if it is a
-// FIFO queue.
+// request returns the cost of a request about a queue. The URL or name of a FIFO queue ends in
+// .fifo.
 func request(queue *string, bytes int) Cost {
 	c := Cost{Requests: 1, Chunks: int64(max(1, (bytes+chunk-1)/chunk))}
 	if strings.HasSuffix(aws.ToString(queue), ".fifo") {
@@ -67,8 +67,8 @@ func request(queue *string, bytes int) Cost {
 	return c
 }
 
-// size returns how many bytes a message counts for: its body, and its attributes with their names
-// and types.
+// size returns the number of bytes that a message counts for: its body, and its attributes with
+// their names and types.
 func size(body *string, attributes map[string]types.MessageAttributeValue) int {
 	n := len(aws.ToString(body))
 	for name, v := range attributes {

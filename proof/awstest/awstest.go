@@ -1,14 +1,14 @@
 // Package awstest finds the AWS-compatible servers of this test run. Tests that need one have the
-// build tag aws. `make test-aws` runs them: it installs and starts the servers (localstack/servers)
-// and puts their addresses into the environment. A test that finds no address fails: what the tag
-// promises is never skipped in silence.
+// build tag aws. `make test-aws` installs and starts the servers (localstack/servers), puts their
+// addresses into the environment, and runs the tests. A test that finds no address fails, so that
+// no test with the tag is skipped silently.
 //
 //	for _, server := range awstest.DynamoDB(t) {
 //		t.Run(server.Name, func(t *testing.T) {
 //			client := dynamodb.NewFromConfig(server.Config)
 //
-// Servers are shared by all tests of the run, so each test makes tables and queues with names of
-// its own.
+// All tests of the run share the servers, so each test creates tables and queues with names of its
+// own.
 package awstest
 
 import (
@@ -51,15 +51,15 @@ func LocalStack(t testing.TB) Server {
 	return server("localstack", variable(t, "WEFT_LOCALSTACK", "http://127.0.0.1:4566"))
 }
 
-// First returns the first server of a variable such as WEFT_DYNAMODB, for programs that are no
-// tests. It reports false if there is none.
+// First returns the first server of a variable such as WEFT_DYNAMODB, for programs that are not
+// tests. ok is false if there is none.
 func First(variable string) (Server, bool) {
 	first, _, _ := strings.Cut(os.Getenv(variable), ",")
 	name, address, ok := strings.Cut(first, "=")
 	return server(name, address), ok
 }
 
-// servers reads a variable of the form name=address,name=address.
+// servers reads a variable with the form name=address,name=address.
 func servers(t testing.TB, name string) []Server {
 	t.Helper()
 	var all []Server

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/awstest"
 )
 
-// Every server of the run answers through the configuration that the tests get.
+// Every server of the run answers a client with the configuration that tests get.
 func TestServersAnswer(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {

@@ -14,7 +14,7 @@ import (
 var _ HTTPClient = (*client)(nil)
 
 // HTTPClient is the type of the HTTP client in a Server's Config. A test that wraps the client
-// embeds it, so that the wrapper is an awstry.Slow too.
+// embeds it, so that the wrapper is an awstry.Slow, too.
 type HTTPClient interface {
 	aws.HTTPClient
 	awstry.Slow
@@ -26,11 +26,11 @@ const tryTimeout = time.Minute
 
 // client adapts the AWS SDK to servers on localhost:
 //
-//   - The SDK closes a request's body while net/http may still read it. A server that answers
-//     within microseconds loses that race once in a few thousand requests ("use of closed network
-//     connection"), so net/http gets its own copy.
-//   - DynamoDB Local sends a checksum with every error. The SDK checks it after the body is
-//     drained, and logs a warning each time. Without the header it checks nothing.
+//   - The SDK closes a request's body while net/http may still read it. If the server answers
+//     within microseconds, one in a few thousand requests fails with "use of closed network
+//     connection". So net/http gets its own copy.
+//   - DynamoDB Local sends a checksum with every error. The SDK checks it after the body was read,
+//     and logs a warning each time. The client removes the header, so the SDK checks nothing.
 type client struct {
 	http http.Client
 }

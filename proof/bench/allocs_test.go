@@ -12,8 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
-// A process makes a cold replay of a run that it does not hold: it decodes the commits and runs the
-// code again.
+// A process that does not hold a run replays it: it decodes the commits and runs the code. A cold
+// replay allocates a fixed number of objects for each activity.
 func TestAllocationsOfAReplay(t *testing.T) {
 	const n, want = 1000, 14 // activities, and allocations for each: 8 of the commit, the others of the code
 	rec, err := measured.Record(measured.Steps.Name(), n, 1)
@@ -30,12 +30,12 @@ func TestAllocationsOfAReplay(t *testing.T) {
 		}
 	})
 	if each := int(all) / n; each != want {
-		t.Errorf("%d allocations for each activity (%v of all), want %d: say why in the commit if that is meant", each, all, want)
+		t.Errorf("%d allocations for each activity (%v of all), want %d: if that is intended, say why in the commit", each, all, want)
 	}
 }
 
-// What a request allocates in the local server, behind HTTP. The store's share is that of a durable
-// write.
+// A request of the local server allocates a fixed number of objects behind HTTP. They include those
+// of a durable write.
 func TestAllocationsOfAnUpdate(t *testing.T) {
 	s, err := local.Open(measured.Registry(), local.Options{Dir: t.TempDir(), Log: quiet})
 	if err != nil {
@@ -65,7 +65,7 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 			}
 		})
 		if got != test.want {
-			t.Errorf("an update that is %s allocates %v times, want %v: say why in the commit if that is meant", test.what, got, test.want)
+			t.Errorf("an update that is %s allocates %v times, want %v: if that is intended, say why in the commit", test.what, got, test.want)
 		}
 	}
 }

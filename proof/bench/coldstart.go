@@ -19,9 +19,9 @@ import (
 // starts is how often a function is started.
 const starts = 15
 
-// coldStart measures the program that is every Lambda function: its size, and the time from its
-// start to its first request for an event. The floor is a program with Lambda's client for Go and
-// nothing else.
+// coldStart measures the program that serves as every Lambda function: its size, and the time from
+// its start until it asks for an event. The floor is a program that only contains Lambda's client
+// for Go.
 func coldStart() error {
 	dir, err := os.MkdirTemp("", "weft-bench")
 	if err != nil {
@@ -69,7 +69,7 @@ func main() { lambda.Start(func() error { return nil }) }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// sizesOf returns the size of a program, and of its package for Lambda.
+// sizesOf returns the size of a program and the size of its package for Lambda.
 func sizesOf(program string) (plain, packed int64, err error) {
 	body, err := os.ReadFile(program)
 	if err != nil {
@@ -88,8 +88,8 @@ func sizesOf(program string) (plain, packed int64, err error) {
 	return int64(len(body)), int64(packet.Len()), err
 }
 
-// initOf starts a function under a runtime API that has no events, and returns how long it takes to
-// ask for the first.
+// initOf starts a function under a runtime API without events. It returns how long the function
+// takes until it asks for the first event.
 func initOf(program string) (time.Duration, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// functionCommand is the argument by which this program is the api function.
+// functionCommand is the argument that makes this program the api function.
 const functionCommand = "function"
 
 func runFunction() error {
@@ -25,12 +25,13 @@ func runFunction() error {
 }
 
 // memories are sizes of a function in MB. Lambda gives a function a whole processor at 1,769 MB,
-// and less in proportion. https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
+// and a proportional share below that.
+// https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
 var memories = []int{256, 512, 1769}
 
-// coldSteps measures refused updates in a function that has just started and does not hold the run,
-// with the share of a processor that Lambda gives each memory size: the first invocation, including
-// the function's init, and the warm ones that follow.
+// coldSteps measures refused updates in a function that has just started and does not hold the run.
+// The function has the share of a processor that Lambda gives to each memory size. coldSteps
+// reports the first invocation, including the function's init, and the warm ones that follow.
 func coldSteps(table, server string, length int, id string) error {
 	var sizes, first, warm []string
 	for _, memory := range memories {
@@ -51,8 +52,8 @@ func coldSteps(table, server string, length int, id string) error {
 	return nil
 }
 
-// coldStep starts a function three times. It returns the median of the first invocations and that
-// of the later ones.
+// coldStep starts a function three times. It returns the median of the first invocations and the
+// median of later ones.
 func coldStep(table, id string, memory int) (first, warm time.Duration, err error) {
 	group, err := newShare(float64(memory) / 1769)
 	if err != nil {
@@ -99,10 +100,10 @@ func coldStep(table, id string, memory int) (first, warm time.Duration, err erro
 	return first, percentile(all, 0.5), nil
 }
 
-// share is a group of processes that has a part of a processor.
+// share is a cgroup whose processes get a part of a processor.
 type share struct{ dir string }
 
-// newShare makes a group, of either version of cgroups.
+// newShare creates a cgroup, of version 1 or 2.
 func newShare(of float64) (share, error) {
 	const period = 20_000 // microseconds
 	quota := strconv.Itoa(int(of * period))
@@ -120,5 +121,5 @@ func newShare(of float64) (share, error) {
 	return two, os.WriteFile(filepath.Join(two.dir, "cpu.max"), []byte(quota+" "+strconv.Itoa(period)), 0o600)
 }
 
-// remove removes the group, whose processes have ended.
+// remove removes the cgroup after its processes have ended.
 func (s share) remove() { _ = os.Remove(s.dir) }

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
-// contenderCommand is the argument that makes this program a contender: one of the processes that
-// send an update to the same run at the same moment.
+// contenderCommand is the argument that makes this program a contender, which is one of several
+// processes that send an update to the same run at the same time.
 const contenderCommand = "contender"
 
 // outcome is how a contender's update ended.
@@ -29,8 +29,8 @@ type outcome struct {
 	Busy  bool          `json:"busy"`
 }
 
-// contention measures processes that send one update each to one run, all at once, as Lambda would
-// run them.
+// contention measures processes that each send one update to the same run, all at once, as Lambda
+// would run them.
 func contention() error {
 	const rounds = 5
 	return withTable("64 processes that send one update each to one run at once", func(server, table string) error {
@@ -66,7 +66,7 @@ func reportContention(name string, all []outcome) {
 	})
 }
 
-// race starts processes, and lets them send their updates when all of them are ready.
+// race starts processes. When all are ready, it lets them send their updates.
 func race(table, workflowID string, processes int) (outcomes []outcome, err error) {
 	p, err := openProcess(table)
 	if err != nil {
@@ -91,7 +91,7 @@ func race(table, workflowID string, processes int) (outcomes []outcome, err erro
 		all = append(all, r)
 	}
 	for _, r := range all {
-		err = errors.Join(err, r.out.Decode(new(bool))) // it is ready
+		err = errors.Join(err, r.out.Decode(new(bool))) // it is ready when it prints
 	}
 	err = errors.Join(err, begin.Close())
 	for _, r := range all {
@@ -102,7 +102,7 @@ func race(table, workflowID string, processes int) (outcomes []outcome, err erro
 	return outcomes, err
 }
 
-// contender is a process that sends an update once the pipe it waits on is closed.
+// contender is a process that sends an update when the pipe on which it waits is closed.
 type contender struct {
 	cmd *exec.Cmd
 	out *json.Decoder

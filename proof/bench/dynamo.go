@@ -18,13 +18,13 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// server returns the DynamoDB server of this run. The name is empty if there is none.
+// server returns the DynamoDB server of this run. name is empty if there is none.
 func server() (name string, config aws.Config) {
 	s, _ := awstest.First("WEFT_DYNAMODB")
 	return s.Name, s.Config
 }
 
-// withTable calls fn with a fresh table of the server. Without a server it prints which figures are
+// withTable calls fn with a new table of the server. Without a server it prints which figures are
 // left out.
 func withTable(figures string, fn func(server, table string) error) error {
 	name, config := server()
@@ -43,8 +43,8 @@ func withTable(figures string, fn func(server, table string) error) error {
 	return err
 }
 
-// openProcess returns a process of a deployment over a table, like a Lambda function that has just
-// begun: it holds no run and no connection.
+// openProcess returns a process of a deployment over a table. Like a Lambda function that has just
+// started, it holds no run and no connection.
 func openProcess(table string) (*assembly.Process, error) {
 	_, config := server()
 	s, err := dynamo.New(dynamodb.NewFromConfig(config), dynamo.Options{Table: table, NoList: true})

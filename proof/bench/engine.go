@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/weftest"
 )
 
-// switches measures a coroutine that is resumed and yields back, next to a bare iter.Pull.
+// switches measures a coroutine that is resumed and yields, next to a bare iter.Pull.
 func switches() error {
 	bare := testing.Benchmark(func(b *testing.B) {
 		next, stop := iter.Pull(func(yield func(struct{}) bool) {
@@ -46,7 +46,7 @@ func switches() error {
 	return nil
 }
 
-// coldReplay returns the time of a cold replay from the stored bytes, and how much of it is reading
+// coldReplay returns the time of a cold replay from the stored bytes, and the part of it that reads
 // them.
 func coldReplay(r *measured.Recording) (all, reading time.Duration, err error) {
 	all, err = rounds(9, func() (time.Duration, error) {
@@ -89,7 +89,7 @@ func replays() error {
 	return nil
 }
 
-// exportedReplay measures weftest.Replay of a history that was exported as JSON.
+// exportedReplay measures weftest.Replay of a history exported as JSON.
 func exportedReplay() error {
 	var text []byte
 	events := 0
@@ -110,7 +110,7 @@ func exportedReplay() error {
 		return err
 	}
 	var took time.Duration
-	testing.Benchmark(func(b *testing.B) { // weftest.Replay wants a test
+	testing.Benchmark(func(b *testing.B) { // weftest.Replay needs a test
 		if b.N > 1 {
 			return
 		}

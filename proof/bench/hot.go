@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// callers are how many callers send updates to the hot run at once, and the aim for each on disk.
+// callers are how many callers send updates to the hot run at once, with the aim on disk for each.
 var callers = []struct {
 	n   int
 	aim string
@@ -53,8 +53,8 @@ func hotRun() error {
 	})
 }
 
-// longRuns measures updates of a run on DynamoDB by the length of its history, with its code in
-// memory and without.
+// longRuns measures updates of a run on DynamoDB by the length of its history, with and without its
+// code in memory.
 func longRuns() error {
 	return withTable("updates by the length of a history, on DynamoDB", func(server, table string) error {
 		p, err := openProcess(table)
@@ -105,7 +105,7 @@ func longRuns() error {
 	})
 }
 
-// hot is one run to which callers send updates. Each caller sends one after the other.
+// hot is one run to which callers send updates. Each caller sends one update after the other.
 type hot struct {
 	callers, updates int
 
@@ -131,7 +131,7 @@ func (h *hot) measure(c *client.Client, where, aim string) error {
 	return nil
 }
 
-// send has the callers send their updates, and returns how long each took.
+// send lets the callers send their updates, and returns how long each update took.
 func (h *hot) send(c *client.Client, id string) (took []time.Duration, err error) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -170,8 +170,8 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// count adds the cost that an answer reports. The cost of updates that shared a put is counted with
-// the first of them.
+// count adds the cost that an answer reports. Updates that share a put report its cost with the
+// first of them.
 func (h *hot) count(header http.Header) {
 	var writes, reads, messages, lost int64
 	_, _ = fmt.Sscanf(header.Get(httpapi.CostHeader), "writes=%d, reads=%d, messages=%d, lost=%d", &writes, &reads, &messages, &lost) // lost may be missing
@@ -179,7 +179,7 @@ func (h *hot) count(header http.Header) {
 	h.lost.Add(lost)
 }
 
-// tail returns how long the slow calls took, and the median.
+// tail formats the durations of the slow calls and the median.
 func tail(took []time.Duration) string {
 	return fmt.Sprintf("p50 %s, p99 %s, most %s", short(percentile(took, 0.5)), short(percentile(took, 0.99)), short(slices.Max(took)))
 }

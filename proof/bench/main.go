@@ -1,8 +1,8 @@
 // Command bench measures Weft as users meet it: a server in a process of its own, over HTTP, with
-// the Go client. It also measures the floors of the same run: the cost of a bare coroutine switch,
-// of a durable write of the server's store and of a bare HTTP exchange on this machine, now.
-// Figures are medians over several rounds; the aims are those of docs/performance.md. Figures of
-// DynamoDB need a server in WEFT_DYNAMODB, as name=address: `make bench` starts one.
+// the Go client. It also measures the floors of the same run: what a bare coroutine switch, a
+// durable write of the server's store and a bare HTTP exchange cost on this machine now. Figures
+// are medians over several rounds. The aims are those of docs/performance.md. Figures for DynamoDB
+// need a server in WEFT_DYNAMODB, as name=address: `make bench` starts one.
 package main
 
 import (
@@ -63,7 +63,7 @@ func percentile(d []time.Duration, p float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(float64(len(sorted))*p))]
 }
 
-// rounds calls fn n times and returns the median of what it returns.
+// rounds calls fn n times and returns the median of its results.
 func rounds(n int, fn func() (time.Duration, error)) (time.Duration, error) {
 	var all []time.Duration
 	for range n {
@@ -82,7 +82,7 @@ func timed(fn func() error) (time.Duration, error) {
 	return time.Since(begin), err
 }
 
-// counted formats a number with the singular or the plural of what it counts.
+// counted formats a number with the singular or plural of a noun.
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -26,13 +26,14 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// serverCommand is the argument by which this program is a user's server: it serves at an address,
-// with a data directory.
+// serverCommand is the argument that makes this program a user's server, with an address and a data
+// directory.
 const serverCommand = "server"
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// runServer does what a user's program does that calls weft.Main, until it is interrupted.
+// runServer does what a user's program does when it calls weft.Main. It returns when it is
+// interrupted.
 func runServer(address, dir string) error {
 	local.TuneMemory(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -40,7 +41,7 @@ func runServer(address, dir string) error {
 	return weft.Serve(ctx, weft.Register(measured.Registrations()...), weft.Options{Addr: address, Data: dir, Log: quiet, Greeting: func(io.Writer, string) {}})
 }
 
-// served is a server in a process of its own, and a client of it as users have it.
+// served is a server in a process of its own, with a client like a user's.
 type served struct {
 	*client.Client
 	url, dir string
@@ -48,7 +49,7 @@ type served struct {
 	said     bytes.Buffer
 }
 
-// withServer calls fn with a server on a fresh data directory.
+// withServer calls fn with a server on a new data directory.
 func withServer(fn func(s *served) error) error {
 	dir, err := os.MkdirTemp("", "weft-bench-")
 	if err != nil {
@@ -99,16 +100,16 @@ func (s *served) stop() error {
 	return nil
 }
 
-// cpu returns the processor time that the server has used, and own that of this process.
+// cpu returns the processor time that the server has used, and in own that of this process.
 func (s *served) cpu() (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
 	if err != nil {
-		return 0, err // not on Linux
+		return 0, err // this system is not Linux
 	}
-	// The program's name, in brackets, may contain anything. The times are the 14th and the 15th
-	// field.
+	// The program's name, in brackets, may contain any characters. The times are the 14th and the
+	// 15th field.
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	const ticks = 100 // a second, on all systems with /proc
+	const ticks = 100 // ticks a second, on all systems with /proc
 	user, err := strconv.ParseInt(fields[11], 10, 64)
 	system, err2 := strconv.ParseInt(fields[12], 10, 64)
 	return time.Duration(user+system) * time.Second / ticks, errors.Join(err, err2)
@@ -120,7 +121,7 @@ func ownCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// memory returns the server's memory in bytes, without what it shares with others.
+// memory returns the server's memory in bytes, without memory that it shares with other processes.
 func (s *served) memory() (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", s.process.Process.Pid))
 	if err != nil {
@@ -131,7 +132,7 @@ func (s *served) memory() (int64, error) {
 	return kilobytes << 10, err
 }
 
-// diskSize returns the size of a directory's files.
+// diskSize returns the total size of a directory's files.
 func diskSize(dir string) (bytes int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -146,10 +147,10 @@ func diskSize(dir string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// floor is what a server's figures are compared with.
+// floor has the values with which a server's figures are compared.
 type floor struct {
-	// write is a durable write of 300 bytes by the server's own store, and exchange an HTTP
-	// exchange with another process that does nothing. The first is the median.
+	// write is a durable write of 300 bytes by the server's own store. exchange is an HTTP exchange
+	// with another process that does nothing. Both are medians, and each has a tail.
 	write, writeTail, exchange, exchangeTail time.Duration
 }
 
@@ -187,7 +188,7 @@ func floors() (f floor, err error) {
 }
 
 // echoCommand is the argument that makes this program answer HTTP requests with their own bodies.
-// It prints its address, and ends when its standard input ends.
+// The program prints its address, and exits when its standard input ends.
 const echoCommand = "echo"
 
 func runEcho() error {
@@ -198,7 +199,7 @@ func runEcho() error {
 	return err
 }
 
-// startEcho starts the echo program in a process of its own, like a server.
+// startEcho starts the echo program as a process.
 func startEcho() (url string, stop func() error, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -232,7 +233,7 @@ func post(c *http.Client, url, body string) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// each calls fn n times, after a warm-up of a tenth as many calls, and returns how long each call
+// each calls fn n times, after a warm-up of a tenth as many calls. It returns how long each call
 // took.
 func each(n int, fn func(i int) error) (took []time.Duration, err error) {
 	for i := range n + n/10 {

@@ -17,18 +17,18 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// beside formats a floor for a row: so many exchanges and durable writes.
+// beside formats a floor for a row: the time of so many exchanges and durable writes.
 func (f floor) beside(exchanges, writes int) string {
 	return fmt.Sprintf("%s, %s: %s", counted(exchanges, "exchange"), counted(writes, "write"), millis(time.Duration(exchanges)*f.exchange+time.Duration(writes)*f.write))
 }
 
-// times formats durations for a row: the median and a tail.
+// times formats durations for a row, as the median and a tail.
 func times(took []time.Duration, tail float64) string {
 	return millis(percentile(took, .5)) + " / " + millis(percentile(took, tail))
 }
 
-// latency measures the time from start to result, one workflow at a time: by two requests, and by
-// one.
+// latency measures the time from start to result, one workflow at a time, with two requests and
+// with one.
 func latency() error {
 	f, err := floors()
 	if err != nil {
@@ -62,8 +62,8 @@ func latency() error {
 	})
 }
 
-// throughput measures workflows of three steps, many at a time: their rate, and the processor,
-// memory and disk that they use.
+// throughput measures many workflows of three steps at a time: their rate, and their use of
+// processor, memory and disk.
 func throughput() error {
 	return withServer(func(s *served) error {
 		const n, atOnce = 6_000, 64
@@ -94,7 +94,7 @@ func throughput() error {
 	})
 }
 
-// rate runs n workflows, so many at a time, and returns how many ended a second.
+// rate runs n workflows, atOnce at a time, and returns how many ended a second.
 func (s *served) rate(n, atOnce int, id string) (float64, error) {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -111,14 +111,14 @@ func (s *served) rate(n, atOnce int, id string) (float64, error) {
 	return float64(n) / time.Since(begin).Seconds(), errors.Join(errs...)
 }
 
-// lengths are the histories, in events, at which runs are measured. An accepted update makes five
-// of them.
+// lengths are the lengths of the histories, in events, at which runs are measured. An accepted
+// update adds five events.
 var lengths = []int{10, 1_000, 50_000}
 
 const updateEvents = 5
 
 // updates measures refused and accepted updates of one run, one at a time, by the length of its
-// history and the share of refusals.
+// history and the share of refused updates.
 func updates() error {
 	f, err := floors()
 	if err != nil {
@@ -179,7 +179,7 @@ func (c caller) open() error {
 	return err
 }
 
-// add sends an update that is accepted or refused.
+// add sends an update that is to be accepted or refused.
 func (c caller) add(accept bool) error {
 	n := 1
 	if !accept {
@@ -190,7 +190,7 @@ func (c caller) add(accept bool) error {
 		return nil
 	}
 	if !accept && err == nil {
-		return errors.New("an update was accepted that is to be refused")
+		return errors.New("an update was accepted that should be refused")
 	}
 	return err
 }
@@ -213,7 +213,7 @@ func (c caller) grow(n int) error {
 	return errors.Join(errs...)
 }
 
-// idleMemory measures the memory of an open run that nobody talks to, once it has been evicted.
+// idleMemory measures the memory of an idle open run after its eviction.
 func idleMemory() error {
 	dir, err := os.MkdirTemp("", "weft-bench-")
 	if err != nil {
@@ -256,7 +256,7 @@ func idleMemory() error {
 	return s.Close()
 }
 
-// heap returns the size of what is reachable.
+// heap returns the size of the reachable memory.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -8,18 +8,18 @@ import (
 // bill is the counted cost of some work.
 type bill struct {
 	awsmeter.Cost
-	// Invocations are those of functions. APIRequests are those of them that came through the API.
+	// Invocations are the invocations of functions. APIRequests are those that came through the
+	// API.
 	Invocations, APIRequests int64
-	// Seconds is how long the functions ran.
+	// Seconds is the total time that the functions ran.
 	Seconds float64
-	// LoggedBytes is what the functions write to their logs if all goes well: the lines of their
-	// metrics.
+	// LoggedBytes is what the functions log without errors: the lines of their metrics.
 	LoggedBytes int64
-	// StoredBytes is the size of the table when the work is done.
+	// StoredBytes is the size of the table after the work.
 	StoredBytes int64
 }
 
-// minus returns what was added since an earlier bill.
+// minus returns the difference between b and an earlier bill.
 func (b bill) minus(e bill) bill {
 	b.Cost = b.Cost.Minus(e.Cost)
 	b.Invocations -= e.Invocations
@@ -32,11 +32,13 @@ func (b bill) minus(e bill) bill {
 
 // terms are the ways in which a bill can be priced.
 type terms struct {
-	// measured prices the durations of this run, instead of taskSeconds an invocation.
+	// measured prices the measured durations of this run, instead of taskSeconds for each
+	// invocation.
 	measured bool
 	// httpAPI puts an HTTP API before the api function, instead of a function URL.
 	httpAPI bool
-	// cleanUp deletes what is in the table at the end, as happens to each run after its retention.
+	// cleanUp prices the deletion of everything that is in the table at the end, as happens to each
+	// run after its retention.
 	cleanUp bool
 }
 
@@ -46,8 +48,8 @@ type part struct {
 	dollars float64
 }
 
-// parts prices the bill. A lost race is billed as the write that it would have been: the service
-// does not report its units, and one is the least.
+// parts prices the bill. A lost race is billed like the write that it would have been. DynamoDB
+// does not report its units, and parts assumes one, which is the minimum.
 func (b bill) parts(t terms) []part {
 	seconds := taskSeconds * float64(b.Invocations)
 	if t.measured {
@@ -70,7 +72,7 @@ func (b bill) parts(t terms) []part {
 		all = append(all, part{"API Gateway", float64(b.APIRequests) * httpRequest})
 	}
 	if t.cleanUp {
-		all = append(all, part{"DynamoDB: deletions", (b.WriteUnits + b.IndexUnits) * measured.WriteUnit}) // the units of the item
+		all = append(all, part{"DynamoDB: deletions", (b.WriteUnits + b.IndexUnits) * measured.WriteUnit}) // a deletion takes the units of the item
 	}
 	return all
 }

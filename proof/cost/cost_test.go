@@ -15,8 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// The costs of operations stay within the design's budget, and those of the reference runs within
-// the targets.
+// Operations stay within the budgets of the design, and the reference runs within their targets.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	r, err := measureAll(t.Context(), awstest.DynamoDB(t)[0].Config, awstest.SQS(t)[0].Config)
@@ -35,7 +34,7 @@ func TestBudgets(t *testing.T) {
 		n := int64(o.times)
 		got := counts{o.bill.Writes, o.bill.StrongReads, o.bill.Messages, o.bill.KeyRequests, o.bill.BlobPuts, o.bill.BlobGets}
 		if most := o.budget.times(n); got != most {
-			t.Errorf("%s, %d times: %+v; it is to be %+v", o.name, n, got, most)
+			t.Errorf("%s, %d times: %+v, want %+v", o.name, n, got, most)
 		}
 	}
 	r.checkRates(t)
@@ -43,19 +42,19 @@ func TestBudgets(t *testing.T) {
 	for name, most := range map[string]float64{threeOverSQS: 8.05, threeInline: 4.95} {
 		o := r.reference[plain][name]
 		if dollars := measured.Million * o.bill.dollars(terms{}) / float64(o.times); dollars > most {
-			t.Errorf("a million of %q come to $%.2f; the target is $%.2f", name, dollars, most)
+			t.Errorf("a million of %q cost $%.2f; the target is $%.2f", name, dollars, most)
 		}
 	}
 }
 
-// times returns the counts of an operation that is done n times.
+// times returns the counts of n operations.
 func (c counts) times(n int64) counts {
 	return counts{n * c.writes, n * c.reads, n * c.messages, n * c.keys, n * c.puts, n * c.gets}
 }
 
 var tables = flag.Bool("tables", false, "rewrite the tables of docs/operations.md and docs/cost.md")
 
-// checkRates compares the table of docs/operations.md with what was measured. Rewrite it with
+// checkRates compares the table of docs/operations.md with the measurements. To rewrite it, run
 // `localstack/servers run dynoxide elasticmq -- go test -tags aws ./proof/cost -tables`.
 func (r *results) checkRates(t *testing.T) {
 	t.Helper()
@@ -79,11 +78,11 @@ func (r *results) checkRates(t *testing.T) {
 		return
 	}
 	if !alike(section.Text, want) {
-		t.Errorf("docs/operations.md has other costs than were measured:\n%s\nrewrite the table with the flag -tables; measured are\n%s", section.Text, want)
+		t.Errorf("docs/operations.md has\n%s\nand the measured costs are\n%[2]s\nTo rewrite the table, use the flag -tables", section.Text, want)
 	}
 }
 
-// checkTables compares the tables of docs/cost.md with what was measured, except those that contain
+// checkTables compares the tables of docs/cost.md with the measurements, except for tables with
 // durations of this machine. The flag -tables writes all of them.
 func (r *results) checkTables(t *testing.T) {
 	t.Helper()
@@ -95,7 +94,7 @@ func (r *results) checkTables(t *testing.T) {
 	var printed strings.Builder
 	r.print(&printed)
 	want, _ := strings.CutPrefix(printed.String(), "List prices")
-	want, _, _ = strings.Cut(want, "\n\n"+ratesTable) // those are in docs/operations.md
+	want, _, _ = strings.Cut(want, "\n\n"+ratesTable) // that table is in docs/operations.md
 	if *tables {
 		if err := section.Replace(trimmed(want)); err != nil {
 			t.Fatal(err)
@@ -105,11 +104,11 @@ func (r *results) checkTables(t *testing.T) {
 	there, _, _ := strings.Cut(section.Text, withDurations)
 	want, _, _ = strings.Cut(want, withDurations)
 	if !alike(there, want) {
-		t.Errorf("docs/cost.md has other costs than were measured; rewrite the tables with the flag -tables; measured are\n%s", want)
+		t.Errorf("docs/cost.md differs from the measured costs, which are\n%s\nTo rewrite the tables, use the flag -tables", want)
 	}
 }
 
-// trimmed returns a text without spaces at the ends of its lines.
+// trimmed returns a text without spaces at the ends of lines.
 func trimmed(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -118,8 +117,8 @@ func trimmed(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// alike reports whether two texts are equal except for amounts of dollars that differ by less than
-// a hundredth: ids differ in length.
+// alike reports whether two texts are equal, except that amounts of dollars may differ by up to a
+// hundredth, because ids differ in length.
 func alike(a, b string) bool {
 	one, other := strings.Fields(a), strings.Fields(b)
 	if len(one) != len(other) {

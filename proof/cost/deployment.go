@@ -41,17 +41,17 @@ import (
 // settings are the settings of a deployment.
 type settings struct {
 	dynamoDB, sqs aws.Config
-	name          string // of the table, and the prefix of the queues
+	name          string // the table's name, and the prefix of the queues
 	list          bool
 	longTimer     time.Duration
 	encrypted     bool // payloads are encrypted
-	offloaded     bool // large payloads are kept in a bucket
+	offloaded     bool // large payloads are offloaded to a bucket
 }
 
 // deployment is a deployment of the functions in this process. It counts everything that AWS would
 // bill: the functions' requests to DynamoDB and SQS, their invocations, and the event source
-// mappings' requests to SQS. It does not count empty answers to the mappings: a mapping long-polls
-// all the time.
+// mappings' requests to SQS. It does not count empty answers to the mappings, which long-poll all
+// the time.
 type deployment struct {
 	*client.Client
 	settings
@@ -61,24 +61,24 @@ type deployment struct {
 	registry *engine.Registry
 	ports    executor.Ports // counted
 	stop     func()
-	played   *played // KMS and S3
+	played   *played // plays KMS and S3
 
-	// gate is read-locked by those who receive from the workflow queue: who locks it has results
-	// arrive together.
+	// gate is read-locked by those who receive from the workflow queue. While together holds it,
+	// results wait, and then arrive together.
 	gate sync.RWMutex
-	// invocations is read-locked by each invocation that goes on.
+	// invocations is read-locked by each running invocation.
 	invocations sync.RWMutex
-	metered     awsmeter.Meter // by functions, and by mappings for what is not an empty answer
-	active      atomic.Int64   // invocations and deliveries that go on
-	build       atomic.Value   // the newest one, a string
+	metered     awsmeter.Meter // requests of functions, and those of mappings that return messages
+	active      atomic.Int64   // running invocations and deliveries
+	build       atomic.Value   // the newest build, a string
 	mu          sync.Mutex
 	bill        bill
 }
 
-// The builds: the newest one, and the one that was the newest before.
+// The builds are the newest one and the one before it.
 const buildNow, buildBefore = "now", "before"
 
-// deploy makes a table and queues, and the functions and mappings over them.
+// deploy creates a table and queues, and the functions and mappings over them.
 func deploy(ctx context.Context, s settings, registry *engine.Registry) (*deployment, error) {
 	d := &deployment{settings: s, tables: dynamodb.NewFromConfig(s.dynamoDB), queues: sqs.NewFromConfig(s.sqs), registry: registry, played: newPlayed(latency)}
 	d.build.Store(buildNow)
@@ -101,8 +101,8 @@ func deploy(ctx context.Context, s settings, registry *engine.Registry) (*deploy
 const latency = 5 * time.Millisecond
 
 // counted returns the ports of the functions. Each request takes roughly as much longer as on AWS.
-// Results that arrive at the same time there, and are committed together, would arrive one by one
-// here.
+// Otherwise results that arrive at the same time on AWS, and are committed together, would arrive
+// one by one here.
 func (d *deployment) counted() (executor.Ports, error) {
 	count := awsmeter.Install(nil, awsmeter.Options{Units: true})
 	table := d.dynamoDB.Copy()
@@ -115,11 +115,11 @@ func (d *deployment) counted() (executor.Ports, error) {
 	}
 	queue := weftsqs.New(sqs.NewFromConfig(queues), weftsqs.Options{URLs: d.urls})
 	ports := assembly.PortsOf(store, store.Lister(), queue)
-	ports.Scanner = nil // the check over all runs is not part of an operation's cost
+	ports.Scanner = nil // the check over all runs does not belong to an operation's cost
 	return ports, nil
 }
 
-// codec returns the codec of a process that has just begun: it has no data key.
+// codec returns the codec of a process that has just started and has no data key.
 func (d *deployment) codec(log *slog.Logger) *codec.Codec {
 	c := aws.Config{Region: d.dynamoDB.Region, Credentials: d.dynamoDB.Credentials, BaseEndpoint: aws.String("http://played"), HTTPClient: d.played}
 	c.APIOptions = append(c.APIOptions, awsmeter.Install(nil, awsmeter.Options{}))
@@ -133,8 +133,8 @@ func (d *deployment) codec(log *slog.Logger) *codec.Codec {
 	return codec.New(o)
 }
 
-// function returns the function of a role and a build in a process that has just begun and holds no
-// run. That is the most expensive state that an invocation can find.
+// function returns the function of a role and a build in a process that has just started and holds
+// no run. That is the most expensive state that an invocation can find.
 func (d *deployment) function(role, build string) (f *function.Function, end func() (logged int64, err error), err error) {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	lines := &bytes.Buffer{}
@@ -199,7 +199,7 @@ func (d *deployment) Invoke(ctx context.Context, role string, event []byte) ([]b
 	return d.invoke(ctx, role, d.build.Load().(string), event)
 }
 
-// invoke counts an invocation of a build and what it costs.
+// invoke invokes a build, and counts the invocation and its cost.
 func (d *deployment) invoke(ctx context.Context, role, build string, event []byte) ([]byte, error) {
 	d.active.Add(1)
 	defer d.active.Add(-1)
@@ -219,15 +219,15 @@ func (d *deployment) invoke(ctx context.Context, role, build string, event []byt
 	return answer, errors.Join(err, ended)
 }
 
-// poller sends the mappings' requests to SQS.
+// poller sends the mappings' requests to SQS, and counts them.
 type poller struct {
 	*sqs.Client
 	d *deployment
 }
 
 // ReceiveMessage receives messages. It counts only answers with messages, and returns them when no
-// function is at work: on AWS a delivery takes longer than a put, so that a message hardly ever
-// overtakes the commit that it names.
+// function runs. On AWS a delivery takes longer than a put, so a message hardly ever overtakes the
+// commit that it names.
 func (p *poller) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, o ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
 	ctx, m := awsmeter.With(ctx)
 	if aws.ToString(in.QueueUrl) == p.d.urls[queue.Workflow] {
@@ -256,7 +256,7 @@ func (p *poller) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBa
 	return p.Client.DeleteMessageBatch(p.d.metered.Counting(ctx), in, o...)
 }
 
-// total returns the bill so far. It leaves out what is still being done.
+// total returns the bill so far, without work that is under way.
 func (d *deployment) total(ctx context.Context) (bill, error) {
 	d.mu.Lock()
 	b := d.bill
@@ -269,8 +269,7 @@ func (d *deployment) total(ctx context.Context) (bill, error) {
 	return b, err
 }
 
-// settle waits until there is nothing left to do: no invocation goes on, and no queue holds a
-// message.
+// settle waits until no invocation runs and no queue holds a message.
 func (d *deployment) settle(ctx context.Context) error {
 	for quiet := 0; quiet < 3; quiet++ {
 		n, err := d.waiting(ctx)
@@ -289,7 +288,7 @@ func (d *deployment) settle(ctx context.Context) error {
 	return nil
 }
 
-// waiting returns how many messages there are, visible or not.
+// waiting returns the number of messages in all queues, visible or not.
 func (d *deployment) waiting(ctx context.Context) (n int, err error) {
 	for name := range d.urls {
 		one, err := d.waitingIn(ctx, name)
@@ -321,8 +320,8 @@ func (d *deployment) waitingIn(ctx context.Context, name string) (n int, err err
 	return n, nil
 }
 
-// together does something that n results follow from, and releases the results when all of them are
-// there.
+// together calls do, which n results follow from. It holds the results back until all of them have
+// arrived.
 func (d *deployment) together(ctx context.Context, n int, do func() error) error {
 	d.gate.Lock()
 	defer d.gate.Unlock()

@@ -1,5 +1,5 @@
-// Command cost runs the canonical work through the real functions, on a DynamoDB and an SQS server,
-// and prints what AWS would bill for it: the counts, the design's budget, dollars at list prices,
+// Command cost runs the canonical work through the real functions, on a DynamoDB and an SQS server.
+// It prints what AWS would bill for it: counts, the budgets of the design, dollars at list prices,
 // and the prices of other services. `make cost` starts the servers and runs it. docs/cost.md has
 // its output.
 package main

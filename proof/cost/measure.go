@@ -16,16 +16,16 @@ type result struct {
 	bill bill
 }
 
-// results is all that was measured.
+// results are all measurements.
 type results struct {
-	// operations are measured without the list of workflows, unless they say so.
+	// operations are measured without the list of workflows, unless their names say otherwise.
 	operations []result
-	// longTimer is a timer that waits in the table until it is near.
+	// longTimer is a timer that waits in the table until it is nearly due.
 	longTimer result
-	// reference are the two runs of three activities: with payloads of 200 bytes; of 1 KB; and of
-	// 200 bytes with the list on.
+	// reference are the two runs of three activities: with payloads of 200 bytes, with payloads of
+	// 1 KB, and with 200 bytes and the list.
 	reference map[string]map[string]result
-	// kept are operations with payloads encrypted, and with large payloads in a bucket.
+	// kept are operations with encrypted payloads, and with large payloads in a bucket.
 	kept []result
 }
 
@@ -124,7 +124,7 @@ func again(ctx context.Context, d *deployment, o operation) (result, error) {
 }
 
 // measureLongTimer measures a timer of more than 15 minutes, on a deployment for which a second is
-// long. It counts one sweep; on AWS one sweep a minute serves all timers.
+// a long time. It counts one sweep. On AWS one sweep a minute serves all timers.
 func measureLongTimer(ctx context.Context, open func(settings) (*deployment, error)) (result, error) {
 	d, err := open(settings{longTimer: time.Second})
 	if err != nil {

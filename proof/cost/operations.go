@@ -10,11 +10,11 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// counts are the writes, strong reads and messages of an operation, as design.md §2 budgets them
-// for cold processes.
+// counts are the writes, strong reads and messages of an operation. design.md §2 budgets them for
+// cold processes.
 type counts struct {
 	writes, reads, messages int64
-	// keys are requests to KMS, puts and gets those to S3.
+	// keys are requests to KMS. puts and gets are requests to S3.
 	keys, puts, gets int64
 }
 
@@ -23,11 +23,11 @@ type operation struct {
 	name   string
 	budget counts
 	times  int
-	ends   bool // it ends the run
-	// prepare is called before each repetition, and not counted; nil does nothing.
+	ends   bool // the operation ends the run
+	// prepare is called before each repetition and not counted. It may be nil.
 	prepare, run func(ctx context.Context, d *deployment, id string) error
-	// The price of the same elsewhere, in dollars; 0 if there is no such thing, or its price is not
-	// known.
+	// These are the prices of the same work elsewhere, in dollars; 0 if the service has no such
+	// thing, or its price is unknown.
 	stepFunctions, durable, temporal float64
 }
 
@@ -44,7 +44,7 @@ const (
 //   - Step Functions: each state is a transition, and an execution has one more.
 //   - Lambda durable functions: a step, a wait, an iteration and a start are operations.
 //   - Temporal: a start, an activity, a timer, a signal and an update (even a refused one) are
-//     actions. All local activities of a task together are one.
+//     actions. All local activities of a task together are one action.
 func operations() []operation {
 	all := []operation{
 		{
@@ -181,8 +181,8 @@ func startedBefore(ctx context.Context, d *deployment, id string) error {
 	return err
 }
 
-// offloading returns the operations that are measured with payloads encrypted, and those with large
-// payloads in a bucket: what KMS and S3 are asked.
+// offloading returns the operations that are measured with encrypted payloads, and those that are
+// measured with large payloads in a bucket. Their cost includes requests to KMS and S3.
 func offloading() (encrypted, offloaded []operation) {
 	for _, o := range operations() {
 		if o.name == threeOverSQS || o.name == threeInline {
@@ -206,7 +206,7 @@ func offloading() (encrypted, offloaded []operation) {
 	}
 }
 
-// measure repeats an operation as often as it says, and returns the cost.
+// measure runs all repetitions of an operation, and returns their cost.
 func (d *deployment) measure(ctx context.Context, o operation) (bill, error) {
 	id := func(i int) string { return fmt.Sprintf("%x-%d", time.Now().UnixNano(), i) }
 	ids := make([]string, o.times)
@@ -241,7 +241,7 @@ func (d *deployment) measure(ctx context.Context, o operation) (bill, error) {
 	return after.minus(before), d.verify(ctx, o, ids)
 }
 
-// verify returns an error if the runs that are to end have not completed.
+// verify returns an error if runs that should have ended have not completed.
 func (d *deployment) verify(ctx context.Context, o operation, ids []string) error {
 	for _, id := range ids {
 		if !o.ends {

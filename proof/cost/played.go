@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// played plays KMS and S3, for which there is no server here. Their cost is the number of requests.
+// played plays KMS and S3, because no server for them runs here. Their cost is the number of
+// requests.
 type played struct {
-	pause time.Duration // before each answer
+	pause time.Duration // the pause before each answer
 
 	mu      sync.Mutex
 	keys    map[string][]byte // data keys, by their wrapped form
@@ -50,7 +51,7 @@ func (p *played) answer(r *http.Request, body []byte) (status int, answer []byte
 	switch _, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); operation {
 	case "GenerateDataKey":
 		made := dataKey{Plaintext: make([]byte, 32), CiphertextBlob: make([]byte, wrappedBytes)}
-		_, _ = rand.Read(made.Plaintext) // neither of the two ever fails
+		_, _ = rand.Read(made.Plaintext) // crypto/rand.Read never fails
 		_, _ = rand.Read(made.CiphertextBlob)
 		p.keys[string(made.CiphertextBlob)] = made.Plaintext
 		return made.encoded()
@@ -71,7 +72,7 @@ func (p *played) answer(r *http.Request, body []byte) (status int, answer []byte
 	return http.StatusNotFound, []byte("<Error><Code>NoSuchKey</Code></Error>")
 }
 
-// dataKey is a data key in requests to KMS and in its answers.
+// dataKey is a data key in a request to KMS or in its answer.
 type dataKey struct {
 	Plaintext      []byte `json:",omitempty"`
 	CiphertextBlob []byte `json:",omitempty"`

@@ -2,8 +2,8 @@ package main
 
 import "github.com/seed-41655fb1/weft/proof/measured"
 
-// The list prices of us-east-1 that package measured does not have, read on the same day. The
-// prices of other services are next to the operations.
+// The list prices of us-east-1 that package measured does not have. They were read on the same day.
+// The prices of other services are next to the operations.
 const (
 	storage = 0.25 // DynamoDB, a GB-month
 	backUp  = 0.20 // DynamoDB, point-in-time recovery, a GB-month of the table
@@ -27,19 +27,21 @@ const (
 	action           = 50.0 / measured.Million
 )
 
-// What a task needs of Lambda, unless its duration is measured: this machine is not Lambda.
+// What a task needs of Lambda, unless its duration is measured. This machine is not Lambda.
 const (
 	taskSeconds   = 0.010
 	taskGigabytes = 0.25
 )
 
-// keptMonths is how long a run's items are kept: fourteen days.
+// keptMonths is for how long a run's items are kept: fourteen days.
 const keptMonths = 14.0 / 30
 
-// What a deployment always has: the mappings of infra, each with up to five pollers that poll for
-// 20 seconds at a time, and the metrics of its alarms, two each for dead letters. platformLog
-// estimates the bytes that Lambda itself logs for an invocation: two lines of JSON, its beginning
-// and its report.
+// What a deployment always has:
+//   - the mappings of infra, each with up to five pollers that poll for 20 seconds at a time
+//   - the metrics of its alarms, two for each queue of dead letters
+//
+// platformLog estimates the bytes that Lambda itself logs for an invocation: two lines of JSON, for
+// its beginning and its report.
 const (
 	standardMappings, fifoMappings = 4, 2
 	pollers, pollsAMinute          = 5, 3

@@ -6,9 +6,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// The task queues of each deployment, and their rates. In the one an attempt finds its slot free,
-// because the work measured here takes longer than a millisecond. In the other it has to wait for
-// the next slot, for so long that it has to wait on a slow machine too.
+// The task queues of each deployment, and their rates. On the fast one an attempt finds its slot
+// free, because the measured work takes longer than a millisecond. On the other one it has to wait
+// for the next slot, long enough to wait on a slow machine, too.
 const (
 	quick  = "quick"
 	slowly = "slowly"
@@ -34,7 +34,7 @@ func queued() []operation {
 	}
 }
 
-// at returns the activity of a job's steps.
+// at returns the activity that runs the steps of a job.
 func (j job) at() activity.Activity[int, string] {
 	switch {
 	case j.TaskQueue != "":

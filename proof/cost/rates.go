@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// rates are the workflows a second for which a month is priced.
+// rates are the numbers of workflows a second for which a month is priced.
 var rates = []float64{1, 100, 10_000}
 
 // monthSeconds is a month: 730 hours.
@@ -18,7 +18,7 @@ const monthSeconds = 730 * 3600
 const ratesTable = "a month at so many workflows a second"
 
 // rateRows returns the table of monthly costs: the reference run over SQS and its parts, the same
-// inline, and the extras that one may want for each run.
+// run inline, and the extra cost of options.
 func (r *results) rateRows() (rows [][]string) {
 	head := []string{ratesTable}
 	for _, rate := range rates {
@@ -70,8 +70,8 @@ func (r *results) rateRows() (rows [][]string) {
 // aRun returns the price of one run.
 func (r result) aRun(t terms) float64 { return r.bill.dollars(t) / float64(r.times) }
 
-// idle returns the most that a deployment costs in a month in which nothing happens: its mappings
-// poll all the time, the sweep and the check run each minute, and there are alarms and metrics.
+// idle returns the highest price of a month in which nothing happens: the mappings poll all the
+// time, the sweep and the check run each minute, and there are alarms and metrics.
 func idle() float64 {
 	const minutes, sweepReads = monthSeconds / 60, 5 // four shards, and the mark
 	polls := float64(minutes * pollers * pollsAMinute)
@@ -79,8 +79,8 @@ func idle() float64 {
 		minutes*(sweepReads*measured.ReadUnit+measured.Invocation+taskSeconds*taskGigabytes*measured.GigaSecond) + alarmMetrics*alarmMetric + float64(len(observe.Metrics))*customMetric
 }
 
-// grouped formats a number with three significant digits, at most two of them behind the point, and
-// commas between thousands.
+// grouped formats a number with three significant digits, at most two of them after the point, and
+// with commas between thousands.
 func grouped(n float64) string {
 	decimals := 2 - int(math.Floor(math.Log10(n)))
 	if n == math.Trunc(n) {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// per formats a number for each repetition of the operation.
+// per formats a number divided by the repetitions of the operation.
 func (r result) per(n float64) string {
 	return fmt.Sprintf("%.4g", n/float64(r.times))
 }

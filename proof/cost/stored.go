@@ -11,7 +11,7 @@ import (
 // itemOverhead is DynamoDB's overhead for each stored item.
 const itemOverhead = 100
 
-// stored returns the size of the table, as DynamoDB bills it.
+// stored returns the size of the table as DynamoDB bills it.
 func (d *deployment) stored(ctx context.Context) (n int64, err error) {
 	pages := dynamodb.NewScanPaginator(d.tables, &dynamodb.ScanInput{TableName: aws.String(d.name)})
 	for pages.HasMorePages() {

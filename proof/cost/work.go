@@ -19,10 +19,10 @@ type job struct {
 	Steps  int  `json:"steps,omitempty"`
 	Inline bool `json:"inline,omitempty"`
 	Local  bool `json:"local,omitempty"`
-	// TaskQueue is the task queue of its steps; empty is the default one.
+	// TaskQueue is the task queue of the steps; empty means the default one.
 	TaskQueue string        `json:"taskQueue,omitempty"`
 	Nap       time.Duration `json:"nap,omitempty"`
-	// Bytes is the size of each result. Filling makes the input as large.
+	// Bytes is the size of each result. Filling makes the input the same size.
 	Bytes   int    `json:"bytes,omitempty"`
 	Filling string `json:"filling,omitempty"`
 }
@@ -56,24 +56,24 @@ var (
 		asked <- token
 		return "", cmp.Or(err, activity.ErrPending)
 	}, activity.Options{Pending: 24 * time.Hour})
-	asked = make(chan string, 1) // the last token taken
+	asked = make(chan string, 1) // the last token that was taken
 
 	parent  = workflow.NewWorkflow[job, string]("parent")
 	teller  = workflow.NewWorkflow[string, string]("teller")
-	settled = workflow.NewWorkflow[workflow.None, int]("settled") // stays with its build
+	settled = workflow.NewWorkflow[workflow.None, int]("settled") // a run of settled stays with its build
 )
 
 func fill(_ context.Context, bytes int) (string, error) { return strings.Repeat("x", bytes), nil }
 
 func runAsker(ctx workflow.Context, _ job) (string, error) { return ask.Run(ctx, activity.None{}) }
 
-// completed runs a workflow whose activity somebody completes from outside.
+// completed runs a workflow whose activity is completed from outside.
 func completed(ctx context.Context, d *deployment, id string) error {
 	if _, err := asker.Start(ctx, d.Client, id, job{}); err != nil {
 		return err
 	}
 	token := <-asked
-	if err := d.settle(ctx); err != nil { // the activity's function has returned
+	if err := d.settle(ctx); err != nil { // by then the activity's function has returned
 		return err
 	}
 	return ask.Complete(ctx, d.Client, token, "yes")
@@ -101,7 +101,7 @@ func runParent(ctx workflow.Context, j job) (string, error) {
 	return "done", all.Wait(ctx)
 }
 
-// runTeller sends a signal to another workflow, and waits until it has arrived.
+// runTeller sends a signal to another workflow and waits until it was delivered.
 func runTeller(ctx workflow.Context, to string) (string, error) {
 	_, err := poke.SendTo(ctx, workflow.External(to), 1).Get(ctx)
 	return "told", err
@@ -128,7 +128,7 @@ func runSleeper(ctx workflow.Context, j job) (string, error) {
 func runFlaky(ctx workflow.Context, fails bool) (int, error) {
 	attempt := workflow.InfoOf(ctx).Attempt
 	if fails && attempt == 1 {
-		return 0, errors.New("not at once")
+		return 0, errors.New("the first attempt fails")
 	}
 	return attempt, nil
 }
@@ -177,7 +177,7 @@ func whole(t workflow.Type[job, string], j job) func(context.Context, *deploymen
 // polled is the id of an update that each counter has accepted before it is measured.
 const polled = "polled"
 
-// running returns functions that start a counter, and then do something with it.
+// running returns functions that start a counter, and then call do.
 func running(do func(ctx context.Context, d *deployment, id string) error) (prepare, run func(context.Context, *deployment, string) error) {
 	return func(ctx context.Context, d *deployment, id string) error {
 		if _, err := counter.Start(ctx, d.Client, id, workflow.None{}); err != nil {

@@ -23,18 +23,18 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// caller is who calls which service: the parts of a signature that the request does not have.
+// caller is who calls which service. It has the parts of a signature that are not in the request.
 type caller struct{ key, secret, token, region, service string }
 
 // authorization matches the header with a signature.
 var authorization = regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=([^/]+)/[0-9]{8}/([^/]+)/([^/]+)/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$`)
 
-// check makes the signature of a request again, as AWS does, over the headers that it names. These
-// have to include all that begin with x-amz-.
+// check signs a request again, as AWS does, over the headers that its signature names, and
+// compares. The headers have to include all whose names begin with x-amz-.
 func (c caller) check(r *http.Request, body []byte) error {
 	got := authorization.FindStringSubmatch(r.Header.Get("Authorization"))
 	if got == nil || got[1] != c.key || got[2] != c.region || got[3] != c.service || r.Header.Get("X-Amz-Security-Token") != c.token {
-		return fmt.Errorf("want that it is signed by %+v: %v", c, r.Header)
+		return fmt.Errorf("want a signature of %+v: %v", c, r.Header)
 	}
 	again := &http.Request{Method: r.Method, Host: r.Host, URL: r.URL, Header: http.Header{}}
 	signed := strings.Split(got[4], ";")
@@ -55,13 +55,13 @@ func (c caller) check(r *http.Request, body []byte) error {
 		return err
 	}
 	if want := authorization.FindStringSubmatch(again.Header.Get("Authorization")); want[4] != got[4] || want[5] != got[5] {
-		return fmt.Errorf("it is signed %v; want %v", got[4:], want[4:])
+		return fmt.Errorf("the signature is %v; want %v", got[4:], want[4:])
 	}
 	return nil
 }
 
-// gateway returns the address of a server that forwards signed requests to another one, at /live
-// like a REST API.
+// gateway returns the address of a server that forwards signed requests to another server. Like a
+// REST API, it serves them at /live.
 func (c caller) gateway(t *testing.T, behind *url.URL) string {
 	t.Helper()
 	pass := httputil.NewSingleHostReverseProxy(behind)
@@ -84,11 +84,11 @@ func (c caller) gateway(t *testing.T, behind *url.URL) string {
 	return s.URL + "/live"
 }
 
-// shell runs a script for a caller, and returns its standard output.
+// shell runs a script as a caller, and returns its standard output.
 func (c caller) shell(t *testing.T, script, address string) string {
 	t.Helper()
 	command := exec.Command("sh", "-eu")
-	command.Stdin = strings.NewReader("set +u\n" + script) // tokens need not be set
+	command.Stdin = strings.NewReader("set +u\n" + script) // the session token may be unset
 	command.Env = append(command.Environ(), "AWS_ACCESS_KEY_ID="+c.key, "AWS_SECRET_ACCESS_KEY="+c.secret, "AWS_SESSION_TOKEN="+c.token, "AWS_REGION="+c.region, "URL="+address)
 	out, err := command.Output()
 	if err != nil {
@@ -97,8 +97,8 @@ func (c caller) shell(t *testing.T, script, address string) string {
 	return runID.ReplaceAllString(string(out), `"runId":"..."`)
 }
 
-// signing returns the shell code of docs/deploy.md with which callers of a service sign, without
-// the address there.
+// signing returns the shell code with which docs/deploy.md lets callers of a service sign, without
+// the address.
 func signing(t *testing.T, service string) string {
 	t.Helper()
 	const asThere = "SERVICE=execute-api\n"
@@ -112,9 +112,9 @@ func signing(t *testing.T, service string) string {
 	return ""
 }
 
-// The requests of docs/deploy.md, made by curl, have the signatures that AWS asks for, by permanent
-// and by temporary credentials, for API Gateway and for Lambda. The shop answers them as the page
-// says.
+// The requests of docs/deploy.md, sent by curl, have the signatures that AWS demands. That holds
+// for permanent and temporary credentials, and for API Gateway and Lambda. The shop answers them as
+// the page says.
 func TestCurl(t *testing.T) {
 	t.Parallel()
 	var requests, want string
@@ -129,7 +129,7 @@ func TestCurl(t *testing.T) {
 	}
 	const fewest = 5
 	if n := strings.Count(requests, "\n"); n < fewest || strings.Count(want, "\n") != n {
-		t.Fatalf("docs/deploy.md has %d requests, and answers\n%s", n, want)
+		t.Fatalf("docs/deploy.md has %d requests, and these answers\n%s", n, want)
 	}
 	behind := shop(t)
 	for _, c := range []caller{
@@ -143,8 +143,8 @@ func TestCurl(t *testing.T) {
 	}
 }
 
-// The API does not refuse the requests that docs/operations.md gives operators, for runs that wait.
-// Only UPDATE_ID is the id of no update.
+// The API accepts the requests that docs/operations.md gives operators for waiting runs. Only
+// UPDATE_ID is not the id of an update.
 func TestOperatorsCalls(t *testing.T) {
 	t.Parallel()
 	c := caller{"ASIAEXAMPLE", "secret/key+1", "a/token+of=many==", "eu-central-1", "execute-api"}
@@ -163,11 +163,11 @@ func TestOperatorsCalls(t *testing.T) {
 	said := c.shell(t, script, c.gateway(t, shop(t)))
 	unknown := strings.Count(said, `has accepted no update \"UPDATE_ID\"`)
 	if n := strings.Count(said, "\n"); calls < fewest || n != calls+2 || unknown != 1 || strings.Count(said, "urn:weft:problem") != unknown {
-		t.Errorf("%d requests are answered, %d lines\n%s\nto\n%s", calls, n, said, script)
+		t.Errorf("%d requests were answered with %d lines\n%s\nto\n%s", calls, n, said, script)
 	}
 	for _, part := range []string{`"workflows":[{"workflowId":"order-2"`, `"pendingTimers":[{`, `"type":"WorkflowExecutionStarted"`} {
 		if !strings.Contains(said, part) {
-			t.Errorf("the answers have no %s:\n%s", part, said)
+			t.Errorf("%s is not among the answers:\n%s", part, said)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The commands of docs/deploy.md, and where each is run: make deploy-check runs them in a
-// repository like the page's.
+// deployCommands are the commands of docs/deploy.md, each with the file that runs it. make
+// deploy-check runs them in a repository like that of the page.
 var deployCommands = []struct{ command, file, as string }{
 	{"make test", "examples/examples_test.go", `{"test", "./..."}`},
 	{"make deploy-sam", "localstack/check/sam", "make deploy-sam"},
@@ -18,7 +18,7 @@ var deployCommands = []struct{ command, file, as string }{
 	{"terraform -chdir=terraform destroy", "localstack/check/terraform", "terraform_ destroy"},
 }
 
-// The commands of docs/deploy.md that are run nowhere, and why.
+// deployCommandsNotRun are the commands of docs/deploy.md that nothing runs, each with the reason.
 var deployCommandsNotRun = map[string]string{
 	"export AWS_REGION=eu-central-1":                                   "the servers that stand for AWS are in a region of their own (localstack/check/parts)",
 	`eval "$(aws configure export-credentials --format env)"`:          "it asks the AWS CLI for credentials of an account",
@@ -27,7 +27,7 @@ var deployCommandsNotRun = map[string]string{
 	"export URL=https://abc123.execute-api.eu-central-1.amazonaws.com": "it stands for the address that was printed",
 }
 
-// Each command of docs/deploy.md is run by a test or by make deploy-check, or is excused.
+// A test or make deploy-check runs each command of docs/deploy.md, or the command is excused.
 func TestDeployCommands(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
@@ -43,13 +43,13 @@ func TestDeployCommands(t *testing.T) {
 			used[line] = true
 			i := slices.IndexFunc(deployCommands, func(c struct{ command, file, as string }) bool { return c.command == line })
 			if i < 0 && deployCommandsNotRun[line] == "" {
-				t.Errorf("docs/deploy.md has a command that nobody runs: %s", line)
+				t.Errorf("docs/deploy.md has a command that nothing runs: %s", line)
 			} else if i >= 0 && !strings.Contains(readFile(t, deployCommands[i].file), deployCommands[i].as) {
 				t.Errorf("%s does not run %q, and docs/deploy.md has %s", deployCommands[i].file, deployCommands[i].as, line)
 			}
 		}
 	}
 	if most := len(deployCommands) + len(deployCommandsNotRun); len(used) != most {
-		t.Errorf("docs/deploy.md has %d commands, and %d are known here: take out those that are gone", len(used), most)
+		t.Errorf("docs/deploy.md has %d commands, and this test knows %d: remove those that are gone", len(used), most)
 	}
 }

@@ -26,7 +26,7 @@ func blocks(t *testing.T, path, language string) (all []string) {
 	return all
 }
 
-// The JSON, Go and shell code of the documents parses.
+// The JSON, Go and shell code in the documents can be parsed.
 func TestDocumentsCode(t *testing.T) {
 	t.Parallel()
 	var documents []string
@@ -43,7 +43,7 @@ func TestDocumentsCode(t *testing.T) {
 			seen[language] += len(blocks(t, document, language))
 		}
 		for _, text := range blocks(t, document, "json") {
-			if !json.Valid([]byte(strings.ReplaceAll(text, ",...", ""))) { // and so on
+			if !json.Valid([]byte(strings.ReplaceAll(text, ",...", ""))) { // ,... stands for more members
 				t.Errorf("%s: this is not JSON:\n%s", document, text)
 			}
 		}
@@ -61,17 +61,17 @@ func TestDocumentsCode(t *testing.T) {
 		}
 	}
 	if seen["json"] < 1 || seen["go"] < 5 || seen["sh"] < 10 {
-		t.Errorf("the documents have fewer blocks of code than they had: %v", seen)
+		t.Errorf("the documents have fewer blocks of code than before: %v", seen)
 	}
 }
 
-// docs/architecture.md names every folder of internal and at the top, and no other.
+// docs/architecture.md names every folder at the top and of internal, and no others.
 func TestArchitectureNamesTheFolders(t *testing.T) {
 	t.Parallel()
 	text := readFile(t, "docs/architecture.md")
 	for _, found := range regexp.MustCompile("`([a-z/]+)/`").FindAllStringSubmatch(text, -1) {
 		if info, err := os.Stat(found[1]); err != nil || !info.IsDir() {
-			t.Errorf("it names %s, which is no folder: %v", found[1], err)
+			t.Errorf("the document names %s, which is not a folder: %v", found[1], err)
 		}
 	}
 	for _, pattern := range []string{"*", "internal/*"} {
@@ -85,14 +85,13 @@ func TestArchitectureNamesTheFolders(t *testing.T) {
 				continue
 			}
 			if !strings.Contains(text, "`"+path+"/") {
-				t.Errorf("it does not name %s", path)
+				t.Errorf("the document does not name %s", path)
 			}
 		}
 	}
 }
 
-// readsAsGo parses a file, or declarations, or statements, or some of each separated by a blank
-// line.
+// readsAsGo parses a file, declarations, statements, or some of each separated by blank lines.
 func readsAsGo(text string) error {
 	if strings.HasPrefix(text, "package ") {
 		_, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
@@ -121,7 +120,7 @@ func readsAsGo(text string) error {
 	return nil
 }
 
-// The log lines that docs/operations.md tells operators to look for are in the code.
+// The code logs the lines for which docs/operations.md tells operators to look.
 func TestLogLines(t *testing.T) {
 	t.Parallel()
 	page := readFile(t, "docs/operations.md")
@@ -156,13 +155,13 @@ func TestProofNamesItsPackages(t *testing.T) {
 	}
 }
 
-// Each recipe of CONTRIBUTING.md opens at most four files: its list has a line for each.
+// Each recipe of CONTRIBUTING.md opens at most four files. Its list has one line for each file.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	_, recipes, found := strings.Cut(readFile(t, "CONTRIBUTING.md"), "\n## Recipes\n")
 	parts := strings.Split(recipes, "\n### ")
 	if !found || len(parts) != 5 {
-		t.Fatalf("there are %d recipes, want those of a setting, a route, an event and a store", len(parts)-1)
+		t.Fatalf("there are %d recipes, want one each for a setting, a route, an event and a store", len(parts)-1)
 	}
 	step := regexp.MustCompile(`(?m)^(\d)\. `)
 	for _, part := range parts[1:] {
@@ -170,33 +169,33 @@ func TestRecipes(t *testing.T) {
 		steps := step.FindAllStringSubmatch(part, -1)
 		for i, s := range steps {
 			if s[1] > "4" {
-				t.Errorf("%s: it has a step %s", name, s[1])
+				t.Errorf("%s: the recipe has a step %s", name, s[1])
 			}
 			if i > 0 && s[1] != "1" && s[1][0] != steps[i-1][1][0]+1 {
 				t.Errorf("%s: step %s follows step %s", name, s[1], steps[i-1][1])
 			}
 		}
 		if len(steps) < 2 {
-			t.Errorf("%s: it has %d steps", name, len(steps))
+			t.Errorf("%s: the recipe has %d steps", name, len(steps))
 		}
 	}
 }
 
-// docs/glossary.md defines each term once, and the documents that introduce a newcomer link to it.
+// docs/glossary.md defines each term once. The documents that introduce a newcomer link to it.
 func TestGlossary(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \| [^|]+ \| \[[^|]+ \|$`).FindAllStringSubmatch(readFile(t, "docs/glossary.md"), -1) {
 		for term := range strings.SplitSeq(row[1], ", ") {
 			if seen[term] {
-				t.Errorf("it defines %s twice", term)
+				t.Errorf("the glossary defines %s twice", term)
 			}
 			seen[term] = true
 		}
 	}
 	for _, term := range []string{"commit", "slot", "fence", "run", "update", "executor", "causation id", "codec"} {
 		if !seen[term] {
-			t.Errorf("it does not define %s", term)
+			t.Errorf("the glossary does not define %s", term)
 		}
 	}
 	for _, document := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md"} {

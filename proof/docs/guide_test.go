@@ -16,50 +16,49 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 )
 
-// A guide is a document that a test follows from its beginning to its end, in a folder beside a
-// checkout.
+// A guide is a document that a test follows from beginning to end, in a folder beside a checkout.
 type guide struct {
 	t        *testing.T
 	checkout string
-	dir      string // where the reader is
+	dir      string // the reader's folder
 	server   *url.URL
-	did      map[string]int // how many steps of each kind
+	did      map[string]int // the number of steps of each kind
 }
 
 var (
-	// step is a block of a guide, and the paragraph before it.
+	// step matches a block of a guide and the paragraph before it.
 	step = regexp.MustCompile("(?ms)^([^\n]*)\n\n```(go|sh)\n(.*?)^```")
-	// file is how a guide names the file that a block is written to.
+	// file matches the name of the file to which a block is written.
 	file = regexp.MustCompile("Write this to `([a-z_.]+)`:$")
-	// seconds matches a time in the output of go test, or (cached), which may replace it.
+	// seconds matches a duration in the output of go test, or (cached), which may replace it.
 	seconds = regexp.MustCompile(`[0-9.]+s$|\(cached\)$`)
 )
 
-// docs/getting-started.md leads from nothing to a program with a test.
+// docs/getting-started.md leads a reader from an empty folder to a program with a test.
 func TestGettingStarted(t *testing.T) {
 	t.Parallel()
 	g := newGuide(t)
 	g.follow("docs/getting-started.md")
 	for kind, least := range map[string]int{"file": 2, "command": 6, "server": 1, "request": 5, "output": 1} {
 		if g.did[kind] < least {
-			t.Errorf("it has %d steps of kind %s, want %d", g.did[kind], kind, least)
+			t.Errorf("the guide has %d steps of kind %s, want %d", g.did[kind], kind, least)
 		}
 	}
 }
 
-// A copy of examples/hello outside of the repository builds and runs as its README says.
+// A copy of examples/hello outside the repository builds and runs as its README says.
 func TestHelloCopied(t *testing.T) {
 	t.Parallel()
 	g := newGuide(t)
 	g.follow("examples/hello/README.md")
 	for kind, least := range map[string]int{"command": 3, "server": 1, "request": 3, "output": 1} {
 		if g.did[kind] < least {
-			t.Errorf("it has %d steps of kind %s, want %d", g.did[kind], kind, least)
+			t.Errorf("the guide has %d steps of kind %s, want %d", g.did[kind], kind, least)
 		}
 	}
 }
 
-// newGuide returns a guide in an empty folder that only has a link to this checkout, weft.
+// newGuide returns a guide in a folder that has only a link to this checkout, named weft.
 func newGuide(t *testing.T) *guide {
 	t.Helper()
 	checkout, err := filepath.Abs(".")
@@ -73,7 +72,7 @@ func newGuide(t *testing.T) *guide {
 	return g
 }
 
-// follow takes the steps of a document: it writes its files, runs its commands, and compares their
+// follow takes the steps of a document: it writes the files, runs the commands, and compares the
 // output.
 func (g *guide) follow(document string) {
 	g.t.Helper()
@@ -110,7 +109,7 @@ func (g *guide) run(block string) {
 		case is:
 			g.did["output"]++
 			want += said + "\n"
-		case strings.HasPrefix(line, "git clone "): // the folder has this checkout in its place
+		case strings.HasPrefix(line, "git clone "): // the folder has this checkout instead
 		case line == "go run .":
 			g.shell(script)
 			script = ""
@@ -121,17 +120,17 @@ func (g *guide) run(block string) {
 		}
 	}
 	if got := g.shell(script); want != "" && withoutTime(got) != withoutTime(want) {
-		g.t.Errorf("%s prints\n%s\nand the document has\n%s", script, got, want)
+		g.t.Errorf("%s printed\n%s\nand the document has\n%s", script, got, want)
 	}
 }
 
-// withoutTime replaces each gap of a text by one space, and drops the time at its end.
+// withoutTime replaces each run of white space by one space, and drops the duration at the end.
 func withoutTime(text string) string {
 	return seconds.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 }
 
-// shell runs a script in the reader's folder, remembers the folder in which it ends, and returns
-// its output. It uses no network for modules. The replaced module has the checkout's own path, so
+// shell runs a script in the reader's folder, remembers the folder in which the script ends, and
+// returns its output. It downloads no modules. The replaced module has the path of the checkout, so
 // that go does not build it again for each test.
 func (g *guide) shell(script string) string {
 	g.t.Helper()
@@ -154,7 +153,7 @@ func (g *guide) shell(script string) string {
 	return string(out)
 }
 
-// serve builds the program and runs it, as go run does. Stopping go run would not stop the program.
+// serve builds the program and runs it, because stopping `go run` would not stop the program.
 func (g *guide) serve() {
 	g.t.Helper()
 	g.did["server"]++
@@ -170,7 +169,7 @@ func (g *guide) ask(block string) {
 	g.t.Helper()
 	requests := request.FindAllStringSubmatch(block, -1)
 	if len(requests) != strings.Count(block, "curl ") || g.server == nil {
-		g.t.Fatalf("these requests have no answers, or no server runs:\n%s", block)
+		g.t.Fatalf("these requests have no answers, or no server is running:\n%s", block)
 	}
 	for _, r := range requests {
 		g.did["request"]++
@@ -190,7 +189,7 @@ func (g *guide) ask(block string) {
 		_ = answer.Body.Close()
 		got := runID.ReplaceAllString(strings.TrimSpace(string(said)), `"runId":"..."`)
 		if got = fmt.Sprintf("%d %s %s", answer.StatusCode, answer.Header.Get(httpapi.CostHeader), got); err != nil || got != r[3] {
-			g.t.Errorf("%s %s is answered\n%s %v\nand the document has\n%s", r[1], body, got, err, r[3])
+			g.t.Errorf("%s %s was answered\n%s %v\nand the document has\n%s", r[1], body, got, err, r[3])
 		}
 	}
 }
@@ -208,7 +207,7 @@ func serve(t *testing.T, server *exec.Cmd) *url.URL {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = server.Process.Kill() // what it keeps goes as well
+		_ = server.Process.Kill() // the server's data is deleted, too
 		_ = server.Wait()
 	})
 	lines := bufio.NewReader(out)
@@ -216,10 +215,10 @@ func serve(t *testing.T, server *exec.Cmd) *url.URL {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, lines) }() // until it ends
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the server
 	u, err := url.Parse(greeting.FindString(line))
 	if err != nil || u.Host == "" {
-		t.Fatalf("the server says %q: %v", line, err)
+		t.Fatalf("the server printed %q: %v", line, err)
 	}
 	return u
 }

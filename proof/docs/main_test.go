@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain runs the tests in the root of the repository, so that paths are those of the documents.
+// TestMain runs the tests in the root of the repository, because documents name paths from there.
 func TestMain(m *testing.M) {
 	if err := os.Chdir("../.."); err != nil {
 		fmt.Fprintln(os.Stderr, err)

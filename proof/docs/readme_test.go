@@ -26,21 +26,22 @@ func readFile(t *testing.T, path string) string {
 }
 
 var (
-	// request matches a line to paste, and the next one with the answer.
+	// request matches a command to paste, and the line with its answer.
 	request = regexp.MustCompile(`(?m)^curl -i '?127\.0\.0\.1:8080(/[^ ']+)'?(?: -d '(.*)')?\n# (.*)$`)
-	// link matches a link to a file, to a heading of it, or to one of the same document. Some code
-	// matches too.
+	// link matches a link to a file, to a heading of a file, or to a heading of the same document.
+	// It also matches some code.
 	link    = regexp.MustCompile(`\]\(([^)#:]*)(#[^)]+)?\)`)
 	anyCode = regexp.MustCompile("(?s)```.*?```|`[^`]*`")
-	// title matches a heading. punctuation matches what its anchor lacks.
+	// title matches a heading. punctuation matches what the anchor of a heading leaves out.
 	title       = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	punctuation = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
-	// indentation matches the tabs before a line: a document quotes indented code without them.
+	// indentation matches the tabs at the beginning of a line. A document quotes indented code
+	// without them.
 	indentation = regexp.MustCompile(`(?m)^\t+`)
 	runID       = regexp.MustCompile(`"runId":"[^"]+"`)
 )
 
-// The Go code of the README and of the pages below is that of the examples, which tests compile and
+// The Go code of the README and of these pages is quoted from the examples, which tests compile and
 // run.
 func TestReadmeCode(t *testing.T) {
 	t.Parallel()
@@ -51,7 +52,8 @@ func TestReadmeCode(t *testing.T) {
 	quotes(t, "docs/testing.md", 7, "examples/cart/*.go", "examples/hello/*.go", "examples/attributes/*.go", "examples/children/*.go")
 }
 
-// quotes checks that the Go code of a document, at least so many blocks, is quoted from some files.
+// quotes checks that the Go code of a document is quoted from files, and has at least this many
+// blocks.
 func quotes(t *testing.T, document string, least int, patterns ...string) {
 	t.Helper()
 	var code strings.Builder
@@ -71,20 +73,20 @@ func quotes(t *testing.T, document string, least int, patterns ...string) {
 	}
 	for _, block := range quoted {
 		if !strings.Contains(code.String(), indentation.ReplaceAllString(block, "")) {
-			t.Errorf("no example has this code of %s:\n%s", document, block)
+			t.Errorf("this code of %s is in no example:\n%s", document, block)
 		}
 	}
 }
 
-// The server answers the requests of the README and of docs/local-server.md as they say, at the
-// cost that they say.
+// The server answers the requests of the README and of docs/local-server.md as these say, and at
+// the cost that they say.
 func TestReadmeRequests(t *testing.T) {
 	t.Parallel()
 	asks(t, "README.md", 3)
 	asks(t, "docs/local-server.md", 5)
 }
 
-// asks sends the requests of a document, at least so many, to a fresh deployment.
+// asks sends the requests of a document, at least this many, to a new deployment.
 func asks(t *testing.T, document string, least int) {
 	t.Helper()
 	requests := request.FindAllStringSubmatch(readFile(t, document), -1)
@@ -102,7 +104,7 @@ func asks(t *testing.T, document string, least int) {
 			a := p.Do(method, target, body)
 			got := fmt.Sprintf("%d %s %s", a.Status, a.Header.Get(httpapi.CostHeader), strings.TrimSpace(string(a.Body)))
 			if got = runID.ReplaceAllString(got, `"runId":"..."`); got != want {
-				t.Errorf("%s %s %s is answered\n%s and %s has\n%s", method, target, body, got, document, want)
+				t.Errorf("%s %s %s was answered\n%s and %s has\n%s", method, target, body, got, document, want)
 			}
 		}
 	})
@@ -137,7 +139,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors of a document's headings, as GitHub makes them.
+// anchors returns the anchors of a document's headings, as GitHub forms them.
 func anchors(t *testing.T, document string) (all []string) {
 	t.Helper()
 	for _, h := range title.FindAllStringSubmatch(readFile(t, document), -1) {

@@ -15,7 +15,7 @@ import (
 // named matches a request that a document names, as in `GET /v1/workflows/{id}`.
 var named = regexp.MustCompile("(GET|HEAD|POST|PUT|PATCH|DELETE) (/v1/[^ `'\",;)]*)")
 
-// Each request that a document names has a route.
+// Each request that a document names has a route in the API.
 func TestNamedRequests(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -29,7 +29,7 @@ func TestNamedRequests(t *testing.T) {
 		for _, found := range named.FindAllStringSubmatch(readFile(t, path), -1) {
 			target := strings.NewReplacer("{", "", "}", "").Replace(strings.TrimRight(found[2], "."))
 			if seen++; target != local.BackupPath && httpapi.Find(httptest.NewRequestWithContext(t.Context(), found[1], target, nil)) == nil {
-				t.Errorf("%s names %s %s, and the API has no such route", path, found[1], found[2])
+				t.Errorf("%s names %s %s, which the API does not have", path, found[1], found[2])
 			}
 		}
 		return nil

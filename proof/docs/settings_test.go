@@ -13,7 +13,8 @@ import (
 
 var variable = regexp.MustCompile(`\bWEFT_[A-Z][A-Z_]*[A-Z]\b`)
 
-// elsewhere are the variables that no field of package settings declares, with the file that does.
+// elsewhere are the variables that no field of package settings declares, each with the file that
+// declares it.
 var elsewhere = map[string]string{
 	"WEFT_URL": "cmd/weft/list.go", "WEFT_TOKEN": "cmd/weft/list.go", "WEFT_TOKEN_FILE": "cmd/weft/list.go",
 	"WEFT_ISOLATED_CHILD": "internal/isolate/child.go", // between a server and its children
@@ -43,12 +44,12 @@ func TestNamedVariables(t *testing.T) {
 	}
 }
 
-// observed is the file of package observe that reads the log level: it does not import package
+// observed is the file of package observe that reads the log level. It cannot import package
 // settings.
 const observed = "internal/observe/logs.go"
 
-// Only package settings has the name of a variable where a program would read it: in quotes, or as
-// the variable of a flag.
+// Only package settings has the name of a variable in a place where a program would read it: in
+// quotes, or as the variable of a flag.
 func TestVariablesAreDeclaredOnce(t *testing.T) {
 	t.Parallel()
 	quoted := regexp.MustCompile(`"(WEFT_[A-Z_]+)"`)
@@ -63,7 +64,7 @@ func TestVariablesAreDeclaredOnce(t *testing.T) {
 		}
 		for _, found := range quoted.FindAllStringSubmatch(readFile(t, path), -1) {
 			if elsewhere[found[1]] != path && (path != observed || found[1] != settings.Variable("LogLevel")) {
-				t.Errorf("%s has %s: read it by package settings", path, found[1])
+				t.Errorf("%s has %s: read it through package settings", path, found[1])
 			}
 		}
 		return nil

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// shopServer is a program that serves the workflows of examples/deploy locally. That module's own
-// program is a Lambda function.
+// shopServer is a program that serves the workflows of examples/deploy locally. The program in that
+// module is a Lambda function.
 const shopServer = `package main
 
 import (
@@ -24,8 +24,8 @@ import (
 func main() { weft.Main(weft.Register(orders.Registrations()...)) }
 `
 
-// shop serves the workflows of examples/deploy until the test ends, and returns its address. The
-// program is laid over their module.
+// shop serves the workflows of examples/deploy until the test ends, and returns the server's
+// address. It overlays their module with shopServer.
 func shop(t *testing.T) *url.URL {
 	t.Helper()
 	module, err := filepath.Abs(filepath.Join("examples", "deploy"))

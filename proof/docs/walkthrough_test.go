@@ -19,12 +19,12 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// mostFrames is how many functions an update passes through at most, from the body of its request
+// mostFrames is through how many functions an update passes at most, from the body of its request
 // to the put.
 const mostFrames = 12
 
-// The walk-through of docs/architecture.md names the functions that are on the stack when an
-// accepted update is put, from the one that reads the request's body on.
+// The walk-through of docs/architecture.md names the functions on the stack when an accepted update
+// is put, beginning with the one that reads the request's body.
 func TestWalkThroughOfAnUpdate(t *testing.T) {
 	t.Parallel()
 	want := walkThrough(t)
@@ -87,9 +87,9 @@ func (r *stackRecorder) Append(ctx context.Context, items ...store.Item) error {
 // frame matches a function of this module on a stack, and its file.
 var frame = regexp.MustCompile(`(?m)^github\.com/seed-41655fb1/weft/internal/(\S+)\(.*\n\t.*?/(internal/\S+\.go):\d+`)
 
-// fromBodyToPut returns the functions on the stacks of an update, from the one that reads the
-// request's body on. The request waits on one goroutine, and another does the work. What is between
-// the put and the store is left out.
+// fromBodyToPut returns the functions on the stacks of an update, beginning with the one that reads
+// the request's body. The request waits on one goroutine, and the work is done on another.
+// Functions between the put and the store are left out.
 func fromBodyToPut(stacks string) (all []string) {
 	for _, goroutine := range strings.Split(stacks, "\n\n") {
 		var part []string

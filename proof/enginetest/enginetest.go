@@ -1,6 +1,6 @@
-// Package enginetest plays one run in a test, without a deployment. The test brings the events,
-// task by task, and sees what is committed. Nothing else happens, and time moves only if the test
-// moves it.
+// Package enginetest plays one run in a test, without a deployment. The test supplies the input
+// events, task by task, and sees the commits. Nothing else happens, and time passes only if the
+// test lets it.
 package enginetest
 
 import (
@@ -32,7 +32,7 @@ type TB interface {
 // WorkflowID is the id of the workflow on every harness.
 const WorkflowID = "stage"
 
-// Type is the name under which New registers the code that it is given.
+// Type is the name under which New registers its code.
 const Type = "stage"
 
 // Harness is one run and its code.
@@ -45,26 +45,27 @@ type Harness struct {
 	ids  uint64
 	// build is the number of the current build.
 	build int
-	// Cold has the code rebuilt from the log before each task.
+	// Cold rebuilds the code from the log before each task.
 	Cold bool
-	// Limits bounds updates; zero is no limit.
+	// Limits limits updates; zero means no limit.
 	Limits engine.Limits
-	// Starts is how many activities, timers and the like one task may start; zero is no limit.
+	// Starts is how many activities, timers and similar things one task may start; zero means no
+	// limit.
 	Starts int
-	// Suggest is the history length from which the code gets the hint to continue as new; zero is
-	// never.
+	// Suggest is the length of the history from which the code gets the hint to continue as new;
+	// zero means never.
 	Suggest int64
 	// Plain leaves the stacks of failed tasks out of the log, because they differ from run to run.
 	Plain bool
-	// Local returns the outcome of a local activity in a task. If it is nil each succeeds, with its
-	// input as the result.
+	// Local returns the outcome of a local activity. If it is nil, each local activity succeeds
+	// with its input as its result.
 	Local func(a *engine.LocalActivity) engine.LocalResult
 	// Bodies are the commits so far, encoded.
 	Bodies [][]byte
 }
 
-// Open returns a harness on which code has not started. When the test ends, it replays the run from
-// the log.
+// Open returns a harness whose run has not started. When the test ends, the harness replays the run
+// from the log.
 func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Harness {
 	t.Helper()
 	types := &engine.Registry{}
@@ -82,7 +83,7 @@ func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Harn
 	return s
 }
 
-// New returns a harness on which code has started.
+// New returns a harness whose run has started.
 func New[In, Out any](t TB, code func(workflow.Context, In) (Out, error), in In) *Harness {
 	t.Helper()
 	s := Open(t, code)
@@ -123,7 +124,7 @@ func (s *Harness) Writer() *engine.Writer {
 	return w
 }
 
-// Code returns the instance, and makes one if there is none.
+// Code returns the instance, and creates it if there is none.
 func (s *Harness) Code() *engine.Instance {
 	if s.in == nil {
 		s.in = engine.NewInstance(s.code, WorkflowID, history.NewRunID(1, [8]byte{7}))
@@ -131,8 +132,8 @@ func (s *Harness) Code() *engine.Instance {
 	return s.in
 }
 
-// Step runs a task and puts its commit, if it has one, into the log, through its encoded form like
-// a store.
+// Step runs a task. It appends the task's commit, if there is one, to the log. Like a store, it
+// encodes and decodes it.
 func (s *Harness) Step(task engine.Task) *engine.Transition {
 	s.t.Helper()
 	w := s.Writer()
@@ -145,7 +146,7 @@ func (s *Harness) Step(task engine.Task) *engine.Transition {
 		transition = s.Run.Resume(s.Code(), transition, results)
 	}
 	if transition.Commit == nil {
-		s.ids-- // nobody has seen the id
+		s.ids-- // the id was not used
 		if !transition.Unchanged {
 			s.drop()
 		}
@@ -222,14 +223,14 @@ func (s *Harness) Fail(event int64, err error) *engine.Transition {
 // Activities returns the pending activities by the ids of their events, the oldest first.
 func (s *Harness) Activities() []int64 { return slices.Sorted(maps.Keys(s.Run.State.Activities)) }
 
-// Timers returns the pending timers, the one that fires first in front.
+// Timers returns the pending timers in the order in which they fire.
 func (s *Harness) Timers() []*engine.PendingTimer {
 	return slices.SortedFunc(maps.Values(s.Run.State.Timers), func(a, b *engine.PendingTimer) int {
 		return cmp.Or(cmp.Compare(a.FireAt, b.FireAt), cmp.Compare(a.EventID, b.EventID))
 	})
 }
 
-// Advance moves the time and fires no timer.
+// Advance lets time pass without firing a timer.
 func (s *Harness) Advance(d time.Duration) { s.now = s.now.Add(d) }
 
 // Deploy rebuilds the code, as another build.
@@ -238,7 +239,7 @@ func (s *Harness) Deploy() {
 	s.drop()
 }
 
-// Sleep moves the time, and fires each timer that becomes due in a task of its own.
+// Sleep lets time pass, and fires each timer that becomes due, in a task of its own.
 func (s *Harness) Sleep(d time.Duration) {
 	s.t.Helper()
 	for end := s.now.Add(d); ; {
@@ -261,12 +262,12 @@ func (s *Harness) Update(id, name string, in any) (engine.UpdateResult, *failure
 	return transition.Updates[0], transition.Failure
 }
 
-// Query asks a query. The code stays in memory, as in a process, unless it fails or runs a task
+// Query runs a query. As in a process, the code stays in memory, unless it fails or a task runs
 // first.
 func (s *Harness) Query(name string, in any) (history.Payload, error) {
 	s.t.Helper()
 	w := s.Writer()
-	s.ids-- // nobody sees the id
+	s.ids-- // the id was not used
 	keep := s.Run.State.Pending == history.PendingNone && !s.Cold
 	answer, err := s.Run.Query(s.Code(), w, name, s.encode(in))
 	var refused *engine.QueryError
@@ -276,8 +277,8 @@ func (s *Harness) Query(name string, in any) (history.Payload, error) {
 	return answer, err
 }
 
-// Outcome returns how the run ended, and decodes its result into out. It fails the test if the run
-// is open.
+// Outcome returns the error with which the run ended, and decodes its result into out. It fails the
+// test if the run is open.
 func (s *Harness) Outcome(out any) error {
 	s.t.Helper()
 	if !s.Run.State.Status.Closed() {
@@ -292,7 +293,7 @@ func (s *Harness) Outcome(out any) error {
 	return f.Err()
 }
 
-// Stuck returns why the run's task fails, or nil if it does not.
+// Stuck returns the failure of the run's task, or nil if the task does not fail.
 func (s *Harness) Stuck() error { return s.Run.State.Stuck().Err() }
 
 // Text lists the events so far.
@@ -304,8 +305,8 @@ func (s *Harness) Text() string {
 	return text
 }
 
-// Replay rebuilds the code from the first n commits, and runs the task of the next one again: it
-// must make the same events, byte for byte.
+// Replay rebuilds the code from the first n commits and runs the next task again. That has to give
+// the same events, byte for byte.
 func (s *Harness) Replay(n int) {
 	s.t.Helper()
 	if err := replay.Again(s.code, WorkflowID, s.Run.Log[:n+1]); err != nil {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// entry is an entry of a batch that the proxy withholds from the server: its JSON, and what it
-// belongs to.
+// entry is an entry of a batch that the proxy withholds from the server: its JSON, and the table to
+// which it belongs.
 type entry struct {
 	of   string // the table
 	json json.RawMessage
 }
 
-// entriesOf are the operations of which some entries can fail: how the proxy removes entries from a
-// request, and adds them to its answer as failed.
+// entriesOf are the operations some of whose entries can fail. Each says how the proxy removes
+// entries from a request, and how it adds them to the answer as failed.
 var entriesOf = map[string]*struct {
 	takeOut func(request map[string]json.RawMessage, choose func(n int) int) []entry
 	putBack func(answer map[string]json.RawMessage, left []entry)
@@ -22,7 +22,8 @@ var entriesOf = map[string]*struct {
 	"BatchWriteItem":   {takeWrites, putWrites},
 }
 
-// takeOut removes some entries from a batch, never all: the server refuses a batch without entries.
+// takeOut removes some entries from a batch, but never all, because the server refuses an empty
+// batch.
 func takeOut(op string, body []byte, choose func(n int) int) ([]byte, []entry) {
 	var request map[string]json.RawMessage
 	if json.Unmarshal(body, &request) != nil {
@@ -45,8 +46,8 @@ func putBack(op string, body []byte, left []entry) []byte {
 	return encode(answer)
 }
 
-// part divides entries into two parts: those that stay, at least one, and the others. choose picks
-// which stay.
+// part divides entries into those that stay, at least one, and those that are left out. choose
+// picks which ones stay.
 func part(all []json.RawMessage, choose func(n int) int) (stay, left []json.RawMessage) {
 	if len(all) < 2 {
 		return all, nil
@@ -75,10 +76,10 @@ func takeMessages(request map[string]json.RawMessage, choose func(n int) int) (l
 
 func putMessages(answer map[string]json.RawMessage, left []entry) {
 	var failed []json.RawMessage
-	_ = json.Unmarshal(answer["Failed"], &failed) // absent where none failed
+	_ = json.Unmarshal(answer["Failed"], &failed) // absent if none failed
 	for _, e := range left {
 		var id struct{ ID string }
-		_ = json.Unmarshal(e.json, &id) // it was read before
+		_ = json.Unmarshal(e.json, &id) // it was parsed before
 		failed = append(failed, encode(map[string]any{
 			"Id": id.ID, "Code": "InternalError", "Message": "the entry could not be stored", "SenderFault": false,
 		}))
@@ -117,7 +118,7 @@ func putWrites(answer map[string]json.RawMessage, left []entry) {
 func encode(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // it was JSON before
+		panic(err) // it was parsed as JSON before
 	}
 	return b
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Rates are the probabilities of the faults, for each request. Together they are at most 1. Delay
-// does not count: it is added to any of them. The zero value lets everything pass.
+// Rates are the probabilities of the faults for each request. Their sum is at most 1, without
+// Delay, which can accompany any of them. The zero value lets everything pass.
 type Rates struct {
 	LoseRequest, FailBefore, Throttle, FailAfter, LoseAnswer, CutAnswer, Partial, Delay float64
 	// MaxDelay is the longest delay.
@@ -25,7 +25,7 @@ type Rates struct {
 // Fault is what happens to a request.
 type Fault string
 
-// The faults; see the package comment. Pass is no fault.
+// The faults; see the package comment. Pass means no fault.
 const (
 	Pass        Fault = "pass"
 	LoseRequest Fault = "lose request"
@@ -38,7 +38,7 @@ const (
 	Delay       Fault = "delay"
 )
 
-// Counts are how often each fault happened, by operation ("PutItem") and fault.
+// Counts has how often each fault happened, by operation ("PutItem") and fault.
 type Counts map[string]map[Fault]int
 
 // Proxy is a proxy that listens on 127.0.0.1. It is safe for concurrent use.
@@ -54,8 +54,8 @@ type Proxy struct {
 	counts Counts
 }
 
-// Start starts a proxy before the server at an address. The same seed draws the same faults for the
-// same requests in the same order.
+// Start starts a proxy in front of the server at an address. The same seed draws the same faults
+// for the same requests in the same order.
 func Start(target string, seed uint64, rates Rates) (*Proxy, error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -71,7 +71,7 @@ func Start(target string, seed uint64, rates Rates) (*Proxy, error) {
 		rand: rand.New(rand.NewPCG(seed, 2)), rates: rates, counts: Counts{},
 	}
 	p.server = &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
-	go func() { _ = p.server.Serve(l) }() // until Close
+	go func() { _ = p.server.Serve(l) }() // ends with Close
 	return p, nil
 }
 
@@ -80,11 +80,11 @@ func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
 
 // Close stops the proxy and cuts off running requests.
 func (p *Proxy) Close() {
-	_ = p.server.Close() // of a listener that nobody else has
+	_ = p.server.Close() // nobody else has the listener
 	p.transport.CloseIdleConnections()
 }
 
-// Set changes the rates: zero ends the faults.
+// Set changes the rates. Zero rates end the faults.
 func (p *Proxy) Set(rates Rates) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +102,7 @@ func (p *Proxy) Counts() Counts {
 	return counts
 }
 
-// draw decides what happens to a request, and counts it.
+// draw decides what happens to a request and counts it.
 func (p *Proxy) draw(op string) (fault Fault, delay time.Duration, choose func(n int) int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,18 +137,18 @@ func (p *Proxy) draw(op string) (fault Fault, delay time.Duration, choose func(n
 		p.counts[op][Delay]++
 		delay = time.Duration(p.rand.Int64N(int64(r.MaxDelay) + 1))
 		if p.rand.IntN(2) == 0 {
-			delay = -delay // before it is passed on
+			delay = -delay // a negative delay comes before the request is forwarded
 		}
 	}
 	source := rand.New(rand.NewPCG(p.rand.Uint64(), 3)) // for further draws, without the lock
 	return fault, delay, source.IntN
 }
 
-// ServeHTTP forwards a request, or not.
+// ServeHTTP forwards a request, disturbs it, or refuses it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client is gone
+		return // the client has gone
 	}
 	service, op := operation(r)
 	fault, delay, choose := p.draw(op)
@@ -192,7 +192,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// operation returns the service and the operation of a request: DynamoDB and PutItem of
+// operation returns the service and the operation of a request: DynamoDB and PutItem for
 // DynamoDB_20120810.PutItem.
 func operation(r *http.Request) (service, op string) {
 	version, op, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
@@ -214,7 +214,7 @@ type answer struct {
 func (p *Proxy) forward(r *http.Request, body []byte) (*answer, error) {
 	out := r.Clone(r.Context())
 	out.RequestURI = ""
-	out.URL.Scheme, out.URL.Host = p.target.Scheme, p.target.Host // the Host header stays: it is signed
+	out.URL.Scheme, out.URL.Host = p.target.Scheme, p.target.Host // the Host header stays, because it is signed
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	resp, err := p.transport.RoundTrip(out)
 	if err != nil {
@@ -225,12 +225,12 @@ func (p *Proxy) forward(r *http.Request, body []byte) (*answer, error) {
 	return &answer{resp.StatusCode, resp.Header, data}, err
 }
 
-// write writes the first n bytes of an answer whose header announces all of them.
+// write writes the first n bytes of an answer. Its header announces all of them.
 func (a *answer) write(w http.ResponseWriter, n int) {
 	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", fmt.Sprint(len(a.body)))
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body[:n]) // the client may be gone
+	_, _ = w.Write(a.body[:n]) // the client may have gone
 	_ = http.NewResponseController(w).Flush()
 }
 
@@ -238,15 +238,15 @@ func (a *answer) write(w http.ResponseWriter, n int) {
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler) // the server closes it instead
+		panic(http.ErrAbortHandler) // makes the server close the connection instead
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // without it the connection is closed in order, which is bad enough
+		_ = tcp.SetLinger(0) // without this the connection is closed in order, which is a fault, too
 	}
 	_ = conn.Close()
 }
 
-// pause waits, and reports whether the client is still there.
+// pause waits, and reports whether the client is still connected.
 func pause(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		return true

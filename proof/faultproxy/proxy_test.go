@@ -27,11 +27,11 @@ import (
 	"github.com/seed-41655fb1/weft/proof/faultproxy"
 )
 
-// server counts the requests that it applies, and answers each with text.
+// server counts the requests that it carries out, and answers each with text.
 type server struct {
 	*httptest.Server
 	applied atomic.Int64
-	body    atomic.Value // of the last request
+	body    atomic.Value // the body of the last request
 	header  atomic.Value
 }
 
@@ -116,7 +116,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The proxy forwards a request as it is signed.
+// The proxy does not change what a request signs.
 func TestPass(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, `{}`)
@@ -175,7 +175,7 @@ func TestPartialSend(t *testing.T) {
 	}
 	slices.Sort(all)
 	if len(sent.Entries) == 0 || len(out.Failed) == 0 || strings.Join(all, "") != "abc" {
-		t.Errorf("the server got %v, and the client was told that %v failed", sent.Entries, out.Failed)
+		t.Errorf("the server got %v, and the client got %v as failed", sent.Entries, out.Failed)
 	}
 }
 
@@ -197,6 +197,6 @@ func TestPartialWrite(t *testing.T) {
 	}
 	applied := strings.Count(s.body.Load().(string), "DeleteRequest")
 	if left := len(out.UnprocessedItems["t"]); applied == 0 || left == 0 || applied+left != len(writes) {
-		t.Errorf("the server got %s, and the client was told that %v is left", s.body.Load(), out.UnprocessedItems)
+		t.Errorf("the server got %s, and the client got %v as unprocessed", s.body.Load(), out.UnprocessedItems)
 	}
 }

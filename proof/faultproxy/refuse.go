@@ -17,7 +17,7 @@ type refusal struct {
 	code, message string
 }
 
-// internal is the error of a service that does not know what it has done.
+// internal is the error of a service that does not know whether it has carried out a request.
 var internal = refusal{http.StatusInternalServerError, "InternalServerError", "The request processing has failed because of an unknown error, exception or failure."}
 
 // throttles are the errors with which a service refuses requests when there are too many.
@@ -43,11 +43,11 @@ var prefixes = map[string]string{dynamoDB: "com.amazonaws.dynamodb.v20120810#", 
 func refuse(w http.ResponseWriter, service string, e refusal) {
 	contentType := "application/x-amz-json-1.0"
 	if service == sqs && e.status < http.StatusInternalServerError {
-		w.Header().Set("X-Amzn-Query-Error", e.code+";Sender") // of the older protocol, which SDKs still read
+		w.Header().Set("X-Amzn-Query-Error", e.code+";Sender") // the header of the older protocol, which SDKs still read
 	}
 	body, err := json.Marshal(map[string]string{"__type": prefixes[service] + e.code, "message": e.message})
 	if err != nil {
-		panic(err) // two strings
+		panic(err) // a map of two strings can be encoded
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(e.status)

@@ -1,9 +1,9 @@
 // Package freeport finds addresses for servers that a test starts, stops and starts again.
 //
-// The kernel may give a port that it has picked (address 127.0.0.1:0) to somebody else as soon as
-// the listener is closed. Outgoing connections, and other listeners on port 0, get ports from the
-// same range. A test that starts a server again at the same address would sometimes lose its port.
-// The ports of this package are below that range.
+// A port that the kernel picks (address 127.0.0.1:0) can be given to another process as soon as the
+// listener is closed. Outgoing connections, and other listeners on port 0, get ports from the same
+// range. So a test that starts a server again at the same address would sometimes find its port
+// taken. The ports of this package are below that range.
 package freeport
 
 import (
@@ -25,7 +25,7 @@ var (
 	given = map[int]bool{}
 )
 
-// Addr returns an address of 127.0.0.1 at which nobody listens, and which it has not returned
+// Addr returns an address of 127.0.0.1 on which nobody listens, and which Addr has not returned
 // before in this process. It returns an error if it finds none.
 func Addr() (string, error) {
 	mu.Lock()
@@ -44,7 +44,7 @@ func Addr() (string, error) {
 	return "", fmt.Errorf("no free port from %d to %d in %d tries", lowest, highest-1, tries)
 }
 
-// ForTest returns an address as Addr does. It ends the test if there is none.
+// ForTest returns an address like Addr. It ends the test if Addr fails.
 func ForTest(t testing.TB) string {
 	t.Helper()
 	addr, err := Addr()

@@ -8,15 +8,15 @@ import (
 	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
-// Addr returns a new address each time. A server can listen at it, and its port is below those that
-// the kernel picks.
+// Addr returns a new address each time. A server can listen on it, and its port is below the ports
+// that the kernel picks.
 func TestAddr(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for range 50 {
 		addr := freeport.ForTest(t)
 		if seen[addr] {
-			t.Errorf("%s was given twice", addr)
+			t.Errorf("%s was returned twice", addr)
 		}
 		seen[addr] = true
 		l, err := net.Listen("tcp", addr)

@@ -11,15 +11,15 @@ import (
 
 // Deliveries are the probabilities, for a batch, that its delivery is disturbed.
 type Deliveries struct {
-	// Duplicate delivers a batch twice before it is deleted: at the same time, or one after the
+	// Duplicate delivers a batch twice before it is deleted, at the same time or one after the
 	// other. The messages of a FIFO group are delivered again only after the first delivery.
 	Duplicate float64
 	// Late redelivers a batch of a standard queue after it was deleted.
 	Late float64
 	// Shuffle changes the order in a batch of a standard queue.
 	Shuffle float64
-	// Delay holds a batch back for at most MaxDelay, so that others overtake it. Keep that under
-	// the queue's visibility.
+	// Delay holds a batch back for at most MaxDelay, so that others overtake it. Keep MaxDelay
+	// below the queue's visibility timeout.
 	Delay    float64
 	MaxDelay time.Duration
 }
@@ -39,14 +39,14 @@ func Disturb(seed uint64, rates Deliveries) *Disturbance {
 	return &Disturbance{rand: rand.New(rand.NewPCG(seed, 1)), rates: rates, counts: map[string]int{}}
 }
 
-// Set changes the rates: zero ends the disturbance.
+// Set changes the rates. Zero rates end the disturbance.
 func (d *Disturbance) Set(rates Deliveries) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.rates = rates
 }
 
-// Counts returns how many batches were disturbed in which way.
+// Counts returns how many batches were disturbed in each way.
 func (d *Disturbance) Counts() map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,7 +57,7 @@ func (d *Disturbance) Counts() map[string]int {
 	return counts
 }
 
-// repeat is whether and when a batch is delivered a second time.
+// repeat says whether and when a batch is delivered a second time.
 type repeat uint8
 
 const (
@@ -71,10 +71,10 @@ const (
 type plan struct {
 	delay, pause time.Duration
 	again        repeat
-	permutation  []int // nil leaves the order
+	permutation  []int // nil keeps the order
 }
 
-// plan draws the plan of a batch of n messages.
+// plan draws how a batch of n messages is delivered.
 func (d *Disturbance) plan(n int, fifo bool) (p plan) {
 	if d == nil {
 		return p
@@ -110,7 +110,7 @@ func (d *Disturbance) upTo() time.Duration {
 	return time.Duration(d.rand.Int64N(int64(d.rates.MaxDelay) + 1))
 }
 
-// order returns a batch in the order of the plan.
+// order returns the batch in the order of the plan.
 func (p plan) order(batch []types.Message) []types.Message {
 	if p.permutation == nil {
 		return batch

@@ -6,15 +6,15 @@
 //	                   ├─▶ Host.Invoke ─ one ─┼─▶ environment ─ bootstrap
 //	queue ──▶ Mapping ─┘      event each      └─▶ environment ─ bootstrap
 //
-// An environment is a process that serves one event at a time, and is kept for the next. A test can
-// kill it, or stop it for a while, during an event: see [Host.Busy]. The host replaces a dead
-// process when the next event arrives. It signals only processes that it has started.
+// An environment is a process that serves one event at a time and is kept for the next. A test can
+// kill it, or pause it, during an event: see [Host.Busy]. The host replaces a dead process when the
+// next event arrives. It sends signals only to processes that it has started.
 //
 // # What differs from AWS
 //
-//   - If all environments of a function are busy, Invoke waits. AWS refuses (429), and mappings and
-//     gateways try again or pass that on: on a small machine a test would measure little else.
-//   - The file system, the network and the rights of a process are those of the test. It has none
-//     of its variables.
-//   - A mapping receives as soon as it is free. AWS scales its pollers up and down by the backlog.
+//   - If all environments of a function are busy, Invoke waits. AWS refuses with 429, which
+//     mappings and gateways retry or pass on. On a small machine a test would measure little else.
+//   - A process has the file system, the network and the rights of the test, but none of its
+//     environment variables.
+//   - A mapping receives messages as soon as it is free. AWS scales its pollers by the backlog.
 package lambdahost

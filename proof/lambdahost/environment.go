@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// initTimeout is how long a process may take before it asks for its first event. Lambda gives 10 s;
-// a test machine that compiles beside this needs more.
+// initTimeout is how long a process may take before it asks for its first event. Lambda gives it 10
+// s. A test machine that compiles at the same time needs more.
 const initTimeout = time.Minute
 
 // Environment is a process that serves a function's events, one at a time.
@@ -22,20 +22,20 @@ type Environment struct {
 	function *function
 	server   *http.Server
 	process  *exec.Cmd
-	// work hands an invocation to the process that waits for one.
+	// work passes an invocation to the process that waits for one.
 	work chan *invocation
 	// gone is closed when the process has ended.
 	gone chan struct{}
-	// used is whether it has served an event. The goroutine that holds the environment reads and
-	// sets it.
+	// used is set after the process has served an event. Only the goroutine that holds the
+	// environment accesses it.
 	used bool
 
 	mu       sync.Mutex
-	current  *invocation // what it works on
+	current  *invocation // the invocation that the process works on
 	initFail *FunctionError
 }
 
-// start starts a process, and its runtime API at an address of its own, as on Lambda.
+// start starts a process. Its runtime API has an address of its own, as on Lambda.
 func start(f *function) (*Environment, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -51,9 +51,9 @@ func start(f *function) (*Environment, error) {
 		_ = l.Close()
 		return nil, &FunctionError{"Runtime.InvalidEntrypoint", err.Error()}
 	}
-	go func() { _ = e.server.Serve(l) }() // until it is closed; the process waits for it meanwhile
+	go func() { _ = e.server.Serve(l) }() // ends with the server; the process waits for it to start
 	go func() {
-		_ = e.process.Wait() // its log says how it ended
+		_ = e.process.Wait() // the function's log says how the process ended
 		close(e.gone)
 		_ = e.server.Close()
 	}()
@@ -82,8 +82,8 @@ func variables(f Function, address string) []string {
 	return list
 }
 
-// wait waits for the outcome of an invocation that the process was given. A process that exits, is
-// killed or takes too long answers no more.
+// wait waits for the outcome of an invocation that was given to the process. A process that exits,
+// is killed or takes too long gives no answer.
 func (e *Environment) wait(inv *invocation) outcome {
 	defer e.set(nil)
 	timeout := time.NewTimer(e.function.Timeout)
@@ -94,7 +94,7 @@ func (e *Environment) wait(inv *invocation) outcome {
 	case <-timeout.C:
 		e.end()
 	case <-e.gone:
-		select { // it may have answered before it went
+		select { // the process may have answered before it exited
 		case o := <-inv.outcome:
 			return o
 		default:
@@ -104,8 +104,8 @@ func (e *Environment) wait(inv *invocation) outcome {
 	return outcome{err: &FunctionError{"Sandbox.Timedout", "Task timed out after " + e.function.Timeout.String()}}
 }
 
-// hand gives an invocation to the process when it asks for one. It returns an error that says why
-// the process never did.
+// hand gives an invocation to the process when it asks for one. It returns an error with the reason
+// if the process does not ask.
 func (e *Environment) hand(inv *invocation) error {
 	patience := time.NewTimer(initTimeout)
 	defer patience.Stop()
@@ -146,16 +146,16 @@ func (e *Environment) alive() bool {
 	}
 }
 
-// end kills the process and waits until it is gone.
+// end kills the process and waits until it has exited.
 func (e *Environment) end() {
-	_ = e.process.Process.Kill() // it fails only if the process has ended
+	_ = e.process.Process.Kill() // this fails only if the process has ended
 	<-e.gone
 }
 
-// Function returns the name of the function whose events it serves.
+// Function returns the name of the environment's function.
 func (e *Environment) Function() string { return e.function.Name }
 
-// Kill kills the process with SIGKILL if it works on an event, and reports whether it did.
+// Kill kills the process with SIGKILL if it works on an event. It reports whether it did.
 func (e *Environment) Kill() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -163,18 +163,18 @@ func (e *Environment) Kill() bool {
 }
 
 // Pause stops the process for a while if it works on an event, and reports whether it did. The
-// process wakes up in the middle of its work, and does not know how late it is. Its timeout kills
-// it all the same.
+// process continues in the middle of its work and does not know how late it is. Its time-out still
+// kills it.
 func (e *Environment) Pause(d time.Duration) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.current == nil || e.signal(syscall.SIGSTOP) != nil {
 		return false
 	}
-	time.AfterFunc(d, func() { _ = e.signal(syscall.SIGCONT) }) // it may be gone
+	time.AfterFunc(d, func() { _ = e.signal(syscall.SIGCONT) }) // the process may have gone
 	return true
 }
 
-// signal sends a signal to the process. The process is known by its handle, so the signal reaches
-// no other that has its number now.
+// signal sends a signal to the process. It identifies the process by its handle, so it never
+// reaches another process with the same number.
 func (e *Environment) signal(s os.Signal) error { return e.process.Process.Signal(s) }

@@ -24,8 +24,8 @@ type record struct {
 	Region            string            `json:"awsRegion"`
 }
 
-// batchEvent returns the event of a batch of messages. It leaves out message attributes: Weft sends
-// none.
+// batchEvent returns the event of a batch of messages. It leaves out message attributes, because
+// Weft sends none.
 func batchEvent(url string, batch []types.Message) ([]byte, error) {
 	records := make([]record, len(batch))
 	for i, m := range batch {
@@ -39,8 +39,8 @@ func batchEvent(url string, batch []types.Message) ([]byte, error) {
 }
 
 // failures returns the ids of the messages that an answer to a batch lists as failed. On AWS an
-// answer without a list means that none has failed, and an answer that lists a message outside the
-// batch means that all have. The latter is an error here, because it is a defect.
+// answer without a list means that no message failed. An answer that lists a message outside the
+// batch means on AWS that all failed, and is an error here, because it is a defect.
 // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
 func failures(answer []byte, batch []types.Message) (map[string]bool, error) {
 	failed := map[string]bool{}
@@ -53,7 +53,7 @@ func failures(answer []byte, batch []types.Message) (map[string]bool, error) {
 		} `json:"batchItemFailures"`
 	}
 	if err := json.Unmarshal(answer, &a); err != nil {
-		return nil, fmt.Errorf("the answer to a batch is not one: %w", err)
+		return nil, fmt.Errorf("the answer to a batch cannot be read: %w", err)
 	}
 	known := map[string]bool{}
 	for _, m := range batch {
@@ -68,8 +68,8 @@ func failures(answer []byte, batch []types.Message) (map[string]bool, error) {
 	return failed, nil
 }
 
-// inOrder returns an error if a message of a group has succeeded behind one of the group that
-// failed. A mapping would delete it, and the group would go on before its first message.
+// inOrder returns an error if a message succeeded after a message of the same group failed. A
+// mapping would delete it, and the group would continue without its failed message.
 func inOrder(batch []types.Message, failed map[string]bool) error {
 	stopped := map[string]bool{}
 	for _, m := range batch {
@@ -78,7 +78,7 @@ func inOrder(batch []types.Message, failed map[string]bool) error {
 			continue
 		}
 		if stopped[group] && !failed[id] {
-			return fmt.Errorf("group %s: message %s succeeded behind one that failed", group, id)
+			return fmt.Errorf("group %s: message %s succeeded after an earlier one failed", group, id)
 		}
 		stopped[group] = stopped[group] || failed[id]
 	}

@@ -17,20 +17,20 @@ import (
 // gatewayTimeout is how long an HTTP API waits for its function.
 const gatewayTimeout = 30 * time.Second
 
-// Invoker hands an event to a function: a Host.
+// Invoker passes an event to a function. A Host is one.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, event []byte) ([]byte, error)
 }
 
-// RealTime is an Invoker whose functions run in real time, like those of a Host: a gateway waits
-// for them as long as AWS's does. A gateway waits without limit for others, whose clock a test
-// moves or which a busy machine holds up.
+// RealTime is an Invoker whose functions run in real time, like those of a Host. A gateway waits
+// for them as long as AWS's gateway does. For other invokers it waits without a limit, because a
+// test may move their clock or a busy machine may delay them.
 type RealTime interface {
 	Invoker
 	RealTime()
 }
 
-// patience returns the context of an invocation, which limits how long a gateway waits.
+// patience returns the context of an invocation. The context limits how long a gateway waits.
 func patience(ctx context.Context, functions Invoker, limit time.Duration) (context.Context, context.CancelFunc) {
 	if _, real := functions.(RealTime); real {
 		return context.WithTimeout(ctx, limit)
@@ -61,7 +61,7 @@ func Gateway(functions Invoker, function string) http.Handler {
 	})
 }
 
-// message writes an answer of the gateway itself.
+// message writes an answer that is the gateway's own.
 func message(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -119,15 +119,15 @@ func encodeBody(body []byte) (text string, encoded bool) {
 	return base64.StdEncoding.EncodeToString(body), true
 }
 
-// writeAnswer writes a function's answer, and reports whether it was in format 2.0 or 1.0. On AWS
-// an answer without a status code is the body itself. No function of Weft relies on that, so here
-// it is a mistake.
+// writeAnswer writes a function's answer, and reports whether the answer was in format 2.0 or 1.0.
+// On AWS an answer without a status code is the body itself. No function of Weft relies on that, so
+// it is an error here.
 func writeAnswer(w http.ResponseWriter, answer []byte) bool {
 	var a struct {
 		StatusCode        int                 `json:"statusCode"`
 		Headers           map[string]string   `json:"headers"`
-		MultiValueHeaders map[string][]string `json:"multiValueHeaders"` // of format 1.0
-		Cookies           []string            `json:"cookies"`           // of format 2.0
+		MultiValueHeaders map[string][]string `json:"multiValueHeaders"` // only in format 1.0
+		Cookies           []string            `json:"cookies"`           // only in format 2.0
 		Body              string              `json:"body"`
 		IsBase64Encoded   bool                `json:"isBase64Encoded"`
 	}
@@ -151,6 +151,6 @@ func writeAnswer(w http.ResponseWriter, answer []byte) bool {
 		w.Header().Add("Set-Cookie", c)
 	}
 	w.WriteHeader(a.StatusCode)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // the client may have gone
 	return true
 }

@@ -92,7 +92,7 @@ func TestGatewayFailures(t *testing.T) {
 	}
 }
 
-// slow is a function that takes a minute of real time, or of another clock.
+// slow is a function that takes a minute, of real time or of another clock.
 type slow struct{}
 
 func (slow) Invoke(ctx context.Context, _ string, _ []byte) ([]byte, error) {
@@ -108,7 +108,7 @@ type slowInRealTime struct{ slow }
 
 func (slowInRealTime) RealTime() {}
 
-// A gateway gives up on a function that runs in real time, and waits for any other.
+// A gateway gives up on a function that runs in real time, and waits for any other function.
 func TestGatewayPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,32 +15,33 @@ import (
 // MaxPayload is the largest event and the largest answer of a synchronous invocation, in bytes.
 const MaxPayload = 6 << 20
 
-// Function is a function as it is deployed.
+// Function describes a deployed function.
 type Function struct {
 	// Name is the name for Invoke.
 	Name string
-	// Bootstrap is the path of its program.
+	// Bootstrap is the path of the function's program.
 	Bootstrap string
-	// Environment are its variables, besides those that Lambda sets.
+	// Environment are the function's variables, in addition to those that Lambda sets.
 	Environment map[string]string
-	// Timeout is how long it may take for an event; 0 is Lambda's default, 3 s. The host kills a
+	// Timeout is how long an event may take; 0 means Lambda's default, 3 s. The host kills a
 	// process that takes longer.
 	Timeout time.Duration
-	// Memory is the memory, in megabytes, that the function reads in its variables; 0 is Lambda's
+	// Memory is the memory in megabytes that the function finds in its variables; 0 means Lambda's
 	// default, 128.
 	Memory int
-	// Concurrency is how many environments there are at most; 0 is 1.
+	// Concurrency is the largest number of environments; 0 means 1.
 	Concurrency int
 	// Freeze stops the process between two events, as Lambda does, so that its background work does
 	// not run.
 	Freeze bool
-	// Log takes what it writes to stdout and stderr, from several processes at once; nil drops it.
+	// Log gets what the function writes to stdout and stderr, from several processes at once; nil
+	// drops it.
 	Log io.Writer
 }
 
-// FunctionError is the error of Invoke if a function did not answer an event.
+// FunctionError is the error of Invoke if a function does not answer an event.
 type FunctionError struct {
-	// Type is Lambda's name for it: Runtime.ExitError, Sandbox.Timedout,
+	// Type is Lambda's name of the error: Runtime.ExitError, Sandbox.Timedout,
 	// Function.ResponseSizeTooLarge, or the type of the error that the function returned.
 	Type    string
 	Message string
@@ -49,7 +50,7 @@ type FunctionError struct {
 // Error returns the type and the message.
 func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
 
-// Region and Account are what functions read as theirs.
+// Region and Account are the region and the account that functions see.
 const (
 	Region  = "us-east-1"
 	Account = "000000000000"
@@ -58,34 +59,34 @@ const (
 // Host runs functions. It is safe for concurrent use.
 type Host struct {
 	functions map[string]*function
-	running   sync.WaitGroup // invocations
+	running   sync.WaitGroup // running invocations
 	mu        sync.Mutex
-	closed    bool // no invocation begins any more
+	closed    bool // no further invocation begins
 }
 
 // function is a function and its environments.
 type function struct {
 	Function
-	slots chan struct{} // one for each environment that is busy
+	slots chan struct{} // one for each busy environment
 	mu    sync.Mutex
 	idle  []*Environment
 	all   []*Environment
 	stats Stats
 }
 
-// Stats is what a function has done so far.
+// Stats counts what a function has done so far.
 type Stats struct {
-	// Invocations are those that have ended. Failed are those of them that were not answered, by
-	// the type of the error.
+	// Invocations are the invocations that have ended. Failed are those without an answer, by the
+	// type of the error.
 	Invocations int
 	Failed      map[string]int
-	// Started is how many processes were started.
+	// Started is the number of processes that were started.
 	Started int
-	// Busy is how long all invocations took together.
+	// Busy is the total duration of all invocations.
 	Busy time.Duration
 }
 
-// New returns a host of functions. It starts no process before the first event.
+// New returns a host of functions. The host starts no process before the first event.
 func New(functions ...Function) *Host {
 	h := &Host{functions: map[string]*function{}}
 	for _, f := range functions {
@@ -102,16 +103,16 @@ func New(functions ...Function) *Host {
 
 var errClosed = errors.New("lambdahost: the host is closed")
 
-// RealTime marks the functions as running in real time: gateways wait for them no longer than on
-// AWS.
+// RealTime marks the functions as running in real time, so that gateways wait for them no longer
+// than on AWS.
 func (h *Host) RealTime() {}
 
-// Invoke has a function handle an event, and returns its answer, or a *FunctionError. If ctx ends
-// first the function goes on, as on Lambda.
+// Invoke lets a function handle an event, and returns its answer or a *FunctionError. If ctx ends
+// first, the function continues, as on Lambda.
 func (h *Host) Invoke(ctx context.Context, name string, event []byte) ([]byte, error) {
 	f := h.functions[name]
 	if f == nil {
-		return nil, fmt.Errorf("lambdahost: there is no function %q", name)
+		return nil, fmt.Errorf("lambdahost: unknown function %q", name)
 	}
 	if len(event) > MaxPayload {
 		return nil, fmt.Errorf("lambdahost: an event of %d bytes; Lambda takes %d", len(event), MaxPayload)
@@ -150,8 +151,8 @@ func (h *Host) begin() bool {
 	return !h.closed
 }
 
-// handle gives an invocation to a free environment, or to a new one. A process that has answered an
-// event and then exits, for example because of a panic, fails no other event.
+// handle gives an invocation to a free environment, or to a new one. If a process answers an event
+// and then exits, for example because of a panic, no other event fails.
 func (f *function) handle(inv *invocation) outcome {
 	for {
 		e, err := f.take()
@@ -208,7 +209,7 @@ func (f *function) count(err error, took time.Duration) {
 	}
 }
 
-// Stats returns what each function has done so far.
+// Stats returns the counts of each function so far.
 func (h *Host) Stats() map[string]Stats {
 	all := map[string]Stats{}
 	for name, f := range h.functions {
@@ -235,7 +236,7 @@ func (f *function) forget(e *Environment) {
 	f.all = slices.DeleteFunc(f.all, func(other *Environment) bool { return other == e })
 }
 
-// Busy returns the environments that work on an event just now, in no order.
+// Busy returns the environments that now work on an event, in no particular order.
 func (h *Host) Busy() (busy []*Environment) {
 	for _, f := range h.functions {
 		f.mu.Lock()
@@ -249,7 +250,7 @@ func (h *Host) Busy() (busy []*Environment) {
 	return busy
 }
 
-// Retire ends the idle environments, as Lambda does from time to time: fresh processes answer the
+// Retire ends the idle environments, as Lambda does from time to time. New processes answer the
 // next events.
 func (h *Host) Retire() {
 	for _, f := range h.functions {
@@ -266,8 +267,8 @@ func (h *Host) Retire() {
 	}
 }
 
-// Close waits until the current events are handled, or time out, and ends all processes. It returns
-// when they are gone.
+// Close waits until the current events are handled or time out, and ends all processes. It returns
+// when they have exited.
 func (h *Host) Close() {
 	h.mu.Lock()
 	h.closed = true

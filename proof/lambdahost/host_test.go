@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 )
 
-// TestMain makes this test program a function too, if it is started as a bootstrap.
+// TestMain turns this test binary into a function if it is started as a bootstrap.
 func TestMain(m *testing.M) {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
 		if os.Getenv("FAILS_AT_INIT") != "" {
@@ -109,19 +109,19 @@ func TestInvoke(t *testing.T) {
 		t.Fatal(err)
 	}
 	if first.ID == "" || first.ARN != "arn:aws:lambda:us-east-1:000000000000:function:f" || first.Mine != "yes" || first.Home != "" {
-		t.Errorf("the function was told %+v", first)
+		t.Errorf("the function received %+v", first)
 	}
 	if first.Left < 30*time.Second || first.Left > time.Minute {
 		t.Errorf("the function had %v left", first.Left)
 	}
 	second, err := invoke(t, h, `{}`)
 	if err != nil || second.Served != 2 || second.PID != first.PID {
-		t.Errorf("the second event: %+v, %v; want it answered by the same process", second, err)
+		t.Errorf("the second event: %+v, %v; want an answer of the same process", second, err)
 	}
 	h.Retire()
 	third, err := invoke(t, h, `{}`)
 	if err != nil || third.Served != 1 || third.PID == first.PID {
-		t.Errorf("after Retire: %+v, %v; want it answered by a new process", third, err)
+		t.Errorf("after Retire: %+v, %v; want an answer of a new process", third, err)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestFailures(t *testing.T) {
 		t.Errorf("counted %+v", s)
 	}
 	if _, err := h.Invoke(t.Context(), "g", nil); err == nil {
-		t.Error("a function that there is not answered")
+		t.Error("an unknown function answered")
 	}
 }
 
@@ -195,7 +195,7 @@ func TestKill(t *testing.T) {
 		t.Errorf("after the kill: %+v, %v", r, err)
 	}
 	if len(h.Busy()) != 0 {
-		t.Error("an environment is busy, and nothing is to be done")
+		t.Error("an environment is busy without an event")
 	}
 }
 
@@ -215,11 +215,11 @@ func TestPause(t *testing.T) {
 	}
 	one.Wait()
 	if took := time.Since(begin); took < stopped {
-		t.Errorf("it answered after %v, although it was stopped for %v", took, stopped)
+		t.Errorf("the function answered after %v, although it was stopped for %v", took, stopped)
 	}
 }
 
-// An invocation whose caller has gone goes on, and Close waits for it.
+// An invocation continues after its caller has gone, and Close waits for it.
 func TestCallerGone(t *testing.T) {
 	t.Parallel()
 	h := host(t, lambdahost.Function{})
@@ -232,7 +232,7 @@ func TestCallerGone(t *testing.T) {
 		t.Errorf("error %v, want the context's", err)
 	}
 	if r, err := invoke(t, h, `{}`); err != nil || r.Served != 2 {
-		t.Errorf("the next event: %+v, %v; want it answered by the same process", r, err)
+		t.Errorf("the next event: %+v, %v; want an answer of the same process", r, err)
 	}
 	h.Close()
 	if _, err := h.Invoke(t.Context(), "f", nil); err == nil {

@@ -20,26 +20,26 @@ type Queues interface {
 	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
 }
 
-// Mapping plays an event source mapping: it hands the messages of a queue to a function, in
-// batches, and deletes those that the answer does not list (FunctionResponseTypes:
-// ReportBatchItemFailures). If the function fails, it deletes none. What is not deleted is
-// redelivered after the queue's visibility timeout.
+// Mapping plays an event source mapping. It passes the messages of a queue to a function, in
+// batches, and deletes those that the answer does not list as failed (FunctionResponseTypes:
+// ReportBatchItemFailures). If the function fails, it deletes none. SQS redelivers the others after
+// the queue's visibility timeout.
 type Mapping struct {
 	Functions Invoker
 	Function  string
 	Queues    Queues
 	// URL is the queue's URL. It ends in .fifo if the queue is a FIFO queue.
 	URL string
-	// BatchSize is how many messages a batch has at most; 0 is 10.
+	// BatchSize is the largest number of messages in a batch; 0 means 10.
 	BatchSize int
-	// Concurrency is how many batches are handled at once; 0 is 1.
+	// Concurrency is the number of batches that are handled at once; 0 means 1.
 	Concurrency int
-	// Disturb disturbs deliveries as SQS may do; nil does not.
+	// Disturb disturbs deliveries as SQS may do; nil means no disturbance.
 	Disturb *Disturbance
-	// Broken is called with answers that no function should give: those that are no answers to a
-	// batch, and those that would reorder a FIFO group. If it is nil they are logged.
+	// Broken is called with each answer that no function should give: an answer that does not fit a
+	// batch, or one that would reorder a FIFO group. If it is nil, such answers are logged.
 	Broken func(error)
-	// Log logs what went wrong and will be tried again; nil is slog.Default.
+	// Log logs errors that are retried; nil means slog.Default.
 	Log *slog.Logger
 }
 
@@ -52,8 +52,8 @@ func (m *Mapping) Run(ctx context.Context) {
 	pollers.Wait()
 }
 
-// poll receives a batch and handles it, again and again: no message is in flight that nobody
-// handles.
+// poll receives a batch and handles it, again and again. No message is in flight unless it is being
+// handled.
 func (m *Mapping) poll(ctx context.Context) {
 	for ctx.Err() == nil {
 		batch, err := m.receive(ctx)
@@ -66,8 +66,8 @@ func (m *Mapping) poll(ctx context.Context) {
 	}
 }
 
-// receive waits for messages for a while. It waits less than SQS allows, because ElasticMQ does not
-// wake a waiting request when a message becomes a dead letter.
+// receive waits for messages for some time. It waits less than SQS allows, because ElasticMQ does
+// not wake a waiting request when a message becomes a dead letter.
 func (m *Mapping) receive(ctx context.Context) ([]types.Message, error) {
 	const seconds = 2
 	out, err := m.Queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
@@ -80,8 +80,8 @@ func (m *Mapping) receive(ctx context.Context) ([]types.Message, error) {
 	return out.Messages, nil
 }
 
-// deliver hands a batch to the function, as often as the disturbance says, and deletes the messages
-// that are done with.
+// deliver passes a batch to the function, as often as the disturbance says, and deletes the
+// messages that were handled.
 func (m *Mapping) deliver(ctx context.Context, batch []types.Message) {
 	plan := m.Disturb.plan(len(batch), isFIFO(m.URL))
 	pause(plan.delay)
@@ -110,7 +110,7 @@ func (m *Mapping) once(ctx context.Context, batch []types.Message) {
 	m.delete(ctx, batch, m.invoke(ctx, batch))
 }
 
-// invoke hands a batch to the function, and returns which of its messages are done with.
+// invoke passes a batch to the function, and returns which of its messages were handled.
 func (m *Mapping) invoke(ctx context.Context, batch []types.Message) (done func(id string) bool) {
 	none := func(string) bool { return false }
 	event, err := batchEvent(m.URL, batch)
@@ -134,8 +134,7 @@ func (m *Mapping) invoke(ctx context.Context, batch []types.Message) (done func(
 	return func(id string) bool { return !failed[id] }
 }
 
-// delete deletes the messages of a batch that are done with. A message that cannot be deleted is
-// redelivered.
+// delete deletes the handled messages of a batch. A message that cannot be deleted is redelivered.
 func (m *Mapping) delete(ctx context.Context, batch []types.Message, done func(id string) bool) {
 	var entries []types.DeleteMessageBatchRequestEntry
 	for i, message := range batch {
@@ -159,7 +158,7 @@ func (m *Mapping) broken(err error) {
 		m.Broken(err)
 		return
 	}
-	m.log().Error("the function gave an answer that it should not", "error", err)
+	m.log().Error("a function returned an answer that it should not return", "error", err)
 }
 
 func (m *Mapping) log() *slog.Logger {

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 )
 
-// fakeQueue hands out one batch of messages named by letters, and ends the test's mapping when it
-// is asked for more.
+// fakeQueue returns one batch of messages named by letters. It ends the test's mapping at the next
+// request.
 type fakeQueue struct {
 	mu      sync.Mutex
 	batch   []types.Message
@@ -49,14 +49,14 @@ func (q *fakeQueue) DeleteMessageBatch(_ context.Context, in *sqs.DeleteMessageB
 	return &sqs.DeleteMessageBatchOutput{}, nil
 }
 
-// delivery is how a batch was delivered.
+// delivery records how a batch was delivered.
 type delivery struct {
 	events  []events.SQSEvent
 	deleted string
 	broken  []error
 }
 
-// run delivers a batch of messages: "a/g" is message a of group g.
+// run delivers a batch of messages. "a/g" is message a of group g.
 func run(t *testing.T, m lambdahost.Mapping, answer func(n int) (string, error), messages ...string) (d delivery) {
 	t.Helper()
 	q := &fakeQueue{}
@@ -90,7 +90,7 @@ func run(t *testing.T, m lambdahost.Mapping, answer func(n int) (string, error),
 	return d
 }
 
-// always returns a function that gives the same answer each time.
+// always returns a function that always gives the same answer.
 func always(text string, err error) func(int) (string, error) {
 	return func(int) (string, error) { return text, err }
 }
@@ -141,7 +141,7 @@ func TestMappingAnswers(t *testing.T) {
 
 func TestDisturbance(t *testing.T) {
 	t.Parallel()
-	once := func(n int) (string, error) { // the second time it fails
+	once := func(n int) (string, error) { // the second delivery fails
 		if n > 1 {
 			return "", errors.New("it failed")
 		}

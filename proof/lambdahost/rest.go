@@ -12,12 +12,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// restTimeout is how long a REST API waits for its function, by default.
+// restTimeout is the default of how long a REST API waits for its function.
 const restTimeout = 29 * time.Second
 
 // RESTGateway plays a REST API of API Gateway with a {proxy+} resource that is integrated with one
 // function, payload format 1.0. It answers with status 502 if the function fails or dies, and with
-// 504 if it takes too long.
+// 504 if the function takes too long.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
 func RESTGateway(functions Invoker, function string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

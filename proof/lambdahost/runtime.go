@@ -13,11 +13,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// invocation is an event on its way through an environment.
+// invocation is an event that an environment handles.
 type invocation struct {
 	id      string
 	event   []byte
-	outcome chan outcome // of one
+	outcome chan outcome // buffers one outcome
 }
 
 // outcome is the outcome of an invocation.
@@ -30,7 +30,7 @@ func newInvocation(event []byte) *invocation {
 	return &invocation{id: uuid.NewString(), event: event, outcome: make(chan outcome, 1)}
 }
 
-// settle keeps the first outcome.
+// settle sets the outcome, if none is set.
 func (inv *invocation) settle(o outcome) {
 	select {
 	case inv.outcome <- o:
@@ -38,7 +38,7 @@ func (inv *invocation) settle(o outcome) {
 	}
 }
 
-// runtimeAPI is the API that the process talks to.
+// runtimeAPI returns the API with which the process talks.
 // https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 func (e *Environment) runtimeAPI() http.Handler {
 	const root = "/2018-06-01/runtime/"
@@ -54,7 +54,7 @@ func (e *Environment) runtimeAPI() http.Handler {
 	mux.HandleFunc("POST "+root+"init/error", func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the process is gone
+			return // the process has gone
 		}
 		e.mu.Lock()
 		e.initFail = functionError(body)
@@ -64,11 +64,11 @@ func (e *Environment) runtimeAPI() http.Handler {
 	return mux
 }
 
-// next answers when there is an event. A process between two events may be stopped meanwhile. The
-// goroutine that stopped it wakes it, so that it is never stopped after it was given an event.
+// next answers when there is an event. The process may be stopped between two events. The goroutine
+// that has stopped it also continues it, so that it is never stopped while it has an event.
 func (e *Environment) next(w http.ResponseWriter, r *http.Request) {
 	if e.function.Freeze {
-		_ = e.signal(syscall.SIGSTOP) // it may be gone
+		_ = e.signal(syscall.SIGSTOP) // the process may have gone
 	}
 	var inv *invocation
 	select {
@@ -86,15 +86,15 @@ func (e *Environment) next(w http.ResponseWriter, r *http.Request) {
 	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(e.function.Timeout).UnixMilli(), 10))
 	h.Set("Lambda-Runtime-Invoked-Function-Arn", ARN("lambda", "function:"+e.function.Name))
 	h.Set("Lambda-Runtime-Trace-Id", traceID())
-	_, _ = w.Write(inv.event) // other code notices if the process is gone
+	_, _ = w.Write(inv.event) // other code notices if the process has gone
 }
 
-// answered handles the end of the invocation that the process works on.
+// answered handles the end of the invocation on which the process works.
 func (e *Environment) answered(read func(body []byte) outcome) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // killed while it wrote: that is no answer
+			return // the process was killed while it wrote, so this is not an answer
 		}
 		e.mu.Lock()
 		inv := e.current

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Section is the text of a document between two marks: tables that a program prints.
+// Section is the text between two marks of a document: tables that a program prints.
 type Section struct {
 	Text string
 
@@ -32,8 +32,8 @@ func (s *Section) Replace(text string) error {
 	return os.WriteFile(s.path, []byte(s.before+text+s.after), 0o644)
 }
 
-// Commas puts commas between groups of three digits of a whole number. The part after a point stays
-// as it is.
+// Commas puts commas between groups of three digits of a whole number. Digits after a point stay as
+// they are.
 func Commas(number string) string {
 	whole, _, _ := strings.Cut(number, ".")
 	for i := len(whole) - 3; i > 0; i -= 3 {

@@ -12,14 +12,14 @@ import (
 
 // The programs.
 var (
-	// Steps runs so many activities, one after the other, and returns how many it ran.
+	// Steps runs n activities, one after the other, and returns how many it ran.
 	Steps = workflow.NewWorkflow[int, int]("steps")
-	// Parallel is Steps with all activities at once.
+	// Parallel does the same with all activities at once.
 	Parallel = workflow.NewWorkflow[int, int]("parallel")
 	// Counter sums up its updates until the sum is negative, which it never is.
 	Counter = workflow.NewWorkflow[int, int]("counter")
-	// Add adds to a counter. It refuses a number that is less than one, or more than the counter's
-	// input.
+	// Add adds to a counter. It refuses a number that is less than one or greater than the
+	// counter's input.
 	Add = workflow.NewUpdate[int, int]("add")
 
 	step = activity.New("step", func(context.Context, int) (int, error) { return 1, nil })

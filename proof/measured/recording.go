@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Recording is the stored log of a run.
+// Recording is the encoded log of a run.
 type Recording struct {
 	// Events is the number of events in the log.
 	Events int64
@@ -17,7 +17,7 @@ type Recording struct {
 	bodies [][]byte
 }
 
-// Record makes a run of n activities by hand, with so many results in a commit, and keeps its log.
+// Record builds the log of a run of n activities, with together results in each commit.
 func Record(typ string, n, together int) (*Recording, error) {
 	run := engine.NewRun("bench", 1)
 	rec := &Recording{code: Registry().Workflow(typ)}
@@ -56,7 +56,7 @@ func Record(typ string, n, together int) (*Recording, error) {
 	return rec, nil
 }
 
-// Decode reads the log.
+// Decode decodes the log.
 func (r *Recording) Decode() ([]*history.Commit, error) {
 	commits := make([]*history.Commit, len(r.bodies))
 	var decoder history.Decoder

@@ -19,32 +19,31 @@ const (
 	Drop                  // maintenance, or the store, deleted a commit
 )
 
-// String is the kind in words.
+// String returns the kind as a word.
 func (d Do) String() string {
 	return [...]string{"nothing", "ask", "receive", "put", "send", "delete", "begin", "drop"}[d]
 }
 
-// Event is an event of a trace, of the explorer or of the simulation.
+// Event is an event of a trace that comes from the explorer or the simulation.
 type Event struct {
 	Do       Do
-	Actor    uint32    // who does it; 0 is maintenance, a sweep of timers, or a put whose writer has gone
+	Actor    uint32    // who causes it; 0 is maintenance, a sweep of timers, or a put whose writer has gone
 	Commits  []*Commit // Put, Drop
 	Message  Message   // Send, Begin
 	Messages []Message // Receive, Delete
-	Number   int32     // Begin: of the attempt
-	Limit    int32     // Begin: of attempts; 0 is none
+	Number   int32     // Begin: the attempt's number
+	Limit    int32     // Begin: the largest number of attempts; 0 is no limit
 	Graced   bool      // Put: the messages in hand are older than the grace
 }
 
-// Checker accepts a trace if the rules allow each of its events in the state after the earlier
-// ones.
+// Checker accepts a trace if the rules allow each event in the state after the earlier ones.
 type Checker struct {
 	logs        map[uint32][]Run
 	landed      map[uint32]int // when each commit landed, by its id
 	byCausation map[uint32][]*Commit
-	sent        map[sending]int     // when a message was sent last
+	sent        map[sending]int     // when a message was last sent
 	live        map[uint32][]uint32 // the sendings of a causation id that were not deleted
-	latest      map[uint32]uint8    // how often a sending was received, at most
+	latest      map[uint32]uint8    // the highest receive count of a sending
 	sends       map[about][2]uint32 // the first two sendings about an event
 	actors      map[uint32]*actor
 	begun       map[attempt]bool
@@ -78,7 +77,7 @@ type attempt struct {
 	number int32
 }
 
-// actor is a process that works on one request, or on the messages of one delivery.
+// actor is a process that handles one request, or the messages of one delivery.
 type actor struct {
 	request bool
 	began   int
@@ -99,7 +98,7 @@ func NewChecker() *Checker {
 // Count returns how many events of a kind were accepted.
 func (k *Checker) Count(d Do) int { return k.counts[d] }
 
-// Accept takes the next event. It returns an error that names the rule that does not allow it, or
+// Accept takes the next event. It returns an error that names the rule that forbids the event, or
 // nil.
 func (k *Checker) Accept(e Event) error {
 	k.now++
@@ -109,7 +108,7 @@ func (k *Checker) Accept(e Event) error {
 		k.actors[e.Actor] = &actor{request: e.Do == Ask, began: k.now, held: slices.Clone(e.Messages), put: map[uint32]bool{}}
 		for i := range e.Messages {
 			g := &e.Messages[i]
-			if k.latest[g.Send] == 0 { // otherwise its sender has died before it could report the sending
+			if k.latest[g.Send] == 0 { // otherwise the sender died before it could report the sending
 				k.isSent(g)
 				k.sent[sending{g.Run, g.Kind, g.Event}] = max(k.sent[sending{g.Run, g.Kind, g.Event}], k.now)
 			}
@@ -133,7 +132,7 @@ func (k *Checker) Accept(e Event) error {
 	return nil
 }
 
-// run returns the run that has a number, or nil.
+// run returns the run with a number, or nil.
 func (k *Checker) run(workflow uint32, number int32) *Run {
 	runs := k.logs[workflow]
 	for i := range runs {
@@ -174,17 +173,17 @@ func (k *Checker) put(e *Event) string {
 	return ""
 }
 
-// mayPut returns why an actor may not put a commit, or "".
+// mayPut returns the reason why an actor may not put a commit, or "".
 func (k *Checker) mayPut(a *actor, c *Commit, e *Event) string {
 	switch {
 	case c.Fence && len(e.Commits) > 1:
-		return "" // it is put together with the run that a start opens
+		return "" // the same put has the run that a start opens
 	case a.request && len(c.CausationIDs) > 0:
 		return "a request's commit has the causation id of a message"
 	case a.request:
 		for _, o := range c.Sched {
 			if slices.ContainsFunc(e.Commits, func(d *Commit) bool { return d.Run == c.Run && slices.Contains(d.Done, o.Event) }) {
-				continue // a reset copies what is resolved
+				continue // a reset copies resolved events
 			}
 			if !slices.ContainsFunc(a.sent, func(g Message) bool { return g.Commit == c.ID && g.Kind == o.Kind && g.Event == o.Event }) {
 				return fmt.Sprintf("a request put a commit before it had sent what that schedules: kind %d, event %d", o.Kind, o.Event)
@@ -231,11 +230,11 @@ func (k *Checker) land(c *Commit) {
 	k.logs[c.Workflow] = runs
 	k.landed[c.ID], k.taken[slot{c.Workflow, c.Number, c.Slot}] = k.now, true
 	switch r := &runs[at]; {
-	case c.Slot == 0 && !r.intact(): // a void run takes the number of one that is being deleted, or the place of its first commit
+	case c.Slot == 0 && !r.intact(): // a void run takes the number of a run that is being deleted, or the place of its first commit
 		r.lose(0)
 		r.Cover = c
 	case c.Slot == 0:
-		r.Commits = []*Commit{c} // perhaps instead of a void one
+		r.Commits = []*Commit{c} // in place of a void commit, perhaps
 	default:
 		r.Commits = append(r.Commits, c)
 	}
@@ -247,7 +246,7 @@ func (k *Checker) land(c *Commit) {
 	}
 }
 
-// isSent notes that a message is in a queue.
+// isSent records that a message is in a queue.
 func (k *Checker) isSent(g *Message) {
 	if !slices.Contains(k.live[g.CausationID], g.Send) {
 		k.live[g.CausationID] = append(k.live[g.CausationID], g.Send)
@@ -266,7 +265,7 @@ func (k *Checker) send(e *Event) string {
 	k.isSent(&g)
 	a := k.actors[e.Actor]
 	if a == nil {
-		return "" // a sweep, or maintenance, sends what was sent before
+		return "" // a sweep or maintenance repeats an earlier sending
 	}
 	a.sent = append(a.sent, g)
 	if a.request {
@@ -276,12 +275,12 @@ func (k *Checker) send(e *Event) string {
 		return ""
 	}
 	if slices.ContainsFunc(a.held, func(h Message) bool { return h.CausationID == g.CausationID }) || k.landed[g.Commit] == 0 && len(a.held) == 0 {
-		return "" // it replaces a message in hand
+		return "" // the sent message replaces one in hand
 	}
 	run := k.runOf(g.Workflow, g.Run)
 	switch {
 	case run == nil && k.deleted[g.Run]:
-		return "" // it was deleted while the handler was at work: nobody acts on what it sends again
+		return "" // the run was deleted while the handler ran, and nobody acts on what it sends again
 	case run == nil:
 		return "a handler sent a message of a run that is not there"
 	}
@@ -303,7 +302,7 @@ func (k *Checker) delete(e *Event) string {
 	for i := range e.Messages {
 		g := &e.Messages[i]
 		if k.latest[g.Send] > g.Received {
-			continue // its receipt is old: the message stays
+			continue // its receipt is old, so the message stays
 		}
 		if broken := k.mayDelete(a, g); broken != "" {
 			return broken
@@ -313,9 +312,10 @@ func (k *Checker) delete(e *Event) string {
 	return ""
 }
 
-// mayDelete returns why a message may not be deleted, or "". It may be deleted if all that its
-// causation id owes has been sent, and its work is done, or a message of the same causation id has
-// replaced it.
+// mayDelete returns the reason why a message may not be deleted, or "". A message may be deleted in
+// two cases:
+//   - Everything that its causation id owes has been sent, and its work is done.
+//   - A message of the same causation id has replaced it.
 func (k *Checker) mayDelete(a *actor, g *Message) string {
 	if a != nil && slices.ContainsFunc(a.sent, func(s Message) bool { return s.CausationID == g.CausationID }) {
 		return ""
@@ -323,36 +323,36 @@ func (k *Checker) mayDelete(a *actor, g *Message) string {
 	other := func(send uint32) bool { return send != g.Send }
 	for _, c := range k.byCausation[g.CausationID] {
 		if slices.ContainsFunc(c.CausationIDs, func(w uint32) bool { return slices.ContainsFunc(k.live[w], other) }) {
-			// Another message of one of its causation ids answers for the commit. A process whose
-			// cache lacks the commit may delete a message whose own work an earlier commit has
-			// done. It cannot delete the one whose work this commit has done: it would lose the
-			// race for the slot.
+			// Another message of one of the causation ids answers for the commit. A process whose
+			// cache lacks the commit may delete a message if an earlier commit has done that
+			// message's work. It cannot delete the message whose work this commit has done, because
+			// it would lose the race for the slot.
 			continue
 		}
 		run := k.runOf(c.Workflow, c.Run)
 		if c.Workflow != g.Workflow && !g.Kind.outlives() {
-			continue // the actor that handed the news over takes care of the other log
+			continue // the actor that passed the news on is responsible for the other log
 		}
 		if c.Workflow != g.Workflow && k.isDeleted(g) {
 			// The message was in its queue for longer than its own run was kept, so nobody can read
-			// which other log it concerns. The slow check of that log sends what is owed.
+			// which other log it concerns. The slow check of that log sends what the log owes.
 			continue
 		}
 		if run == nil || c.Run == g.Run && c.Slot < g.Seen || run.Closed() && c != run.Last() {
 			continue
 		}
 		if a != nil && k.landed[c.ID] > a.began && !a.put[c.ID] {
-			// Another delivery of the causation id has made the commit since, and is at work. If it
-			// dies before it sends what follows, the slow check does so a day later. No read of
+			// Another delivery of the causation id has written the commit since, and still runs. If
+			// it dies before it sends what follows, the slow check does so a day later. No read of
 			// this actor was certain to show the commit.
 			continue
 		}
 		for _, due := range run.needed(c) {
 			if due.Kind == StartOrCloseChild && !run.Closed() && run.started(due.Event) {
-				continue // the actor that started the child has its message until all is sent
+				continue // the actor that started the child keeps its message until everything is sent
 			}
 			if due.Kind == NotifyParent && g.Kind == StartOrCloseChild {
-				continue // it notifies the parent itself
+				continue // this message itself notifies the parent
 			}
 			if k.sent[sending{c.Run, due.Kind, due.Event}] <= k.landed[c.ID] {
 				return fmt.Sprintf("a message was deleted, and its causation id owes a message of kind %d about event %d, commit %d", due.Kind, due.Event, c.ID)
@@ -373,14 +373,14 @@ func (k *Checker) mayDelete(a *actor, g *Message) string {
 	return ""
 }
 
-// isDeleted reports whether the deletion of the run of a message has begun, or is over.
+// isDeleted reports whether the deletion of a message's run has begun or ended.
 func (k *Checker) isDeleted(g *Message) bool {
 	run := k.runOf(g.Workflow, g.Run)
 	return run == nil && k.deleted[g.Run] || run != nil && run.gone(0)
 }
 
-// moot reports whether a message about a pending activity has nothing more to do, because another
-// sending goes on with it.
+// moot reports whether a message about a pending activity has nothing left to do, because another
+// sending continues the activity.
 func (k *Checker) moot(run *Run, g *Message) bool {
 	if g.Kind != RunActivity && g.Kind != CloseAttempt && g.Kind != RetryTask {
 		return false

@@ -14,13 +14,13 @@ var hashSeed = maphash.MakeSeed()
 type found struct {
 	states, ends int
 	steps        int64
-	broken       string // what does not hold; empty if all does
+	broken       string // the property that does not hold; empty if all hold
 	trace        []string
-	complete     bool            // all states were seen
-	finals       map[uint64]bool // the states in which nothing more can happen, if they were asked for
+	complete     bool            // all states were visited
+	finals       map[uint64]bool // the states in which nothing more can happen, if the shape asks for them
 }
 
-// table is a set of states, by their fingerprints, with the state that each was reached from.
+// table is a set of states, by fingerprint. Each has the state from which it was reached.
 type table struct {
 	slots  []uint64
 	order  []uint64
@@ -60,15 +60,15 @@ func (t *table) free(key uint64) uint64 {
 	return i
 }
 
-// fingerprint returns what represents a state in a table: 63 bits of its canonical form, without
-// the number of faults, which is the last byte.
+// fingerprint returns the key of a state in a table: a hash of 63 bits of its canonical form,
+// without the last byte, which is the number of faults.
 func fingerprint(body []byte) uint64 { return maphash.Bytes(hashSeed, body[:len(body)-1]) | 1 }
 
-// level is a set of states whose successors are still to be visited.
+// level is a set of states whose successors have not been visited yet.
 type level struct {
 	bodies []byte
 	ends   []int
-	ids    []uint32 // the states themselves, or those that they were reached from
+	ids    []uint32 // the states themselves, or the states from which they were reached
 	keys   []uint64
 }
 
@@ -95,18 +95,17 @@ type part struct {
 	finals []uint64
 }
 
-// explore visits all states of a shape, up to a number of them: first those that need no fault,
-// then those that need one, and so on, each time breadth first. A state that was reached with fewer
-// faults is not visited again: from there everything is possible that is possible with more. The
-// first violation ends the exploration, with one of the shortest ways to it of those with the
-// fewest faults.
+// explore visits up to most states of a shape, breadth first: first those that need no fault, then
+// those that need one, and so on. A state that was reached with fewer faults is not visited again,
+// because more is possible from there. The first violation ends the exploration. Its way is one of
+// the shortest among those with the fewest faults.
 func explore(h *shape, most, workers int) (f found) {
 	var (
 		t      = newTable()
 		now    level  // states to visit
-		later  level  // states that are reached with one more fault
-		queued *table // of these
-		layers []int  // how many states are reached with fewer faults
+		later  level  // states reached with one more fault
+		queued *table // the set of the states in later
+		layers []int  // how many states were reached with fewer faults
 		shared = make([]map[string]*Commit, workers)
 		parts  = make([]part, workers)
 	)
@@ -182,7 +181,7 @@ func (h *shape) first() *State {
 	return s
 }
 
-// work makes the successors of every n-th state of a block.
+// work computes the successors of every n-th state of a block.
 func (p *part) work(h *shape, l *level, low, high, n int, shared map[string]*Commit) {
 	m := &machine{shape: h}
 	var body []byte
@@ -214,8 +213,8 @@ func (p *part) work(h *shape, l *level, low, high, n int, shared map[string]*Com
 	}
 }
 
-// retrace finds the steps that lead to a state, and returns them as text. layers are how many
-// states are reached with fewer faults than 0, 1, and so on.
+// retrace finds the steps that lead to a state, and returns them as text. layers has, for each
+// number of faults, how many states were reached with fewer faults.
 func retrace(h *shape, t *table, layers []int, at uint32, broken string) (lines []string) {
 	var path []uint32
 	for i := at; i != 0; i = t.parent[i] {

@@ -19,8 +19,8 @@ const (
 	// RepairOwed: a receiver sends what the message's causation id owes before it deletes a message
 	// whose work is done.
 	RepairOwed
-	// RepairAlways: every delivery repairs. Without it a redelivery that the queue counts as the
-	// first one repairs nothing.
+	// RepairAlways: every delivery repairs. Without this rule, a redelivery that the queue counts
+	// as the first one repairs nothing.
 	RepairAlways
 	// InlineKeepsCausation: a message that replaces an inline step keeps the causation id of the
 	// step's handler.
@@ -29,7 +29,8 @@ const (
 	RepairNext
 	// SamePut: a writer repeats only the same put while its outcome is unknown.
 	SamePut
-	// LookBack: a request also looks for its id in the run that the latest one continues.
+	// LookBack: a request also looks for its id in the run before the latest one, if that one
+	// continues it.
 	LookBack
 	// LookOverVoid: a start looks for its id in the run before the latest, regardless of void runs
 	// between them.
@@ -40,15 +41,15 @@ const (
 	ResultKeepsCausation
 	// CopyKeepsCausation: a delayed copy keeps the causation id.
 	CopyKeepsCausation
-	// OwnCausation: a message that is sent again begins a causation id of its own.
+	// OwnCausation: a message that is sent again begins a new causation id.
 	OwnCausation
-	// OnePut: a run closes and the next opens in one put.
+	// OnePut: one put closes a run and opens the next.
 	OnePut
 	// MarkBegin: an attempt is recorded before it begins, if the number of attempts is limited.
 	MarkBegin
 	// DeadNotBegun: a dead letter is sent again if its attempt never began.
 	DeadNotBegun
-	// RecordNamesRun: the record of an attempt counts for its run alone.
+	// RecordNamesRun: the record of an attempt counts only for its run.
 	RecordNamesRun
 	// SameSendGoesOn: the second chain of attempts ends only if another message began it.
 	SameSendGoesOn
@@ -62,13 +63,14 @@ const (
 	// VoidNext: maintenance makes the number after a run void before it deletes the run's last
 	// commit, regardless of void runs above.
 	VoidNext
-	// TakeBeside: a start also takes the numbers that another start may take that finds less.
+	// TakeBeside: a start also takes the numbers that another start may take if its read finds
+	// less.
 	TakeBeside
-	// KeepLong: maintenance deletes a run only when nobody works on it any more.
+	// KeepLong: maintenance deletes a run only after all processes that work on it have ended.
 	KeepLong
 	// LookAgainTorn: a reader that sees half of a transaction reads again.
 	LookAgainTorn
-	// KnowChild: the handler that starts a child looks for it by the request id of its start.
+	// KnowChild: the handler that starts a child identifies it by the request id of its start.
 	KnowChild
 	// LookAtParent: the handler that has started a child looks at the parent afterwards.
 	LookAtParent
@@ -83,10 +85,10 @@ const (
 	KeepAsked
 	// NameBeside: a void run names the run that the same put opened.
 	NameBeside
-	// SeeBeside: a reader of a void run looks for the run that it names. Without the rule any run
+	// SeeBeside: a reader of a void run looks for the run that it names. Without this rule any run
 	// above will do.
 	SeeBeside
-	// KeepWhole: a run is deleted as a whole: its commits do not expire one by one.
+	// KeepWhole: a run is deleted as a whole. Its commits do not expire one by one.
 	KeepWhole
 	// LatestReceipt: a delete with an old receipt does nothing. This is the queue's rule, not the
 	// protocol's.
@@ -100,7 +102,7 @@ const (
 	crash    fault = 1 << iota
 	late           // a put gets no answer, and lands later or never
 	twice          // a message is duplicated
-	lapse          // the visibility of a message runs out while it is handled
+	lapse          // the visibility timeout of a message passes while it is handled
 	freeze         // a request sleeps between its sends and its put, for longer than the grace
 	torn           // a reader sees half of a transaction
 	throttle       // a message is received, and its handler never runs
@@ -112,15 +114,15 @@ const (
 type task struct {
 	workflow uint32
 	kind     Kind
-	after    []int32 // events that have to be resolved first
+	after    []int32 // events that have to be resolved before it starts
 	signal   bool    // a signal starts it
 	update   bool    // an accepted update starts it
-	most     int32   // attempts; 0 is without limit
+	most     int32   // the largest number of attempts; 0 is no limit
 	flaky    bool    // an attempt may fail
 	inline   bool
 	leave    bool // the run does not wait for it
-	abandon  bool // the close policy lets the child go on
-	but      bool // not in the run that request 1 opened
+	abandon  bool // the close policy lets the child continue
+	but      bool // only the run that request 1 opened does not start it
 }
 
 // op is an operation of a client.
@@ -136,14 +138,14 @@ type shape struct {
 	tasks    []task
 	ops      []op
 	laps     int32 // how often workflow 0 continues as new
-	needs    bool  // a run waits for a signal before it closes
-	rejects  int32 // the event after which the validator rejects updates; 0 is none
-	receives uint8 // a message is dead after so many receives; 0 is never
+	needs    bool  // a run closes only after a signal
+	rejects  int32 // the event from which on the validator rejects updates; 0 means never
+	receives uint8 // a message is dead after this many receives; 0 means never
 	faults   uint8
 	quick    uint8 // the faults in go test
-	bounded  bool  // with two faults it has too many states: only the first mostBounded are visited
+	bounded  bool  // it has too many states with two faults, so only the first mostBounded are visited
 	large    bool  // go test leaves it out
-	kinds    fault // 0 is any
+	kinds    fault // the kinds of faults; 0 means all
 	off      Rule
 	stale    bool // a process may hold only the beginning of a log
 	retry    bool // clients repeat operations whose outcome is unknown
@@ -153,8 +155,8 @@ type shape struct {
 	counts   bool // count how often messages are sent
 	bound    uint8
 	total    bool // bound counts the sends of all events together
-	handlers int  // at once; 0 is three
-	plain    bool // each step is a single one, without machine.local
+	handlers int  // how many run at once; 0 means three
+	plain    bool // each step is a single action, without machine.local
 	finals   bool // collect the states in which nothing more can happen
 }
 
@@ -166,7 +168,7 @@ type step struct {
 	events []Event
 }
 
-// machine makes the successors of states.
+// machine computes the successors of states.
 type machine struct {
 	*shape
 	trace bool
@@ -188,7 +190,7 @@ func (m *machine) may(s *State, f fault) bool {
 
 func (m *machine) task(event int32) *task { return &m.tasks[event-1] }
 
-// facts are what a prefix of a log contains.
+// facts are what the first commits of a log contain.
 type facts struct {
 	done, sched uint32
 	signal      bool
@@ -215,7 +217,7 @@ func (f *facts) add(c *Commit) {
 	f.update = f.update || len(c.Updates) > 0
 }
 
-// code is the workflow's code: it returns what the code starts, and whether it returns.
+// code is the workflow's code. It returns what the code starts, and whether the code returns.
 func (m *machine) code(workflow, request uint32, f facts) (sched []Owing, closes bool) {
 	closes = workflow == 0 || !m.lasting
 	for i := range m.tasks {
@@ -246,11 +248,12 @@ type writes struct {
 	signals      []uint32
 	updates      []uint32
 	causationIDs []uint32
-	end          Status // how the run is ended from outside; Open if it is not
+	end          Status // the status if the run is ended from outside, or Open
 	inline       bool
 }
 
-// commit returns the next commit of a run, and the first one of the run that continues it.
+// commit returns the next commit of a run, and the first commit of the run that continues it, if
+// there is one.
 func (m *machine) commit(s *State, run *Run, w writes) []*Commit {
 	first := run.Commits[0]
 	c := &Commit{
@@ -300,7 +303,7 @@ func (m *machine) open(s *State, workflow uint32, number int32, request uint32, 
 	return c
 }
 
-// void returns the fence of a run that nobody has begun.
+// void returns the fence of a run that was never opened.
 func (m *machine) void(s *State, workflow uint32, number int32, run uint32) *Commit {
 	return &Commit{ID: s.id(), Run: run, Workflow: workflow, Number: number, Status: Void, Fence: true}
 }
@@ -321,7 +324,7 @@ func message(c *Commit, o Owing) Message {
 	return Message{Kind: o.Kind, Workflow: c.Workflow, Number: c.Number, Run: c.Run, Slot: c.Slot, Commit: c.ID, Event: o.Event, Attempt: 1}
 }
 
-// again returns owed messages in the form in which they are sent again.
+// again returns owed messages in the form in which a repair sends them.
 func (m *machine) again(due []Due, seen int32, causation uint32) (out []Message) {
 	for _, d := range due {
 		g := message(d.Commit, d.Owing)
@@ -380,13 +383,13 @@ func (m *machine) land(s *State, c *Commit) {
 	}
 	r.Commits = append(slices.Clip(r.Commits), c)
 	if c.Slot == 0 && c.Workflow == 0 && !c.Fence {
-		s.begun = [8]uint8{} // its events differ
+		s.begun = [8]uint8{} // the events of the new run differ
 	}
 	m.count(s, c)
 	m.checkDeleted(s)
 }
 
-// count counts the operations that a commit carries out.
+// count counts the operations whose effect a commit has.
 func (m *machine) count(s *State, c *Commit) {
 	if c.Workflow != 0 {
 		return
@@ -414,7 +417,7 @@ func opName(o op) string {
 	return fmt.Sprintf("%s %d", map[byte]string{'s': "start", 'g': "signal", 'u': "update"}[o.kind], o.id)
 }
 
-// checkDeleted demands that no reader considers the rest of a deleted run open.
+// checkDeleted demands that no reader takes the rest of a deleted run for open.
 func (m *machine) checkDeleted(s *State) {
 	for w := range s.logs {
 		for i := range s.logs[w] {
@@ -484,7 +487,7 @@ func (m *machine) show(s *State, g Message) {
 
 func (s *State) end(pi int) { s.procs = slices.Delete(slices.Clone(s.procs), pi, pi+1) }
 
-// next sends messages and goes on at after.
+// next sends messages and then continues at after.
 func (p *Proc) next(sends []Message, after pc) {
 	p.Sends, p.PC, p.After = sends, pcSend, after
 	if len(sends) == 0 {
@@ -494,7 +497,7 @@ func (p *Proc) next(sends []Message, after pc) {
 
 // ---- what clients do
 
-// ask begins an operation, or goes on with one after a lost race.
+// ask begins an operation, or continues one after a lost race.
 func (m *machine) ask(s *State, pi int, text string) {
 	o := m.ops[s.procs[pi].Op]
 	whole := s.clone()
@@ -517,7 +520,7 @@ func (m *machine) ask(s *State, pi int, text string) {
 			}
 			runs = slices.DeleteFunc(runs, func(r Run) bool { return len(r.Commits) == 0 })
 			if m.on(LookAgainTorn) && m.tornRead(runs) {
-				continue // the reader notices, and reads again
+				continue // the reader notices this, and reads again
 			}
 			t := s.clone()
 			t.faults++
@@ -526,8 +529,8 @@ func (m *machine) ask(s *State, pi int, text string) {
 	}
 }
 
-// seen notes that a reader has seen the latest run and everything above it. No later reader misses
-// those commits, because reads of one item are consistent.
+// seen records that a reader has seen the latest run and everything above it. No later reader
+// misses those commits, because reads of one item are consistent.
 func (s *State) seen(workflow uint32) {
 	for i := range s.procs {
 		p := &s.procs[i]
@@ -540,7 +543,7 @@ func (s *State) seen(workflow uint32) {
 	}
 }
 
-// tornRead reports whether a reader has seen half of a transaction: the runs that it sees never
+// tornRead reports whether a reader has seen half of a transaction, that is, runs that never
 // existed together.
 func (m *machine) tornRead(runs []Run) bool {
 	v := Look(runs)
@@ -550,14 +553,14 @@ func (m *machine) tornRead(runs []Run) bool {
 			continue
 		}
 		if there := func(r Run) bool { return r.Number == c.Beside || !m.on(SeeBeside) && r.Number > c.Beside }; !slices.ContainsFunc(runs, there) {
-			return true // the run that was put with it is missing
+			return true // the run of the same put is missing
 		}
 	}
 	if v.Run == nil {
 		return false
 	}
 	if next := v.Run.Last().Next; next != 0 {
-		return true // the run after it is missing
+		return true // the next run is missing
 	}
 	if from := v.Run.Commits[0].From; from != 0 {
 		for i := range runs {
@@ -569,7 +572,7 @@ func (m *machine) tornRead(runs []Run) bool {
 	return false
 }
 
-// decide decides what a request does after its process has read runs.
+// decide decides what a request does after its process has read the runs.
 func (m *machine) decide(s0 *State, pi int, runs []Run, text string) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -612,7 +615,7 @@ func (m *machine) decide(s0 *State, pi int, runs []Run, text string) {
 	m.write(s, p, m.commit(s, v.Run, w), text)
 }
 
-// known reports whether a signal or an update has been committed already.
+// known reports whether a signal or an update was committed before.
 func (m *machine) known(o op, run *Run, runs []Run) bool {
 	has := func(r *Run) bool {
 		return slices.ContainsFunc(r.Commits, func(c *Commit) bool {
@@ -670,7 +673,7 @@ func (m *machine) decideStart(s *State, p *Proc, o op, v View, runs []Run, text 
 	m.write(s, p, append(puts, m.open(s, 0, v.Highest+1, o.id, nil)), text)
 }
 
-// write has a request send its messages, and then put.
+// write lets a request send its messages and then put.
 func (m *machine) write(s *State, p *Proc, puts []*Commit, text string) {
 	p.Puts = puts
 	p.next(messages(puts), pcPut)
@@ -680,7 +683,7 @@ func (m *machine) write(s *State, p *Proc, puts []*Commit, text string) {
 	m.add(s, "%s: prepares %s", text, list(puts))
 }
 
-// putRequest makes the put of a request.
+// putRequest executes the put of a request.
 func (m *machine) putRequest(s0 *State, pi int, text string) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -734,7 +737,7 @@ func (p *Proc) causationIDs() (all []uint32) {
 	return all
 }
 
-// look has a handler read the log and decide.
+// look lets a handler read the log and decide.
 func (m *machine) look(s *State, pi int, text string) {
 	s = s.clone()
 	s.seen(s.procs[pi].Work.Workflow)
@@ -757,7 +760,7 @@ func (m *machine) look(s *State, pi int, text string) {
 	}
 }
 
-// alive reports whether the writer of a commit is at work, or its put is on its way.
+// alive reports whether the writer of a commit still runs, and whether its put is under way.
 func alive(s *State, commit uint32) (writer, float bool) {
 	has := func(all []*Commit) bool {
 		return slices.ContainsFunc(all, func(c *Commit) bool { return c.ID == commit })
@@ -770,8 +773,8 @@ func alive(s *State, commit uint32) (writer, float bool) {
 	return writer, slices.ContainsFunc(s.floats, has)
 }
 
-// wait handles a message whose commit is not there yet: by a delayed copy, or, after the grace, by
-// a fence.
+// wait handles a message whose commit is not in the log yet: with a delayed copy, or, after the
+// grace, with a fence.
 func (m *machine) wait(s0 *State, pi int, v View, text string) {
 	g := s0.procs[pi].Work
 	writer, float := alive(s0, g.Commit)
@@ -814,7 +817,7 @@ func (m *machine) wait(s0 *State, pi int, v View, text string) {
 	}
 }
 
-// past handles a message whose slot holds another commit, or whose run is before the latest.
+// past handles a message whose slot holds another commit, or whose run is not the latest.
 func (m *machine) past(s0 *State, pi int, v View, text string) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -851,7 +854,7 @@ func (m *machine) past(s0 *State, pi int, v View, text string) {
 }
 
 // repairs reports whether a handler repairs what an earlier delivery of its message may have left
-// undone. The queue's receive count may be too low.
+// undone. It does so always, because the queue's receive count may be too low.
 func (m *machine) repairs() bool { return m.on(RepairAlways) }
 
 // closedRun returns a run by its id, or nil if it is not closed or not whole.
@@ -871,7 +874,7 @@ func (m *machine) owed(run *Run, triggers []Trigger, except *Commit) []Due {
 	return run.Owed(triggers, except)
 }
 
-// actStale is act by a process that holds only the beginning of the run.
+// actStale does the same as act, for a process that holds only the beginning of the run.
 func (m *machine) actStale(s *State, pi int, run *Run, text string) {
 	g := s.procs[pi].Work
 	if !m.stale || g.Kind != RunActivity || g.Dead {
@@ -880,7 +883,7 @@ func (m *machine) actStale(s *State, pi int, run *Run, text string) {
 	for n := int(g.Slot) + 1; n < len(run.Commits); n++ {
 		known := &Run{Number: run.Number, Commits: run.Commits[:n]}
 		if known.Needed(g.Kind, g.Event, g.Commit) && run.Needed(g.Kind, g.Event, g.Commit) {
-			continue // it does what act would do anyway
+			continue // act would do this anyway
 		}
 		m.act(s, pi, known, fmt.Sprintf("%s (knowing only %d commits)", text, n))
 	}
@@ -915,7 +918,7 @@ func (m *machine) act(s0 *State, pi int, run *Run, text string) {
 	}
 }
 
-// repair sends what the causation id of a message owes, and then deletes the message.
+// repair sends what a message's causation id owes, and then deletes the message.
 func (m *machine) repair(s *State, pi int, run *Run, text string) {
 	p := &s.procs[pi]
 	sends := m.again(m.owed(run, p.triggers(), nil), int32(len(run.Commits)), p.Held[0].CausationID)
@@ -926,7 +929,7 @@ func (m *machine) repair(s *State, pi int, run *Run, text string) {
 	m.add(s, "%s; %d to send again", text, len(sends))
 }
 
-// foreign returns what the log of another workflow owes for what a message has caused there.
+// foreign returns what another workflow's log owes because of the message.
 func (m *machine) foreign(s *State, workflow uint32, p *Proc) (sends []Message) {
 	if !m.on(RepairForeign) || !m.repairs() {
 		return nil
@@ -993,7 +996,7 @@ func (m *machine) admit(s0 *State, pi int, run *Run, text string) {
 	}
 	number := g.Attempt
 	if t.most > 0 && !m.on(MarkBegin) && g.Received > 1 {
-		number += int32(g.Received) - 1 // as the queue counted it
+		number += int32(g.Received) - 1 // as the queue counts it
 	}
 	switch Admit(kept, &g, m.on(SameSendGoesOn)) {
 	case Failed:
@@ -1007,7 +1010,7 @@ func (m *machine) admit(s0 *State, pi int, run *Run, text string) {
 	case Begun:
 		if m.underWay(s, pi, &g) {
 			if !m.may(s, freeze) {
-				return // it becomes visible when the attempt must have ended
+				return // the message becomes visible when the attempt must have ended
 			}
 			s.faults++
 			text += " [fault: the attempt sleeps until its time is over]"
@@ -1038,7 +1041,7 @@ func (m *machine) underWay(s *State, pi int, g *Message) bool {
 	return false
 }
 
-// interrupted handles an attempt that began and whose outcome is unknown.
+// interrupted handles an attempt that has begun and whose outcome is unknown.
 func (m *machine) interrupted(s *State, pi int, number int32, text string) {
 	p := &s.procs[pi]
 	g := p.Work
@@ -1098,7 +1101,7 @@ func (m *machine) run(s0 *State, pi int, text string) {
 	m.finish(s0, pi, text+": it succeeds")
 }
 
-// giveWay deletes a message while another goes on with its activity. Another delivery may have
+// giveWay deletes a message because another one continues its activity. Another delivery may have
 // committed the result meanwhile, and died before it sent what follows.
 func (m *machine) giveWay(s *State, pi int, text string) {
 	p := &s.procs[pi]
@@ -1141,7 +1144,7 @@ func (m *machine) resolve(s0 *State, pi int, text string) {
 	g := s0.procs[pi].Work
 	v := Look(s0.logs[g.Workflow])
 	if v.Find(&g) != InLog || !v.Run.Needed(g.Kind, g.Event, g.Commit) {
-		m.look(s0, pi, text) // what it held was old
+		m.look(s0, pi, text) // the process held an old state
 		return
 	}
 	f := read(v.Run.Commits)
@@ -1166,7 +1169,7 @@ func (m *machine) resolve(s0 *State, pi int, text string) {
 	m.commits(s0, pi, v.Run, writes{done: []int32{g.Event}, causationIDs: s0.procs[pi].causationIDs(), inline: g.Kind == RunActivity}, pcDelete, text)
 }
 
-// commits has a handler put, and then send what follows.
+// commits lets a handler put commits and then send what follows.
 func (m *machine) commits(s0 *State, pi int, run *Run, w writes, after pc, text string) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -1201,7 +1204,7 @@ func (m *machine) commits(s0 *State, pi int, run *Run, w writes, after pc, text 
 	m.look(s, pi, text+": the put gets no answer and is on its way; tried anew [fault]")
 }
 
-// follow has a handler send what its commits schedule and what its causation ids owe, or go on
+// follow lets a handler send what its commits schedule and what its causation ids owe, or continue
 // inline.
 func (m *machine) follow(s *State, p *Proc, puts []*Commit, after pc) {
 	c := puts[0]
@@ -1235,7 +1238,7 @@ func (m *machine) twoPuts(s *State, pi int, puts []*Commit, text string) {
 	m.add(s, "%s: puts %s, and the next run separately", text, list(puts[:1]))
 }
 
-// child acts in the log of the child: it starts the child, or carries out the close policy.
+// child works on the log of the child: it starts the child, or carries out the close policy.
 func (m *machine) child(s0 *State, pi int, text string) {
 	p0 := &s0.procs[pi]
 	g := p0.Work
@@ -1324,11 +1327,11 @@ func (m *machine) news(s0 *State, pi int, text string) {
 	case run.Closed(), p.Mute, run.resolved(g.Event):
 		m.repair(s, pi, run, text+": has nothing to tell the parent")
 	default:
-		m.commits(s0, pi, run, writes{done: []int32{g.Event}, causationIDs: p.causationIDs()}, pcDelete, text+": tells the parent")
+		m.commits(s0, pi, run, writes{done: []int32{g.Event}, causationIDs: p.causationIDs()}, pcDelete, text+": notifies the parent")
 	}
 }
 
-// report notifies the parent how a child has ended.
+// report notifies the parent of the end of a child.
 func (m *machine) report(s0 *State, pi int, text string) {
 	v := Look(s0.logs[0])
 	event := int32(slices.IndexFunc(m.tasks, func(t task) bool { return t.kind == StartOrCloseChild }) + 1)
@@ -1339,7 +1342,7 @@ func (m *machine) report(s0 *State, pi int, text string) {
 		m.add(s, "%s: the parent does not wait for it", text)
 		return
 	}
-	m.commits(s0, pi, v.Run, writes{done: []int32{event}, causationIDs: s0.procs[pi].causationIDs()}, pcDelete, text+": tells the parent")
+	m.commits(s0, pi, v.Run, writes{done: []int32{event}, causationIDs: s0.procs[pi].causationIDs()}, pcDelete, text+": notifies the parent")
 }
 
 // results handles messages of the workflow queue.

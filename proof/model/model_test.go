@@ -12,7 +12,7 @@ import (
 var (
 	only = flag.String("only", "", "explore the shapes, or the variants, whose names contain this")
 	all  = flag.Bool("all", false, "explore every shape with as many faults as -faults says")
-	nf   = flag.Int("faults", 2, "how many faults, with -all")
+	nf   = flag.Int("faults", 2, "the number of faults, with -all")
 	most = flag.Int("most", 40_000_000, "how many states of a shape to see at most")
 )
 
@@ -24,7 +24,7 @@ const mostBounded = 1_000_000
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	if names := named(); !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, *only) }) {
-		t.Fatalf("no shape and no variant has %q in its name: there are\n%s", *only, strings.Join(names, "\n"))
+		t.Fatalf("no shape and no variant has %q in its name; the names are\n%s", *only, strings.Join(names, "\n"))
 	}
 	for _, h := range shapes() {
 		if !strings.Contains(h.name, *only) {
@@ -46,11 +46,11 @@ func TestShapes(t *testing.T) {
 		case f.broken != "":
 			t.Errorf("%s:\n%s", h.name, strings.Join(f.trace, "\n"))
 		case !f.complete && h.bounded:
-			t.Logf("%s: not all states were seen", h.name)
+			t.Logf("%s: not all states were visited", h.name)
 		case !f.complete:
 			t.Errorf("%s has more than %d states", h.name, *most)
 		case f.ends == 0:
-			t.Errorf("%s never comes to an end", h.name)
+			t.Errorf("%s has no state in which nothing more can happen", h.name)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestVariants(t *testing.T) {
 		}
 		at := slices.IndexFunc(known, func(h shape) bool { return h.name == v.shape })
 		if at < 0 {
-			t.Fatalf("%s: there is no shape %q", v.name, v.shape)
+			t.Fatalf("%s: unknown shape %q", v.name, v.shape)
 		}
 		h := known[at]
 		h.faults, h.kinds, h.off = v.faults, v.kinds, h.off|v.off
@@ -111,7 +111,7 @@ func walk(h *shape, random *rand.Rand, most int) (events []Event, texts []string
 	return events, texts
 }
 
-// The checker accepts what the explorer does: both follow the same rules.
+// The checker accepts the explorer's traces, because both follow the same rules.
 func TestCheckerAcceptsTheModel(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -129,7 +129,7 @@ func TestCheckerAcceptsTheModel(t *testing.T) {
 	}
 }
 
-// The checker sooner or later rejects what the explorer does without a rule.
+// Without a rule, the explorer sooner or later does something that the checker rejects.
 func TestCheckerRejectsVariants(t *testing.T) {
 	t.Parallel()
 	for _, v := range []struct {
@@ -163,7 +163,7 @@ func TestCheckerRejectsVariants(t *testing.T) {
 	}
 }
 
-// A state that was written and read has the same successors and the same canonical form.
+// A state that was encoded and decoded has the same successors and the same canonical form.
 func TestStatesReplay(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
@@ -184,7 +184,7 @@ func TestStatesReplay(t *testing.T) {
 			s = (&decoder{b: body, shared: shared}).state()
 			again := (&decoder{b: s.encode(nil), shared: shared}).state()
 			if len(m.successors(s)) != len(m.successors(again)) {
-				t.Fatalf("%s: a state has other successors when it was written and read again", h.name)
+				t.Fatalf("%s: a state that was encoded and decoded has other successors", h.name)
 			}
 		}
 	}

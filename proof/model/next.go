@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// successors returns what can happen next in a state. A step includes what follows it if nobody can
-// distinguish that from its happening at once (machine.local), so that there are fewer states.
+// successors returns the steps that are possible in a state. To reduce the number of states, a step
+// includes its next steps if no process can distinguish whether they happen at once
+// (machine.local).
 func (m *machine) successors(s *State) []step {
 	m.steps = m.steps[:0:0]
 	m.single(s)
@@ -20,7 +21,7 @@ func (m *machine) successors(s *State) []step {
 	return all
 }
 
-// settle adds a step, followed by everything that its processes do at once.
+// settle adds a step, including everything that its processes do at once.
 func (m *machine) settle(all []step, t step) []step {
 	pi := -1
 	if t.state.broken == "" {
@@ -46,9 +47,8 @@ func (m *machine) settle(all []step, t step) []step {
 	return all
 }
 
-// tidy lets the retention of closed runs pass. Once no request will arrive any more, it also
-// forgets what has no effect on any existing run: void runs, and messages of runs that nobody will
-// put.
+// tidy lets the retention of closed runs pass. Once no further request will arrive, it also forgets
+// what has no effect on existing runs: void runs, and messages of runs that nobody will put.
 func (m *machine) tidy(s *State) {
 	isVoid := func(r Run) bool { return r.Commits[0].Status == Void }
 	if m.quiet(s) {
@@ -68,39 +68,44 @@ func (m *machine) tidy(s *State) {
 	s.queue = slices.DeleteFunc(slices.Clone(s.queue), func(g Message) bool { return !there(g) })
 }
 
-// local reports whether the next action of a process may happen at once, or the process die at
-// once, without loss of generality. Whatever the others do first, they can do afterwards too, and
-// nothing is possible only because the process waits. This is a partial-order reduction: the
-// process's steps are a persistent set, and each of them leaves it less to do, so that no step of
-// another is postponed for ever. Losing the visibility of the messages here is no more than dying
-// after the last sending, or than a duplicate (a fault, too).
+// local reports whether the next action of a process may happen at once, or the process may die at
+// once, without loss of generality. The condition has two parts:
+//
+//   - Whatever the other processes do first, they can also do afterwards.
+//   - Nothing is possible only because this process waits.
+//
+// This is a partial-order reduction. The process's steps are a persistent set, and each leaves it
+// less to do, so no step of another process is postponed for ever. Losing the visibility of the
+// messages here has the same effect as dying after the last sending, or as a duplicate, which is a
+// fault, too.
 func (m *machine) local(s *State, p *Proc) bool {
 	crash := m.may(s, crash)
 	switch p.PC {
 	case pcAnswer:
-		return !p.Torn // somebody may read half of what it has put until it has answered
+		return !p.Torn // until it has answered, somebody may read half of what it has put
 	case pcSend:
 		switch {
 		case p.Torn, p.Sends[0].Kind == TakeResult:
-			return false // results are ordered
+			return false // the order of results matters
 		case p.Kind == client:
-			// The receiver of one message may wait while the writer lives, who dies before it sends
-			// the next.
+			// The receiver of one message may wait while the writer lives. The writer may die
+			// before it sends the next message.
 			return !crash || len(p.Sends) == len(messages(p.Puts))
 		}
 		return true
 	case pcDelete:
-		// A receipt may become old, and still delete.
+		// A receipt may be old and still delete.
 		return m.on(LatestReceipt) || !m.may(s, lapse) && (!p.Back || p.Held[0].Twin == 0)
 	case pcRun:
-		// It acts on the log and the message that it has read, and reads again before it commits.
+		// The process acts on the log and the message that it has read, and reads again before it
+		// commits.
 		t := m.task(p.Work.Event)
 		return p.Kind == handler && !p.Inline && t.most == 0 && !t.flaky && m.receives == 0 && m.kinds == 0
 	}
 	return false
 }
 
-// single adds the single steps that are possible in a state.
+// single adds the single actions that are possible in a state.
 func (m *machine) single(s *State) {
 	for i, o := range m.ops {
 		fresh := s.ops[i] == opNew && m.inTurn(s, i)
@@ -142,8 +147,8 @@ func (m *machine) single(s *State) {
 	}
 }
 
-// inTurn reports whether an operation may begin: operations begin in their order, but do not wait
-// for each other's end. One that needs a run waits for one.
+// inTurn reports whether an operation may begin. Operations begin in their order, without waiting
+// for each other's end. An operation that needs a run waits for one.
 func (m *machine) inTurn(s *State, i int) bool {
 	if m.ops[i].kind != 's' && len(s.logs[0]) == 0 {
 		return false
@@ -188,7 +193,7 @@ func (m *machine) who(p *Proc) string {
 	return "handler of " + p.Held[0].text()
 }
 
-// advance makes the next step of a process.
+// advance executes the next action of a process.
 func (m *machine) advance(s0 *State, pi int) {
 	text := m.who(&s0.procs[pi])
 	switch s0.procs[pi].PC {
@@ -227,7 +232,7 @@ func (m *machine) advance(s0 *State, pi int) {
 	}
 }
 
-// delete ends a handler: its messages are deleted.
+// delete ends a handler and deletes its messages.
 func (m *machine) delete(s0 *State, pi int, text string) {
 	s := s0.clone()
 	p := s.procs[pi]
@@ -243,7 +248,7 @@ func (m *machine) delete(s0 *State, pi int, text string) {
 	s.queue = slices.DeleteFunc(s.queue, twin)
 	for i := range s.procs {
 		if q := &s.procs[i]; slices.ContainsFunc(q.Held, twin) {
-			q.Back = true // nothing returns it to the queue
+			q.Back = true // so that nothing returns it to the queue
 		}
 	}
 	m.add(s, "%s: deletes it with an old receipt, and SQS does delete it", text)
@@ -289,7 +294,7 @@ func (m *machine) crash(s0 *State, pi int) {
 	m.add(s, "%s: dies [fault]", text)
 }
 
-// deliver delivers a visible message, or lets a fault happen to it.
+// deliver delivers a visible message, or lets a fault happen to the message.
 func (m *machine) deliver(s0 *State, i int, free bool) {
 	g := s0.queue[i]
 	waits := g.Kind == StartOrCloseChild && g.Attempt > 1 && (len(s0.floats) > 0 || slices.ContainsFunc(s0.procs, func(p Proc) bool { return p.Work.Kind == StartOrCloseChild }))
@@ -326,7 +331,7 @@ func (m *machine) deliverResults(s0 *State) {
 	n := len(s0.fifo)
 	for i := range s0.procs {
 		if p := &s0.procs[i]; p.Kind == batch && !p.Back {
-			return // a group waits for its head
+			return // a group waits for its first message
 		}
 	}
 	for k := 1; k <= n; k++ {
@@ -343,7 +348,7 @@ func (m *machine) deliverResults(s0 *State) {
 	}
 }
 
-// float lets a put that was on its way land, or not.
+// float lets a put that is under way land, or drops it.
 func (m *machine) float(s0 *State, i int) {
 	s := s0.clone()
 	f := s.floats[i]
@@ -365,11 +370,11 @@ func (m *machine) float(s0 *State, i int) {
 
 // ---- maintenance
 
-// maintain lets the retention of closed runs and of void ones pass, the store delete void runs, and
-// maintenance begin to delete a run.
+// maintain lets three things happen: the retention of closed and void runs passes, the store
+// deletes void runs, and maintenance begins to delete a run.
 //
-// Nobody works for as long as a run is kept: its retention passes when nobody works. A process that
-// begins afterwards sees the result.
+// No process works for as long as a run is kept. So the retention passes only when no process
+// works, and a process that begins later sees the result.
 func (m *machine) maintain(s0 *State) {
 	quiet, over := m.quiet(s0), m.over(s0)
 	cleaning := slices.ContainsFunc(s0.procs, func(p Proc) bool { return p.Kind == cleaner })
@@ -420,13 +425,13 @@ func (m *machine) maintain(s0 *State) {
 	}
 }
 
-// quiet reports whether the retention of closed runs may pass: everybody who works now ends within
-// it. An early end of the retention does no harm, so it passes as soon as it may. A void run may be
-// renewed when its retention has passed.
+// quiet reports whether the retention of closed runs may pass, because every process that works now
+// ends within it. An early end of the retention does no harm, so it passes as soon as it may. A
+// void run may be renewed after its retention.
 func (m *machine) quiet(s *State) bool { return len(s.procs)+len(s.floats) == 0 || !m.on(KeepLong) }
 
-// over reports whether no request and no put will arrive any more. From then on nobody can take a
-// number. So void runs have no effect on other runs, nor has a closed run without messages.
+// over reports whether no further request or put will arrive. From then on no start can take a
+// number. So void runs have no effect on other runs, and neither has a closed run without messages.
 func (m *machine) over(s *State) bool {
 	for i := range m.ops {
 		if s.ops[i] == opNew || s.ops[i] == opRuns || s.ops[i] == opUnknown && m.retry {
@@ -445,15 +450,15 @@ func (m *machine) remembered(s *State, run uint32) bool {
 	return slices.ContainsFunc(s.queue, of) || slices.ContainsFunc(s.fifo, of) || slices.ContainsFunc(s.procs, held)
 }
 
-// asked reports whether the run that continues a run is open: it looks there for the ids of
-// requests that may be sent again.
+// asked reports whether the run that continues a run is open. Requests for it look in the earlier
+// run for the ids of requests that may be sent again.
 func (m *machine) asked(s *State, r *Run) bool {
 	latest := &s.logs[0][len(s.logs[0])-1]
 	return m.on(KeepAsked) && r.Last().Status == Continued && latest.ID() == r.Last().Next && !latest.Closed()
 }
 
-// cleanStep makes the next step of a deletion (executor.Service.clean). It has read what stands at
-// the next number at the beginning.
+// cleanStep executes the next step of a deletion (executor.Service.clean). At its beginning, the
+// deletion has read what the next number holds.
 func (m *machine) cleanStep(s0 *State, pi int) {
 	s := s0.clone()
 	p := &s.procs[pi]
@@ -521,7 +526,7 @@ func (m *machine) takeNext(s *State, pi int, next *Run) {
 	m.add(s, "maintenance: puts the void run %d", void.Number)
 }
 
-// drop forgets a run of which nothing is left.
+// drop removes a run of which no commit is left.
 func (m *machine) drop(s *State, at int) {
 	r := &s.logs[0][at]
 	switch last := int32(len(r.Commits) - 1); {
@@ -567,7 +572,7 @@ func (m *machine) finished(s *State) string {
 			}
 			t := &m.tasks[i]
 			if t.kind == StartOrCloseChild && len(s.logs[1]) > 0 && !s.logs[1][len(s.logs[1])-1].Closed() {
-				continue // the child is stranded or waits
+				continue // the child is stranded, or waits
 			}
 			return fmt.Sprintf("an open run is stranded: it waits for event %d, and nothing brings it", i+1)
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The reduction (machine.local, machine.tidy) leaves out ways, and no ends: with and without it,
-// the same states are reached in which nothing more can happen.
+// The reduction (machine.local, machine.tidy) leaves out ways but no ends: with and without it, the
+// explorer reaches the same states in which nothing more can happen.
 func TestReductionKeepsEnds(t *testing.T) {
 	t.Parallel()
 	for _, h := range shapes() {

@@ -20,7 +20,7 @@ const (
 	CloseAttempt      Kind = 11
 )
 
-// outlives reports whether work of this kind remains to be done after its run has closed.
+// outlives reports whether messages of this kind still have work to do after their run has closed.
 func (k Kind) outlives() bool {
 	return k == StartOrCloseChild || k == NotifyParent || k == DeliverExternal
 }
@@ -44,36 +44,36 @@ type Owing struct {
 }
 
 // Commit is one item of a log. Commits are immutable. All ids are numbers that represent the real
-// ones; 0 is none.
+// ones; 0 means none.
 type Commit struct {
-	ID, Run      uint32 // its own, and its run's
+	ID, Run      uint32 // the commit's id and its run's id
 	Workflow     uint32
-	Number       int32 // of the run
+	Number       int32 // the run's number
 	Slot         int32
-	CausationIDs []uint32 // of the messages that triggered it; none for a request
+	CausationIDs []uint32 // the causation ids of the messages that triggered it; none for a request
 	Status       Status
 	Fence        bool
-	Request      uint32 // of the start that opened the run; only in the first slot
+	Request      uint32 // the request id of the start that opened the run; only in the first slot
 	Lap          int32  // how often the run's chain has continued as new; only in the first slot
 	From         uint32 // the run that this one continues; only in the first slot
 	Next         uint32 // the run that continues this one; only in the last slot
 	Sched        []Owing
-	Done         []int32 // events that it resolves
+	Done         []int32 // the events that it resolves
 	Started      []int32 // children that are known to have started
-	Task         bool    // a workflow task made it, or tried to
-	Inline       []int32 // of what it schedules, the events that its writer goes on with: no message is sent
+	Task         bool    // a workflow task wrote it, or tried to
+	Inline       []int32 // the scheduled events that its writer continues inline, without a message
 	Signals      []uint32
 	Updates      []uint32
 	Over         uint32 // a void commit that this one replaces
-	Beside       int32  // of a void run: the number of the run that the same put opened; 0 if it stands alone
+	Beside       int32  // in a void run: the number of the run that the same put opened, or 0
 }
 
 // Message names the commit that schedules it.
 type Message struct {
 	Kind        Kind
 	Workflow    uint32
-	Number      int32  // of the run
-	Run         uint32 // its id
+	Number      int32  // the run's number
+	Run         uint32 // the run's id
 	Slot        int32
 	Commit      uint32
 	Event       int32
@@ -82,23 +82,23 @@ type Message struct {
 	Seen        int32
 	Attempt     int32
 
-	// What only the explorer needs.
+	// Only the explorer needs these.
 	Received uint8
 	Dead     bool // it is a dead letter
 	Copied   bool // it is a delayed copy
 	Twin     uint32
 
-	Starts bool // a result that says only that a child has started
+	Starts bool // a result that only says that a child has started
 }
 
 // Run is a run in the store.
 type Run struct {
 	Number  int32
 	Commits []*Commit
-	Gone    uint32         // the deleted slots of the first 32
+	Gone    uint32         // the deleted ones of the first 32 slots, as bits
 	far     map[int32]bool // the other deleted slots
 	Old     bool           // a void run whose expiry has passed
-	Cover   *Commit        // a void commit in the first slot, when the run's own commit is gone
+	Cover   *Commit        // a void commit in the first slot, if the run's own commit is gone
 }
 
 // At returns the commit in a slot, or nil.
@@ -115,7 +115,7 @@ func (r *Run) At(slot int32) *Commit {
 // gone reports whether the commit in a slot has been deleted.
 func (r *Run) gone(slot int32) bool { return slot < 32 && r.Gone&(1<<slot) != 0 || r.far[slot] }
 
-// lose notes that the commit in a slot has been deleted.
+// lose records that the commit in a slot was deleted.
 func (r *Run) lose(slot int32) {
 	if slot < 32 {
 		r.Gone |= 1 << slot
@@ -166,8 +166,8 @@ func (r *Run) scheduled(event int32) *Commit {
 	return nil
 }
 
-// Needed reports whether what a message asks for still has to be done (engine.Run.Needed). commit
-// is the one that schedules it.
+// Needed reports whether the work of a message still has to be done (engine.Run.Needed). commit is
+// the one that schedules the message.
 func (r *Run) Needed(k Kind, event int32, commit uint32) bool {
 	switch {
 	case k == NotifyParent:
@@ -190,8 +190,8 @@ func (r *Run) Needed(k Kind, event int32, commit uint32) bool {
 	return !r.resolved(event)
 }
 
-// Trigger is what a handler holds: the causation id of a message, and the slot from which it
-// answers for the causation id's commits.
+// Trigger is what a handler holds: the causation id of a message, and the slot from which on it
+// answers for that causation id's commits.
 type Trigger struct {
 	CausationID uint32
 	Seen        int32
@@ -203,8 +203,8 @@ type Due struct {
 	Owing
 }
 
-// Owed returns what commits of the triggers' causation ids schedule and what is still needed
-// (engine.Run.Owed).
+// Owed returns the messages that the commits of the triggers' causation ids schedule and that are
+// still needed (engine.Run.Owed).
 func (r *Run) Owed(triggers []Trigger, except *Commit) (owed []Due) {
 	for n, c := range r.Commits {
 		if c == except || r.Closed() && n < len(r.Commits)-1 {
@@ -218,7 +218,7 @@ func (r *Run) Owed(triggers []Trigger, except *Commit) (owed []Due) {
 	return owed
 }
 
-// OwedFirst is Owed for a message of the run that this one continues.
+// OwedFirst does the same as Owed for a message of the run that this one continues.
 func (r *Run) OwedFirst(causation uint32) []Due {
 	if c := r.Commits[0]; slices.Contains(c.CausationIDs, causation) {
 		return r.needed(c)
@@ -226,7 +226,7 @@ func (r *Run) OwedFirst(causation uint32) []Due {
 	return nil
 }
 
-// needed returns what a commit schedules and what is still needed.
+// needed returns the messages that a commit schedules and that are still needed.
 func (r *Run) needed(c *Commit) (due []Due) {
 	for _, o := range c.Sched {
 		if r.Needed(o.Kind, o.Event, c.ID) {
@@ -240,20 +240,21 @@ func (r *Run) needed(c *Commit) (due []Due) {
 type View struct {
 	Run     *Run  // the latest run that counts; nil if there is none
 	Highest int32 // the highest number in the store
-	// Vanishing are the runs that may be deleted at any moment: the void ones, and those that are
-	// being deleted.
+	// Vanishing are the runs that may be deleted at any moment: void runs, and runs that are being
+	// deleted.
 	Vanishing []Vanishing
 }
 
-// Vanishing is a run that may be deleted at any moment, with the id of the commit in its first
-// slot; 0 if that is empty.
+// Vanishing is a run that may be deleted at any moment. It has the id of the commit in its first
+// slot, or 0 if that slot is empty.
 type Vanishing struct {
 	Number int32
 	Commit uint32
 }
 
-// Beside returns the numbers that a start takes in addition to its run's, so that no other start
-// that finds less takes one of them (executor/commit.beside), each with the commit in its place.
+// Beside returns the numbers that a start takes in addition to that of its run
+// (executor/commit.beside). No other start that finds less can then take one of them. Each number
+// has the commit that is in its place.
 func (v View) Beside() (all []Vanishing) {
 	stays := int32(0)
 	if v.Run != nil {
@@ -279,7 +280,7 @@ func (v View) Beside() (all []Vanishing) {
 	return all
 }
 
-// Look makes a consistent read: it skips void runs and runs that are being deleted.
+// Look does a consistent read. It skips void runs and runs that are being deleted.
 func Look(runs []Run) (v View) {
 	for i := range runs {
 		r := &runs[i]
@@ -299,7 +300,7 @@ func Look(runs []Run) (v View) {
 		r := &runs[i]
 		if n := r.whole(); n > 0 && r.Commits[0].Status != Void {
 			v.Run = r
-			if n < len(r.Commits) { // its end is gone, and nothing shows that
+			if n < len(r.Commits) { // the run's end is gone, and nothing shows that
 				v.Run = &Run{Number: r.Number, Commits: r.Commits[:n]}
 			}
 			return v
@@ -308,8 +309,8 @@ func Look(runs []Run) (v View) {
 	return v
 }
 
-// whole returns how many of the run's commits a reader sees, from the first on. It returns 0 if
-// some are missing before the last that is there: such a run is being deleted.
+// whole returns how many of the run's commits a reader sees, counted from the first. It returns 0
+// if a commit before the last existing one is missing, because such a run is being deleted.
 func (r *Run) whole() int {
 	if r.intact() {
 		return len(r.Commits)
@@ -339,15 +340,15 @@ func (r *Run) present() bool {
 	return false
 }
 
-// Place is where a message's commit is.
+// Place says where a message's commit is.
 type Place uint8
 
 const (
-	// NotYet means that its slot is empty and may still be filled.
+	// NotYet means that the commit's slot is empty and may still be filled.
 	NotYet Place = iota
-	// InLog means that it is in the log.
+	// InLog means that the commit is in the log.
 	InLog
-	// Never means that its slot holds another commit, or can no longer be filled.
+	// Never means that the commit's slot holds another commit, or can no longer be filled.
 	Never
 )
 
@@ -358,7 +359,7 @@ func (v View) Find(m *Message) Place {
 		if slices.ContainsFunc(v.Vanishing, func(x Vanishing) bool { return x.Number == m.Number }) {
 			return Never // the run is void or gone
 		}
-		return NotYet // even below a void run: a start that found less may still take it
+		return NotYet // even below a void run, a start that found less may still take the slot
 	case r.Number > m.Number || r.ID() != m.Run:
 		return Never
 	case int(m.Slot) < len(r.Commits):
@@ -372,26 +373,27 @@ func (v View) Find(m *Message) Place {
 	return NotYet
 }
 
-// MayFence reports whether a message whose commit is not there yet allows a fence into its commit's
-// slot: the slot before it is taken, so that its writer could still fill it.
+// MayFence reports whether a message whose commit is not in the log yet allows a fence in that
+// commit's slot. It does if the slot before is taken, so that the commit's writer could still fill
+// the slot.
 func (v View) MayFence(m *Message) bool {
 	if v.Highest == 0 && m.Slot != 0 {
-		return false // the run was deleted: one that opens with several commits goes on from another, which would be here
+		return false // the run was deleted: a run that opens with several commits continues another run, which would exist
 	}
 	if v.Run == nil || v.Run.Number < m.Number {
-		return true // its first slot is fenced, whichever slot it names
+		return true // the run's first slot is fenced, whichever slot the message names
 	}
 	return int(m.Slot) == len(v.Run.Commits)
 }
 
 // Fits returns the rule that a put would break, or "". runs are the workflow's runs in the store.
-// puts are the put's commits, which land together.
+// puts are the commits of the put, which land together.
 func Fits(runs []Run, puts []*Commit) string {
 	last := map[uint32]*Commit{}
 	for _, c := range puts {
 		before := func(d *Commit) bool { return d.Run == c.Run && d.Slot == c.Slot-1 }
 		if slices.ContainsFunc(puts, before) {
-			last[c.Run] = c // earlier commits of the put land with it
+			last[c.Run] = c // earlier commits of the put land, too
 			continue
 		}
 		if broken := fits(runs, c); broken != "" {
@@ -437,7 +439,7 @@ func closes(puts []*Commit, run uint32) *Commit {
 	return nil
 }
 
-// fits is Fits for the rules of one run.
+// fits does the same as Fits for the rules of one run.
 func fits(runs []Run, c *Commit) string {
 	var run *Run
 	for i := range runs {
@@ -451,9 +453,9 @@ func fits(runs []Run, c *Commit) string {
 	case run == nil:
 		return ""
 	case c.Slot == 0 && c.Fence && !run.intact():
-		return "" // a start makes the number of a run void that is being deleted
+		return "" // a start makes void the number of a run that is being deleted
 	case c.Slot == 0 && run.Commits[0].Status == Void:
-		return "" // a void run gives up its place
+		return "" // a void run gives its place up
 	case c.Slot == 0 && run.Gone&1 != 0:
 		return "a run began in the place of one that is being deleted"
 	case int(c.Slot) != len(run.Commits):
@@ -488,7 +490,7 @@ func fits(runs []Run, c *Commit) string {
 	return ""
 }
 
-// Record is an activity's record between its attempts.
+// Record is the record of an activity between its attempts.
 type Record struct {
 	Workflow uint32
 	Number   int32
@@ -509,12 +511,13 @@ const (
 	Failed
 	// Dropped means that the attempt has failed, and that another message sends the next one.
 	Dropped
-	// Begun means that the attempt has begun. It goes on, or was interrupted.
+	// Begun means that the attempt has begun. It still runs, or was interrupted.
 	Begun
 )
 
-// Admit decides on a message for an attempt by its record (executor/activities.compare). sends is
-// whether the message sends the next attempt if a delivery of the same sending has recorded it.
+// Admit decides on a message for an attempt, by the activity's record
+// (executor/activities.compare). sends says whether the message sends the next attempt if a
+// delivery of the same sending has recorded the failure.
 func Admit(r *Record, g *Message, sends bool) Verdict {
 	switch mine := sends && r != nil && (r.By == g.Send || g.Seen > 0 && g.Attempt == 1); {
 	case r == nil:

@@ -19,7 +19,7 @@ var (
 	update = op{kind: 'u', id: 1}
 )
 
-// shapes returns the shapes to explore: make model explores each with two faults, and go test with
+// shapes returns the shapes to explore. make model explores each with two faults, and go test with
 // quick faults.
 func shapes() []shape {
 	end2 := start2
@@ -52,14 +52,14 @@ func shapes() []shape {
 	}
 }
 
-// variant is the protocol without one of its rules, and a shape that shows why the rule exists.
+// variant is the protocol without one of its rules, with a shape that shows why the rule exists.
 type variant struct {
 	name   string
 	off    Rule
 	shape  string
 	faults uint8
 	kinds  fault
-	large  bool // it has millions of states: only make model explores it
+	large  bool // it has millions of states, so only make model explores it
 }
 
 func variants() []variant {

@@ -8,18 +8,18 @@ import (
 
 const maxOps = 4
 
-// pc is a process's program counter: what its next step does.
+// pc is a process's program counter. It says what the next step does.
 type pc uint8
 
 const (
 	pcLook   pc = iota // read the log and decide
-	pcRun              // the activity's code runs
+	pcRun              // run the activity's code
 	pcSend             // send the next of the messages in hand
-	pcPut              // make a request's put
-	pcChild            // act in the log of the child
+	pcPut              // execute a request's put
+	pcChild            // work on the log of the child
 	pcNews             // notify the parent
 	pcClean            // delete the next item of a run
-	pcVoid             // put a void run, or renew the one that is there: on the way to pcClean's end
+	pcVoid             // put a void run, or renew the existing one, before the end of pcClean
 	pcDelete           // delete the message
 	pcAnswer           // answer the request
 )
@@ -28,38 +28,38 @@ type procKind uint8
 
 const (
 	client  procKind = iota
-	handler          // of a message of a standard queue
-	batch            // of messages of the workflow queue
-	cleaner          // maintenance
+	handler          // handles a message of a standard queue
+	batch            // handles messages of the workflow queue
+	cleaner          // deletes a run
 )
 
-// Proc is a request, the handling of a message, or a step of maintenance.
+// Proc is a request, a handler of messages, or a step of maintenance.
 type Proc struct {
 	Kind    procKind
 	PC      pc
-	After   pc // where it goes on after the last sending
+	After   pc // where it continues after the last sending
 	Op      uint8
 	Verdict uint8     // the client's answer
 	Held    []Message // the messages that it handles
-	Work    Message   // the activity in hand: the message itself, or one that it runs inline instead of a message
+	Work    Message   // the activity in hand: the message itself, or an activity that it runs inline in place of a message
 	Attempt int32
 	Inline  bool
 	Puts    []*Commit
 	Sends   []Message
-	Torn    bool // it has put two items, and the store still shows only one of them to some readers
-	Back    bool // its visibility has run out: the queue has the message again
+	Torn    bool // it has put two items, and some readers see only one of them
+	Back    bool // the visibility timeout has passed, and the queue has the message again
 	Mute    bool // it notifies nobody
 
-	actor uint32 // its name in traces
+	actor uint32 // the process's number in traces
 }
 
 // State is a state of the whole model.
 type State struct {
 	logs   [2][]Run
-	queue  []Message // what is visible on the standard queues
+	queue  []Message // the visible messages of the standard queues
 	fifo   []Message // results, in order
 	procs  []Proc
-	floats [][]*Commit // puts that are still on their way
+	floats [][]*Commit // puts that are still under way
 	recs   []Record
 	ops    [maxOps]uint8
 	landed [maxOps]uint8 // how often the effect of an operation has landed
@@ -93,7 +93,7 @@ func (s *State) clone() *State {
 	}
 	n.queue = slices.Clone(s.queue)
 	n.fifo = slices.Clone(s.fifo)
-	n.procs = slices.Clone(s.procs) // their fields are replaced, and never changed
+	n.procs = slices.Clone(s.procs) // the fields of a process are replaced, and never changed in place
 	n.floats = slices.Clone(s.floats)
 	n.recs = slices.Clone(s.recs)
 	return &n
@@ -102,11 +102,11 @@ func (s *State) clone() *State {
 func (s *State) id() uint32        { s.nextID++; return s.nextID }
 func (s *State) causation() uint32 { s.nextCausation++; return s.nextCausation }
 
-// names maps the ids of a state to small numbers, in the order in which they appear in it.
+// names maps the ids in a state to small numbers, in the order in which they appear.
 type names struct {
 	id, causation, twin    [256]uint8
 	nid, ncausation, ntwin uint8
-	held                   [256]bool // causation ids that somebody holds; nothing depends on the others
+	held                   [256]bool // causation ids that are held; nothing depends on the others
 }
 
 func name(table *[256]uint8, n *uint8, id uint32) uint8 {
@@ -216,7 +216,7 @@ func (e *encoder) proc(p *Proc) {
 	e.messages(p.Sends)
 }
 
-// hold notes the causation ids that somebody holds.
+// hold records the causation ids that a process or a message holds.
 func (s *State) hold(n *names) {
 	all := func(ms []Message) {
 		for i := range ms {
@@ -233,8 +233,8 @@ func (s *State) hold(n *names) {
 	n.held[0] = false
 }
 
-// sort orders the unordered parts, first by what does not depend on ids, and then by the names that
-// these have so far.
+// sort orders the unordered parts: first by what does not depend on ids, and then by the small
+// numbers that the ids have so far.
 func (s *State) sort(n *names, space *scratch) {
 	x, y, blank := encoder{b: space.x}, encoder{b: space.y}, &space.blank
 	compare := func(one, other func(e *encoder)) int {
@@ -281,7 +281,8 @@ type scratch struct {
 
 var spaces = sync.Pool{New: func() any { return &scratch{x: make([]byte, 0, 512), y: make([]byte, 0, 512)} }}
 
-// encode returns the canonical form of a state: states that differ only in their ids have the same.
+// encode returns the canonical form of a state. States that differ only in their ids have the same
+// form.
 func (s *State) encode(b []byte) []byte {
 	space := spaces.Get().(*scratch)
 	defer spaces.Put(space)
@@ -336,7 +337,7 @@ func (s *State) body(e *encoder) {
 	}
 }
 
-// decoder reads what an encoder wrote. Commits are shared: they never change.
+// decoder reads what encode wrote. Commits are shared, because they never change.
 type decoder struct {
 	b      []byte
 	shared map[string]*Commit

@@ -13,11 +13,11 @@ const (
 	batches               = `Amazon SQS API Reference, "AddPermission": an action covers its batch version`
 )
 
-// Action is the action that an operation needs, with the page of AWS's documentation for it.
+// Action is the action that an operation needs, with the page of AWS's documentation that says so.
 // DynamoDB.TransactWriteItems/Put is a part of an operation.
 type Action struct{ Operation, Action, Source string }
 
-// Actions returns the actions of all known operations. Most have their operation's name.
+// Actions returns the actions of all known operations. Most actions are named like their operation.
 func Actions() []Action {
 	return []Action{
 		{"DynamoDB.BatchWriteItem", "dynamodb:BatchWriteItem", authorizationDynamoDB},

@@ -8,18 +8,18 @@ import (
 
 // Grant is what a role must allow because AWS itself uses it, whatever the function does.
 type Grant struct {
-	// Why is who uses it for what. Source is the page of AWS's documentation that asks for these
-	// actions.
+	// Why says who uses the grant, and for what. Source is the page of AWS's documentation that
+	// demands these actions.
 	Why, Source string
 	Actions     []string
-	// on returns the resources, none if a role needs no such grant. A wildcard among them is one
-	// that AWS asks for.
+	// on returns the resources, or none if a role does not need the grant. A wildcard in a resource
+	// is one that AWS demands.
 	on func(Role) []string
-	// where returns the conditions; nil is none.
+	// where returns the conditions. It may be nil.
 	where func(Role) []Condition
 }
 
-// ByAWS are the grants by the names of their statements.
+// ByAWS has the grants by the names of their statements.
 var ByAWS = map[string]Grant{
 	"Poller": {
 		Why:     "Lambda receives the messages of the function's queues, and deletes those that are done with",
@@ -72,8 +72,8 @@ func (g Grant) resources(r Role) []string {
 	return g.on(r)
 }
 
-// statement returns the grant's statement for a role, which shares nothing with the grant. ok is
-// false if the role needs none.
+// statement returns a copy of the grant's statement for a role. ok is false if the role does not
+// need the grant.
 func (g Grant) statement(sid string, r Role) (s Statement, ok bool) {
 	s = Statement{Sid: sid, Effect: Allow, Actions: slices.Clone(g.Actions), Resources: slices.Clone(g.resources(r))}
 	if g.where != nil {
@@ -82,7 +82,7 @@ func (g Grant) statement(sid string, r Role) (s Statement, ok bool) {
 	return s, len(s.Resources) > 0
 }
 
-// Differs returns where the statements of a role for AWS itself differ from ByAWS.
+// Differs returns the differences between ByAWS and the statements of a role for AWS itself.
 func Differs(r Role) (wrong []string) {
 	for _, sid := range slices.Sorted(maps.Keys(ByAWS)) {
 		var got, want []string

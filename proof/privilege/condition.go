@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// forAll begins the operators that ask about each value of the request.
+// forAll begins the operators that check each value of the request.
 const forAll = "ForAllValues:"
 
-// holds reports whether a condition holds for a request.
+// holds reports whether a condition holds for a request. It returns an error if it cannot decide.
 func (c Condition) holds(r Request) (bool, error) {
 	given, known := r.Context[c.Key]
 	if !known {
-		return false, fmt.Errorf("it asks about %s, and nobody knows what %s has there", c.Key, r.Action)
+		return false, fmt.Errorf("it checks %s, whose values for %s are unknown", c.Key, r.Action)
 	}
 	operator, each := strings.CutPrefix(c.Operator, forAll)
 	compare, known := operators[operator]
 	if !known {
-		return false, fmt.Errorf("the operator %s is not known", c.Operator)
+		return false, fmt.Errorf("the operator %s is unknown", c.Operator)
 	}
 	matches := func(value string) bool {
 		return slices.ContainsFunc(c.Values, func(want string) bool { return compare(want, value) })
@@ -39,8 +39,8 @@ var operators = map[string]func(want, value string) bool{
 	"StringLike":   like,
 }
 
-// like reports whether a text matches a pattern, in which a star matches any text and a question
-// mark any character.
+// like reports whether a text matches a pattern. In the pattern a star matches any text, and a
+// question mark matches any character.
 func like(pattern, text string) bool {
 	expression := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(pattern))
 	return regexp.MustCompile(`(?s)\A` + expression + `\z`).MatchString(text)

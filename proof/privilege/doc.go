@@ -1,17 +1,17 @@
-// Package privilege compares what the roles of the functions allow with what the functions ask AWS
-// for. A role must allow each request of its function, and nothing that no request of its function
-// needs.
+// Package privilege compares what the roles of the functions allow with what the functions request
+// from AWS. A role must allow each request of its function, and nothing that no request of its
+// function needs.
 //
 //	Recorder   records the rights that requests need, in the SDK's middleware
 //	Allowed    decides whether policies allow a request, as IAM does
 //	Missing, Unused, Foreign, Wild, Differs
 //	           report how a role differs from what its function needs
 //
-// A role has two kinds of statements. AWS itself uses some: Lambda polls queues and writes logs and
-// traces, and KMS serves the stores. Those have one of the names in [ByAWS], and must say exactly
-// what it says. All others are the function's own.
+// A role has two kinds of statements. AWS itself uses some of them: Lambda polls queues and writes
+// logs and traces, and KMS serves the stores. Those statements have a name in [ByAWS] and must
+// equal the statement there. All others are the function's own.
 //
-// [Allowed] knows as much of IAM's policy language as infra uses, and returns an error for the
+// [Allowed] knows the part of IAM's policy language that infra uses, and returns an error for the
 // rest, so that no test passes on a guess. Each of its rules has a page in the IAM User Guide:
 //
 //	an explicit Deny wins, then an Allow counts, and     "Policy evaluation logic"

@@ -45,7 +45,7 @@ func batchNeeds(in *dynamodb.BatchWriteItemInput) (needs []need, err error) {
 	return needs, nil
 }
 
-// transactionNeeds returns those of the parts of a transaction: IAM checks each part separately.
+// transactionNeeds returns the needs of a transaction. IAM checks each part separately.
 func transactionNeeds(in *dynamodb.TransactWriteItemsInput) (needs []need, err error) {
 	for _, part := range in.TransactItems {
 		if part.Put == nil {
@@ -63,8 +63,8 @@ func transactionNeeds(in *dynamodb.TransactWriteItemsInput) (needs []need, err e
 // equality matches a comparison of an attribute with a value.
 var equality = regexp.MustCompile(`(#?\w+)\s*=\s*(:\w+)`)
 
-// queriedKey returns the partition key that a query asks for. It returns an error if there is none:
-// DynamoDB accepts no query without one.
+// queriedKey returns the partition key that a query selects. It returns an error if there is none,
+// because DynamoDB accepts no query without one.
 func queriedKey(in *dynamodb.QueryInput) (string, error) {
 	want := partitionKey(aws.ToString(in.IndexName))
 	for _, found := range equality.FindAllStringSubmatch(aws.ToString(in.KeyConditionExpression), -1) {
@@ -76,10 +76,11 @@ func queriedKey(in *dynamodb.QueryInput) (string, error) {
 			return value.Value, nil
 		}
 	}
-	return "", fmt.Errorf("the query %q asks for no %s", aws.ToString(in.KeyConditionExpression), want)
+	return "", fmt.Errorf("the query %q does not select a %s", aws.ToString(in.KeyConditionExpression), want)
 }
 
-// partitionKey returns the name of the partition key of the store's table, or of an index of it.
+// partitionKey returns the name of the partition key of the store's table, or of one of its
+// indexes.
 func partitionKey(index string) string {
 	schema := dynamo.Schema("any")
 	keys := schema.KeySchema

@@ -8,12 +8,12 @@ import (
 // Request is a request that a policy allows or denies.
 type Request struct {
 	Action, Resource string
-	// Context has a value for each context key that conditions may ask about: the request's values,
-	// perhaps none. A key is missing if the request's values for it are not known.
+	// Context has the request's values, perhaps none, for each context key that conditions may
+	// check. A key is missing if its values are unknown.
 	Context map[string][]string
 }
 
-// Allowed reports whether the statements of a role, all of them, allow a request.
+// Allowed reports whether all statements of a role together allow a request.
 func Allowed(statements []Statement, r Request) (bool, error) {
 	allowed := false
 	for _, s := range statements {
@@ -60,8 +60,8 @@ func (s Statement) matches(r Request) (bool, error) {
 	return true, nil
 }
 
-// within reports whether an action or a resource matches a pattern: it is equal, or begins with
-// what precedes the star at the pattern's end.
+// within reports whether an action or a resource matches a pattern. It does if it equals the
+// pattern, or if it begins with what precedes a star at the pattern's end.
 func within(pattern, text string, fold bool) (bool, error) {
 	begin, open := strings.CutSuffix(pattern, "*")
 	if strings.ContainsAny(begin, "*?") {

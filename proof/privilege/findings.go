@@ -20,8 +20,8 @@ func Missing(r Role, uses []Use) (missing []Use, err error) {
 }
 
 // Unused returns the function's own grants that it does not need, one by one: each action of a
-// statement, on each of its resources, for each value of its conditions. A grant of two statements
-// is unused in both.
+// statement, on each of its resources, for each value of its conditions. A grant that two
+// statements have is unused in both.
 func Unused(r Role, uses []Use) (unused []Statement, err error) {
 	before, err := Missing(r, uses)
 	if err != nil {
@@ -45,7 +45,7 @@ func Unused(r Role, uses []Use) (unused []Statement, err error) {
 	return unused, nil
 }
 
-// parts returns the smallest statements that a statement consists of.
+// parts splits a statement into its smallest parts.
 func parts(s Statement) (all []Statement) {
 	for _, action := range s.Actions {
 		for _, resource := range s.Resources {

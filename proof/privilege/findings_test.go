@@ -49,8 +49,7 @@ func uses() map[string][]Use {
 	}
 }
 
-// found returns how many findings of each kind there are: missing, unused, foreign, wild and by
-// AWS.
+// found returns the number of findings of each kind: missing, unused, foreign, wild, and by AWS.
 func found(t *testing.T, r Role) [5]int {
 	t.Helper()
 	missing, err := Missing(r, uses()[r.Name])
@@ -68,7 +67,7 @@ func found(t *testing.T, r Role) [5]int {
 	return [5]int{len(missing), len(unused), len(foreign), len(Wild(r)), len(Differs(r))}
 }
 
-// A right role has no findings, and each mistake has its own.
+// A correct role has no findings, and each mistake has a finding of its own.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -106,7 +105,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// The grants for traces and for a key are what ByAWS has for a role with both.
+// The grants for traces and for a key equal those of ByAWS for a role with both.
 func TestByAWS(t *testing.T) {
 	t.Parallel()
 	r := reader()

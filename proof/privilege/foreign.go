@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Foreign returns what a role is allowed that only other roles do: the uses of all roles that are
-// like none of its own. Two uses are alike if the action and the resource are the same, and the
+// Foreign returns what a role allows and only other roles need: the uses of all roles that are not
+// like any use of its own. Two uses are alike if they have the same action and resource, and the
 // items are of the same kind.
 func Foreign(r Role, uses map[string][]Use) (foreign []Use, err error) {
 	own := map[string]bool{}
@@ -27,7 +27,7 @@ func Foreign(r Role, uses map[string][]Use) (foreign []Use, err error) {
 	return foreign, nil
 }
 
-// Kinds returns one of each set of uses that are alike.
+// Kinds returns one use from each set of alike uses.
 func Kinds(uses []Use) (all []Use) {
 	seen := map[string]bool{}
 	for _, u := range uses {
@@ -39,8 +39,9 @@ func Kinds(uses []Use) (all []Use) {
 	return all
 }
 
-// kind returns what alike uses have in common. Keys are alike up to their second slash: the
-// namespace, and the kind of item. Objects of a bucket are alike if their namespace is the same.
+// kind returns what alike uses have in common. Keys are alike if they are equal up to their second
+// slash, which covers the namespace and the kind of item. Objects of a bucket are alike if they
+// have the same namespace.
 func kind(u Use) string {
 	resource := u.Resource
 	if parts := strings.SplitN(resource, "/", 3); strings.Contains(resource, ":s3:::") && len(parts) == 3 {

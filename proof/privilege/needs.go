@@ -16,24 +16,24 @@ import (
 	"github.com/seed-41655fb1/weft/internal/codec/awskms"
 )
 
-// item is an item of a table, or its key.
+// item is an item of a table, or the key of one.
 type item = map[string]types.AttributeValue
 
-// need is what a request, or a part of one, concerns.
+// need is what a request, or a part of one, accesses.
 type need struct {
-	part string // of the operation, behind a slash
-	// queue is the URL of a queue; table and index are of DynamoDB.
+	part string // the part of the operation, after a slash
+	// queue is the URL of a queue. table and index belong to DynamoDB.
 	queue, table, index string
-	function            string // with the version, if it concerns one
-	key                 string // the ARN of a key of KMS
-	bucket, object      string // of S3; no object means the bucket itself
+	function            string // includes the version, if the request names one
+	key                 string // the ARN of a KMS key
+	bucket, object      string // belong to S3; no object means the bucket itself
 	keys                []string
 }
 
 // usesOf returns the rights that a request needs.
 //
 // dynamodb:LeadingKeys are the partition keys: of all items of a batch, of one part of a
-// transaction, and of the index if a query asks one (Amazon DynamoDB Developer Guide, "Using IAM
+// transaction, and of the index if a query reads one (Amazon DynamoDB Developer Guide, "Using IAM
 // policy conditions for fine-grained access control"). A scan has none.
 func usesOf(operation string, input any, arn ARN) (uses []Use, err error) {
 	needs, err := needsOf(input)
@@ -44,7 +44,7 @@ func usesOf(operation string, input any, arn ARN) (uses []Use, err error) {
 		name, all := operation+n.part, Actions()
 		i := slices.IndexFunc(all, func(a Action) bool { return a.Operation == name })
 		if i < 0 {
-			return nil, fmt.Errorf("privilege: nobody has said which action %s needs: add it to actions.go, with the page of AWS's documentation that says so", name)
+			return nil, fmt.Errorf("privilege: the action that %s needs is unknown: add it to actions.go, with the page of AWS's documentation that says so", name)
 		}
 		slices.Sort(n.keys)
 		uses = append(uses, Use{Operation: name, Action: all[i].Action, Resource: n.arn(arn), Keys: slices.Compact(n.keys)})
@@ -55,7 +55,7 @@ func usesOf(operation string, input any, arn ARN) (uses []Use, err error) {
 func (n need) arn(arn ARN) string {
 	switch {
 	case n.queue != "":
-		return arn("sqs", path.Base(n.queue)) // a URL ends with the name
+		return arn("sqs", path.Base(n.queue)) // the URL ends with the queue's name
 	case n.key != "":
 		return n.key
 	case n.object != "":
@@ -108,10 +108,10 @@ func needsOf(input any) ([]need, error) {
 	case *sqs.ChangeMessageVisibilityInput:
 		return []need{{queue: aws.ToString(in.QueueUrl)}}, nil
 	}
-	return nil, fmt.Errorf("nobody has said what a %T is about: add it to needs.go", input)
+	return nil, fmt.Errorf("what a %T accesses is unknown: add it to needs.go", input)
 }
 
-// deletedNeeds returns those of the objects of a batch: IAM checks each.
+// deletedNeeds returns the needs of the objects of a batch. IAM checks each object.
 func deletedNeeds(in *s3.DeleteObjectsInput) (needs []need) {
 	for _, o := range in.Delete.Objects {
 		needs = append(needs, need{bucket: aws.ToString(in.Bucket), object: aws.ToString(o.Key)})

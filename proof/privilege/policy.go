@@ -18,7 +18,7 @@ const (
 type Statement struct {
 	Sid, Effect        string
 	Actions, Resources []string
-	// Conditions must all hold.
+	// Conditions have to hold all.
 	Conditions []Condition
 }
 
@@ -28,12 +28,12 @@ type Condition struct {
 	Values        []string
 }
 
-// Parse reads the statements of a policy document that was decoded from JSON or YAML. It returns an
-// error for anything that it does not know.
+// Parse returns the statements of a policy document that was decoded from JSON or YAML. It returns
+// an error for anything that it does not know.
 func Parse(document any) ([]Statement, error) {
 	d, ok := document.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("privilege: a policy is an object, and not %T", document)
+		return nil, fmt.Errorf("privilege: a policy has to be an object, and is a %T", document)
 	}
 	if err := only(d, "Version", "Statement"); err != nil {
 		return nil, fmt.Errorf("privilege: %w", err)
@@ -56,7 +56,7 @@ func Parse(document any) ([]Statement, error) {
 func statement(v any) (s Statement, err error) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return s, fmt.Errorf("it is %T, and not an object", v)
+		return s, fmt.Errorf("a statement has to be an object, and is a %T", v)
 	}
 	s.Sid, _ = object["Sid"].(string)
 	if err := only(object, "Sid", "Effect", "Action", "Resource", "Condition"); err != nil {
@@ -103,14 +103,14 @@ func conditions(v any) (all []Condition, err error) {
 func only(object map[string]any, known ...string) error {
 	for name := range object {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("%s is not known here", name)
+			return fmt.Errorf("%s is unknown", name)
 		}
 	}
 	return nil
 }
 
-// texts returns a text, or a list of texts. It returns an error if there is none, or one has
-// variables.
+// texts returns a text, or a list of texts, as a list. It returns an error if there is none, or if
+// one has variables.
 func texts(v any) ([]string, error) {
 	list, ok := v.([]any)
 	if !ok {
@@ -120,10 +120,10 @@ func texts(v any) ([]string, error) {
 	for _, one := range list {
 		text, ok := one.(string)
 		if !ok || text == "" {
-			return nil, fmt.Errorf("%v is no text", one)
+			return nil, fmt.Errorf("%v is not a text", one)
 		}
 		if strings.Contains(text, "${") {
-			return nil, fmt.Errorf("%q has a variable, which is not known here", text)
+			return nil, fmt.Errorf("%q has a variable, which this package does not know", text)
 		}
 		all = append(all, text)
 	}

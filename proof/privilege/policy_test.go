@@ -15,12 +15,12 @@ func parse(t *testing.T, text string) ([]Statement, error) {
 	return Parse(document)
 }
 
-// keys returns a context that asks for the items of these partitions.
+// keys returns a context with these partition keys.
 func keys(names ...string) map[string][]string {
 	return map[string][]string{"dynamodb:LeadingKeys": names}
 }
 
-// The rules of the package comment, one by one.
+// Allowed follows the rules of the package comment.
 func TestAllowed(t *testing.T) {
 	t.Parallel()
 	const items = `{"Version":"2012-10-17","Statement":[{"Sid":"Items","Effect":"Allow","Action":["dynamodb:Query","dynamodb:PutItem"],` +
@@ -50,7 +50,7 @@ func TestAllowed(t *testing.T) {
 		"a denial whose condition does not":  {without, Request{"dynamodb:Query", table, keys("b")}, true},
 		"StringEquals fails if there is no":  {without, Request{"dynamodb:Query", table, keys()}, true},
 		"a star at the end of a resource":    {logs, Request{"logs:PutLogEvents", "arn:aws:logs:us-east-1:1:log-group:/aws/lambda/f:log-stream:s", nil}, true},
-		"what does not begin so":             {logs, Request{"logs:PutLogEvents", "arn:aws:logs:us-east-1:1:log-group:/aws/lambda/g:log-stream:s", nil}, false},
+		"another beginning":                  {logs, Request{"logs:PutLogEvents", "arn:aws:logs:us-east-1:1:log-group:/aws/lambda/g:log-stream:s", nil}, false},
 	} {
 		statements, err := parse(t, c.policy)
 		if err != nil {
@@ -89,7 +89,8 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// What is not known is refused: when the policy is read, or when the decision depends on it.
+// What this package does not know is refused, when the policy is read or when the decision depends
+// on it.
 func TestUnknownPolicies(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -107,7 +108,7 @@ func TestUnknownPolicies(t *testing.T) {
 		`{"Statement":{"Effect":"Allow","Action":"a:b","Resource":"*","Condition":{"StringLike":{"k":{}}}}}`,
 	} {
 		if s, err := parse(t, text); err == nil {
-			t.Errorf("%s is read as %+v", text, s)
+			t.Errorf("%s was read as %+v", text, s)
 		}
 	}
 	for _, s := range []Statement{
@@ -122,7 +123,7 @@ func TestUnknownPolicies(t *testing.T) {
 		s.Effect = Allow
 		r := Request{"a:b", "r", map[string][]string{"k": {"v"}, "two": {"v", "v"}}}
 		if got, err := Allowed([]Statement{s}, r); err == nil {
-			t.Errorf("%+v decides %v", s, got)
+			t.Errorf("%+v decided %v", s, got)
 		}
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Recorder keeps uses, each once. Its zero value is ready for use by many goroutines.
+// Recorder records uses, each once. Its zero value is ready for use by many goroutines.
 type Recorder struct {
 	mu   sync.Mutex
 	uses map[string]Use
 	errs map[string]error
 }
 
-// Uses returns the uses so far, in the order of their texts.
+// Uses returns the uses so far, sorted by their texts.
 func (r *Recorder) Uses() []Use {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *Recorder) Errs() []error {
 	return slices.Collect(maps.Values(r.errs))
 }
 
-// Record records a request, whose operation is named as in Use. Install does it for all requests of
+// Record records a request. The operation is named as in Use. Install does this for all requests of
 // a client.
 func (r *Recorder) Record(operation string, input any, arn ARN) {
 	uses, err := usesOf(operation, input, arn)
@@ -55,8 +55,8 @@ func (r *Recorder) Record(operation string, input any, arn ARN) {
 // ARN returns the ARN of a resource of a service: ARN("sqs", "orders").
 type ARN func(service, resource string) string
 
-// Install returns the middleware that records every request of a client, whether it succeeds or
-// not, with the recorder of its context. If that is nil, the request is not recorded.
+// Install returns the middleware that records every request of a client, whether or not it
+// succeeds, with the recorder of its context. If that is nil, the request is not recorded.
 //
 //	config.APIOptions = append(config.APIOptions, Install(arn, func(context.Context) *Recorder { return r }))
 func Install(arn ARN, of func(context.Context) *Recorder) func(*middleware.Stack) error {

@@ -39,7 +39,7 @@ func recording(r *Recorder) aws.Config {
 	}
 }
 
-// The requests of the store and the queues are recorded as the rights that they need.
+// The recorder records the rights that requests of the store and the queues need.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	r := &Recorder{}
@@ -120,7 +120,7 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// An unknown request is an error of the recorder's, and no use.
+// An unknown request is an error of the recorder, and not a use.
 func TestUnknownRequests(t *testing.T) {
 	t.Parallel()
 	name := aws.String("t")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Text prints a statement, in the same way whatever the order of its lists.
+// Text returns the text of a statement. The order of the statement's lists has no effect.
 func Text(s Statement) string {
 	s = sorted(s)
 	text := fmt.Sprintf("%s: %s on %s", s.Sid, strings.Join(s.Actions, ", "), strings.Join(s.Resources, ", "))

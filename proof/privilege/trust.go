@@ -2,8 +2,8 @@ package privilege
 
 import "fmt"
 
-// ParseTrust returns the services that may assume a role, by its trust policy. It returns an error
-// for anything that it does not know: other principals, conditions, denials.
+// ParseTrust returns the services that may assume a role, according to its trust policy. It returns
+// an error for anything that it does not know: other principals, conditions, denials.
 func ParseTrust(document any) (services []string, err error) {
 	d, _ := document.(map[string]any)
 	list, ok := d["Statement"].([]any)

@@ -9,17 +9,17 @@ import (
 
 // Use is a right that a request needs.
 type Use struct {
-	// Operation is the operation by the SDK's name: DynamoDB.TransactWriteItems/Put is a part of
-	// one.
+	// Operation is the operation by the SDK's name. DynamoDB.TransactWriteItems/Put is a part of an
+	// operation.
 	Operation string
 	// Action and Resource are what IAM checks.
 	Action, Resource string
-	// Keys are the partition keys of the items that it concerns, the prefix of the objects that are
-	// listed, or the namespace in KMS's encryption context; nil if it names none.
+	// Keys are the partition keys of the items, the prefix of the listed objects, or the namespace
+	// in KMS's encryption context; nil if the request names none.
 	Keys []string
 }
 
-// Request returns the request of the use for a policy, with the one context key that is known.
+// Request returns the use as a request to check, with the one context key whose values are known.
 func (u Use) Request() Request {
 	key := LeadingKeys
 	switch {
@@ -37,7 +37,7 @@ const EncryptionContext = "kms:EncryptionContext:" + awskms.Context
 // LeadingKeys is the context key for the partition keys of a request.
 const LeadingKeys = "dynamodb:LeadingKeys"
 
-// String prints the use.
+// String returns the text of the use.
 func (u Use) String() string {
 	text := fmt.Sprintf("%s (%s) on %s", u.Action, u.Operation, u.Resource)
 	if len(u.Keys) > 0 {

@@ -10,9 +10,10 @@ import (
 // Lambda is the service that assumes a function's role.
 const Lambda = "lambda.amazonaws.com"
 
-// Wild returns what makes a role wider than necessary, whatever the function does: a wildcard in an
-// action, or in a resource if AWS has a narrower one; policies outside of the role; and services
-// other than Lambda that may assume it.
+// Wild returns what makes a role wider than necessary, whatever the function does:
+//   - a wildcard in an action, or in a resource if AWS has a narrower one
+//   - policies outside the role
+//   - services other than Lambda that may assume it
 func Wild(r Role) (wild []string) {
 	if !slices.Equal(r.Trusted, []string{Lambda}) {
 		wild = append(wild, fmt.Sprintf("%q may act with the role, where only %s is to", r.Trusted, Lambda))
@@ -31,7 +32,7 @@ func Wild(r Role) (wild []string) {
 	return wild
 }
 
-// objects matches the objects of a namespace in a bucket: their keys begin with it.
+// objects matches the objects of a namespace in a bucket, whose keys begin with the namespace.
 var objects = regexp.MustCompile(`^arn:[a-z-]+:s3:::[a-z0-9.-]+/[A-Za-z0-9_.-]+/\*$`)
 
 func isWild(text string) bool { return strings.ContainsAny(text, "*?") }

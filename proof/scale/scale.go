@@ -1,10 +1,10 @@
-// Package scale simulates the quotas of AWS under Weft's load, second by second: which limit is met
-// first, how much passes then, and how long work waits. docs/scale.md has its tables; a test
-// compares them.
+// Package scale simulates the quotas of AWS under Weft's load, second by second: which limit is
+// reached first, how much work passes then, and how long work waits. docs/scale.md has its tables,
+// which a test compares.
 //
-// The needs of a step are counted on the protocol itself (package testbed), and not written down
-// here. What AWS allows is in Quotas, each with its source, as AWS documented it on 2026-11-23. Two
-// things are estimates: how long an invocation takes, and that load is even except as Load says.
+// The needs of a step are counted by running the protocol itself (package testbed). What AWS allows
+// is in Quotas, with the sources, as AWS documented it on 2026-11-23. Two things are estimates: the
+// duration of an invocation, and the assumption that load is even except as Load says.
 package scale
 
 import (
@@ -13,22 +13,22 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// Demand is what one step of a workflow needs, including its share of the start and the end.
+// Demand is what one step of a workflow needs, including its share of the workflow's start and end.
 type Demand struct {
-	// Writes and Reads are units of DynamoDB, ListRows the writes of its index.
+	// Writes and Reads are units of DynamoDB. ListRows are writes to its index.
 	Writes, Reads, ListRows float64
 	// Activities, Timers and Ordered are messages to the activity queue, to the timer queue, and to
 	// the FIFO queue of workflows.
 	Activities, Timers, Ordered float64
-	// Requests are those to the API.
+	// Requests are requests to the API.
 	Requests float64
 }
 
 // Load is how much work arrives each second.
 type Load struct {
-	// Steps are those of all workflows.
+	// Steps are the steps of all workflows.
 	Steps float64
-	// LongTimers are timers of more than 15 minutes, which wait in the table: each is put, and
+	// LongTimers are timers of more than 15 minutes, which wait in the table. Each is put, and
 	// deleted when it is due.
 	LongTimers float64
 	// HotUpdates are accepted updates of one run. TogetherUpdates is how many of them share a
@@ -36,7 +36,7 @@ type Load struct {
 	HotUpdates, TogetherUpdates float64
 }
 
-// Quotas is what an account is allowed.
+// Quotas is what AWS allows an account.
 type Quotas struct {
 	// Concurrency is how many invocations run at once in an account and Region: 1,000, and 10 in
 	// some new accounts. It can be raised.
@@ -45,30 +45,31 @@ type Quotas struct {
 	// ConcurrencyRamp is by how much the concurrency of a function may grow in a second: 1,000 in
 	// ten seconds. https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html
 	ConcurrencyRamp float64
-	// Pollers are how many batches a mapping of a standard queue handles at first, by how many that
-	// grows in a second, and how many there are at most: 5, 300 a minute, 1,250. Provisioned mode
-	// raises the last two. https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+	// Pollers are the batches that a mapping of a standard queue handles at once: how many at
+	// first, by how many that grows in a second, and how many at most: 5, 300 a minute, 1,250.
+	// Provisioned mode raises the last two.
+	// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 	PollersFirst, PollersRamp, PollersMost float64
 	// TableWrites and TableReads are the units a second of an on-demand table: 40,000 each, by
 	// default. It can be raised.
 	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 	TableWrites, TableReads float64
-	// WarmWrites and WarmReads are those of a new table; it doubles its highest rate within 30
-	// minutes.
+	// WarmWrites and WarmReads are the units a second of a new table. It doubles its highest rate
+	// within 30 minutes.
 	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 	WarmWrites, WarmReads float64
-	// PartitionWrites is what one partition takes in units a second: 1,000.
+	// PartitionWrites is how many units a second one partition accepts: 1,000.
 	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
 	PartitionWrites float64
-	// OrderedCalls is how many calls a second of each kind a high-throughput FIFO queue takes:
-	// 70,000 in us-east-1, us-west-2 and eu-west-1, 2,400 in the smallest Regions; with up to ten
-	// messages each.
+	// OrderedCalls is how many calls a second of each kind a high-throughput FIFO queue accepts,
+	// with up to ten messages each: 70,000 in us-east-1, us-west-2 and eu-west-1, and 2,400 in the
+	// smallest Regions.
 	// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
 	OrderedCalls float64
 }
 
-// DefaultQuotas returns those of an account in us-east-1 that has requested no increase, with a new
-// table.
+// DefaultQuotas returns the quotas of an account in us-east-1 that has requested no increase, with
+// a new table.
 func DefaultQuotas() Quotas {
 	return Quotas{
 		Concurrency: 1_000, ConcurrencyRamp: 100, PollersFirst: 5, PollersRamp: 5, PollersMost: 1_250,
@@ -76,15 +77,15 @@ func DefaultQuotas() Quotas {
 	}
 }
 
-// invocationSeconds is how long an invocation runs, without the work of an activity: 20 ms at 512
+// invocationSeconds is how long an invocation runs without the work of an activity: 20 ms at 512
 // MB, most of which is requests to DynamoDB and SQS. It is an estimate; docs/cost.md prices 10 ms.
 const invocationSeconds = 0.020
 
-// Limit is a quota and the load's need: how much is needed each second, and how much is allowed.
+// Limit is a quota and what the load needs of it each second.
 type Limit struct {
 	Name         string
 	Needs, Limit float64
-	// at is the limit in a second of the load.
+	// at returns the limit in a second of the load.
 	at func(second int) float64
 }
 
@@ -93,7 +94,7 @@ func constant(name string, needs, limit float64) Limit {
 	return Limit{name, needs, limit, func(int) float64 { return limit }}
 }
 
-// Limits returns all quotas, for a load whose activities take so many seconds each.
+// Limits returns all quotas for a load whose activities take activity seconds each.
 func Limits(d Demand, l Load, q Quotas, activity float64) []Limit {
 	activities := l.Steps * d.Activities * (activity + invocationSeconds)
 	others := l.Steps * (d.Requests + d.Timers + d.Ordered) * invocationSeconds
@@ -114,12 +115,12 @@ func Limits(d Demand, l Load, q Quotas, activity float64) []Limit {
 	}
 }
 
-// ramp returns a limit that grows by so much a second.
+// ramp returns a limit that grows by each in a second.
 func ramp(name string, needs, first, each, most float64) Limit {
 	return Limit{name, needs, most, func(second int) float64 { return min(first+each*float64(second), most) }}
 }
 
-// doubling is how long DynamoDB takes at most to allow twice the highest rate that it has seen.
+// doubling is within how many seconds DynamoDB allows twice the highest rate that it has seen.
 const doubling = 30 * 60
 
 // table returns a limit that doubles every 30 minutes while it is met.
@@ -127,7 +128,7 @@ func table(name string, needs, first, most float64) Limit {
 	return Limit{name, needs, most, func(second int) float64 { return min(first*math.Pow(2, float64(second/doubling)), most) }}
 }
 
-// Share returns which part of the load the limit lets pass in the end.
+// Share returns the part of the load that the limit lets pass in the end.
 func (l Limit) Share() float64 {
 	if l.Needs <= l.Limit {
 		return 1
@@ -135,17 +136,18 @@ func (l Limit) Share() float64 {
 	return l.Limit / l.Needs
 }
 
-// Outcome is how a load fares that begins at once and stays.
+// Outcome is what becomes of a load that begins at once and stays constant.
 type Outcome struct {
-	// First is the limit that holds the load up first, or "" if none does. Binding is the one that
-	// holds it for good.
+	// First is the limit that delays the load first, or "" if none does. Binding is the limit that
+	// delays it for good.
 	First, Binding string
 	// Passes is how many steps a second pass in the end.
 	Passes float64
-	// Steady is after how many seconds all of the load passes and nothing waits; negative is never.
-	Steady int
-	// Longest is the longest wait of a step until then, in seconds, or in the first hour if that is
+	// Steady is the second from which on all of the load passes and nothing waits; negative means
 	// never.
+	Steady int
+	// Longest is the longest wait of a step until then, in seconds. If Steady is never, it covers
+	// the first hour.
 	Longest float64
 }
 
@@ -179,7 +181,7 @@ func Simulate(d Demand, l Load, q Quotas, activity float64) Outcome {
 		case waiting > 0:
 			o.Steady = -1
 			if second < hour || o.Binding == "" {
-				// The last step to arrive waits until all earlier ones have passed.
+				// The step that arrives last waits until all earlier ones have passed.
 				o.Longest = max(o.Longest, waiting/passes)
 			}
 		case o.Steady < 0:

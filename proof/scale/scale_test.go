@@ -19,7 +19,7 @@ import (
 
 var tables = flag.Bool("tables", false, "rewrite the tables of docs/scale.md")
 
-// log counts the requests to a log in units of DynamoDB: commits are below 1 KB here, and pages
+// log counts the requests to a log in units of DynamoDB. Here commits are below 1 KB, and pages
 // below 4 KB.
 type log struct {
 	store.Log
@@ -66,7 +66,8 @@ func (s sender) Send(ctx context.Context, name string, messages ...queue.Message
 }
 
 // ofAStep counts what a step needs. One process starts a workflow of three steps, and a cold
-// process handles each of its messages. That is the most; warm processes read less.
+// process handles each of its messages. That is the most expensive case, because warm processes
+// read less.
 func ofAStep(t *testing.T) (d Demand) {
 	t.Helper()
 	const steps = 3
@@ -85,19 +86,19 @@ func ofAStep(t *testing.T) (d Demand) {
 	}
 }
 
-// A step is a commit, a message and an invocation, and a third of a start.
+// A step is a commit, a message and an invocation, plus a third of a start.
 func TestDemand(t *testing.T) {
 	got := ofAStep(t)
 	want := Demand{Writes: 4. / 3, Reads: got.Reads, ListRows: 2. / 3, Activities: 1, Requests: 1. / 3}
 	if got != want || got.Reads > 4./3 {
-		t.Errorf("a step needs %+v; want %+v, and 4/3 reads at most", got, want)
+		t.Errorf("a step needs %+v; want %+v, and at most 4/3 reads", got, want)
 	}
 }
 
-// work is how long the activities of the tables take: one call of another service.
+// work is how long the activities of the tables take. Each is one call of another service.
 const work = 0.1
 
-// The first limit depends on the load and on the increases requested.
+// The load and the requested increases decide which limit is reached first.
 func TestFirstLimit(t *testing.T) {
 	d := ofAStep(t)
 	raised := DefaultQuotas()
@@ -128,7 +129,7 @@ func TestFirstLimit(t *testing.T) {
 	} {
 		o := Simulate(c.demand, c.load, c.quotas, work)
 		if o.First != c.first || o.Binding != c.binds {
-			t.Errorf("%s: %q is met first and %q holds it; want %q and %q", c.name, o.First, o.Binding, c.first, c.binds)
+			t.Errorf("%s: %q is reached first and %q delays it for good; want %q and %q", c.name, o.First, o.Binding, c.first, c.binds)
 		}
 		if got := 100 * o.Passes / c.load.Steps; got < c.passesPercent-0.1 || got > c.passesPercent+0.1 {
 			t.Errorf("%s: %.1f %% pass; want %.1f %%", c.name, got, c.passesPercent)
@@ -136,10 +137,10 @@ func TestFirstLimit(t *testing.T) {
 	}
 }
 
-// A load that begins at once waits for Lambda to grow, and no longer.
+// A load that begins at once waits only until Lambda has grown.
 func TestRamp(t *testing.T) {
 	o := Simulate(ofAStep(t), Load{Steps: 1_000}, DefaultQuotas(), work)
-	// The mapping needs 120 at once: it has them after 23 s, and then works off what has waited.
+	// The mapping needs 120 at once. It has them after 23 s, and then works off the backlog.
 	if o.Steady <= 23 || o.Longest <= 0 {
 		t.Errorf("%+v", o)
 	}
@@ -190,7 +191,7 @@ func TestTables(t *testing.T) {
 	replaceTables(t, out.String())
 }
 
-// dollars returns what so many steps a second cost in an hour.
+// dollars returns the cost of steps a second for an hour.
 func dollars(d Demand, steps float64) float64 {
 	invocations := d.Requests + d.Activities + d.Timers + d.Ordered
 	seconds := d.Activities*work + invocations*invocationSeconds
@@ -206,7 +207,7 @@ func or(name string) string {
 	return name
 }
 
-// number formats a number with commas, to two digits below ten.
+// number formats a number with commas, and with two digits if it is below ten.
 func number(v float64) string {
 	if v < 10 {
 		return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
@@ -229,7 +230,7 @@ func replaceTables(t *testing.T, text string) {
 		return
 	}
 	if section.Text != text {
-		t.Errorf("the tables of %s are not what the simulation says: run go test ./proof/scale -tables\n%s", document, text)
+		t.Errorf("the tables of %s differ from the simulation: run go test ./proof/scale -tables\n%s", document, text)
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 )
 
 // lane is a coroutine that runs actors, one after the other. A new coroutine for each actor would
-// grow its stack each time.
+// have to grow its stack each time.
 type lane struct {
 	next  func() (struct{}, bool)
 	yield func(struct{}) bool
-	fn    func() // run when the lane is entered next
+	fn    func() // runs when the lane is next entered
 }
 
 // lanes are the lanes without an actor. Simulations that run at the same time share them.
@@ -57,7 +57,7 @@ func (s *simulation) spawn(name string, p *process, fn func()) *actor {
 	return a
 }
 
-// main runs an actor to its end. A panic is a failure, unless it unwinds the actor.
+// main runs an actor to its end. A panic fails the simulation, unless it unwinds the actor.
 func (s *simulation) main(a *actor) {
 	defer func() {
 		a.end()
@@ -91,7 +91,7 @@ func (a *actor) end() {
 	}
 }
 
-// close ends what a simulation has left running. What those actors do is no failure.
+// close ends everything that a simulation has left running. What those actors do no longer counts.
 func (s *simulation) close() {
 	wrong := s.wrong
 	for _, a := range s.actors {
@@ -106,7 +106,7 @@ func (s *simulation) close() {
 	s.wrong = wrong
 }
 
-// unwind ends an actor whose process has died. Its deferred functions run, without any effect.
+// unwind ends an actor whose process has died. Its deferred functions run without any effect.
 func (s *simulation) unwind(a *actor) {
 	a.dead = true
 	s.running = a

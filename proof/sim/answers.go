@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// portTypes are the ports, by their names in the faults of their calls.
+// portTypes are the ports, by the names that the faults of their calls have.
 var portTypes = map[string]reflect.Type{
 	"log": reflect.TypeFor[store.Log](), "attempts": reflect.TypeFor[store.Attempts](), "timers": reflect.TypeFor[store.Timers](),
 	"lister": reflect.TypeFor[store.Lister](), "scanner": reflect.TypeFor[store.Scanner](), "keys": reflect.TypeFor[store.Keys](),
@@ -23,14 +23,14 @@ var portTypes = map[string]reflect.Type{
 	"blobs": reflect.TypeFor[blob.Blobs](),
 }
 
-// lookUps are the calls that change nothing. For them a lost request and a lost answer are the
-// same.
+// lookUps are the calls that change nothing. For them a lost request has the same effect as a lost
+// answer.
 var lookUps = []string{
 	"log.Backward", "log.Forward", "attempts.ReadAttempts", "timers.DueTimers", "lister.ListRuns", "scanner.Scan", "scanner.ReadMark",
 	"keys.ReadKey", "blobs.Get",
 }
 
-// notCalled are the calls that no process of the simulation makes, with the reason.
+// notCalled are the calls that no process of the simulation makes, each with the reason.
 var notCalled = map[string]string{
 	"receiver.Receive": "the simulation delivers messages itself",
 	"blobs.List":       "only codec.Codec.Tidy lists, from a key that no seed decides",
@@ -40,8 +40,8 @@ var notCalled = map[string]string{
 // rare are the calls that most seeds make once or never.
 var rare = []string{"keys.ReadKey", "keys.MakeKey", "scanner.WriteMark", "scanner.ReadMark", "scanner.Delete", "receiver.Extend", "lister.ListRuns"}
 
-// lostRequests and lostAnswers are faults of the calls of ports, by port and method. The caller
-// gets an error either way, and cannot know whether the call was carried out.
+// lostRequests and lostAnswers are faults of the ports' calls, by port and method. The caller gets
+// an error in both cases, and cannot know whether the call was carried out.
 var lostRequests, lostAnswers = losses()
 
 func losses() (requests, answers map[string]*fault) {
@@ -62,7 +62,7 @@ func losses() (requests, answers map[string]*fault) {
 	return requests, answers
 }
 
-// calls returns the calls of all ports that a process makes.
+// calls returns the calls that processes make, of all ports.
 func calls() (all []string) {
 	for _, port := range slices.Sorted(maps.Keys(portTypes)) {
 		for i := range portTypes[port].NumMethod() {
@@ -80,11 +80,11 @@ var errNoAnswer = errors.New("there is no answer, as the simulation has it")
 // lossy is between a process and its ports, and loses requests and answers.
 type lossy struct{ s *simulation }
 
-// call makes a call of a port. It returns err if it loses the request or the answer.
+// call makes a call of a port. If it loses the request or the answer, it returns err.
 func (l lossy) call(name string, err error, fn func() error) error {
 	s := l.s
 	if s.away(serviceOf(name)) {
-		s.stall(s.now.Add(time.Second), slices.Contains(lookUps, name)) // until the SDK has given up
+		s.stall(s.now.Add(time.Second), slices.Contains(lookUps, name)) // until the SDK gives up
 		return err
 	}
 	if s.disconnected() {
@@ -114,7 +114,7 @@ func serviceOf(call string) *fault {
 	return storeAway
 }
 
-// read is call for a call with a result.
+// read does the same as call for a call with a result.
 func read[T any](l lossy, name string, fn func() (T, error)) (v T, err error) {
 	err = l.call(name, errNoAnswer, func() (err error) {
 		v, err = fn()
@@ -194,8 +194,8 @@ type lossyTimers struct {
 	store.Timers
 }
 
-// PutTimers implements store.Timers. DynamoDB may take some of a batch and leave the others
-// (UnprocessedItems).
+// PutTimers implements store.Timers. DynamoDB may write some timers of a batch and leave out the
+// others (UnprocessedItems).
 func (l lossyTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 	return l.call("timers.PutTimers", store.ErrUnknown, func() error {
 		if len(timers) > 1 && l.s.hits(unprocessedItems) {
@@ -353,7 +353,7 @@ func (l lossyBlobs) Put(ctx context.Context, key string, body []byte) error {
 	return l.call("blobs.Put", errNoAnswer, func() error { return l.Blobs.Put(ctx, key, body) })
 }
 
-// unprocessedItems and partialDelete are answers to a batch of which only a part was carried out.
+// unprocessedItems and partialDelete are answers to a batch that was only partly carried out.
 var (
 	unprocessedItems = newFault("dynamodb: unprocessed items",
 		"Amazon DynamoDB API Reference, BatchWriteItem: individual requests of a batch may fail, for want of throughput or for an error inside, "+
@@ -363,7 +363,7 @@ var (
 			"failed entries, also where the status of the answer is 200.", 0.15, 0.3)
 )
 
-// some returns some of all, in order: perhaps none, perhaps all.
+// some returns some of all, in order. It may return none or all.
 func some[T any](r interface{ IntN(n int) int }, all []T) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(T) bool { return r.IntN(2) == 0 })
 }

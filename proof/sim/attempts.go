@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	// unreached is a batch that an event source mapping has received and that reached no function.
+	// unreached is a batch that an event source mapping receives and that reaches no function.
 	unreached = newFault("queue: received by no function",
 		"Lambda, Using Lambda with Amazon SQS: if the function is throttled or returns an error, the messages become visible again after "+
 			"the visibility timeout; each receive counts towards maxReceiveCount", 0.3, 0.1)
@@ -23,11 +23,11 @@ var (
 		"SQS, ReceiveMessage: ApproximateReceiveCount is the approximate number of times a message was received", 0.3, 0.2)
 )
 
-// tooShort is a function whose timeout is too short for an attempt, until the next deployment.
+// tooShort is a function whose time-out is too short for an attempt, until the next deployment.
 var tooShort = newFault("lambda: the function's time-out is too short for an attempt",
 	"Lambda, Configure Lambda function timeout: a function may have from 1 s to 900 s, and a deployment changes that", 0.2, 1)
 
-// longest returns how long an attempt may take in a function with this timeout.
+// longest returns how long an attempt may take in a function with this time-out.
 func (s *simulation) longest(p *process, d time.Duration) time.Duration {
 	if p.build == 1 && s.hits(tooShort) {
 		return 30 * time.Second
@@ -35,7 +35,7 @@ func (s *simulation) longest(p *process, d time.Duration) time.Duration {
 	return d
 }
 
-// groupHot is a message group of a FIFO queue that accepts no messages for the moment.
+// groupHot is a message group of a FIFO queue that accepts no messages at the moment.
 var groupHot = newFault("sqs: a message group is throttled",
 	"SQS, message quotas: a FIFO queue takes 300 API calls in a second, in high throughput mode of each message group", 0.2, 0.3)
 
@@ -54,7 +54,7 @@ func (s *simulation) arrive(name string, all []queue.Delivery) []queue.Delivery 
 	return all
 }
 
-// effort is an activity, or one attempt at it.
+// effort is an activity or one attempt at it.
 type effort struct {
 	workflow string
 	run      uint32
@@ -62,7 +62,7 @@ type effort struct {
 	attempt  int
 }
 
-// sending is a message that asks for an attempt. Copies that replace it have other numbers.
+// sending is a message for an attempt. Copies that replace it have other numbers.
 type sending struct {
 	send, copy uint64
 }
@@ -74,7 +74,7 @@ type look struct {
 	look int
 }
 
-// tried is an activity of a run. The number of a deleted run may be used again; its id may not.
+// tried is an activity of a run. The number of a deleted run may be used again, but its id may not.
 type tried struct {
 	run   string
 	event int64
@@ -85,20 +85,20 @@ type attemptAudit struct {
 	begun     map[tried]int // attempts whose code has run, by activity
 	marked    map[effort]bool
 	delivery  map[sending]int
-	early     map[sending]bool // copies that were sent before the commit was in the log
-	unnamed   map[effort]bool  // activities with a record of an earlier version, which names no run: a later record may have a lower number
+	early     map[sending]bool // copies that were sent before their commit was in the log
+	unnamed   map[effort]bool  // activities with an earlier version's record, which names no run: a later record may have a lower number
 	copies    map[look]map[uint64]bool
-	delivered map[look]int // the highest delivery count of one of the copies
+	delivered map[look]int // the highest delivery count among the copies
 	unclaimed map[look]int // deliveries of all copies before the commit was in the log
 	known     map[tried]known
-	failed    map[tried]int // the last attempt that is recorded as failed
+	failed    map[tried]int // the last attempt that was recorded as failed
 }
 
 func newAttemptAudit() attemptAudit {
 	return attemptAudit{map[tried]int{}, map[effort]bool{}, map[sending]int{}, map[sending]bool{}, map[effort]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
 }
 
-// clone returns a copy for a backup.
+// clone returns a copy of a for a backup.
 func (a attemptAudit) clone() attemptAudit {
 	return attemptAudit{
 		maps.Clone(a.begun), maps.Clone(a.marked), maps.Clone(a.delivery), maps.Clone(a.early), maps.Clone(a.unnamed), cloneSets(a.copies),
@@ -115,7 +115,7 @@ func cloneSets[K comparable](all map[K]map[uint64]bool) map[K]map[uint64]bool {
 	return copied
 }
 
-// delivered counts deliveries of messages that ask for attempts, including dead letters.
+// delivered counts deliveries of messages for attempts, including dead letters.
 func (a *audit) delivered(name string, all []queue.Delivery) {
 	if _, is := queue.IsForTasks(strings.TrimSuffix(name, "-dead")); !is {
 		return
@@ -139,7 +139,7 @@ func lookOf(m *engine.Message, at int) look {
 }
 
 // copied demands that the copies of a message do not multiply. Of the copies that wait at the same
-// time only one is replaced, once for each of its deliveries. Two cases are not counted:
+// time only one is replaced, once for each of its deliveries. Two cases do not count:
 //
 //   - Before the commit is in the log, a copy has nothing to claim (decision 27). A copy that was
 //     sent then does not count later either, when it is sent on under the same number because it
@@ -169,14 +169,14 @@ func (a *audit) copied(m *engine.Message) {
 	}
 }
 
-// checked counts a copy that the slow check sends, like one more delivery of the earlier ones.
+// checked counts a copy that the slow check sends, like one more delivery of the earlier copies.
 func (a *audit) checked(m *engine.Message) {
 	if a.s.running != nil && a.s.running.checks && m.Kind == engine.RunActivity && m.Look > 1 {
 		a.attempts.delivered[lookOf(m, m.Look-1)]++
 	}
 }
 
-// claimable reports whether a message's commit is in the log: only then can a copy claim the
+// claimable reports whether a message's commit is in the log. Only then can a copy claim the
 // attempt.
 func (a *audit) claimable(m *engine.Message) bool {
 	run := a.current[place{m.WorkflowID, m.RunID.Number()}]
@@ -189,7 +189,7 @@ const (
 	beginAt    = 1 << 17
 )
 
-// recorded notes the attempts that are recorded as begun or failed.
+// recorded records attempts that are recorded as begun or failed.
 func (a *audit) recorded(r store.Attempt) {
 	a.failedOnce(r)
 	if within := r.Number & (1<<recordBits - 1); within >= beginAt {
@@ -202,7 +202,7 @@ func (a *audit) began(info activity.Info) {
 	e := tried{info.RunID, info.EventID}
 	a.attempts.begun[e]++
 	a.forgotten(info.RunID, info.EventID, info.Attempt-1, "an attempt begins again")
-	if n := a.attempts.begun[e]; a.programs[info.WorkflowID].Once && n > 1 && !a.s.has(restored) { // a restored table has no record of the attempts that have begun
+	if n := a.attempts.begun[e]; a.programs[info.WorkflowID].Once && n > 1 && !a.s.has(restored) { // a restored table lacks the record of the attempts that have begun
 		a.s.fail("event %d of %s may be tried once, and %d attempts have begun", info.EventID, info.RunID, n)
 	}
 }
@@ -210,7 +210,7 @@ func (a *audit) began(info activity.Info) {
 // interrupted demands that an interrupted attempt has begun.
 func (a *audit) interrupted(run *engine.Run, c *history.Commit) {
 	if c.FromReset() {
-		return // the attempt belonged to the run before
+		return // the attempt belonged to an earlier run
 	}
 	for _, e := range c.InputEvents {
 		t, ok := e.Attributes.(*history.ActivityTaskTimedOut)

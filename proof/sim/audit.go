@@ -18,7 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// audit holds what must be true: it folds every commit that lands, and keeps what clients were
+// audit checks what must be true. It folds every commit that lands, and records what clients were
 // told.
 type audit struct {
 	s         *simulation
@@ -26,10 +26,10 @@ type audit struct {
 	programs  map[string]program
 	runs      map[string][]*engine.Run // all runs that ever existed
 	current   current
-	going     map[*engine.Run]bool             // runs of which a commit has been deleted
-	codec     *codec.Codec                     // with every key
-	view      store.Log                        // with offloaded and encoded bodies
-	told      map[string][]*api.UpdateResponse // by workflow and update id, stages accepted and completed
+	going     map[*engine.Run]bool             // runs of which a commit was deleted
+	codec     *codec.Codec                     // has every key
+	view      store.Log                        // returns bodies that were offloaded or encoded
+	told      map[string][]*api.UpdateResponse // answers by workflow and update id, with the stages accepted and completed
 	amounts   map[string]int                   // by workflow and update id
 	starts    []ack
 	signals   []ack
@@ -38,19 +38,19 @@ type audit struct {
 	rows      map[place]store.Summary
 	schedules []string
 	sendings  map[outbound]map[uint64]bool
-	letters   *int           // letters that can be read, once the last one has arrived
+	letters   *int           // letters that can be read, set when the last one has arrived
 	gaps      map[string]int // by workflow: how often it has had no open run after a commit
-	journal   []journaled    // what has landed and what was deleted, in seeds with a restore
+	journal   []journaled    // what has landed and what was deleted, only in seeds with a restore
 	attempts  attemptAudit
 }
 
-// ack is something that a client was told has happened.
+// ack is something that a client was told had happened.
 type ack struct {
 	workflow, request string
 	run               history.RunID
 }
 
-// resetAck is a reset that a client was told has happened.
+// resetAck is a reset that a client was told had happened.
 type resetAck struct {
 	ack
 	exclude []string
@@ -130,13 +130,14 @@ func (a *audit) checkRow(item store.Item) {
 	}
 }
 
-// decoded returns a part of a row, or the zero value if there is none or it cannot be read.
+// decoded returns a part of a row. It returns the zero value if there is none or if it cannot be
+// read.
 func decoded[T any](body string) (v T) {
 	_ = history.DecodeBody([]byte(body), &v)
 	return v
 }
 
-// run returns the run that a commit belongs to. The first commit of a run may land only when the
+// run returns the run that a commit belongs to. The first commit of a run may land only after the
 // earlier runs have closed, unless it makes the run void.
 func (a *audit) run(k store.Key, c *history.Commit) *engine.Run {
 	runs, at := a.runs[k.Workflow], place{k.Workflow, k.Run}
@@ -191,7 +192,7 @@ func (a *audit) accepted(workflow, run string, n int) bool {
 }
 
 // completed demands that the result of an activity is in the log after somebody outside was told
-// that it is completed.
+// that the activity is completed.
 func (a *audit) completed(info activity.Info) {
 	for _, run := range a.runs[info.WorkflowID] {
 		if string(run.State.RunID) == info.RunID && run.State.Activities[info.EventID] != nil {
@@ -214,7 +215,7 @@ func (a *audit) reset(workflow, request string, run history.RunID, exclude []str
 
 func (a *audit) adding(workflow, update string, n int) { a.amounts[workflow+"/"+update] = n }
 
-// answered checks the answer to an update. A rejection must be right: the sum of everything that
+// answered checks the answer to an update. A rejection must be correct: the sum of everything that
 // was begun by now would be too large.
 func (a *audit) answered(workflow, update string, n int, answer *api.UpdateResponse, did deeds) {
 	if answer.Stage != api.StageRejected {
@@ -229,7 +230,7 @@ func (a *audit) answered(workflow, update string, n int, answer *api.UpdateRespo
 	}
 }
 
-// begun returns the largest sum that is possible.
+// begun returns the largest possible sum.
 func (a *audit) begun(workflow string) (sum int) {
 	for key, n := range a.amounts {
 		if w, _, _ := cut(key); w == workflow {
@@ -258,13 +259,13 @@ func (a *audit) latest(workflow string) *engine.Run {
 	return nil
 }
 
-// floor is a sum that a query must not fall below.
+// floor is a sum below which the answer to a query must not be.
 type floor struct {
 	run history.RunID
 	sum int
 }
 
-// acknowledged returns the sum of the latest run's updates that clients know to be completed.
+// acknowledged returns the sum of the latest run's updates that clients know as completed.
 func (a *audit) acknowledged(workflow string) (f floor) {
 	run := a.latest(workflow)
 	if run == nil {
@@ -283,13 +284,13 @@ func (a *audit) acknowledged(workflow string) (f floor) {
 }
 
 // asked compares an answer with what was acknowledged before the question, and with what was begun
-// until now.
+// by now.
 func (a *audit) asked(workflow string, least floor, answer history.Payload) {
 	sum, err := decodeInt(answer)
 	if err != nil {
 		a.s.fail("query of %s answered %q", workflow, answer)
 	}
-	if run := a.latest(workflow); run != nil && run.State.RunID == least.run && sum < least.sum && !a.going[run] { // or the run before answers
+	if run := a.latest(workflow); run != nil && run.State.RunID == least.run && sum < least.sum && !a.going[run] { // otherwise an earlier run may have answered
 		a.s.fail("query of %s answered %d, although updates of %d in all had been acknowledged", workflow, sum, least.sum)
 	}
 	if most := a.begun(workflow); sum > most {
@@ -332,7 +333,7 @@ func (a *audit) checkRun(run *engine.Run) {
 		return
 	}
 	if !run.State.Status.Closed() && a.s.maintenance.purged && a.expired(run) {
-		return // the check runs after a day, and nothing is kept that long here
+		return // the check runs after a day, and nothing is kept that long in this seed
 	}
 	if !run.State.Status.Closed() {
 		a.s.fail("%s is stranded: open, and nothing more can happen; it waits for activities %v, timers %v, children %v and others %v, pending %d",
@@ -367,8 +368,7 @@ func (a *audit) checkRun(run *engine.Run) {
 	}
 }
 
-// checkCanceled demands that a canceled run has waited for the end of a step if its program says
-// so.
+// checkCanceled demands that a canceled run waited for the end of a step if its program says so.
 func (a *audit) checkCanceled(name string, run *engine.Run) {
 	a.checkCanceledUpdates(name, run)
 	if !programOf(a.s, run).waits() {
@@ -381,8 +381,8 @@ func (a *audit) checkCanceled(name string, run *engine.Run) {
 	}
 }
 
-// follows returns the run that goes on after one that continued as new or failed. It must exist,
-// unless the run was asked to end.
+// follows returns the run after one that continued as new or failed. It has to exist, unless the
+// run was asked to end.
 func (a *audit) follows(name string, run *engine.Run) *engine.Run {
 	if run.State.CancelRequested && run.State.Next() == "" {
 		return nil
@@ -404,13 +404,13 @@ func programOf(s *simulation, run *engine.Run) (p program) {
 	return p
 }
 
-// implied is the sum that a log implies, as a range. A handler that an operator ended may have
-// added its amount already: it was waiting to complete, because its task was large.
+// implied is the range of sums that a log implies. A handler that an operator ended may have added
+// its amount before: it may have been waiting to complete because its task was large.
 type implied struct{ least, most int }
 
 func (i implied) has(sum int) bool { return i.least <= sum && sum <= i.most }
 
-// sum returns what a run's log implies, if all of its updates have ended.
+// sum returns the range that a run's log implies if all of its updates have ended.
 func (a *audit) sum(name string, run *engine.Run) implied {
 	base := programOf(a.s, run).Base
 	i := implied{base, base}
@@ -466,7 +466,7 @@ func (a *audit) checkAcks() {
 	}
 	for _, s := range a.signals {
 		if a.replaced(s.workflow) {
-			continue // repeated after two other runs began, it is a new signal
+			continue // repeated after two other runs began, the signal is a new one
 		}
 		a.checkSignaled(s)
 	}
@@ -482,8 +482,8 @@ func (a *audit) checkAcks() {
 }
 
 // checkOnce demands that a start has opened one run. A start that is repeated after two other runs
-// began is a new start: its request id is looked for only in the latest run and in the one before
-// it (docs/semantics.md).
+// began is a new start, because its request id is looked for only in the latest run and in the one
+// before it (docs/semantics.md).
 func (a *audit) checkOnce(s ack) {
 	var opened []int
 	n := 0
@@ -505,8 +505,8 @@ func (a *audit) checkOnce(s ack) {
 }
 
 // checkSignaled demands that a signal is in one run of a chain. A signal that is repeated after a
-// start has begun another chain is a new signal: a request id is looked for only in its run and in
-// the run that one continues (docs/semantics.md).
+// start has begun another chain is a new signal. A request id is looked for only in its run and in
+// the run that this one continues (docs/semantics.md).
 func (a *audit) checkSignaled(s ack) {
 	in := map[history.RunID]int{}
 	for _, r := range a.runs[s.workflow] {
@@ -524,8 +524,8 @@ func (a *audit) checkSignaled(s ack) {
 	}
 }
 
-// root returns the first run of a run's chain: of runs that continue each other, or were reset from
-// each other.
+// root returns the first run of a run's chain. The runs of a chain continue each other or were
+// reset from each other.
 func (a *audit) root(run *engine.Run) history.RunID {
 	from := run.State.Started.ContinuedFrom
 	if run.State.Reset != nil {
@@ -538,7 +538,8 @@ func (a *audit) root(run *engine.Run) history.RunID {
 	return a.root(a.runs[run.WorkflowID][i])
 }
 
-// carried reports whether a signal came with a run that continues another, or was reset from it.
+// carried reports whether a signal was passed on to a run that continues another, or that was reset
+// from it.
 func (a *audit) carried(run *engine.Run, request string) bool {
 	return slices.ContainsFunc(a.runs[run.WorkflowID], func(r *engine.Run) bool {
 		from := r.State.RunID == run.State.Started.ContinuedFrom || run.State.Reset != nil && r.State.RunID == run.State.Reset.BaseRunID
@@ -546,9 +547,10 @@ func (a *audit) carried(run *engine.Run, request string) bool {
 	})
 }
 
-// checkReset demands that a reset has made one run. The run begins as the base run did, has all its
-// signals, and has seen all its updates, unless they were left out. There may be another run of the
-// reset, made when it was repeated, only if the earlier one was no longer the latest by then.
+// checkReset demands that a reset has opened one run. The run begins as the base run did. It has
+// all signals of the base run, and all updates that it has seen, unless they were left out. A
+// repeated reset may have opened another run only if the earlier one was no longer the latest by
+// then.
 func (a *audit) checkReset(r resetAck) {
 	var made []*engine.Run
 	for _, run := range a.runs[r.workflow] {
@@ -568,7 +570,7 @@ func (a *audit) checkReset(r resetAck) {
 	base, events := a.runs[r.workflow][i], run.Log[0].Events()
 	for j, e := range base.Log[0].Events() {
 		if j == len(events) || events[j].Type() == history.TypeWorkflowTaskFailed {
-			break // the first commit of one reset may hold fewer of the copied events than that of another
+			break // the first commit of one reset may have fewer of the copied events than that of another
 		}
 		if e.Type() != events[j].Type() {
 			a.s.fail("%s begins with %s at event %d, and the run that was reset with %s", r.run, events[j].Type(), j+1, e.Type())
@@ -578,8 +580,8 @@ func (a *audit) checkReset(r resetAck) {
 	a.checkInputEvents(r, base, run)
 }
 
-// checkInputEvents compares the input events of a base run with those of the run that a reset made
-// from it.
+// checkInputEvents compares the input events of a base run with those of the run that a reset
+// opened from it.
 func (a *audit) checkInputEvents(r resetAck, base, run *engine.Run) {
 	has := map[string]bool{}
 	for _, c := range run.Log {
@@ -620,7 +622,7 @@ func (a *audit) expect(want int, what, workflow string, holds func(*engine.Run) 
 	}
 }
 
-// checkTold compares what a caller of an update was told with the log.
+// checkTold compares an answer to the caller of an update with the log.
 func (a *audit) checkTold(workflow, update string, answer *api.UpdateResponse) {
 	i := slices.IndexFunc(a.runs[workflow], func(r *engine.Run) bool { return r.State.RunID == answer.RunID })
 	if i < 0 || a.runs[workflow][i].State.Updates[update] == nil {

@@ -22,9 +22,9 @@ var (
 	field        = regexp.MustCompile(`^- \*\*(\w+)\*\*: (.*)$`)
 )
 
-// TestAWSDocument compares docs/aws.md with the simulation: the document names every fault, and no
-// fault, count, mutant or test that does not exist. An entry quotes AWS, has a source, and says
-// which fault plays it, or why none does.
+// TestAWSDocument compares docs/aws.md with the simulation. The document names every fault, and
+// every fault, count, mutant and test that it names exists. Each entry quotes AWS, has a source,
+// and says which fault plays the behaviour, or why none does.
 func TestAWSDocument(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "aws.md"))
@@ -50,7 +50,7 @@ func TestAWSDocument(t *testing.T) {
 	}
 	for _, name := range namedTest.FindAllString(string(text), -1) {
 		if !tests[name] {
-			t.Errorf("there is no test %s", name)
+			t.Errorf("the test %s does not exist", name)
 		}
 	}
 	entries := strings.Split(string(text), "\n### ")[1:]
@@ -61,7 +61,7 @@ func TestAWSDocument(t *testing.T) {
 		title, _, _ := strings.Cut(entry, "\n")
 		sentence, _, _ := strings.Cut(entry, "\n- **Source**: ")
 		if !strings.Contains(sentence, "“") && !strings.Contains(sentence, "documents no") {
-			t.Errorf("%s quotes no sentence of AWS's", title)
+			t.Errorf("%s does not quote AWS", title)
 		}
 		fields := fieldsOf(entry)
 		for _, name := range []string{"Source", "Weft", "Fault", "Mutant", "Emulators"} {
@@ -70,21 +70,21 @@ func TestAWSDocument(t *testing.T) {
 			}
 		}
 		if !strings.HasPrefix(fields["Source"], "[") || strings.Count(fields["Source"], "(https://docs.aws.amazon.com/") == 0 {
-			t.Errorf("%s has a source that is not AWS's: %s", title, fields["Source"])
+			t.Errorf("%s has a source that does not belong to AWS: %s", title, fields["Source"])
 		}
 		for _, m := range quotedFault.FindAllStringSubmatch(fields["Fault"], -1) {
 			faults = append(faults, m[1])
 			if !slices.Contains(known, m[1]) {
-				t.Errorf("%s: there is no fault %q", title, m[1])
+				t.Errorf("%s: the fault %q does not exist", title, m[1])
 			}
 		}
 		named := quotedMutant.FindAllStringSubmatch(fields["Mutant"], -1)
 		if len(named) == 0 && !strings.HasPrefix(fields["Mutant"], "none: ") {
-			t.Errorf("%s names no mutant, and no reason for that: %s", title, fields["Mutant"])
+			t.Errorf("%s names neither a mutant nor a reason for having none: %s", title, fields["Mutant"])
 		}
 		for _, m := range named {
 			if !slices.ContainsFunc(mutants, func(x mutant) bool { return x.name == m[1] }) {
-				t.Errorf("%s: there is no mutant %q", title, m[1])
+				t.Errorf("%s: the mutant %q does not exist", title, m[1])
 			}
 		}
 	}
@@ -125,8 +125,8 @@ func filesOf(t *testing.T, folder string) (files []string) {
 	return files
 }
 
-// fieldsOf returns the fields of an entry by their names. A field continues in the indented lines
-// after it.
+// fieldsOf returns the fields of an entry by name. A field continues in the indented lines after
+// it.
 func fieldsOf(entry string) map[string]string {
 	fields := map[string]string{}
 	var name string

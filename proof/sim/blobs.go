@@ -21,7 +21,7 @@ type blobs struct {
 
 var errBlob = errors.New("the place of blobs fails, as the simulation has it")
 
-// Put puts, or gives a wrong answer.
+// Put stores a blob, or returns a wrong answer.
 func (b blobs) Put(ctx context.Context, key string, body []byte) error {
 	b.t.point("before a blob is put")
 	if b.t.s.chance(b.t.s.plan.faults) {
@@ -35,12 +35,12 @@ func (b blobs) Put(ctx context.Context, key string, body []byte) error {
 	return err
 }
 
-// Get gets. Several calls run in parallel, so nothing is drawn here and nobody pauses: the step
-// decides whether one fails.
+// Get returns a blob, or fails. Several calls run in parallel, so Get draws nothing and does not
+// pause: the step decides whether it fails.
 func (b blobs) Get(ctx context.Context, key string) ([]byte, error) {
 	s := b.t.s
 	h := fnv.New64a()
-	place := key[:strings.LastIndex(key, "/")] // without the part that depends on the body: stacks in it have addresses
+	place := key[:strings.LastIndex(key, "/")] // without the part that depends on the body, because stacks in a body have addresses
 	place = place[strings.Index(place, "/")+10:]
 	_, _ = h.Write(binary.BigEndian.AppendUint64([]byte(place), s.seed^uint64(s.steps)<<20)) // writing to a hash never fails
 	const many = 1 << 20
@@ -56,7 +56,7 @@ func (b blobs) Get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // codec returns the codec with which a process offloads large bodies. If t is not nil, it is the
-// ports of the process, and the blob store has faults; the audit's has none.
+// process's ports, and the blob store has faults. The codec of the audit has none.
 func (s *simulation) codec(p *process, t *ports) *codec.Codec {
 	o := codec.Options{Clock: func() time.Time { return s.now }, Log: quiet, OffloadFrom: s.plan.offloadFrom}
 	if s.plan.offloadFrom > 0 {
@@ -68,7 +68,7 @@ func (s *simulation) codec(p *process, t *ports) *codec.Codec {
 	return codec.New(s.withKeys(o, p))
 }
 
-// whole returns an item in the form in which its writer put it.
+// whole returns an item as its writer put it.
 func (a *audit) whole(item store.Item) store.Item {
 	page, err := a.view.Forward(context.Background(), item.Key, 1)
 	if err != nil || len(page.Items) == 0 || page.Items[0].Key != item.Key {

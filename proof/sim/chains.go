@@ -7,7 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// checkCron demands that a completed run with a cron expression is followed by one that begins at
+// checkCron demands that a completed run with a cron expression is followed by a run that begins at
 // the next moment and has its result.
 func (a *audit) checkCron(name string, run *engine.Run, result history.Payload) {
 	started := run.State.Started
@@ -29,15 +29,15 @@ func (a *audit) checkCron(name string, run *engine.Run, result history.Payload) 
 		a.s.fail("the run that follows %s begins at %v, and is to begin at %v", name, begins.Time(), at.Time())
 	}
 	if string(next.State.Started.LastResult) != string(result) {
-		a.s.fail("the run that follows %s knows the result %s; it was %s", name, next.State.Started.LastResult, result)
+		a.s.fail("the run after %s has the last result %s, want %s", name, next.State.Started.LastResult, result)
 	}
 }
 
 // checkRetry demands that a failed run is followed by its next attempt, as long as its chain has
-// time for that, or, by its cron expression, by a first one.
+// time for it, or, if it has a cron expression, by the first attempt at the next moment.
 func (a *audit) checkRetry(name string, run *engine.Run) {
 	started := run.State.Started
-	const longest = 80 * time.Minute // of the pauses between the attempts that fail
+	const longest = 80 * time.Minute // the total of the pauses between failing attempts
 	if end := deadlineOf(run); end != 0 && run.State.CloseTime.Add(longest) >= end && run.State.Next() == "" {
 		return
 	}
@@ -51,11 +51,13 @@ func (a *audit) checkRetry(name string, run *engine.Run) {
 	}
 }
 
-// late is how much longer than the end of its chain a run may be open: for faults and redeliveries.
+// late is how long a run may be open after the end of its chain, because of faults and
+// redeliveries.
 const late = 2 * time.Hour
 
-// checkDeadline demands that no run of a chain begins after the chain's end or is open for long
-// then, unless the code continues as new before it is told, and that none is ended earlier.
+// checkDeadline demands that no run of a chain begins after the chain's end or is open long after
+// it, unless the code continues as new before it is told. It also demands that no run is ended
+// before that.
 func (a *audit) checkDeadline(name string, run *engine.Run) {
 	end := deadlineOf(run)
 	if end == 0 {
@@ -68,7 +70,7 @@ func (a *audit) checkDeadline(name string, run *engine.Run) {
 	if !a.s.lost() && run.State.CloseTime > end.Add(late+a.s.outages.excuse) {
 		a.s.fail("%s was open until %v; its chain ended at %v", name, run.State.CloseTime.Time(), end.Time())
 	}
-	jump := time.Duration(0) // of a clock, between the look at the deadline and the commit
+	jump := time.Duration(0) // the largest jump of a clock between the look at the deadline and the commit
 	if a.s.has(clockJumps) || a.s.has(setBack) || a.s.has(behind) {
 		jump = a.s.clockGap()
 	}
@@ -77,7 +79,7 @@ func (a *audit) checkDeadline(name string, run *engine.Run) {
 	}
 }
 
-// deadlineOf returns when the chain of a run ends; 0 is never.
+// deadlineOf returns the time at which the chain of a run ends; 0 means never.
 func deadlineOf(run *engine.Run) history.Timestamp {
 	started := run.State.Started
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A ledger has children, the entries.
+// A ledger has children, which are entries.
 var (
 	entry = workflow.NewWorkflow[draft, string]("entry")
 	goOn  = workflow.NewSignal[int]("goOn")
@@ -20,12 +20,12 @@ var (
 // draft is the input of an entry.
 type draft struct {
 	Number int
-	Waits  bool // for a signal of its parent's
+	Waits  bool // it waits for a signal from its parent
 	Again  bool // it continues as new
 	Fails  bool
 }
 
-// patience is how long an entry waits for its parent. alone is its result after that.
+// patience is how long an entry waits for its parent. alone is the entry's result after that.
 const (
 	patience = 30 * time.Hour
 	alone    = "alone"
@@ -51,8 +51,8 @@ func (l *code) entry(ctx workflow.Context, d draft) (string, error) {
 	return fmt.Sprint("entry ", d.Number), nil
 }
 
-// runChildren runs the children of a ledger, and notifies another workflow that the ledger's own
-// work is done.
+// runChildren runs the children of a ledger. It also notifies another workflow that the ledger's
+// own work is done.
 func (l *code) runChildren(ctx workflow.Context, p program, t *tally) error {
 	var group workflow.WaitGroup
 	for i := range p.Kids {
@@ -93,13 +93,13 @@ func (l *code) runChildren(ctx workflow.Context, p program, t *tally) error {
 	return ctx.Err()
 }
 
-// childRecord is what the audit has recorded of a child: the runs that its start has made, and the
-// parents that had it started.
+// childRecord is what the audit knows of a child: the runs that its start has opened, and the
+// parents that started it.
 type childRecord struct {
 	made    []*engine.Run // without runs that continue others
-	last    *engine.Run   // of the chain
+	last    *engine.Run   // the last run of the chain
 	parents []*engine.Run
-	events  []int64 // the events that initiated it, in the parents
+	events  []int64 // the events in the parents that initiated it
 	policy  history.ParentClosePolicy
 }
 
@@ -143,7 +143,7 @@ func (a *audit) checkChildren() {
 	children := a.children()
 	for _, request := range slices.Sorted(maps.Keys(children)) {
 		f := children[request]
-		if len(f.made) > 1 && !a.s.plan.maintenance { // a parent that is reset after its child was deleted starts it again
+		if len(f.made) > 1 && !a.s.plan.maintenance { // a parent that is reset after its child was deleted starts the child again
 			a.s.fail("child %s was started %d times", request, len(f.made))
 		}
 		if len(f.parents) == 0 {
@@ -152,7 +152,7 @@ func (a *audit) checkChildren() {
 		}
 		for i, p := range f.parents {
 			if a.s.restore.ahead() {
-				break // a parent may have the end of a child that the restore has undone
+				break // a parent may know an end of a child that the restore has undone
 			}
 			a.checkOutcome(request, f, p, f.events[i])
 		}
@@ -162,7 +162,7 @@ func (a *audit) checkChildren() {
 	}
 }
 
-// checkOutcome compares the outcome of a child that its parent has with the real one.
+// checkOutcome compares the outcome of a child that its parent knows with the real one.
 func (a *audit) checkOutcome(request string, f *childRecord, parent *engine.Run, event int64) {
 	for _, c := range parent.Log {
 		for _, e := range c.Events() {
@@ -179,7 +179,7 @@ func (a *audit) checkOutcome(request string, f *childRecord, parent *engine.Run,
 	}
 }
 
-// checkPolicy demands that a child does not long outlive its parent if its close policy ends it.
+// checkPolicy demands that a child ends soon after its parent if the close policy ends it.
 func (a *audit) checkPolicy(request string, f *childRecord) {
 	if f.last == nil {
 		if last := f.parents[len(f.parents)-1]; f.policy == history.AbandonChild && last.State.Next() == "" && !a.refused(last, f.events[len(f.events)-1]) {
@@ -211,7 +211,7 @@ func (a *audit) refused(parent *engine.Run, event int64) bool {
 	return false
 }
 
-// outbound is a message from one workflow to another, from any sender.
+// outbound is a message from one workflow to another, whichever process sends it.
 type outbound struct {
 	kind   engine.MessageKind
 	commit history.CommitID
@@ -219,16 +219,16 @@ type outbound struct {
 }
 
 // mostSendings is how often a message about a child may be sent: once for each delivery in which
-// its sender may have died, and once for each trigger of the commit that schedules it. In a
-// thousand seeds it was 34 times at most.
+// its sender may have died, and once for each trigger of the commit that schedules it. The maximum
+// in a thousand seeds was 34.
 const mostSendings = 60
 
-// stormy is the share of failing calls from which this is not demanded. A process that dies has up
-// to forty messages in hand, all of which are redelivered. If no process lives long enough to
-// handle them, they become more and more.
+// stormy is the share of failing calls from which on this is not demanded. A process that dies has
+// up to forty messages in hand, which are all redelivered. If no process lives long enough to
+// handle them, their number grows.
 const stormy = 0.05
 
-// stormyCount is the number of single faults from which this is not demanded either.
+// stormyCount is the number of single faults from which on this is not demanded either.
 const stormyCount = 200
 
 // sent demands that messages between workflows do not multiply.

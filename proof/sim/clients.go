@@ -20,8 +20,8 @@ import (
 
 var errDied = errors.New("the process died")
 
-// call has a process carry out a request, and waits for its answer or the process's death. Without
-// a process it picks one at random.
+// call lets a process carry out a request, and waits for the answer or the process's death. If p is
+// nil, it picks a process at random.
 func (s *simulation) call(p *process, name string, fn func(context.Context, edge.Service) error) (deeds, error) {
 	if p == nil {
 		p = s.anyProcess()
@@ -34,7 +34,7 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, edge
 	for !a.ended {
 		s.pause(wait{until: s.now.Add(time.Hour), wake: a.gone})
 	}
-	if a.dead || restored != s.restore.done { // its effect may have been undone
+	if a.dead || restored != s.restore.done { // the effect of the request may have been undone
 		err = errDied
 	}
 	s.log("%s: %v", name, err)
@@ -42,9 +42,9 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, edge
 	return a.did, err
 }
 
-// insist repeats a request while its outcome is unknown, and returns the last answer. It sends a
-// request that only another build can serve to a process of that build, or moves the run if there
-// is no such process.
+// insist repeats a request while its outcome is unknown, and returns the last answer. If only
+// another build can serve the request, it sends it to a process of that build, or moves the run if
+// there is no such process.
 func (s *simulation) insist(name string, fn func(context.Context, edge.Service) error) (deeds, error) {
 	var p *process
 	for {
@@ -83,8 +83,8 @@ func (s *simulation) startClients() {
 	}
 }
 
-// returns is the life of a client that returns when the runs of a workflow may have been deleted,
-// or are being deleted.
+// returns is the life of a client that sends requests again while the runs of a workflow are being
+// deleted, or after that.
 func (s *simulation) returns(id string, number int, p program) {
 	r := s.ofClient(id, number)
 	s.pause(wait{until: s.now.Add(retention + time.Duration(r.IntN(4))*checkEvery + time.Duration(r.IntN(4000))*time.Millisecond)})
@@ -94,7 +94,7 @@ func (s *simulation) returns(id string, number int, p program) {
 	s.client(id, number, p)
 }
 
-// erase has one of a workflow's runs deleted.
+// erase lets one of a workflow's runs be deleted.
 func (s *simulation) erase(r *draws, id string) {
 	runs := s.audit.runs[id]
 	if len(runs) == 0 {
@@ -102,9 +102,9 @@ func (s *simulation) erase(r *draws, id string) {
 	}
 	run := runs[r.IntN(len(runs))].State.RunID
 	if s.outages.excuse > time.Hour {
-		// Messages of the run may have waited for as long as it has been closed. When they arrive
-		// nobody can read what they concern: the slow check of the other workflow's log sends what
-		// they owe there.
+		// Messages of the run may have waited for as long as it has been closed. When they arrive,
+		// nobody can read which other log they concern. The slow check of that log sends what it
+		// owes.
 		if !s.plan.maintenance {
 			return
 		}
@@ -140,8 +140,8 @@ func (s *simulation) program(r *draws) program {
 	return p
 }
 
-// timeouts adds timeouts to a program. Runs that are retried for ever, or run each hour, have no
-// run timeouts: nothing would end them.
+// timeouts adds timeouts to a program. Runs that are retried for ever, or that run each hour, have
+// no run timeouts, because nothing would end them.
 func (s *simulation) timeouts(id string, p program) program {
 	r := s.stream("timeouts of " + id)
 	p.Run = []time.Duration{0, 0, 0, 5 * time.Second, 5 * time.Minute, 2 * time.Hour}[r.IntN(6)]
@@ -181,7 +181,7 @@ func (s *simulation) ofClient(id string, number int) *draws {
 	return s.stream(fmt.Sprintf("client %s.%d", id, number))
 }
 
-// rare makes the requests that end a run.
+// rare sends the requests that end a run.
 func (s *simulation) rare(r *draws, id string, number int, p program) {
 	switch r.IntN(7) {
 	case 0:
@@ -201,7 +201,7 @@ func (s *simulation) rare(r *draws, id string, number int, p program) {
 	}
 }
 
-// move moves a run to another build, or tries to.
+// move tries to move a run to another build.
 func (s *simulation) move(id string, r api.MoveRequest) {
 	_, err := s.insist("move "+id, func(ctx context.Context, t edge.Service) error {
 		_, err := t.Move(ctx, id, "", r)
@@ -212,7 +212,8 @@ func (s *simulation) move(id string, r api.MoveRequest) {
 	}
 }
 
-// reset resets a workflow to some task. The audit checks what became of the earlier run's events.
+// reset resets a workflow to some task. The audit checks which events of the earlier run are in the
+// new one.
 func (s *simulation) reset(r *draws, id, requestID string) {
 	request := api.ResetRequest{RequestID: requestID, Exclude: [][]string{nil, nil, {"updates"}, {"signals"}, {"updates", "signals"}}[r.IntN(5)]}
 	switch r.IntN(4) {
@@ -221,7 +222,7 @@ func (s *simulation) reset(r *draws, id, requestID string) {
 	case 1:
 		request.To = "lastTask"
 	default:
-		request.EventID = 1 + r.Int64N(30) // perhaps an event of no task: that is refused
+		request.EventID = 1 + r.Int64N(30) // an event that may belong to no task, which is refused
 	}
 	var answer *api.ResetResponse
 	_, err := s.insist("reset "+id, func(ctx context.Context, t edge.Service) (err error) {
@@ -252,11 +253,11 @@ func (s *simulation) start(id, requestID string, p program) {
 	}
 }
 
-// hourly is the cron expression of ledgers that have one.
+// hourly is the cron expression of the ledgers that have one.
 const hourly = "0 * * * *"
 
-// startRequest returns the start of a ledger. One that is to fail is retried, after a time that is
-// short for a queue, or long.
+// startRequest returns the start of a ledger. A ledger that is to fail is retried after a time that
+// is short for a queue, or long.
 func startRequest(id, requestID string, input []byte, p program) api.StartRequest {
 	r := api.StartRequest{WorkflowID: &id, Type: ledger.Name(), Input: input, RequestID: requestID}
 	if p.Cron {
@@ -305,8 +306,8 @@ func (s *simulation) update(id, name, updateID string, n int) {
 	}
 }
 
-// outsider is the life of somebody who holds the token of an attempt: they send heartbeats, fail or
-// complete it.
+// outsider is the life of somebody who holds the token of an attempt. They send heartbeats, and
+// fail or complete the attempt.
 func (s *simulation) outsider(info activity.Info, token, name string) {
 	wait := func() { s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(40_000)) * time.Millisecond)}) }
 	end := func(what string, fn func(context.Context, edge.Service) error) bool {
@@ -340,7 +341,7 @@ func (s *simulation) outsider(info activity.Info, token, name string) {
 	}
 }
 
-// ask asks for the sum. The audit compares it with what was acknowledged before and begun until
+// ask queries the sum. The audit compares the answer with what was acknowledged before and begun by
 // now.
 func (s *simulation) ask(id string) {
 	least, restored := s.audit.acknowledged(id), s.restore.done
@@ -356,7 +357,7 @@ func (s *simulation) ask(id string) {
 	}
 }
 
-// finishWorkflows signals every workflow to end.
+// finishWorkflows sends every workflow the signal to end.
 func (s *simulation) finishWorkflows() {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		s.spawn(s.name("finisher %s", id), nil, func() { s.signal(id, "the-end", finish) })

@@ -9,7 +9,7 @@ import (
 )
 
 // maxSkew is how far the clock of a process may be from the true time. Two clocks differ by at most
-// twice that, which is what internal/executor allows for.
+// twice that, for which internal/executor allows.
 const maxSkew = 5 * time.Second
 
 // clocksDiffer gives each process a clock of its own. The store and the queues keep the true time.
@@ -18,7 +18,7 @@ var clocksDiffer = newFault("clock: processes differ",
 		"time that it signs with, so that clocks differ unnoticed.",
 	0.4, 1)
 
-// clockJumps sets the clock of a process, forwards or backwards, while it runs.
+// clockJumps sets the clock of a process forwards or backwards while the process runs.
 var clockJumps = newFault("clock: jump",
 	"Amazon EC2 User Guide, Set the time reference: a clock is stepped if it is far off, and a microVM that was paused goes on with the time that it stopped at.",
 	0.4, 0.002)
@@ -26,8 +26,8 @@ var clockJumps = newFault("clock: jump",
 // The long outages of a clock (docs/semantics.md). Each happens once in a seed, at a step of its
 // own.
 var (
-	// asleep makes everything stand still for long: no process dies, and each goes on with its
-	// memory and its current work.
+	// asleep stops everything for a long time. No process dies, and each continues with its memory
+	// and its current work.
 	asleep = newFault("clock: everything slept",
 		"AWS Lambda Developer Guide, execution environment lifecycle: an environment is frozen between invocations, and goes on later with what it has in memory. "+
 			"A laptop that sleeps does the same to the local server.", 0.08, 1)
@@ -35,22 +35,22 @@ var (
 	// keep the true time.
 	setBack = newFault("clock: all go back",
 		"Amazon EC2 User Guide, Set the time reference: a clock is stepped if it is far off. On one machine that is the clock of all processes.", 0.08, 1)
-	// behind sets the clock of one process of several an hour behind those of the others. When that
-	// process has ended, another may take over the role.
+	// behind sets the clock of one of several processes an hour behind those of the others. When
+	// that process has ended, another may take the role over.
 	behind = newFault("clock: one process is an hour behind",
 		"AWS Lambda Developer Guide, execution environment lifecycle: no bound is promised, and each environment has a clock of its own. A host whose time is "+
 			"wrong by an hour, by a mistake about summer time, serves beside others.", 0.08, 0.02)
 )
 
-// back is how far setBack sets the clocks back, and how far behind the clock of a single process
-// may be.
+// back is how far setBack sets the clocks back, and how far the clock of a single process may be
+// behind.
 const back = time.Hour
 
-// moves are when the clocks of a seed are moved.
+// moves says when the clocks of a seed are moved.
 type moves struct {
-	sleepAt, backAt, behindAt int // steps; 0 is never
+	sleepAt, backAt, behindAt int // steps; 0 means never
 	sleep                     time.Duration
-	back                      time.Duration // how far the clocks are set back now
+	back                      time.Duration // how far the clocks are set back at present
 }
 
 // planMoves draws the moves of a seed.
@@ -62,15 +62,15 @@ func (s *simulation) planMoves() {
 	if r := s.of(setBack); s.has(setBack) {
 		s.moves.backAt = 20 + r.IntN(500*s.plan.most)
 	}
-	// A message of a pinned run whose only process is behind is postponed by the other build's
-	// process, again and again.
+	// A message of a pinned run whose only process is behind would be postponed by the other
+	// build's process, again and again.
 	if r := s.of(behind); s.has(behind) && s.plan.processes > 1 && !s.plan.pinned {
 		s.moves.behindAt = 20 + r.IntN(300*s.plan.most)
 		s.outages.excuse += back
 	}
 }
 
-// moveClocks moves the clocks whose step has come.
+// moveClocks moves the clocks that are due at this step.
 func (s *simulation) moveClocks() {
 	m := &s.moves
 	if !s.calm && m.sleepAt > 0 && s.steps >= m.sleepAt {
@@ -96,7 +96,7 @@ func (s *simulation) moveClocks() {
 // clock returns the time by the clock of a process.
 func (s *simulation) clock(p *process) time.Time {
 	if s.calm && p.skew > 0 {
-		p.skew = 0 // a fast clock would for ever be early
+		p.skew = 0 // a fast clock would always be early
 	}
 	if !p.set && s.hits(clocksDiffer) {
 		p.skew = s.skew(clocksDiffer)
@@ -113,8 +113,8 @@ func (s *simulation) skew(f *fault) time.Duration {
 	return time.Duration(s.of(f).Int64N(int64(2*maxSkew))) - maxSkew
 }
 
-// checkTime demands that the time does not go backwards in a run, nor in the run that continues it,
-// whichever process writes, and that no timer fires early by that time.
+// checkTime demands that time does not go backwards in a run, nor in the run that continues it,
+// whichever process writes. It also demands that no timer fires early by that time.
 func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 	last := run.State.LastTime
 	if started := c.Opens(); started != nil && started.ContinuedFrom != "" {
@@ -138,8 +138,8 @@ func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 	}
 }
 
-// clockGap returns how far the clocks of two processes may differ in this simulation. Times that
-// two processes wrote are ordered only if they differ by more.
+// clockGap returns how far the clocks of two processes may differ in this simulation. Times from
+// two processes are ordered only if they differ by more.
 func (s *simulation) clockGap() time.Duration {
 	var all time.Duration
 	if s.has(setBack) {

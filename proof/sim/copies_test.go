@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// TestCopiesAreCountedFromTheCommitOn checks how the audit counts copies around the moment at which
-// their commit lands.
+// TestCopiesAreCountedFromTheCommitOn checks how the audit counts copies before and after their
+// commit lands.
 func TestCopiesAreCountedFromTheCommitOn(t *testing.T) {
 	t.Parallel()
 	copyAt := func(look int, number uint64) *engine.Message {
@@ -20,7 +20,7 @@ func TestCopiesAreCountedFromTheCommitOn(t *testing.T) {
 	for name, test := range map[string]struct {
 		early, late []*engine.Message // delivered before the commit landed, and after
 		before      []*engine.Message // sent before it landed
-		after       []*engine.Message // sent after
+		after       []*engine.Message // sent after it landed
 		fails       bool
 	}{
 		"copies sent before, and sent on after": {
@@ -42,7 +42,7 @@ func TestCopiesAreCountedFromTheCommitOn(t *testing.T) {
 			t.Parallel()
 			s := run(1)
 			if s.wrong != nil || s.has(restored) {
-				t.Fatalf("seed 1 is not calm enough for this: %q", s.wrong)
+				t.Fatalf("seed 1 is not calm enough for this test: %q", s.wrong)
 			}
 			a := newAudit(s)
 			deliver := func(all []*engine.Message) {

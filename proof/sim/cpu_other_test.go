@@ -2,5 +2,5 @@
 
 package sim
 
-// cpuSeconds returns 0: the time that the cores have spent on this process is not known here.
+// cpuSeconds returns 0, because the processor time of this process is not known on this system.
 func cpuSeconds() float64 { return 0 }

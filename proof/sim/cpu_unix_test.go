@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuSeconds returns the time that all cores have spent on this process, or 0 if that is not known.
+// cpuSeconds returns the processor time that this process has used, or 0 if it is not known.
 func cpuSeconds() float64 {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {

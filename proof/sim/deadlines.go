@@ -13,9 +13,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
-// answerMargin is how much later than its caller's deadline an answer may arrive. Three things are
-// not counted: the rest of a running call of a port, the reads of the last look, and the time in
-// which the process is frozen. The ports here ignore deadlines, while those of AWS do not.
+// answerMargin is how long after its caller's deadline an answer may arrive. Three things are not
+// counted: the rest of a running call of a port, the reads of the last look, and time in which the
+// process is frozen. The ports of the simulation ignore deadlines, and those of AWS do not.
 const answerMargin = 2 * time.Second
 
 // silentTry is a connection that has gone silent. The SDK's client repeats the request after the
@@ -27,7 +27,7 @@ var silentTry = newFault("network: a try stays silent",
 // tryTime is how long a try may take (store/dynamo, queue/sqs).
 const tryTime = 3 * time.Second
 
-// silence has the running actor wait for a try that gets no answer.
+// silence lets the running actor wait for a try that gets no answer.
 func (s *simulation) silence(call string) {
 	if s.running == nil || !s.hits(silentTry) {
 		return
@@ -37,7 +37,7 @@ func (s *simulation) silence(call string) {
 }
 
 // stall keeps the running actor in a call of a port until a moment. The rest of a call after its
-// caller's time is over is not counted, nor are reads: a poller looks a last time.
+// caller's deadline is not counted. Neither are reads, because a poller looks a last time.
 func (s *simulation) stall(until time.Time, reads bool) {
 	me, began := s.running, s.now
 	s.pause(wait{until: until})
@@ -46,7 +46,7 @@ func (s *simulation) stall(until time.Time, reads bool) {
 	}
 }
 
-// within demands that a process answers a request within a time.
+// within demands that a process answers a request within a time limit.
 func (s *simulation) within(limit time.Duration, what string, ask func() error) error {
 	me := s.running
 	began, slept, lurched := s.now, me.process.slept, s.lurched
@@ -69,7 +69,7 @@ func (s *simulation) startImpatient() {
 	}
 }
 
-// impatient is the life of such a client: it updates a workflow, asks for its result, and polls an
+// impatient is the life of such a client. It updates a workflow, asks for its result, and polls an
 // update.
 func (s *simulation) impatient(id string, r *draws) {
 	for op := range 1 + r.IntN(5) {
@@ -102,11 +102,11 @@ func (s *simulation) impatient(id string, r *draws) {
 				return err
 			})
 			if errors.Is(err, errDied) || errors.Is(err, refusal.OutcomeUnknown) || errors.Is(err, refusal.Busy) {
-				s.update(id, name, update, n) // it may have been accepted
+				s.update(id, name, update, n) // the update may have been accepted
 			}
 		}
 	}
 }
 
-// turnLeast is how long a request may take that does not wait (internal/executor, leastTime).
+// turnLeast is how long a request that does not wait may take (internal/executor, leastTime).
 const turnLeast = time.Second

@@ -5,19 +5,19 @@
 //	      clients ── requests, sent again until they are answered
 //	         │
 //	  ┌──────┴───────┬──────────────┐
-//	process 1    process 2      process 3      each an executor.Service of its own: its cache, its queues; each can die
+//	process 1    process 2      process 3      each an executor.Service with its own cache and queues; each can die
 //	  └──────┬───────┴──────────────┘
 //	      ports ── at every call: die before or after, lose the answer, throttle, sleep, duplicate, reorder
 //	         │
 //	 memory store, queue, blobs ── the audit folds every commit that lands
 //
 // An actor is a client, a request or the handling of a message. It is a coroutine (coro.Pull) that
-// is left at each call of a port and each wait, and entered again when the scheduler picks it by a
-// draw from the seed. When its process dies it is never entered again, except to unwind.
+// stops at each call of a port and at each wait. The scheduler picks the actor that continues, by a
+// draw from the seed. When an actor's process dies, the actor is only unwound.
 //
 // Behaviours that AWS documents are a list of named faults (faults.go). Each names its source,
 // happens in some seeds only, and draws from a random stream of its own. TestSeeds prints how often
-// each happened, and demands that it does.
+// each happened, and demands that each does.
 //
 // Time belongs to the simulation. It moves a little with each step, and jumps when nothing else can
 // happen.
@@ -38,8 +38,8 @@
 //   - No run is stranded.
 //   - Each run replays to its own commands.
 //   - Results and answers are those that the log implies.
-//   - A chain of runs (by a retry policy, or a cron expression) goes on when and as long as it
-//     should, and ends when its time is over.
+//   - A chain of runs (by a retry policy, or a cron expression) continues when and as long as it
+//     should, and ends at its deadline.
 //   - Messages between workflows do not multiply.
 //
 // Schedules keep what docs/schedules.md promises (promises.go):
@@ -52,23 +52,23 @@
 // The answers to updates and queries of one run are also checked for linearizability: each must
 // have taken effect at one moment between its request and its answer (linear_test.go, with
 // porcupine). A request of unknown outcome takes effect at any moment after it, or never.
-// linear_aws_test.go demands the same of real processes over a DynamoDB server, whose network loses
+// linear_aws_test.go demands the same of real processes over a DynamoDB server whose network loses
 // requests and answers.
 //
-// `make test` plays fixed seeds (search_test.go). CI and `make sim` also play fresh ones, on all
-// cores, one goroutine for each seed at a time. A summary prints how many there were a minute, and
-// how often each fault happened. Three seeds in four are small: a workflow, a client or two, a few
-// requests. They find most for their time.
+// `make test` plays fixed seeds (search_test.go). CI and `make sim` also play fresh ones on all
+// cores, one goroutine for each seed. A summary prints how many seeds there were a minute, and how
+// often each fault happened. Three seeds in four are small: a workflow, one or two clients, a few
+// requests. Small seeds find most failures for their time.
 //
 // A failure prints its seed and the command that replays it, and is shrunk (shrink_test.go). A
 // random choice is drawn from a named stream (draws.go), and 0 is the calm choice. So a run is a
-// script of choices, and a shorter script with more calm choices that fails in the same way shows
-// what the failure needs. Every seed that has ever failed is in testdata/seeds.txt, and its script
-// in testdata/scripts; TestSeedsKept and TestScriptsKept play them. A script replays with
+// script of choices. A shorter script with more calm choices that fails in the same way shows what
+// the failure needs. testdata/seeds.txt has every seed that has ever failed, and testdata/scripts
+// has their scripts. TestSeedsKept and TestScriptsKept play them. A script replays with
 //
 //	go test ./proof/sim -run 'TestScript$' -script=testdata/scripts/NAME.script -v
 //
-// Mutants test the simulation itself (mutants_*_test.go): they break the protocol on purpose, and a
-// seed must find each within the number that it states. `make test` plays the main ones, `make
-// sim-mutants` all.
+// Mutants test the simulation itself (mutants_*_test.go). They break the protocol on purpose, and a
+// seed must find each within the number that it states. `make test` plays the main ones, and `make
+// sim-mutants` plays all.
 package sim

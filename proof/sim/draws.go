@@ -8,19 +8,19 @@ import (
 	"slices"
 )
 
-// draws is a stream of random choices. A simulation has several, so that one more choice in one of
-// them does not change the others.
+// draws is a stream of random choices. A simulation has several streams, so that one more choice in
+// one of them does not change the others.
 //
-// Every choice of a simulation is drawn here: nothing else makes two runs of one seed differ. So
-// the choices of a run determine it. A script replays them, even after the code that draws from a
-// seed has changed. With some choices set to 0, a script shows what a failure needs (shrink.go). 0
-// is the calm choice: no fault, no delay, the fewest, the actor that waits longest.
+// Every choice of a simulation is drawn here, and nothing else makes two runs of one seed differ.
+// So the choices of a run determine it. A script replays them, even after the code that draws from
+// a seed has changed. With some choices set to 0, a script shows what a failure needs (shrink.go).
+// 0 is the calm choice: no fault, no delay, the smallest number, the actor that has waited longest.
 type draws struct {
 	random *rand.Rand // nil if a script is replayed
-	script []uint64   // the choices; 0 after its end
-	at     int        // index of the next choice
+	script []uint64   // the choices; 0 after the end of the script
+	at     int        // the index of the next choice
 	record bool
-	made   []uint64 // the choices, if they are recorded
+	made   []uint64 // the choices so far, if they are recorded
 }
 
 // choose chooses a number below n.
@@ -41,7 +41,7 @@ func (d *draws) note(v uint64) {
 	}
 }
 
-// chance draws whether something of this probability happens.
+// chance draws whether something with this probability happens.
 func (d *draws) chance(p float64) bool {
 	v := uint64(0)
 	switch {
@@ -63,7 +63,7 @@ func (d *draws) IntN(n int) int { return int(d.choose(uint64(n))) }
 // Int64N draws a number below n.
 func (d *draws) Int64N(n int64) int64 { return int64(d.choose(uint64(n))) }
 
-// ExpFloat64 draws a time: 1 on average, and now and then much longer.
+// ExpFloat64 draws a number that is 1 on average, and sometimes much larger.
 func (d *draws) ExpFloat64() float64 {
 	const fine = 1 << 20
 	return -math.Log(1 - float64(d.choose(fine))/fine)
@@ -76,7 +76,7 @@ func (d *draws) Shuffle(n int, swap func(i, j int)) {
 	}
 }
 
-// stream returns the stream with a name, and makes it on the first call.
+// stream returns the stream with a name, and creates it on the first call.
 func (s *simulation) stream(name string) *draws {
 	if d := s.streams[name]; d != nil {
 		return d
@@ -96,8 +96,8 @@ func (s *simulation) stream(name string) *draws {
 	return d
 }
 
-// choices returns the choices that a simulation made, by stream: the script that replays it. It
-// must have recorded them.
+// choices returns the choices of a simulation, by stream. They are the script that replays it. The
+// simulation must have recorded them.
 func (s *simulation) choices() script {
 	made := script{}
 	for _, name := range slices.Sorted(maps.Keys(s.streams)) {
@@ -106,5 +106,5 @@ func (s *simulation) choices() script {
 	return made
 }
 
-// script is the choices by stream. A stream that it does not have always chooses 0.
+// script has the choices by stream. A missing stream always chooses 0.
 type script map[string][]uint64

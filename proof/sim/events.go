@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// events reports what happens to the model: the rules of package model must allow each event of a
+// events reports what happens to the model. The rules of package model must allow each event of a
 // simulation.
 type events struct {
 	s       *simulation
@@ -46,7 +46,7 @@ func (v *events) id(name any) uint32 {
 	return n
 }
 
-// happens gives the checker an event.
+// happens passes an event to the checker.
 func (v *events) happens(e model.Event) {
 	if v.ended || len(v.s.wrong) > 0 {
 		return
@@ -69,8 +69,8 @@ func (v *events) end() {
 	}
 }
 
-// who returns the actor at work. It is 0 if the model does not track the actor: for sweeps of
-// timers, maintenance, and late puts.
+// who returns the actor that runs, or 0 if the model does not track it: in sweeps of timers, in
+// maintenance, and for late puts.
 func (v *events) who() uint32 {
 	if a := v.s.running; a != nil {
 		return a.number
@@ -132,7 +132,7 @@ func (v *events) sent(m *engine.Message) {
 	v.happens(model.Event{Do: model.Send, Actor: v.sender(m), Message: v.message(m)})
 }
 
-// sender returns the actor for which a message is sent: the one at work, or another of its process
+// sender returns the actor for which a message is sent: the running one, or another of its process
 // whose result is in the same batch.
 func (v *events) sender(m *engine.Message) uint32 {
 	me := v.s.running
@@ -144,7 +144,7 @@ func (v *events) sender(m *engine.Message) uint32 {
 			return a.number
 		}
 	}
-	return 0 // its handler has stopped waiting and ended, but another one had included its result
+	return 0 // the handler has stopped waiting and ended, but another handler had included its result
 }
 
 // holds reports whether an actor handles a message of a causation id.
@@ -184,10 +184,10 @@ func (w toldTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 	for _, timer := range timers {
 		if d, decodeErr := outbox.Decode(timer.Body); err == nil && decodeErr == nil {
 			w.v.sent(d)
-			w.v.s.audit.checked(d) // a sweep sends it when its queue is there again
+			w.v.s.audit.checked(d) // a sweep sends it when its queue exists again
 			if d.Kind == engine.TakeResult {
-				// It waits for its build. By then another copy of the message may find the attempt
-				// interrupted.
+				// The message waits for its build. By then another copy of the message may find the
+				// attempt interrupted.
 				delete(w.v.s.audit.attempts.known, tried{string(d.RunID), d.EventID})
 			}
 		}
@@ -216,7 +216,7 @@ func (v *events) message(m *engine.Message) model.Message {
 	return out
 }
 
-// put reports commits that landed together. The runs have them already.
+// put reports commits that landed together. The runs already have them.
 func (v *events) put(runs []*engine.Run, commits []*history.Commit) {
 	if v == nil {
 		return

@@ -25,7 +25,7 @@ var (
 			"times.", 0.3, 1)
 )
 
-// retentionOf returns the retention of a process that boots.
+// retentionOf returns the retention of a process that starts.
 func (s *simulation) retentionOf() time.Duration {
 	if s.hits(retentionChanged) {
 		return []time.Duration{3 * time.Hour, 8 * time.Hour, 20 * time.Hour}[s.of(retentionChanged).IntN(3)]
@@ -33,9 +33,9 @@ func (s *simulation) retentionOf() time.Duration {
 	return retention
 }
 
-// overwritten forgets the run whose first commit an item replaces, if any. A void run may be
-// replaced. So may a run that is being deleted: a start that finds a part of it makes its number
-// void (executor/commit.beside).
+// overwritten forgets the run whose first commit an item replaces, if there is one. A void run may
+// be replaced. A run that is being deleted may be replaced, too: a start that finds a part of it
+// makes its number void (executor/commit.beside).
 func (a *audit) overwritten(item store.Item) {
 	run := a.current[place{item.Workflow, item.Run}]
 	if item.Over == ([16]byte{}) || run == nil {
@@ -67,7 +67,8 @@ func (s *simulation) leaveRecords() {
 	}
 }
 
-// hidden begins a body that cannot be read here: a flag marks it as encoded by a newer version.
+// hidden is the beginning of a body that cannot be read here. A flag marks the body as encoded by a
+// newer version.
 var hidden = []byte{history.Encoded, 0x80, 'h', 'i', 'd'}
 
 // isEncoded reports whether a body is encoded.
@@ -83,7 +84,7 @@ func (s *simulation) hide(due []store.Timer) []store.Timer {
 	return due
 }
 
-// reveal returns timers as they are stored: it restores those that were made unreadable.
+// reveal returns timers as they are stored, including the bodies that hide has replaced.
 func reveal(timers []store.Timer) []store.Timer {
 	timers = slices.Clone(timers)
 	for i := range timers {
@@ -92,14 +93,14 @@ func reveal(timers []store.Timer) []store.Timer {
 	return timers
 }
 
-// overtaken is TTL at the worst moment for a start: it has read what was there, that is deleted,
-// and another start comes first.
+// overtaken is TTL at the worst moment for a start: the start has read items, they are deleted, and
+// another start is first.
 var overtaken = newFault("dynamodb: expired items go between a read and a put",
 	"Amazon DynamoDB Developer Guide, using time to live (TTL): items are deleted by a background process at any time after their expiration, whatever "+
 		"else is done to the table.", 0.15, 1)
 
-// overtake deletes the expired items of a workflow whose next run is about to be put, and has
-// another client start the workflow meanwhile.
+// overtake deletes the expired items of a workflow whose next run is about to be put. Meanwhile
+// another client starts the workflow.
 func (s *simulation) overtake(items []store.Item) {
 	last := items[len(items)-1]
 	program, known := s.audit.programs[last.Workflow]
@@ -108,7 +109,7 @@ func (s *simulation) overtake(items []store.Item) {
 	}
 	for _, run := range s.audit.runs[last.Workflow] {
 		if !run.State.Status.Closed() {
-			return // no other start comes first
+			return // no other start is first
 		}
 	}
 	var expired []store.Item
@@ -131,8 +132,8 @@ func (s *simulation) overtake(items []store.Item) {
 	s.pause(wait{until: s.now.Add(2 * time.Second)})
 }
 
-// startLatecomers starts clients that end the workflows, and start them again when their runs have
-// been deleted and the rest has expired.
+// startLatecomers starts clients that end the workflows. They start them again after their runs
+// were deleted and the rest has expired.
 func (s *simulation) startLatecomers() {
 	if !s.plan.maintenance || !s.has(overtaken) {
 		return

@@ -11,22 +11,22 @@ import (
 //
 //  1. Declare it beside the code that plays it: var lateAnswer = newFault(name, source, plans,
 //     chance).
-//  2. Ask s.hits(lateAnswer) wherever it can happen, and s.of(lateAnswer) for whatever else it
-//     draws.
-//  3. Add a mutant that only it finds to the list of mutants of its subject.
+//  2. Call s.hits(lateAnswer) in each place in which it can happen, and draw all its other choices
+//     from s.of(lateAnswer).
+//  3. Add a mutant that only this fault finds to the list of mutants of its subject.
 //
-// A fault draws from a random stream of its own, seeded by its name. So a new fault changes no draw
-// of another, and a seed without the fault replays as before.
+// A fault draws from a random stream of its own, which is seeded by its name. So a new fault
+// changes no draw of another, and a seed without the fault replays as before.
 type fault struct {
 	// name is unique, in lower case: "store: answer lost".
 	name string
-	// source is the AWS page that documents the behaviour, and what it says, in our words.
+	// source is the page of AWS that documents the behaviour, and what it says, in our words.
 	source string
 	// plans is the share of seeds that have the fault.
 	plans float64
-	// chance is how likely it is, in these seeds, each time that it can happen.
+	// chance is the probability in these seeds each time that the fault can happen.
 	chance float64
-	number int // in allFaults
+	number int // the index in allFaults
 }
 
 // allFaults are the declared faults.
@@ -39,7 +39,7 @@ func newFault(name, source string, plans, chance float64) *fault {
 	return f
 }
 
-// played is one simulation's state of a fault.
+// played is the state of a fault in one simulation.
 type played struct {
 	random *draws // nil until it is needed
 	has    bool   // the seed has it
@@ -68,8 +68,8 @@ func (s *simulation) has(f *fault) bool { return s.play(f).has }
 // of returns the random stream of a fault.
 func (s *simulation) of(f *fault) *draws { return s.play(f).random }
 
-// hits reports whether a fault happens here and now, and counts it. No fault happens in a calm
-// simulation, nor at the end of a long one: the backlog has to be worked off.
+// hits reports whether a fault happens now, and counts it. No fault happens in a calm simulation,
+// nor at the end of a long one, because the backlog has to be worked off.
 func (s *simulation) hits(f *fault) bool {
 	p := s.play(f)
 	if !p.has || s.quiet() || !p.random.chance(f.chance) {
@@ -90,7 +90,7 @@ func (s *simulation) happened() string {
 	return strings.Join(all, ", ")
 }
 
-// disturbed returns how many calls and messages have failed by faults, or were duplicated.
+// disturbed returns how many calls and messages failed or were duplicated because of faults.
 func (s *simulation) disturbed() (n int) {
 	for _, f := range allFaults {
 		if s.faults != nil && f != indexLags && f != inBatches && f != ruleTwice && f != ruleLate {

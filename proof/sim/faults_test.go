@@ -13,7 +13,7 @@ func init() {
 		for name := range strings.SplitSeq(names, ",") {
 			name = strings.TrimSpace(name)
 			if !slices.ContainsFunc(allFaults, func(f *fault) bool { return f.name == name }) {
-				return fmt.Errorf("there is no fault %q", name)
+				return fmt.Errorf("unknown fault %q", name)
 			}
 			without[name] = true
 		}
@@ -21,8 +21,8 @@ func init() {
 	})
 }
 
-// faultCounts are the number of seeds in which each fault happened, and how often it did, by the
-// fault's number.
+// faultCounts has two counts for each fault, by the fault's number: the seeds in which it happened,
+// and how often it happened.
 type faultCounts [][2]int
 
 func (c faultCounts) add(s *simulation) {
@@ -43,7 +43,7 @@ func (c faultCounts) String() string {
 	return text.String()
 }
 
-// missing returns the faults that are played and have not happened.
+// missing returns the faults that can be played and have not happened.
 func (c faultCounts) missing() (faults []*fault) {
 	for _, f := range allFaults {
 		if c[f.number][0] == 0 && !without[f.name] {

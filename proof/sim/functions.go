@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// What Lambda does to functions, and SQS to their messages.
+// These faults are what Lambda does to functions, and SQS to their messages.
 var (
 	inBatches = newFault("lambda: a batch of messages is one invocation",
 		"AWS Lambda Developer Guide, using Lambda with Amazon SQS: an event source mapping invokes the function with a batch; with ReportBatchItemFailures "+
@@ -37,15 +37,15 @@ var (
 			"copy, which may be delivered later.", 0.25, 0.03)
 )
 
-// invoke has a process handle a batch of messages in one invocation.
+// invoke lets a process handle a batch of messages in one invocation.
 func (s *simulation) invoke(name string, deliveries []queue.Delivery) {
 	s.happens(inBatches)
 	p, r := s.receiver(), s.of(inBatches)
 	if !p.settings.serves(name) {
-		return // its mapping is not there yet: they are redelivered
+		return // the queue's mapping does not exist yet: the messages are redelivered
 	}
 	limit := []time.Duration{70 * time.Second, 100 * time.Second, 15 * time.Minute}[r.IntN(3)]
-	p.Open(context.Background(), deliveries) // what it cannot open is redelivered
+	p.Open(context.Background(), deliveries) // messages that cannot be opened are redelivered
 	p.opens(deliveries)
 	s.audit.delivered(name, deliveries)
 	s.log("process %d gets %d of %s in one batch: %s", p.number, len(deliveries), name, s.what(name, deliveries[0]))
@@ -78,7 +78,7 @@ func (s *simulation) invoke(name string, deliveries []queue.Delivery) {
 	}
 }
 
-// outOfTime kills the process of an actor whose time is over.
+// outOfTime kills the process of an actor whose time has passed.
 func (s *simulation) outOfTime(a *actor) bool {
 	if a.limit.IsZero() || s.now.Before(a.limit) || s.calm {
 		return false
@@ -99,15 +99,14 @@ func (s *simulation) initialize(p *process) {
 	p.freeze(s.now, maxTime(p.frozen, s.now.Add(length)))
 }
 
-// thawed makes the first calls of a process fail that was frozen.
+// thawed makes the first calls of a process that was frozen fail.
 func (s *simulation) thawed(p *process) {
 	if s.hits(deadConnections) {
 		p.deadCalls = 1 + s.of(deadConnections).IntN(3)
 	}
 }
 
-// disconnected reports whether a call of the running actor fails because its process was frozen
-// before.
+// disconnected reports whether a call of the running actor fails because its process was frozen.
 func (s *simulation) disconnected() bool {
 	if s.running == nil || s.running.process == nil || s.running.process.deadCalls == 0 {
 		return false
@@ -116,7 +115,7 @@ func (s *simulation) disconnected() bool {
 	return !s.calm
 }
 
-// waits reports whether the messages of a queue wait because its only function is at work.
+// waits reports whether the messages of a queue wait because its only function is busy.
 func (s *simulation) waits(name string) bool {
 	return s.has(oneAtATime) && !s.calm && s.atWork(name) && !s.hits(oneAtATime)
 }
@@ -126,7 +125,7 @@ func (s *simulation) atWork(name string) bool {
 	return slices.ContainsFunc(s.actors, func(a *actor) bool { return a.takes == name && !a.ended && !a.dead })
 }
 
-// starve keeps everybody from receiving the messages of a queue for some time.
+// starve stops all processes from receiving the messages of a queue for some time.
 func (s *simulation) starve(name string) bool {
 	if s.now.Before(s.starving[name]) {
 		return !s.calm
@@ -144,7 +143,7 @@ func (s *simulation) starve(name string) bool {
 	return true
 }
 
-// keepCopies keeps copies of messages that are redelivered whatever becomes of the originals.
+// keepCopies keeps copies of messages that are redelivered whatever happens to the originals.
 func (s *simulation) keepCopies(name string, deliveries []queue.Delivery) {
 	for _, d := range deliveries {
 		if d.Group != "" || !s.hits(deletedAgain) {

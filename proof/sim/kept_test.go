@@ -22,7 +22,7 @@ const (
 )
 
 // TestScriptsKept plays the script of every failure that was ever shrunk. A seed changes its
-// meaning when the code that draws has changed, and a script does not.
+// meaning when the code that draws changes, and a script does not.
 func TestScriptsKept(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(scriptsDir, "*.script"))
@@ -41,11 +41,11 @@ func TestScriptsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again := f.String(); !strings.HasSuffix(string(text), again) {
-				t.Errorf("it is written as\n%s", again)
+				t.Errorf("the script is written as\n%s", again)
 			}
 			s := &simulation{seed: f.seed, script: f.script, tracing: true}
 			if gameOf(f.test).play(s); len(s.wrong) > 0 {
-				t.Errorf("%s\nit failed before with %q", s.report(), f.kind)
+				t.Errorf("%s\nthe script failed before with %q", s.report(), f.kind)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ type keptSeed struct {
 	game game
 }
 
-// keptSeeds reads the file of seeds: each line has a seed, the name of a test, and a comment.
+// keptSeeds reads the file of seeds. Each line has a seed, the name of a test, and a comment.
 func keptSeeds(t *testing.T) (all []keptSeed) {
 	t.Helper()
 	text, err := os.ReadFile(seedsFile)
@@ -108,7 +108,7 @@ func gameOf(test string) (g game) {
 	return g
 }
 
-// keepSeed adds a seed to the file of seeds, and returns a note about that for the reader.
+// keepSeed adds a seed to the file of seeds, and returns a note for the reader.
 func (g game) keepSeed(f failing) string {
 	file, err := os.OpenFile(seedsFile, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -125,12 +125,12 @@ func (g game) keepSeed(f failing) string {
 // scriptFile is a script in its file.
 type scriptFile struct {
 	test   string
-	seed   uint64 // it determines the ids
-	kind   string // of the failure
+	seed   uint64 // the seed determines the ids
+	kind   string // the kind of the failure
 	script script
 }
 
-// String returns the file's text: a line for each stream, with its choices; n*v is n times v.
+// String returns the text of the file: a line with the choices of each stream. n*v means n times v.
 func (f scriptFile) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "test %s\nseed %d\nfailed %q\n", f.test, f.seed, f.kind)
@@ -155,7 +155,7 @@ func (f scriptFile) String() string {
 	return b.String()
 }
 
-// keep writes the script to a file, and returns a note about that for the reader.
+// keep writes the script to a file, and returns a note for the reader.
 func (f scriptFile) keep() string {
 	path := filepath.Join(scriptsDir, fmt.Sprintf("%s-%d.script", strings.ToLower(strings.TrimPrefix(f.test, "Test")), f.seed))
 	if err := os.WriteFile(path, []byte(f.String()), 0o644); err != nil {
@@ -164,7 +164,7 @@ func (f scriptFile) keep() string {
 	return "\nkept in proof/sim/" + filepath.ToSlash(path) + ": commit it"
 }
 
-// parseScript reads what String has written, after comment lines.
+// parseScript reads what String writes, after comment lines.
 func parseScript(text []byte) (f scriptFile, err error) {
 	f.script = script{}
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -182,7 +182,7 @@ func parseScript(text []byte) (f scriptFile, err error) {
 		default:
 			i := strings.LastIndex(line, ":")
 			if i < 0 {
-				return f, fmt.Errorf("%q is no line of a script", line)
+				return f, fmt.Errorf("%q is not a line of a script", line)
 			}
 			f.script[line[:i]], err = parseChoices(line[i+1:])
 		}
@@ -191,7 +191,7 @@ func parseScript(text []byte) (f scriptFile, err error) {
 		}
 	}
 	if gameOf(f.test).play == nil {
-		return f, fmt.Errorf("there is no test %q", f.test)
+		return f, fmt.Errorf("unknown test %q", f.test)
 	}
 	return f, lines.Err()
 }

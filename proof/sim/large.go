@@ -19,12 +19,12 @@ import (
 // echo is an update that returns its input.
 var echo = workflow.NewUpdate[string, string]("echo")
 
-// largeShare is the share of the smallest commit that a payload has at most. It is that of a
-// deployment without a bucket, 256 KiB of 380 KiB, minus the rest of a commit, which takes a larger
-// share of a small one.
+// largeShare is the largest share of the smallest commit that a payload may have. It is the share
+// in a deployment without a bucket, 256 KiB of 380 KiB, minus the rest of a commit, which takes a
+// larger share of a small one.
 const largeShare = 0.5
 
-// largest is the size of the largest payloads of a seed.
+// largest returns the size of the largest payloads of a seed.
 func (s *simulation) largest() int {
 	least := 380 << 10
 	for _, c := range append(slices.Clone(s.rollout.planned), s.rollout.now) {
@@ -35,8 +35,8 @@ func (s *simulation) largest() int {
 	return int(largeShare * float64(least))
 }
 
-// startLarge starts clients whose payloads are large: an update and its answer do not fit into one
-// commit, nor do two signals.
+// startLarge starts clients with large payloads: an update and its answer do not fit into one
+// commit, and neither do two signals.
 func (s *simulation) startLarge() {
 	for i := range s.plan.workflows {
 		id := fmt.Sprintf("w%d", i)
@@ -60,7 +60,7 @@ func (s *simulation) sendLarge(id string, r *draws, size int) {
 	s.readHistory(id)
 }
 
-// echo sends an update until its outcome is known. It is never too large.
+// echo sends an update until its outcome is known. The update is never too large.
 func (s *simulation) echo(id, updateID, text string) {
 	input, _ := json.Marshal(text) // a text always encodes
 	var answer *api.UpdateResponse
@@ -80,15 +80,17 @@ func (s *simulation) echo(id, updateID, text string) {
 	}
 }
 
-// earlierRecord is an attempt record by an earlier version: it does not name its run.
+// earlierRecord is an earlier version's attempt record, which does not name its run.
 var earlierRecord = newFault("weft: an earlier version wrote the record of an attempt",
 	"AWS Lambda Developer Guide, function versions: environments of the version before finish their invocations while a deployment goes on, and what they "+
 		"have written stays.", 0.15, 0.3)
 
-// asEarlier returns a record as it is written. It uses the earlier form only if no run is deleted,
-// because such a record counts for the next run of the same number until it expires. It uses it
-// only for the outcome of an attempt: the new version may overwrite a record without a run at the
-// same moment (store.Attempts), and so begin an attempt twice, or copy a message twice.
+// asEarlier returns a record in the form in which it is written. It uses the earlier form only in
+// these conditions:
+//   - No run is deleted, because such a record counts for the next run of the same number until it
+//     expires.
+//   - The record is the outcome of an attempt. The new version may overwrite a record without a run
+//     at the same moment (store.Attempts), and so begin an attempt twice, or copy a message twice.
 func (s *simulation) asEarlier(a store.Attempt) store.Attempt {
 	if s.plan.maintenance || a.Number&(1<<recordBits-1) != 0 || !s.hits(earlierRecord) {
 		return a
@@ -102,20 +104,20 @@ func (s *simulation) asEarlier(a store.Attempt) store.Attempt {
 	return a
 }
 
-// known is the result of a successful attempt, and how much had gone wrong by then.
+// known is the result of a successful attempt, and the number of disturbances by then.
 type known struct {
 	attempt, disturbed, boots int
 }
 
-// calmSoFar returns how many things have gone wrong that may lose a result. A queue that refuses
+// calmSoFar returns the number of disturbances that may have lost a result. A queue that refuses
 // the result is not one of them.
 func (s *simulation) calmSoFar() int {
 	return s.disturbed() - s.play(groupHot).count - s.play(groupQuota).count
 }
 
-// failedOnce notes that an attempt is recorded as failed. If its message was delivered twice, the
-// attempt may also have succeeded: the next attempt follows all the same (docs/semantics.md:
-// activities run at least once).
+// failedOnce records that an attempt is recorded as failed. If its message was delivered twice, the
+// attempt may also have succeeded. The next attempt follows anyway, because activities run at least
+// once (docs/semantics.md).
 func (a *audit) failedOnce(r store.Attempt) {
 	run := a.current[place{r.Workflow, r.Run}]
 	if run == nil || r.Number&(1<<recordBits-1) != 0 {
@@ -126,7 +128,7 @@ func (a *audit) failedOnce(r store.Attempt) {
 	delete(a.attempts.known, e)
 }
 
-// knows notes the result of an attempt, in a seed in which only a queue's quota may lose it.
+// knows records the result of an attempt, in a seed in which only a queue's quota may lose it.
 func (a *audit) knows(info activity.Info) {
 	if a.attempts.failed[tried{info.RunID, info.EventID}] >= info.Attempt {
 		return
@@ -136,8 +138,8 @@ func (a *audit) knows(info activity.Info) {
 	}
 }
 
-// forgotten demands that no attempt follows a successful one, and that none counts as interrupted
-// then.
+// forgotten demands that no attempt follows a successful one, and that no successful one counts as
+// interrupted.
 func (a *audit) forgotten(run string, event int64, attempt int, what string) {
 	k, ok := a.attempts.known[tried{run, event}]
 	if ok && k.attempt <= attempt && k.disturbed == a.s.calmSoFar() && k.boots == a.boots {

@@ -34,14 +34,14 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// requestFaults are the faults of requests to the server.
+// requestFaults are the rates of the faults of requests to the server.
 var requestFaults = faultproxy.Rates{
 	LoseRequest: 0.02, FailBefore: 0.02, Throttle: 0.02, FailAfter: 0.02, LoseAnswer: 0.03, CutAnswer: 0.01,
 	Delay: 0.1, MaxDelay: 20 * time.Millisecond,
 }
 
 // crowd is several processes over a DynamoDB server behind a proxy that loses answers, and clients
-// that record each request to its runs.
+// that record each request to the runs.
 type crowd struct {
 	t      *testing.T
 	proxy  *faultproxy.Proxy
@@ -52,14 +52,14 @@ type crowd struct {
 
 	mu        sync.Mutex
 	processes []edge.Service
-	// pending are requests for which nobody waits any more.
+	// pending are requests that nobody waits for any more.
 	pending sync.WaitGroup
 }
 
 // mostOfRun is the largest sum that the update add accepts.
 const mostOfRun = 25
 
-// newCrowd makes a table, runs and processes.
+// newCrowd creates a table, runs and processes.
 func newCrowd(t *testing.T, server awstest.Server, runs, processes int) *crowd {
 	t.Helper()
 	direct, table := dynamodb.NewFromConfig(server.Config), "weft-"+rand.Text()
@@ -124,8 +124,8 @@ func (c *crowd) start(run int) {
 	}
 }
 
-// any returns some process. Now and then it is a new one that replaces another, whose requests go
-// on.
+// any returns some process. Sometimes it is a new one that replaces another, whose requests
+// continue.
 func (c *crowd) any() edge.Service {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,8 +136,8 @@ func (c *crowd) any() edge.Service {
 	return c.processes[i]
 }
 
-// live sends requests. It repeats some whose outcome is unknown, and uses some ids that others use
-// too.
+// live sends requests. It repeats some whose outcome is unknown, and uses some ids that other
+// clients use, too.
 func (c *crowd) live(client int) {
 	for op := range 14 {
 		run := mathrand.IntN(len(c.runs))
@@ -155,7 +155,7 @@ func (c *crowd) live(client int) {
 	}
 }
 
-// send sends an update, up to three times. It does not always wait for the answer.
+// send sends an update up to three times. It does not always wait for the answer.
 func (c *crowd) send(run int, kind, id string, n int) {
 	r := c.runs[run]
 	input, _ := json.Marshal(n) // a number always encodes
@@ -179,7 +179,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 	}
 }
 
-// look asks for the sum.
+// look queries the sum.
 func (c *crowd) look(run int) {
 	r := c.runs[run]
 	began := r.tick()
@@ -191,14 +191,14 @@ func (c *crowd) look(run int) {
 			}
 			return err
 		}
-	}) // a query that failed, or was not waited for, has seen nothing
+	}) // a query that failed, or that nobody waited for, has seen nothing
 }
 
 // errLeft is the error of a request whose client did not wait for the answer.
 var errLeft = errors.New("the client has gone")
 
-// call has some process carry out a request, and calls the function that it returns if the client
-// is still there. One client in ten leaves before the answer can arrive.
+// call lets some process carry out a request. If the client is still there, it then calls the
+// function that request returns. One client in ten leaves before the answer can arrive.
 func (c *crowd) call(request func(ctx context.Context, s edge.Service) func() error) error {
 	s, answered := c.any(), make(chan func() error, 1)
 	c.pending.Go(func() { answered <- request(context.Background(), s) })
@@ -209,8 +209,8 @@ func (c *crowd) call(request func(ctx context.Context, s edge.Service) func() er
 }
 
 // TestLinearizableOnDynamoDB records histories of updates and queries of runs, through several
-// processes over a DynamoDB server whose network loses requests and answers, and demands of them
-// what TestLinearizable does.
+// processes over a DynamoDB server whose network loses requests and answers. It makes the same
+// demands as TestLinearizable.
 func TestLinearizableOnDynamoDB(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {
@@ -226,14 +226,14 @@ func TestLinearizableOnDynamoDB(t *testing.T) {
 			t.Log(seen)
 			for _, kind := range []string{"query done", "add done", "add rejected", "add unknown", "addSlow done", "answers lost"} {
 				if seen[kind] == 0 {
-					t.Errorf("there was nothing of the kind %q, which tells too little", kind)
+					t.Errorf("no try was of the kind %q, so the test shows too little", kind)
 				}
 			}
 		})
 	}
 }
 
-// check runs so many clients, checks their records, and counts the kinds of requests.
+// check runs this many clients, checks their records, and counts the kinds of requests.
 func (c *crowd) check(clients int, seen map[string]int) {
 	c.t.Helper()
 	var all sync.WaitGroup
@@ -253,8 +253,8 @@ func (c *crowd) check(clients int, seen map[string]int) {
 	seen["answers lost"] += c.proxy.Counts()["PutItem"][faultproxy.LoseAnswer]
 }
 
-// TestLinearizableOnDynamoDBFinds breaks the protocol, and demands that the test above finds it: a
-// query is answered from stale memory.
+// TestLinearizableOnDynamoDBFinds breaks the protocol, so that a query is answered from stale
+// memory, and demands that the test above finds that.
 func TestLinearizableOnDynamoDBFinds(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -267,6 +267,6 @@ func TestLinearizableOnDynamoDBFinds(t *testing.T) {
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "WEFT_DYNAMODB="+first)
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "is not linearizable") {
-		t.Errorf("nobody found it (%v):\n%s", err, out)
+		t.Errorf("the test did not find the break (%v):\n%s", err, out)
 	}
 }

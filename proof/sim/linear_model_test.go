@@ -8,8 +8,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// The history of a ledger is a sequence of tries: each request that was sent, including repeated
-// ones. The input of a try:
+// The history of a ledger is a sequence of tries. A try is a request that was sent, including
+// repetitions. try is the input of a try.
 type try struct {
 	kind  string // query, add or addSlow
 	id    int    // index of the update's id among all ids
@@ -18,28 +18,29 @@ type try struct {
 }
 
 // said is the answer to a try. If it is unknown, the try may take effect at any time after it was
-// made, or never. Never needs no case of its own, because nobody sees an effect at the end of a
+// sent, or never. Never needs no case of its own, because nobody sees an effect at the end of a
 // history.
 type said struct {
 	what string // done, rejected, failed or unknown
 	sum  int    // the result of a query or an update
 }
 
-// maxIDs is how many ids of updates a history has at most.
+// maxIDs is the largest number of update ids in a history.
 const maxIDs = 40
 
 // ledgerState is the state of a ledger: its sum, and the results of its completed updates.
 type ledgerState struct {
 	sum     int
-	results [maxIDs]int16 // 0 is an update that has not completed, failedResult one that has failed
+	results [maxIDs]int16 // 0 is an update that has not completed, and failedResult one that has failed
 }
 
 const failedResult = -1
 
 var seed = maphash.MakeSeed()
 
-// ledgerModel is the sequential model of updates and queries of one run: each takes effect at one
-// moment between its request and its answer, one after the other, and each update once.
+// ledgerModel is the sequential model of updates and queries of one run. Each takes effect at one
+// moment between its request and its answer, one after the other, and each update takes effect
+// once.
 var ledgerModel = porcupine.Model{
 	Init: func() any { return ledgerState{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -77,10 +78,10 @@ func step(l ledgerState, t try, s said) (bool, ledgerState) {
 	return true, l // unknown
 }
 
-// lighter returns a history that is linearizable if, and only if, this one is, with fewer tries of
-// unknown outcome. Each such try may take any place, which makes the search long. An update takes
-// effect once, so the first of such tries with one id can represent all. If somebody was told the
-// id's result, it had taken effect by then.
+// lighter returns a history with fewer tries of unknown outcome that is linearizable if and only if
+// this one is. Such a try may be in any place, which makes the search long. An update takes effect
+// once, so the first of such tries with one id can represent all. If somebody was told the id's
+// result, the update had taken effect by then.
 func lighter(history []porcupine.Operation) []porcupine.Operation {
 	first, settled := map[int]int64{}, map[int]int64{}
 	atMost := func(least map[int]int64, id int, at int64) {
@@ -113,7 +114,7 @@ func lighter(history []porcupine.Operation) []porcupine.Operation {
 	return light
 }
 
-// The model distinguishes right from wrong.
+// The model accepts correct histories and rejects wrong ones.
 func TestLedgerModel(t *testing.T) {
 	t.Parallel()
 	query := func(call, end int64, sum int) porcupine.Operation {
@@ -140,7 +141,7 @@ func TestLedgerModel(t *testing.T) {
 		{"more than the limit is accepted", false, []porcupine.Operation{add(1, 2, 0, 9, "done", 9), add(3, 4, 1, 2, "done", 11)}},
 	} {
 		if got := porcupine.CheckOperations(ledgerModel, lighter(c.history)); got != c.right {
-			t.Errorf("%s: linearizable is %v", c.name, got)
+			t.Errorf("%s: linearizable: %v", c.name, got)
 		}
 	}
 }

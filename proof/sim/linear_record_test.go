@@ -16,8 +16,8 @@ import (
 )
 
 // record is the history of one run: its clients' requests and their answers. Its clock counts
-// requests and answers: what ended before something else began has the lower number. It may be used
-// by many goroutines.
+// requests and answers, so what ended before something else began has the lower number. Many
+// goroutines may use it.
 type record struct {
 	fail func(format string, args ...any)
 
@@ -27,7 +27,7 @@ type record struct {
 	history []porcupine.Operation
 }
 
-// never is the end of a try whose end nobody knows.
+// never is the end of a try whose real end is unknown.
 const never = math.MaxInt64
 
 func (r *record) tick() int64 {
@@ -37,7 +37,7 @@ func (r *record) tick() int64 {
 	return r.clock
 }
 
-// id returns the index of an update's id among all.
+// id returns the index of an update's id among all ids.
 func (r *record) id(id string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,8 +53,8 @@ func (r *record) note(t try, began int64, s said, ended int64) {
 	r.history = append(r.history, porcupine.Operation{Input: t, Call: began, Output: s, Return: ended})
 }
 
-// withheld reports whether a request is refused because its run cannot be read: a key is missing,
-// or a newer version wrote it. Both come back.
+// withheld reports whether a request is refused because its run cannot be read, either for lack of
+// a key or because a newer version wrote it. Both are temporary.
 func withheld(err error) bool {
 	text := fmt.Sprint(err)
 	return errors.Is(err, refusal.NotReady) && (strings.Contains(text, "encrypted") || strings.Contains(text, "newer version"))

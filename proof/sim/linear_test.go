@@ -19,7 +19,7 @@ import (
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
 
-// observed is a simulation whose clients record each request to its only run, and its answer.
+// observed is a simulation whose clients record each request to its only run, and each answer.
 type observed struct {
 	*simulation
 	record
@@ -28,8 +28,8 @@ type observed struct {
 
 const theRun = "w0"
 
-// watch plays a simulation with few clients on one run, and all the faults of other simulations. A
-// history that is not linearizable is a failure.
+// watch plays a simulation with a few clients on one run, and with all faults of other simulations.
+// A history that is not linearizable is a failure.
 func watch(s *simulation) *observed {
 	o := watched(s)
 	if len(o.wrong) == 0 && !porcupine.CheckOperations(ledgerModel, lighter(o.history)) {
@@ -104,7 +104,7 @@ func (o *observed) send(r *draws, kind, id string, n int) {
 	}
 }
 
-// look asks for the sum.
+// look queries the sum.
 func (o *observed) look() {
 	var answer *api.QueryResponse
 	began := o.tick()
@@ -113,7 +113,7 @@ func (o *observed) look() {
 		return err
 	})
 	if err != nil {
-		return // it has seen nothing
+		return // the query has seen nothing
 	}
 	o.saw(began, answer.Result)
 }
@@ -136,16 +136,16 @@ func TestLinearizable(t *testing.T) {
 		}
 	}}
 	q.run()
-	t.Logf("%d histories, %d tries, %d of them beside others: %v", len(q.steps), tries, together, seen)
+	t.Logf("%d histories, %d tries, %d of them at the same time as others: %v", len(q.steps), tries, together, seen)
 	for _, kind := range []string{"query done", "add done", "add rejected", "add unknown", "addSlow done"} {
 		if n := len(q.steps); n >= 100 && seen[kind] < n/10 {
-			t.Errorf("there were %d tries of the kind %q: too few to tell anything", seen[kind], kind)
+			t.Errorf("%d tries were of the kind %q, too few for a result", seen[kind], kind)
 		}
 	}
 }
 
-// Leaving tries out does not change the verdict: neither for real histories, nor for those with one
-// wrong answer.
+// Leaving tries out does not change the verdict, neither for real histories nor for histories with
+// one wrong answer.
 func TestLighter(t *testing.T) {
 	t.Parallel()
 	wrong := 0

@@ -24,10 +24,10 @@ var indexLags = newFault("dynamodb: an index lags",
 type list struct {
 	s       *simulation
 	rows    map[place]row
-	changes []change // on their way
+	changes []change // changes that have not arrived
 }
 
-// row is a row of the list, and since when it has not changed.
+// row is a row of the list, with the time since when it has not changed.
 type row struct {
 	store.Summary
 	since time.Time
@@ -37,7 +37,7 @@ type row struct {
 // order.
 type change struct {
 	at   place
-	row  *store.Summary // nil if it was deleted
+	row  *store.Summary // nil if the row was deleted
 	when time.Time
 }
 
@@ -58,7 +58,7 @@ func (l *list) changed(at place, r *store.Summary) {
 	l.follow()
 }
 
-// follow applies the changes whose time has come.
+// follow applies the changes that are due.
 func (l *list) follow() {
 	l.changes = slices.DeleteFunc(l.changes, func(c change) bool {
 		if c.when.After(l.s.now) {
@@ -73,7 +73,7 @@ func (l *list) follow() {
 	})
 }
 
-// token returns a row's place in the list: the latest starts come first.
+// token returns a row's place in the list, in which the latest starts are first.
 func (r row) token() string {
 	return fmt.Sprintf("%020d %s %010d", 1<<62-r.Started.UnixMicro(), r.Workflow, r.Run)
 }
@@ -103,8 +103,8 @@ func (l *list) ListRuns(_ context.Context, f store.Filter, token string, limit i
 	return runs, next, nil
 }
 
-// readList is the life of a client that reads the list now and then. A walk over its pages has each
-// row once that did not change from before the walk began until after it ended.
+// readList is the life of a client that reads the list from time to time. A walk over its pages has
+// each row once that did not change from before the walk began until after it ended.
 func (s *simulation) readList() {
 	r := s.of(indexLags)
 	for range 1 + r.IntN(4) {
@@ -133,7 +133,7 @@ func (s *simulation) readList() {
 	}
 }
 
-// check compares what a walk has seen with the rows that have not changed since it began.
+// check compares what a walk has seen with the rows that have not changed since the walk began.
 func (l *list) check(began time.Time, seen map[place]int) {
 	for at, r := range l.rows {
 		if n := seen[at]; r.since.Before(began) && n != 1 {

@@ -10,24 +10,25 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// life is a schedule from its creation to its end, by its log.
+// life is a schedule from its creation to its end, read from its log.
 type life struct {
 	a      *audit
 	id     string
 	name   string
 	born   time.Time
 	died   time.Time
-	ticked time.Time   // when a timer of it fired last
+	ticked time.Time   // when a timer of it last fired
 	ran    []time.Time // when its code ran
 	phases []phase
 	asked  []request
 	shifts []*started
 	open   map[int64]*started
-	events int // number of events that were read
-	// split is the task that has to wait for the next one, and the timer that the next one begins
-	// with. In the next task that split is goesOn.
+	events int // the number of events that were read
+	// split is the task that has to wait for the next one, and the timer with which the next one
+	// begins. In that next task, split becomes goesOn.
 	split, goesOn *split
-	// resume is the timer after which it goes on with moments that did not fit into one task.
+	// resume is the timer after which the schedule continues with moments that did not fit into one
+	// task.
 	resume int64
 }
 
@@ -41,37 +42,36 @@ type split struct {
 // phase is a time in which a schedule does not change.
 type phase struct {
 	stored.Schedule
-	from, to time.Time // to is zero for the last one
+	from, to time.Time // to is zero for the last phase
 }
 
-// request is a request for a run, or for the runs of a time range.
+// request is a request for one run, or for the runs of a time range.
 type request struct {
-	order      int // of its event
+	order      int // the number of its event
 	at         time.Time
 	overlap    stored.Overlap
 	start, end time.Time // zero for a single run
 }
 
-// covers reports whether runs were requested for a range with this moment.
+// covers reports whether the request is for the runs of a range that includes this moment.
 func (r request) covers(t time.Time) bool {
 	return !r.start.IsZero() && !t.Before(r.start) && !t.After(r.end)
 }
 
 // started is a run that a schedule has started.
 type started struct {
-	order     int       // of its event, or of the task that had to leave it to the next one
-	at        time.Time // its moment
+	order     int       // the number of its event, or of the task that had to leave it to the next one
+	at        time.Time // the run's moment
 	triggered bool
-	request   string    // of its start
-	decided   time.Time // of the task that had to leave it to the next one, or when it was started
-	from, to  time.Time // when it was started and when the schedule knew of its end; zero if it never did
-	// counted is when the run no longer kept others from starting: the moments that came while it
+	request   string    // the request id of its start
+	decided   time.Time // when the task that had to leave it to the next one ran, or when it was started
+	from, to  time.Time // when it was started, and when the schedule knew of its end; to is zero if it never did
+	// counted is when the run no longer kept others from starting. The moments that passed while it
 	// was open are handled first, a part at a time.
 	counted time.Time
 }
 
-// openAt reports whether, as far as the schedule knows, the run was open at some time in this
-// range.
+// openAt reports whether the schedule knew the run as open at some time in this range.
 func (s *started) openAt(from, to time.Time) bool {
 	return !s.decided.After(to) && (s.to.IsZero() || !s.to.Before(from))
 }
@@ -81,7 +81,7 @@ func (s *started) keepsOthers(t time.Time) bool {
 	return !s.decided.After(t) && (s.counted.IsZero() || !s.counted.Before(t))
 }
 
-// startedAt reports whether the run was started because of what came at a time.
+// startedAt reports whether the run was started because of what happened at a time.
 func (s *started) startedAt(t time.Time) bool { return !s.decided.After(t) && !s.from.Before(t) }
 
 // lives returns the schedules that have had an id.
@@ -115,7 +115,7 @@ func (l *life) read(run *engine.Run) {
 			case *history.StartChildWorkflowExecutionInitiated:
 				starts++
 			case *history.WorkflowExecutionUpdateAccepted:
-				asked = true // for any number, perhaps: a backfill
+				asked = true // perhaps for any number of runs: a backfill
 			}
 		}
 		if starts > atOnce && !asked {
@@ -129,7 +129,7 @@ func (l *life) read(run *engine.Run) {
 	}
 	for _, s := range l.open {
 		if s.to.IsZero() {
-			s.to = l.died // it does not wait for them in its next run
+			s.to = l.died // the schedule does not wait for these in its next run
 		}
 		if s.counted.IsZero() {
 			s.counted = l.died
@@ -178,7 +178,7 @@ func (l *life) event(id int64, at time.Time, e history.Event) {
 	}
 }
 
-// waits handles a timer after which the next task goes on with what did not fit into this one, or
+// waits handles a timer after which the next task continues with what did not fit into this one, or
 // with more moments.
 func (l *life) waits(id int64, at time.Time, e *history.TimerStarted) {
 	switch {
@@ -193,11 +193,11 @@ func (l *life) waits(id int64, at time.Time, e *history.TimerStarted) {
 	}
 }
 
-// partEvery is after how long a schedule goes on with moments that did not fit into one task
-// (internal/schedule/flow).
+// partEvery is the time after which a schedule continues with moments that did not fit into one
+// task (internal/schedule/flow).
 const partEvery = time.Second
 
-// count changes when the ended runs no longer keep others from starting.
+// count changes when the ended runs stopped keeping others from starting.
 func (l *life) count(from, to time.Time) {
 	for _, s := range l.shifts {
 		if !s.to.IsZero() && s.counted.Equal(from) {

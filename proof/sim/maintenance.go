@@ -13,24 +13,24 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// maintenance is the state of a seed's slow check over all runs. In most seeds with it nothing is
-// purged, and then it must find nothing that waits in vain: so it hides no mistake of the protocol.
-// It deletes closed runs in all of them.
+// maintenance is the state of a seed's slow check over all runs. It deletes closed runs in all
+// seeds that have it. In most of these nothing is purged, and then the check must not find a run
+// that waits in vain. So the check hides no mistake of the protocol.
 type maintenance struct {
 	at     time.Time // when the next step is due
-	rounds int       // made after everything has ended
+	rounds int       // rounds after everything has ended
 	purged bool
 	sent   int
 }
 
 const (
 	checkEvery  = 2 * time.Hour
-	retention   = 2 * time.Hour // the least that the options allow
-	lastRounds  = 3             // days, in which everything that has closed is deleted
-	afterPurges = 20            // days, in which what may be tried only once is given up, too
+	retention   = 2 * time.Hour // the minimum that the options allow
+	lastRounds  = 3             // days in which everything that has closed is deleted
+	afterPurges = 20            // days in which also activities with a single attempt are given up
 )
 
-// check has processes make a step of the check, sometimes two at once.
+// check lets processes run a step of the check, sometimes two at once.
 func (s *simulation) check() {
 	s.maintenance.at = s.now.Add(checkEvery)
 	for range 1 + oneIf(s.chance(0.2)) {
@@ -59,7 +59,7 @@ func (s *simulation) maintain(p *process) {
 	}
 }
 
-// round makes a step of the check a day later, when nothing else happens any more. It reports false
+// round runs a step of the check a day later, when nothing else happens any more. It returns false
 // after enough rounds, or if something is wrong.
 func (s *simulation) round() bool {
 	most := lastRounds
@@ -125,7 +125,7 @@ func (a *audit) open() bool {
 	return false
 }
 
-// deleted forgets the number of a run whose first commit is deleted: a void run may take its place
+// deleted forgets the number of a run whose first commit is deleted. A void run may take its place
 // then.
 func (a *audit) deleted(item store.Item) {
 	at := place{item.Workflow, item.Run}
@@ -151,13 +151,13 @@ type place struct {
 	run      uint32
 }
 
-// current are the runs that now have a number.
+// current has the runs that now have a number.
 type current map[place]*engine.Run
 
 // scanner is a process's ports for the check.
 type scanner struct{ *ports }
 
-// Scan reads, in pages of any size.
+// Scan reads in pages of any size.
 func (t scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.Item, string, error) {
 	t.point("before a scan")
 	if t.s.chance(t.s.plan.faults) {
@@ -172,7 +172,7 @@ func (t scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.It
 	return items, next, err
 }
 
-// Delete deletes all, or some, or gives a wrong answer.
+// Delete deletes all or some items, or returns a wrong answer.
 func (t scanner) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
 	s := t.s
 	items = slices.Clone(items)
@@ -198,13 +198,13 @@ func (t scanner) Delete(ctx context.Context, items []store.Item, attempts []stor
 	return err
 }
 
-// ReadMark reads.
+// ReadMark reads the mark.
 func (t scanner) ReadMark(ctx context.Context) ([]byte, error) {
 	t.point("before a read of the mark")
 	return t.s.store.ReadMark(ctx)
 }
 
-// WriteMark writes, or gives a wrong answer.
+// WriteMark writes the mark, or returns a wrong answer.
 func (t scanner) WriteMark(ctx context.Context, old, mark []byte) error {
 	t.point("before the mark is moved")
 	if t.s.chance(t.s.plan.faults) {
@@ -218,7 +218,7 @@ func (t scanner) WriteMark(ctx context.Context, old, mark []byte) error {
 	return err
 }
 
-// options returns the options of a process of a build.
+// options returns the options of a process.
 func (s *simulation) options(p *process) executor.Options {
 	return p.settings.over(executor.Options{
 		Build: buildName(p.build), CacheEntries: s.plan.cacheEntries, Logger: cmp.Or(s.logger, quiet), Observe: s.hub,

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/model"
 )
 
-// spoil simulates seeds, changes the events that the model gets, and returns how many seeds the
-// model rejected for that.
+// spoil simulates seeds and changes the events that the model gets. It returns how many seeds the
+// model rejected because of that.
 func spoil(t *testing.T, many int, watch func() func(model.Event) (model.Event, bool)) (rejected int) {
 	t.Helper()
 	for seed := range uint64(many) {
@@ -21,8 +21,8 @@ func spoil(t *testing.T, many int, watch func() func(model.Event) (model.Event, 
 	return rejected
 }
 
-// The model accepts the trace of every seed (TestSeeds). It rejects a trace that lacks something,
-// or has it in another order.
+// The model accepts the trace of every seed (TestSeeds). It rejects a trace that lacks an event or
+// has events in another order.
 func TestTheModelRejectsSpoiltTraces(t *testing.T) {
 	t.Parallel()
 	const many = 12

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// The cron expressions of schedules, and their meaning: the audit finds their moments minute by
+// The cron expressions of schedules, and their meaning. The audit finds their moments minute by
 // minute.
 const (
 	tens     = "*/10 * * * *"
@@ -23,7 +23,8 @@ var crons = map[string]func(time.Time) bool{
 	forenoon: func(t time.Time) bool { return t.Minute() == 45 && (t.Hour() == 10 || t.Hour() == 11) },
 }
 
-// zones are the time zones of schedules, each read once: every minute is checked for a moment.
+// zones are the time zones of schedules. Each is read once, because every minute is checked for a
+// moment.
 var zones = map[string]func() *time.Location{
 	"": func() *time.Location { return time.UTC },
 	berlin: sync.OnceValue(func() *time.Location {
@@ -62,8 +63,8 @@ func isMoment(s stored.Spec, t time.Time) bool {
 	return false
 }
 
-// latestDue returns when a moment is due at the latest: its jitter does not postpone it beyond the
-// next.
+// latestDue returns the latest time at which a moment is due. Its jitter does not postpone it
+// beyond the next moment.
 func latestDue(s stored.Spec, t time.Time) time.Time {
 	due := t.Add(time.Duration(s.Jitter))
 	if next := momentsOf(s, t, due); len(next) > 0 {

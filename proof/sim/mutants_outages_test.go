@@ -3,7 +3,7 @@
 package sim
 
 // outageMutants break what holds after a long outage: a sleep, a restored backup, or a clock that
-// goes back.
+// was set back.
 var outageMutants = []mutant{
 	{ // clock: everything slept
 		name: "an entry of the cache is used however long ago it was proved", file: "internal/executor/session/session.go", within: 2000,

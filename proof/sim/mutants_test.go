@@ -21,8 +21,8 @@ var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants
 
 var allMutants = flag.Bool("all-mutants", false, "break the protocol in all the ways there are, not only in the main ones")
 
-// coreMutants break the protocol between log and queues. The other lists stand beside the faults
-// that find them.
+// coreMutants break the protocol between log and queues. The other lists are beside the faults that
+// find them.
 var coreMutants = []mutant{
 	{
 		name: "the condition of the put is dropped", file: "store/memory/memory.go",
@@ -238,8 +238,8 @@ var coreMutants = []mutant{
 	},
 }
 
-// TestMutantsFit demands that the product has the pieces that all mutants break, including those
-// that only `make sim-mutants` plays.
+// TestMutantsFit demands that the product still has all pieces that the mutants break, including
+// the mutants that only `make sim-mutants` plays.
 func TestMutantsFit(t *testing.T) {
 	t.Parallel()
 	for _, m := range mutants {
@@ -253,7 +253,7 @@ func TestMutantsFit(t *testing.T) {
 	}
 }
 
-// enoughSeeds is the number of seeds within which a mutant must be found that states none.
+// enoughSeeds is the number of seeds within which a mutant must be found if it states no number.
 const enoughSeeds = 4000
 
 // foundBy matches a search's report of the first failing seed.

@@ -57,8 +57,8 @@ func (o *opener) start(op int, policies ...string) *api.StartRequest {
 	return &r
 }
 
-// update sends an update with a start. With a cron expression it must be refused, without a write
-// or a message.
+// update sends an update with a start. A start with a cron expression must be refused, without a
+// write or a message.
 func (o *opener) update(op int) {
 	id, n := fmt.Sprintf("with-%d", op), 1+o.random.IntN(9)
 	input, _ := json.Marshal(n)
@@ -68,7 +68,7 @@ func (o *opener) update(op int) {
 	var answer *api.UpdateResponse
 	did, err := o.insist(o.name("update %s with a start of %s, %s", id, o.id, start.IDConflictPolicy), o.found(o.id, func(ctx context.Context, t edge.Service) (err error) {
 		answer, err = t.Update(ctx, o.id, "", add.Name(), api.UpdateRequest{UpdateID: id, Input: input, Start: start, Timeout: short})
-		short = nil // a client is in a hurry only once
+		short = nil // a client has a deadline only once
 		return err
 	}))
 	switch {
@@ -85,7 +85,8 @@ func (o *opener) update(op int) {
 	}
 }
 
-// signal sends a signal with a start, and demands that it is in the log when it is acknowledged.
+// signal sends a signal with a start. It demands that the signal is in the log when it is
+// acknowledged.
 func (o *opener) signal(op int) {
 	id := fmt.Sprintf("with-%d", op)
 	start := o.start(op, "useExisting", "terminateExisting")

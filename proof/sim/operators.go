@@ -34,7 +34,7 @@ func (s *simulation) startOperators() {
 	}
 }
 
-// failUpdates is the life of an operator that fails the updates in flight that it finds.
+// failUpdates is the life of an operator who fails the updates in flight.
 func (s *simulation) failUpdates(id string, r *rand.Rand) {
 	for range 1 + r.IntN(6) {
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(20_000)) * time.Millisecond)})
@@ -69,7 +69,7 @@ func (s *simulation) failUpdates(id string, r *rand.Rand) {
 }
 
 // checkCanceledUpdates demands that each accepted update of a canceled run has an outcome. Handlers
-// that wait for the end of what they have canceled may not have ended.
+// may not have ended if they wait for the end of what they have canceled.
 func (a *audit) checkCanceledUpdates(name string, run *engine.Run) {
 	p := programOf(a.s, run)
 	if p.waits() || p.Local {

@@ -34,7 +34,7 @@ const kept = 14 * 24 * time.Hour
 // outage is one outage of a seed.
 type outage struct {
 	fault  *fault
-	step   int           // at which it begins
+	step   int           // the step at which it begins
 	length time.Duration // how long it lasts
 	until  time.Time     // when it ends; zero until it has begun
 }
@@ -42,9 +42,9 @@ type outage struct {
 // outages are the outages of a seed.
 type outages struct {
 	planned  []*outage
-	offUntil time.Time // no process of Weft runs before
-	// excuse is how long all outages have taken together: things may happen that much later than
-	// they should.
+	offUntil time.Time // no process of Weft runs before this time
+	// excuse is the total duration of all outages. Things may happen that much later than they
+	// should.
 	excuse time.Duration
 }
 
@@ -63,13 +63,13 @@ func (s *simulation) planOutages() {
 		r := s.of(f)
 		o := &outage{fault: f, step: 20 + r.IntN(700*s.plan.most), length: lengths[r.IntN(len(lengths))]}
 		if o.length >= kept && !s.plan.maintenance {
-			o.length = 13 * 24 * time.Hour // nobody would find what is lost
+			o.length = 13 * 24 * time.Hour // otherwise the queues would lose messages that nobody finds
 		}
 		s.outages.planned = append(s.outages.planned, o)
 	}
 }
 
-// beginOutages begins the outages whose step has come.
+// beginOutages begins the outages that are due at this step.
 func (s *simulation) beginOutages() {
 	for _, o := range s.outages.planned {
 		if s.calm || !o.until.IsZero() || s.steps < o.step {
@@ -85,8 +85,8 @@ func (s *simulation) beginOutages() {
 	}
 }
 
-// switchOff ends all processes, and starts their successors after some time. Messages that are
-// older by then than the queues keep them are gone.
+// switchOff ends all processes, and starts their successors after some time. Messages that are then
+// older than their retention in the queues are lost.
 func (s *simulation) switchOff(length time.Duration) {
 	s.outages.offUntil = s.now.Add(length)
 	for range len(s.processes) {
@@ -113,8 +113,8 @@ func (s *simulation) away(f *fault) bool {
 	return false
 }
 
-// patient returns how long a client waits before it tries again: the longer, the longer an outage
-// still takes.
+// patient returns how long a client waits before it tries again. It waits longer if an outage lasts
+// longer.
 func (s *simulation) patient(r *draws) time.Duration {
 	wait := time.Duration(r.IntN(3000)) * time.Millisecond
 	for _, o := range s.outages.planned {
@@ -125,11 +125,11 @@ func (s *simulation) patient(r *draws) time.Duration {
 	return wait
 }
 
-// lost reports whether messages or more were lost. The slow check repairs that, after days.
+// lost reports whether messages or other data were lost. The slow check repairs that after days.
 func (s *simulation) lost() bool { return s.plan.purgeAfter > 0 || s.maintenance.purged }
 
-// fire fires the rule that sweeps the timers, or not, or late, or twice. It returns how often, and
-// when it fires again.
+// fire plays the rule that sweeps the timers. The rule may fire once, twice, late or not at all.
+// fire returns how often, and when the rule fires again.
 func (s *simulation) fire() (times int, next time.Time) {
 	next = s.now.Add(outbox.SweepEvery)
 	switch {

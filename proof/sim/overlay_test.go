@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// mutant is a deliberate break of the protocol: one piece of source that is replaced.
+// mutant is a deliberate break of the protocol: one piece of source is replaced.
 type mutant struct {
 	name     string
-	file     string // from the root of the module
+	file     string // the path from the root of the module
 	old, new string
-	guard    string // a piece of the same file that guards against the same break: it is removed, too
+	guard    string // a piece of the same file that guards against the same break; it is removed, too
 	more     bool   // only with -all-mutants
-	test     string // that must find it; empty is TestSeeds
-	within   int    // as many seeds, from the first one; 0 is enoughSeeds
+	test     string // the test that must find it; empty means TestSeeds
+	within   int    // it must be found within this many seeds, from the first one; 0 means enoughSeeds
 }
 
 // staleQuery is found with servers as well: see TestLinearizableOnDynamoDBFinds.
@@ -26,18 +26,18 @@ var staleQuery = mutant{
 	old: "	if err := t.View.EnsureFresh(ctx); err != nil {\n", new: "	if err := t.View.EnsureLoaded(ctx); err != nil {\n",
 }
 
-// broken returns the source of the mutant's file with the break in it. It returns an error if the
-// file does not have the piece once.
+// broken returns the source of the mutant's file with the break. It returns an error if the file
+// does not have the piece exactly once.
 func (m mutant) broken(source string) (string, error) {
 	if n := strings.Count(source, m.old); n != 1 {
-		return "", fmt.Errorf("%s has the piece to break %d times, want once: has it changed?\n%s", m.file, n, m.old)
+		return "", fmt.Errorf("%s has the piece to break %d times, want once: was it changed?\n%s", m.file, n, m.old)
 	}
 	text := strings.Replace(source, m.old, m.new, 1)
 	if m.guard == "" {
 		return text, nil
 	}
 	if n := strings.Count(text, m.guard); n != 1 {
-		return "", fmt.Errorf("%s has the guard %d times, want once: has it changed?\n%s", m.file, n, m.guard)
+		return "", fmt.Errorf("%s has the guard %d times, want once: was it changed?\n%s", m.file, n, m.guard)
 	}
 	return strings.Replace(text, m.guard, "false", 1), nil
 }

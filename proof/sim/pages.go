@@ -12,13 +12,13 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
-// mostOfPage is how many bytes a page of a history has at most, unless its only event has more. AWS
-// Lambda Developer Guide, Lambda quotas: an invocation answers with 6 MB at most. An answer to API
-// Gateway is a JSON string, in which quotes take twice the space.
+// mostOfPage is the largest size of a page of a history in bytes, unless its only event is larger.
+// An invocation answers with at most 6 MB (AWS Lambda Developer Guide, Lambda quotas). An answer to
+// API Gateway is a JSON string, in which quotes take twice the space.
 const mostOfPage = 1<<20 + 4<<10
 
-// readHistory has a client read the whole history of a workflow's run, page by page. It demands
-// that each page fits into an answer of Lambda, and that together they have every event once.
+// readHistory lets a client read the whole history of a workflow's run, page by page. It demands
+// that each page fits into an answer of Lambda, and that the pages together have every event once.
 func (s *simulation) readHistory(id string) {
 	token, next := "", int64(1)
 	for {
@@ -41,7 +41,7 @@ func (s *simulation) readHistory(id string) {
 			s.fail("history of %s: %v", id, err)
 			return
 		case answer.Code != http.StatusOK:
-			return // there is none, or it is gone
+			return // the run does not exist, or is gone
 		}
 		if err := json.Unmarshal(answer.Body.Bytes(), &page); err != nil || len(page.Events) == 0 {
 			s.fail("history of %s from event %d is answered with %d events, %v", id, next, len(page.Events), err)

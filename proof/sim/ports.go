@@ -12,8 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// ports is between one process and the store and the queues. Every call is a step at which the
-// process can die, sleep or get a wrong answer.
+// ports is between one process and the store and the queues. At every call the process can die,
+// sleep or get a wrong answer.
 type ports struct {
 	s *simulation
 	p *process
@@ -25,26 +25,26 @@ type floating struct {
 	after time.Time
 }
 
-// chance draws whether something of this probability happens. Nothing bad happens in a calm
-// simulation, nor at the end of a long one: the backlog has to be worked off.
+// chance draws whether something with this probability happens. Nothing bad happens in a calm
+// simulation, nor at the end of a long one, because the backlog has to be worked off.
 func (s *simulation) chance(p float64) bool {
 	return !s.quiet() && s.random.chance(p)
 }
 
-// quiet reports whether no fault happens any more. One seed in ten gets here. What it has found by
-// then is a storm of messages, which costs as much as many other seeds and shows little that is
+// quiet reports whether no fault happens any more. One seed in ten gets that far. What it has found
+// by then is a storm of messages, which costs as much as many other seeds and shows little that is
 // new.
 func (s *simulation) quiet() bool { return s.calm || s.steps >= 5_000*s.plan.most }
 
 const beforePut = "before a put"
 
-// point is a step: the actor is left here, perhaps for long, and its process may die.
+// point is a step. The actor stops here, perhaps for long, and its process may die.
 func (t *ports) point(where string) {
 	s := t.s
 	until := s.now
 	freeze := s.plan.slow / 10
 	if where == beforePut {
-		freeze = s.plan.slow // a sleep between a send and a put is worst
+		freeze = s.plan.slow // a sleep between a send and a put is the worst case
 	}
 	switch {
 	case s.chance(freeze):
@@ -61,7 +61,7 @@ func (t *ports) point(where string) {
 	}
 }
 
-// Append puts items, or gives a wrong answer.
+// Append puts items, or returns a wrong answer.
 func (t *ports) Append(ctx context.Context, items ...store.Item) error {
 	s := t.s
 	s.overtake(items)
@@ -89,7 +89,7 @@ func (t *ports) Append(ctx context.Context, items ...store.Item) error {
 		s.log("put of %s gets no answer, and was not made", items[0].Key)
 		return store.ErrUnknown
 	}
-	err := t.s.append(context.WithoutCancel(ctx), items) // it is on its way, whatever happens to its writer
+	err := t.s.append(context.WithoutCancel(ctx), items) // the put is under way, whatever happens to its writer
 	appear := s.tear(items, err)
 	t.point("after a put")
 	appear()
@@ -124,12 +124,12 @@ func (s *simulation) append(ctx context.Context, items []store.Item) error {
 	return err
 }
 
-// land lets a put land that was on its way, or drops it.
+// land lets a put that is under way land, or drops it.
 func (s *simulation) land() {
 	i := s.random.IntN(len(s.floating))
 	f := s.floating[i]
 	if s.now.Before(f.after) && !s.calm {
-		s.now, s.lurched = s.now.Add(time.Second), s.lurched+time.Second // not yet
+		s.now, s.lurched = s.now.Add(time.Second), s.lurched+time.Second // the put is not due yet
 		return
 	}
 	s.floating = append(s.floating[:i], s.floating[i+1:]...)
@@ -138,7 +138,7 @@ func (s *simulation) land() {
 		return
 	}
 	s.log("the put of %s arrives late", f.items[0].Key)
-	err := s.append(context.Background(), f.items) // refused like any other if the slot is taken
+	err := s.append(context.Background(), f.items) // refused like any other put if the slot is taken
 	_ = s.tear(f.items, err)
 }
 
@@ -173,7 +173,7 @@ func (t *ports) Forward(ctx context.Context, from store.Key, limit int) (store.P
 	return page, err
 }
 
-// RecordAttempt writes, or gives a wrong answer.
+// RecordAttempt writes a record, or returns a wrong answer.
 func (t *ports) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	t.point("before the record of an attempt")
 	if t.s.chance(t.s.plan.faults) {
@@ -207,7 +207,7 @@ func (t *ports) ReadKey(ctx context.Context) ([]byte, error) {
 	return t.s.store.ReadKey(ctx)
 }
 
-// MakeKey writes, or gives a wrong answer.
+// MakeKey writes the key, or returns a wrong answer.
 func (t *ports) MakeKey(ctx context.Context, key []byte) error {
 	t.point("before the key is made")
 	err := t.s.store.MakeKey(ctx, key)
@@ -218,7 +218,7 @@ func (t *ports) MakeKey(ctx context.Context, key []byte) error {
 	return err
 }
 
-// Reserve writes, or gives a wrong answer.
+// Reserve reserves a slot, or returns a wrong answer.
 func (t *ports) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
 	t.point("before a slot is reserved")
 	if t.s.chance(t.s.plan.faults) {
@@ -232,7 +232,7 @@ func (t *ports) Reserve(ctx context.Context, slot store.Slot) (time.Time, error)
 	return at, err
 }
 
-// PutTimers writes, or gives a wrong answer.
+// PutTimers writes timers, or returns a wrong answer.
 func (t *ports) PutTimers(ctx context.Context, timers []store.Timer) error {
 	t.point("before timers are kept")
 	if t.s.chance(t.s.plan.faults) {
@@ -266,8 +266,8 @@ func (t *ports) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	return t.s.store.DeleteTimers(ctx, timers)
 }
 
-// Send sends all messages, or some with a wrong answer, or some twice, and standard messages in any
-// order.
+// Send sends all messages, or some of them with a wrong answer, or some of them twice. It sends
+// standard messages in any order.
 func (t *ports) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	s := t.s
 	t.point("before a send")
@@ -312,7 +312,7 @@ func (t *ports) Send(ctx context.Context, name string, messages ...queue.Message
 	return nil
 }
 
-// sentKinds are the counts of each kind of message that was sent.
+// sentKinds has the name of the count of each kind of message that was sent.
 var sentKinds = func() map[engine.MessageKind]string {
 	names := map[engine.MessageKind]string{}
 	for kind := range engine.MessageKind(32) {
@@ -328,10 +328,10 @@ func oneIf(b bool) int {
 	return 0
 }
 
-// Receive is never called: the simulation delivers.
+// Receive is never called, because the simulation delivers messages itself.
 func (t *ports) Receive(context.Context, string, int) ([]queue.Delivery, error) { return nil, nil }
 
-// Delete deletes, or loses the request.
+// Delete deletes messages, or loses the request.
 func (t *ports) Delete(ctx context.Context, name string, receipts ...string) error {
 	t.point("before a delete")
 	if t.s.chance(t.s.plan.faults) {
@@ -343,7 +343,7 @@ func (t *ports) Delete(ctx context.Context, name string, receipts ...string) err
 	return t.s.queue.Delete(ctx, name, receipts...)
 }
 
-// Extend extends.
+// Extend extends the visibility timeout of a message.
 func (t *ports) Extend(ctx context.Context, name, receipt string, d time.Duration) error {
 	t.point("before an extension")
 	return t.s.queue.Extend(ctx, name, receipt, d)

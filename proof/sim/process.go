@@ -21,12 +21,12 @@ type process struct {
 	*assembly.Process
 	settings  settings
 	dead      bool
-	frozen    time.Time     // until when all of its actors stand still
-	skew      time.Duration // of its clock
+	frozen    time.Time     // until when all of its actors are stopped
+	skew      time.Duration // the skew of its clock
 	behind    time.Duration // how far its clock is behind in addition
 	set       bool          // the skew has been drawn
-	deadCalls int           // how many of its next calls fail, because it was frozen
-	slept     time.Duration // how long it has been frozen, including the future
+	deadCalls int           // how many of its next calls fail because it was frozen
+	slept     time.Duration // how long it has been frozen in total, including planned time
 }
 
 // freeze stops all actors of a process until a moment.
@@ -38,7 +38,7 @@ func (p *process) freeze(now, until time.Time) {
 	p.frozen = until
 }
 
-// quiet is the log of processes whose log nobody reads.
+// quiet is the log of processes whose log lines nobody reads.
 var quiet = slog.New(slog.DiscardHandler)
 
 // boot starts a process of a build.
@@ -56,8 +56,7 @@ func (s *simulation) boot(build int) *process {
 	return p
 }
 
-// kill ends a process in the middle of whatever its actors are doing, and starts another of its
-// build in its place.
+// kill ends a process in the middle of what its actors do, and starts another process of its build.
 func (s *simulation) kill(p *process, why string) { s.succeed(p, why, p.build) }
 
 // replace ends a process and starts another of the deployed build.
@@ -136,7 +135,7 @@ var allQueues = func() (names []string) {
 // deliver gives the visible messages of a queue to a process, in a batch of random size.
 func (s *simulation) deliver(name string) {
 	if len(s.awake()) == 0 {
-		return // a deployment intervened
+		return // a deployment happened meanwhile
 	}
 	limit := 1 + s.random.IntN(queue.MaxBatch)
 	deliveries, err := s.queue.Receive(context.Background(), name, limit)
@@ -159,9 +158,9 @@ func (s *simulation) deliver(name string) {
 	for _, part := range worker.Split(name, deliveries) {
 		p := s.receiver()
 		if !p.settings.serves(name) {
-			continue // its mapping is not there yet: they are redelivered
+			continue // the queue's mapping does not exist yet: the messages are redelivered
 		}
-		p.Open(context.Background(), part) // what it cannot open is redelivered
+		p.Open(context.Background(), part) // messages that cannot be opened are redelivered
 		p.opens(part)
 		s.audit.delivered(name, part)
 		first := part[0]
@@ -186,7 +185,7 @@ func (s *simulation) what(queue string, d queue.Delivery) string {
 	return s.name("%s of %s event %d attempt %d (received %d)", m.Kind, m.WorkflowID, m.EventID, m.Attempt, d.Received)
 }
 
-// sweep has a process sweep the timers.
+// sweep lets a process sweep the timers.
 func (s *simulation) sweep() {
 	times, next := s.fire()
 	s.sweepAt = next
@@ -196,8 +195,8 @@ func (s *simulation) sweep() {
 	}
 }
 
-// sleep returns how long a frozen process sleeps, or a put is on its way: longer than a visibility
-// timeout, or than the grace of a fence.
+// sleep returns how long a frozen process sleeps, or how long a put is under way: longer than a
+// visibility timeout, or longer than the grace of a fence.
 func (s *simulation) sleep() time.Duration {
 	return []time.Duration{time.Second, 40 * time.Second, 90 * time.Second, 5 * time.Minute}[s.random.IntN(4)]
 }

@@ -24,8 +24,8 @@ func (a *audit) checkSchedules() {
 	}
 }
 
-// mixed reports whether requests had another policy than the schedule's, or the policy has changed.
-// After a restore has brought a schedule back, its keeper may send it what was meant for its
+// mixed reports whether requests had another policy than the schedule's, or the policy was changed.
+// After a restore has brought a schedule back, its keeper may send it requests meant for its
 // successor, and so change the policy.
 func (l *life) mixed() bool {
 	changed := slices.ContainsFunc(l.phases, func(p phase) bool { return p.Overlap != l.phases[0].Overlap })
@@ -35,7 +35,7 @@ func (l *life) mixed() bool {
 // policy returns the overlap policy that the schedule was created with.
 func (l *life) policy() stored.Overlap { return cmp.Or(l.phases[0].Overlap, stored.OverlapSkip) }
 
-// covered returns how many requests there were for the runs of a time with this moment.
+// covered returns how many requests for the runs of a time range include this moment.
 func (l *life) covered(moment time.Time) (n int) {
 	for _, r := range l.asked {
 		n += oneIf(r.covers(moment))
@@ -43,7 +43,7 @@ func (l *life) covered(moment time.Time) (n int) {
 	return n
 }
 
-// looked returns the first time at which the code ran after a moment.
+// looked returns the first time after a moment at which the code ran.
 func (l *life) looked(due time.Time) time.Time {
 	i := slices.IndexFunc(l.ran, func(t time.Time) bool { return !t.Before(due) })
 	if i < 0 {
@@ -57,9 +57,10 @@ func (l *life) busy(not *started, from, to time.Time) bool {
 	return slices.ContainsFunc(l.shifts, func(s *started) bool { return s != not && s.openAt(from, to) })
 }
 
-// checkMoments demands that each run was asked for, or belongs to a moment of the schedule at which
-// it was not paused. The run begins no earlier than its moment, and no later than the catch-up
-// window allows. No moment has two runs.
+// checkMoments demands the following:
+//   - Each run was asked for, or belongs to a moment at which the schedule was not paused.
+//   - The run begins no earlier than its moment, and no later than the catch-up window allows.
+//   - No moment has two runs.
 func (l *life) checkMoments() {
 	runs, triggered, triggers := map[int64]int{}, 0, 0
 	for _, r := range l.asked {
@@ -82,7 +83,7 @@ func (l *life) checkMoments() {
 			return !p.Paused && s.at.After(p.from) && (p.to.IsZero() || !s.at.After(p.to)) && isMoment(p.Spec, s.at)
 		})
 		if i < 0 || s.from.Before(s.at) {
-			l.fail("has started a run of %v at %v, which is none of its moments, or is too early", s.at, s.from)
+			l.fail("has started a run of %v at %v, which is not one of its moments, or is too early", s.at, s.from)
 			continue
 		}
 		p := l.phases[i]
@@ -125,12 +126,12 @@ func (l *life) checkMissing() {
 	}
 }
 
-// atOnce is how many moments a task of a schedule decides. The next task follows a second later
+// atOnce is how many moments one task of a schedule decides. The next task follows a second later
 // (internal/schedule/flow).
 const atOnce = 100
 
 // stopped reports whether a pause, a change or a deletion has left a moment out, because no task
-// had looked at it shortly after an outage (docs/schedules.md).
+// had looked at the moment shortly after an outage (docs/schedules.md).
 func (l *life) stopped(p *phase, m time.Time) bool {
 	end := p.to
 	if end.IsZero() {
@@ -157,7 +158,7 @@ func (l *life) stopped(p *phase, m time.Time) bool {
 	return false
 }
 
-// excused reports whether a moment has its run, or needs none.
+// excused reports whether a moment has its run or needs none.
 func (l *life) excused(p *phase, m, due time.Time) bool {
 	if l.covered(m) > 0 || slices.ContainsFunc(l.shifts, func(s *started) bool { return !s.triggered && s.at.Equal(m) }) {
 		return true
@@ -174,9 +175,8 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 	case l.mixed():
 		return true
 	case l.policy() == stored.OverlapBufferAll:
-		// The schedule was deleted while this waited: for the end of a run, or for the schedule to
-		// reach this moment. It also waits while the schedule handles what has come since, a part
-		// at a time.
+		// The schedule was deleted while it waited for the end of a run, or for its turn to reach
+		// this moment. It also waits while it handles what has happened since, a part at a time.
 		last := &l.phases[len(l.phases)-1]
 		parts := func(t time.Time) bool { return l.behind(last, l.died, t) }
 		return l.busy(nil, l.died, l.died) || l.behind(p, looked, looked) || slices.ContainsFunc(l.ran, parts)
@@ -185,9 +185,8 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 	return l.busy(nil, m.Add(-gap), looked.Add(gap))
 }
 
-// wasOpen reports whether a run was certainly open, as far as the schedule knows, when its code ran
-// at a time. A moment while a run is open is not late. A schedule whose runs may overlap does not
-// know.
+// wasOpen reports whether the schedule certainly knew a run as open when its code ran at a time. A
+// moment while a run is open is not late. A schedule whose runs may overlap does not know.
 func (l *life) wasOpen(looked time.Time) bool {
 	if l.mixed() || l.policy() == stored.OverlapAllowAll {
 		return false
@@ -199,9 +198,9 @@ func (l *life) wasOpen(looked time.Time) bool {
 	return same == 1 && slices.ContainsFunc(l.shifts, func(s *started) bool { return s.decided.Before(looked) && s.openAt(looked, looked) })
 }
 
-// behind reports whether a schedule was deleted, or changed, before it reached a moment. More
-// moments had come than one task decides, and afterwards its code ran too few times, each a second
-// later, to reach this one. It misses the moments that it has not reached by then.
+// behind reports whether a schedule was deleted or changed before it reached a moment. More moments
+// had passed than one task decides. Afterwards its code ran too few times, each a second later, to
+// reach this moment. It misses the moments that it has not reached by then.
 func (l *life) behind(p *phase, m, looked time.Time) bool {
 	before, end := p.from, p.to
 	for _, t := range l.ran {
@@ -237,8 +236,8 @@ func (l *life) checkAsked() {
 		if !r.start.IsZero() {
 			moments = momentsOf(l.phases[i].Spec, r.start.Add(-time.Microsecond), r.end)
 		}
-		// Commits may have the same time if the clock of the later one's writer is behind: the
-		// order of the log decides what was open.
+		// Commits may have the same time if the clock of the later one's writer is behind. The
+		// order in the log decides what was open.
 		idle := !slices.ContainsFunc(l.shifts, func(s *started) bool { return s.order < r.order && s.keepsOthers(r.at) })
 		for j, m := range moments {
 			if (cmp.Or(r.overlap, l.phases[i].Overlap) == stored.OverlapAllowAll || idle && j == 0) && !begun(m) {
@@ -260,7 +259,7 @@ func (l *life) checkAlone(children map[string]*childRecord) {
 				continue
 			}
 			if when := l.a.s.restore.when; l.a.s.restore.ahead() && f.made[0].State.StartTime.Time().Before(when) {
-				continue // the news of its end may have been in a queue, ahead of the restored table
+				continue // the news of its end may have been in a queue that was ahead of the restored table
 			}
 			begins := g.made[0].State.StartTime
 			gap := l.a.s.clockGap()
@@ -271,9 +270,9 @@ func (l *life) checkAlone(children map[string]*childRecord) {
 	}
 }
 
-// checkEnding demands that a run ends by itself, even when the schedule has been deleted, unless
-// the policy replaces it by another. A run may also be ended if another schedule of the same id has
-// a run of the same moment: both have one workflow id.
+// checkEnding demands that a run ends by itself, even after the schedule was deleted, unless the
+// policy replaces the run by another. A run may also be ended if another schedule with the same id
+// has a run of the same moment, because both have one workflow id.
 func (l *life) checkEnding(children map[string]*childRecord, lives []*life) {
 	if l.mixed() {
 		return
@@ -301,7 +300,7 @@ func (l *life) checkEnding(children map[string]*childRecord, lives []*life) {
 				until = soon
 			}
 			came := momentsOf(p.Spec, maxTime(p.from, s.from), until)
-			came = slices.DeleteFunc(came, func(m time.Time) bool { return latestDue(p.Spec, m).After(until) }) // its jitter may not be over
+			came = slices.DeleteFunc(came, func(m time.Time) bool { return latestDue(p.Spec, m).After(until) }) // their jitter may not have passed
 			if !p.Paused && p.CatchUpWindow == 0 && len(came) > 0 && l.died.After(closed) {
 				l.fail("has a run of %v that ended at %v by itself, although %v had come", s.at, closed, came[0])
 			}

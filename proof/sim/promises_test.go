@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// Whether a moment needs a run depends on the schedule's policy at that time, not on the one that
-// it was created with.
+// Whether a moment needs a run depends on the schedule's policy at that time, not on the policy at
+// its creation.
 func TestPolicyOfThePhase(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -64,7 +64,8 @@ func TestPolicyOfARequest(t *testing.T) {
 	}
 }
 
-// A run whose start had to wait for the next task counts as open for what came before that task.
+// A run whose start had to wait for the next task counts as open for everything that happened
+// before that task.
 func TestRunsThatWaitForTheNextTask(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -87,8 +88,8 @@ func TestRunsThatWaitForTheNextTask(t *testing.T) {
 	}
 }
 
-// A run that has ended keeps others from starting while the schedule handles the moments that came
-// meanwhile, a part at a time.
+// A run that has ended keeps others from starting while the schedule handles the moments that
+// passed meanwhile, a part at a time.
 func TestRunsWhoseEndIsNotCounted(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

@@ -2,5 +2,6 @@
 
 package sim
 
-// defaultSeeds is small: a simulation is one goroutine, which the race detector only slows down.
+// defaultSeeds is small, because a simulation is one goroutine, which the race detector only slows
+// down.
 const defaultSeeds = 12

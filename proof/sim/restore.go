@@ -18,30 +18,31 @@ import (
 )
 
 // restored sets the table back to an earlier moment, as docs/operations.md says: with all processes
-// stopped, and with the queues as they are, or with new ones. What was promised since then is void.
-// What is left ends, and is consistent.
+// stopped, and with the old queues or with new ones. What was promised since then is void. What is
+// left ends and is consistent.
 var restored = newFault("dynamodb: restored to an earlier moment",
 	"Amazon DynamoDB Developer Guide, point-in-time recovery: a table is restored to any second of its recovery period, as a new table; what was "+
 		"written later is not in it. Amazon SQS has no backups: its queues are ahead of the table then.", 0.2, 1)
 
 // restoredWhole sets store and queues back to one moment, like a data directory that is restored
-// from a backup. What was acknowledged since then is lost. Otherwise everything holds as if what
-// came after that moment had never happened: no message is ahead of the log, and none is missing.
+// from a backup. What was acknowledged since then is lost. Everything else holds as if what
+// happened after that moment had never happened: no message is ahead of the log, and none is
+// missing.
 var restoredWhole = newFault("weft: store and queues restored to one moment",
 	"Amazon EBS User Guide, EBS snapshots: a snapshot has all that was written to a volume up to one moment, and a volume that is made of it begins with "+
 		"that. The local server has its log and its queues on one volume.", 0.15, 1)
 
 // restore is the restore of a seed.
 type restore struct {
-	from, at int  // the steps of the backup and of the restore; 0 is never
-	whole    bool // with the queues
+	from, at int  // the steps of the backup and of the restore; 0 means never
+	whole    bool // the queues are restored, too
 	backup   *backup
 	done     bool
-	when     time.Time // it was done
+	when     time.Time // the time of the restore
 }
 
-// ahead reports whether the store has been set back and the queues have not: they may have messages
-// of commits that are gone.
+// ahead reports whether the store was set back without the queues. They may then have messages of
+// commits that are gone.
 func (r *restore) ahead() bool { return r.done && !r.whole }
 
 // backup is the table at a moment, and the audit's state at that moment.
@@ -55,7 +56,7 @@ type backup struct {
 	key      []byte
 	taken    time.Time
 
-	entries                 int // of the journal
+	entries                 int // the number of entries of the journal
 	starts, signals, resets int
 	told                    map[string][]*api.UpdateResponse
 	rows                    map[place]store.Summary
@@ -63,7 +64,7 @@ type backup struct {
 	sendings                map[outbound]map[uint64]bool
 }
 
-// journaled is a commit that landed, or that was deleted.
+// journaled is a commit that landed or was deleted.
 type journaled struct {
 	store.Item
 	commit  *history.Commit
@@ -71,8 +72,8 @@ type journaled struct {
 	deleted bool
 }
 
-// planRestore draws the restore of a seed, which has at most one. Only the slow check finds what
-// waits for lost messages.
+// planRestore draws the restore of a seed. A seed has at most one. Only the slow check finds runs
+// that wait for lost messages.
 func (s *simulation) planRestore() {
 	r := s.of(restored)
 	if s.has(restored) && s.plan.maintenance {
@@ -85,7 +86,7 @@ func (s *simulation) planRestore() {
 	s.restore.at = s.restore.from + 1 + r.IntN(300*s.plan.most)
 }
 
-// backUp takes a backup, and restores it, when their steps have come.
+// backUp takes a backup, and restores it, when these are due at this step.
 func (s *simulation) backUp() {
 	r := &s.restore
 	switch {
@@ -153,12 +154,12 @@ func (s *simulation) putBack(b *backup) {
 	s.switchOff(length)
 	ctx, filling, had := context.Background(), true, s.audit.runs
 	s.store = storememory.New(storememory.Options{Clock: func() time.Time { return s.now }, Encoded: isEncoded, Violation: func(format string, args ...any) {
-		if filling { // earlier runs have been deleted
+		if filling { // earlier runs were deleted
 			return
 		}
 		if strings.HasSuffix(format, "there was no earlier run") {
-			// A message that is ahead of the table names a run that does not exist. Nor do the runs
-			// before it: its number is made void.
+			// A message that is ahead of the table names a run that does not exist, and neither do
+			// the runs before it. Its number is made void.
 			at := args[0].(store.Key)
 			if slices.ContainsFunc(had[at.Workflow], func(r *engine.Run) bool { return r.Number < at.Run }) {
 				return
@@ -166,7 +167,7 @@ func (s *simulation) putBack(b *backup) {
 		}
 		s.fail("contract broken: "+format, args...)
 	}})
-	slices.SortStableFunc(b.items, func(x, y store.Item) int { // a void run may have replaced a first commit: it was put last
+	slices.SortStableFunc(b.items, func(x, y store.Item) int { // a void run may have replaced a first commit, because it was put last
 		return oneIf(b.void[x.Key]) - oneIf(b.void[y.Key])
 	})
 	for _, item := range b.items {
@@ -174,7 +175,7 @@ func (s *simulation) putBack(b *backup) {
 	}
 	for _, a := range b.attempts {
 		err := s.store.RecordAttempt(ctx, a)
-		_ = err // run numbers that were used twice have attempts of both runs
+		_ = err // a run number that was used twice has attempts of both runs
 	}
 	s.must(s.store.PutTimers(ctx, b.timers))
 	s.must(s.store.WriteMark(ctx, nil, b.mark))
@@ -194,7 +195,7 @@ func (s *simulation) putBack(b *backup) {
 		}
 	}
 	s.audit.putBack(b)
-	for _, id := range s.audit.schedules { // the client that deleted one, or was about to, does it again
+	for _, id := range s.audit.schedules { // a client that had deleted one, or was about to, does it again
 		s.spawn(s.name("keeper %s", id), nil, func() {
 			s.pause(wait{until: s.now.Add(length + time.Duration(r.IntN(180))*time.Minute)})
 			s.remove(id)
@@ -202,8 +203,8 @@ func (s *simulation) putBack(b *backup) {
 	}
 }
 
-// putQueuesBack replaces the queues by those of a backup. Messages in flight become visible: their
-// handlers are gone.
+// putQueuesBack replaces the queues by those of a backup. Messages in flight become visible,
+// because their handlers are gone.
 func (s *simulation) putQueuesBack(b *backup) {
 	s.queue = queuememory.New(queue.Standard(taskQueues...), queuememory.Options{
 		Clock:     func() time.Time { return s.now },
@@ -223,14 +224,14 @@ func (s *simulation) must(err error) {
 	}
 }
 
-// note keeps what happens to the log, until the restore.
+// note records what happens to the log, until the restore.
 func (a *audit) note(e journaled) {
 	if a.s.restore.from > 0 && !a.s.restore.done {
 		a.journal = append(a.journal, e)
 	}
 }
 
-// putBack sets the audit back to its state when the backup was taken.
+// putBack sets the audit back to its state at the time of the backup.
 func (a *audit) putBack(b *backup) {
 	journal := a.journal[:b.entries]
 	a.view = a.codec.Log(a.s.store)

@@ -7,14 +7,14 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// rolledBack deploys a version of Weft whose format is newer, then the previous one, and then the
-// newer one again. What the newer one has written waits for it, unharmed: docs/operations.md,
+// rolledBack deploys a version of Weft with a newer format, then the earlier version, and then the
+// newer one again. What the newer version has written waits for it, unharmed: docs/operations.md,
 // upgrades and rollback.
 var rolledBack = newFault("weft: rolled back over a newer format",
 	"AWS Lambda Developer Guide, function versions and aliases: a deployment is rolled back by publishing the earlier code again; what the later one has "+
 		"stored meanwhile is not rolled back.", 0.08, 1)
 
-// The first byte of a body that is not encoded, as this version and the newer one write it.
+// The first byte of a body that is not encoded, as written by this version and by the newer one.
 const (
 	formatNow   = 1
 	formatNewer = 2
@@ -28,7 +28,7 @@ func (c *settings) writes(body []byte) []byte {
 	return body
 }
 
-// reads returns a body as a process's version reads it: the newer one reads both formats.
+// reads returns a body as a process's version reads it. The newer version reads both formats.
 func (c *settings) reads(body []byte) []byte {
 	if c.newer {
 		return reformat(body, formatNewer, formatNow)

@@ -39,14 +39,14 @@ func (l *code) job(ctx workflow.Context, d shift) (string, error) {
 	return workflow.InfoOf(ctx).WorkflowID, nil
 }
 
-// suggestAfter is the length of a history after which a schedule goes on in another run.
+// suggestAfter is the length of the history after which a schedule continues in another run.
 const suggestAfter = 25
 
 // rota is a schedule of a seed.
 type rota struct {
 	schedule stored.Schedule
-	other    stored.Overlap // a policy of single requests; empty is none
-	rests    bool           // it ends, and is deleted long after
+	other    stored.Overlap // a policy of single requests; empty means none
+	rests    bool           // it ends, and is deleted long after that
 }
 
 // rotas are the possible schedules of a seed.
@@ -61,7 +61,7 @@ var (
 	}
 )
 
-// mostCatchUp is how long a schedule runs in a seed with an outage of more than that.
+// mostCatchUp is for how long a schedule runs in a seed whose outage is longer than that.
 const mostCatchUp = 2 * 24 * time.Hour
 
 // rota draws a schedule that begins now.
@@ -76,7 +76,7 @@ func (s *simulation) rota(r *draws) rota {
 		n.Spec.EndAt = &end
 	}
 	if n.Spec.EndAt == nil && slices.ContainsFunc(s.outages.planned, func(o *outage) bool { return o.length > mostCatchUp }) {
-		end := s.now.Add(mostCatchUp) // otherwise thousands of runs are made up for, and nothing else happens
+		end := s.now.Add(mostCatchUp) // otherwise thousands of runs would be caught up with, and nothing else would happen
 		n.Spec.EndAt = &end
 	}
 	if r.IntN(4) == 0 {
@@ -115,8 +115,8 @@ func (s *simulation) startSchedules() {
 	}
 }
 
-// keeper is the life of the keeper of a schedule: perhaps of a second one when the first is
-// deleted.
+// keeper is the life of the keeper of a schedule. When the schedule was deleted, the keeper may
+// create a second one.
 func (s *simulation) keeper(id string, r *draws) {
 	for life := range 1 + r.IntN(2) {
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(600)) * time.Second)})
@@ -151,7 +151,7 @@ func (s *simulation) keep(id, name string, one rota, r *draws) {
 		other := s.rota(r).schedule
 		other.Overlap, other.Spec.EndAt = one.schedule.Overlap, one.schedule.Spec.EndAt
 		if other.Spec.EndAt != nil {
-			other.Spec.StartAt = nil // it must not begin after that
+			other.Spec.StartAt = nil // the schedule must not begin after that
 		}
 		s.tell(id, stored.UpdateChange, name, stored.Change{Schedule: &other})
 	case 8:
@@ -176,7 +176,7 @@ func (s *simulation) create(id, requestID string, what stored.Schedule) {
 		return err
 	}
 	err := start()
-	for s.restore.done && errors.Is(err, refusal.AlreadyOpen) { // the earlier one is there again
+	for s.restore.done && errors.Is(err, refusal.AlreadyOpen) { // the earlier schedule exists again
 		s.remove(id)
 		err = start()
 	}
@@ -205,10 +205,10 @@ func (s *simulation) tell(id, name, updateID string, input any) {
 	}
 }
 
-// remove deletes a schedule. Once that is acknowledged the schedule starts nothing any more.
+// remove deletes a schedule. After the acknowledgement the schedule starts nothing.
 func (s *simulation) remove(id string) {
 	workflowID := stored.IDPrefix + id
-	var before *engine.Run // when the request was sent that was answered
+	var before *engine.Run // the latest run when the answered request was sent
 	_, err := s.insist("delete "+id, func(ctx context.Context, t edge.Service) error {
 		before = s.audit.latest(workflowID)
 		return t.Terminate(ctx, workflowID, "", "deleted")
@@ -220,12 +220,12 @@ func (s *simulation) remove(id string) {
 	if run == nil || run.State.Status.Closed() || s.restore.done && createdSince(before, run) {
 		return
 	}
-	s.fail("schedule %s was deleted, and goes on in %s", id, run.State.RunID)
+	s.fail("schedule %s was deleted, and continues in %s", id, run.State.RunID)
 }
 
 // createdSince reports whether the latest run of a schedule belongs to another creation than the
-// earlier latest run, which may be nil. After a restore two keepers have a schedule. One may create
-// it during the other's deletion, which need not see it.
+// earlier latest run, which may be nil. After a restore a schedule has two keepers. One may create
+// the schedule while the other deletes it, and the deletion need not see that.
 func createdSince(before, run *engine.Run) bool {
 	return before == nil || before.State.FirstRunID() != run.State.FirstRunID()
 }

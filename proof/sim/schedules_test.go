@@ -7,8 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// A deletion need not see a schedule that was created meanwhile. It ends one that existed, with the
-// runs that continue it.
+// A deletion need not see a schedule that was created meanwhile. It ends a schedule that existed
+// before, including the runs that continue it.
 func TestCreatedSince(t *testing.T) {
 	t.Parallel()
 	run := func(id, first history.RunID) *engine.Run {

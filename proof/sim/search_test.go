@@ -17,18 +17,18 @@ import (
 
 var (
 	seeds    = flag.Int("seeds", defaultSeeds, "how many seeds to simulate")
-	first    = flag.Uint64("seed", 0, "the first seed; 0 is the first of the fixed ones, or with -fresh one that nobody has seen")
-	fresh    = flag.Bool("fresh", false, "play seeds that nobody has seen, unless -seed is given")
-	within   = flag.Duration("for", 0, "for how long to simulate seeds, at most; 0 is for as long as it takes")
+	first    = flag.Uint64("seed", 0, "the first seed; 0 is the first of the fixed ones, or with -fresh a random one")
+	fresh    = flag.Bool("fresh", false, "play random seeds, unless -seed is given")
+	within   = flag.Duration("for", 0, "for how long to simulate seeds; 0 is no limit")
 	failures = flag.Int("failures", 1, "after how many failures to stop")
-	shrinks  = flag.Duration("shrink", 20*time.Second, "for how long to shrink a failure; 0 is not at all")
-	keeps    = flag.Bool("keep", false, "keep what fails: its seed in testdata/seeds.txt, and its script in testdata/scripts")
+	shrinks  = flag.Duration("shrink", 20*time.Second, "for how long to shrink a failure; 0 means not at all")
+	keeps    = flag.Bool("keep", false, "keep failures: the seed in testdata/seeds.txt, and the script in testdata/scripts")
 )
 
 // game is a kind of simulation.
 type game struct {
-	test string // that plays it
-	// play plays a simulation that has only its seed, and perhaps a script, and returns what the
+	test string // the test that plays it
+	// play plays a simulation that has only its seed, and perhaps a script. It returns what the
 	// test checks.
 	play func(*simulation) any
 }
@@ -45,7 +45,7 @@ var (
 // failing is a seed that fails.
 type failing struct {
 	seed   uint64
-	number int // index among those of the search, from 1
+	number int // the index among those of the search, from 1
 	kind   string
 	wrong  string
 }
@@ -56,11 +56,11 @@ type search struct {
 	game game
 	base uint64
 	look func(any)
-	// demandsFaults is whether each fault must happen if there are many seeds.
+	// demandsFaults says whether each fault must happen if there are many seeds.
 	demandsFaults bool
 
 	mu     sync.Mutex
-	number int // of the last one that began
+	number int // the number of the last one that began
 	began  time.Time
 	said   time.Time // when it last printed its progress
 	failed []failing
@@ -72,8 +72,8 @@ type search struct {
 	counts map[string]int
 }
 
-// run plays the seeds on all cores. It calls look with each seed that holds, one after the other.
-// It shrinks and prints failures.
+// run plays the seeds on all cores. It calls look with each seed that succeeds, one after the
+// other. It shrinks and prints failures.
 func (q *search) run() {
 	q.base = cmp.Or(*first, 1)
 	if *fresh && *first == 0 {
@@ -112,10 +112,10 @@ func (q *search) run() {
 	}
 }
 
-// freshSeed returns the first of seeds that were never played. They are short enough to type.
+// freshSeed returns the first of a row of seeds that were never played. It is short enough to type.
 func freshSeed() uint64 {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // crypto/rand.Read never fails
 	const digits = 1_000_000_000_000
 	return binary.BigEndian.Uint64(b[:]) % digits
 }
@@ -136,8 +136,8 @@ func (q *search) next() (seed uint64, ok bool) {
 }
 
 // demandFaults fails the test if a fault has not happened. A rare fault happens in at most one of
-// ten seeds that have it, so even a thousand seeds may miss it. Therefore demandFaults first plays
-// the next seeds that have the fault, mostSought at most.
+// ten seeds that have it, so even a thousand seeds may miss it. So demandFaults first plays the
+// next seeds that have the fault, at most mostSought.
 func (q *search) demandFaults() {
 	const mostSought = 400
 	after := q.base + uint64(q.number)
@@ -171,7 +171,7 @@ func (q *search) one(seed uint64) {
 	}
 	if len(s.wrong) > 0 {
 		q.failed = append(q.failed, failing{seed, int(seed-q.base) + 1, s.kind, s.wrong[0]})
-		q.t.Logf("seed %d fails: %s", seed, s.wrong[0]) // at once: the explanation comes at the end
+		q.t.Logf("seed %d fails: %s", seed, s.wrong[0]) // at once, because the explanation is printed at the end
 	} else if q.look != nil {
 		q.look(v)
 	}
@@ -205,7 +205,7 @@ func (g game) command(seed uint64) string {
 	return fmt.Sprintf("go test ./proof/sim -run '%s$' -seed=%d -seeds=1", g.test, seed)
 }
 
-// explain plays a failing seed again, shrinks it, and returns what a reader needs: the steps, and
+// explain plays a failing seed again and shrinks it. It returns what a reader needs: the steps, and
 // how to replay them.
 func (g game) explain(f failing) string {
 	whole := &simulation{seed: f.seed, tracing: true, recording: true}

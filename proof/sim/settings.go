@@ -23,7 +23,7 @@ import (
 )
 
 // Settings that an operator changes while runs are open. A deployment replaces the functions one by
-// one, so that processes with different settings work in parallel for a while.
+// one, so processes with different settings run in parallel for a while.
 var (
 	settingsChange = newFault("weft: settings change with a deployment",
 		"AWS Lambda Developer Guide, environment variables: a deployment that changes one gives new execution environments the new value, while "+
@@ -42,19 +42,19 @@ var (
 			"KMSInternalException: try again.", 0.3, 0.05)
 )
 
-// settings are an operator's configuration. A process keeps those that it began with.
+// settings are an operator's configuration. A process keeps the settings with which it started.
 type settings struct {
 	number    int
 	maxCommit int
-	options   executor.Options // those that the simulation sets
-	rate      limits.Rate      // of the task queue; the default one has none
-	without   bool             // it does not serve the task queue
+	options   executor.Options // only what the simulation sets
+	rate      limits.Rate      // the rate of the task queue; the default queue has none
+	without   bool             // the process does not serve the task queue
 	compress  bool
-	newer     bool     // a version of Weft whose format is newer
-	keys      []string // the first one encrypts; nil encrypts nothing
+	newer     bool     // a version of Weft with a newer format
+	keys      []string // the first key encrypts; nil encrypts nothing
 }
 
-// rollout is the changes of settings of a seed.
+// rollout has the changes of a seed's settings.
 type rollout struct {
 	planned   []settings // the future settings
 	now       settings
@@ -62,7 +62,7 @@ type rollout struct {
 	kmsFailed atomic.Int64
 }
 
-// planSettings draws the configuration, and how it changes.
+// planSettings draws the configuration and its changes.
 func (s *simulation) planSettings() {
 	d := &s.rollout
 	d.now = settings{maxCommit: s.maxCommit(), rate: limits.Rate{PerSecond: 0.2, Burst: 2}}
@@ -100,7 +100,7 @@ func (s *simulation) planSettings() {
 	d.next = 30 + s.stream("deployments of settings").IntN(300*s.plan.most)
 }
 
-// otherSettings draws other settings. It leaves small commits to seeds without schedules: see
+// otherSettings draws other settings. It uses small commits only in seeds without schedules: see
 // maxCommit.
 func (s *simulation) otherSettings(c *settings) {
 	r := s.of(settingsChange)
@@ -116,9 +116,9 @@ func (s *simulation) otherSettings(c *settings) {
 	c.compress = r.IntN(2) == 0
 }
 
-// redeploy begins the next change of settings when its step has come, and moves another process to
-// it. The next change begins when all processes have moved: only then does every process have a key
-// before one encrypts with it.
+// redeploy begins the next change of settings when it is due, and moves another process to it. The
+// next change begins after all processes have moved. Only then does every process have a key before
+// one encrypts with it.
 func (s *simulation) redeploy() {
 	d := &s.rollout
 	if s.calm || s.steps < d.next || s.now.Before(s.outages.offUntil) {
@@ -160,7 +160,7 @@ func (s *simulation) allHave(c settings) bool {
 	return !slices.ContainsFunc(s.processes, func(p *process) bool { return p.settings.number != c.number })
 }
 
-// payloadKeys are the payload keys of a process, or all keys. They follow from the seed.
+// payloadKeys are the payload keys of a process, or all keys. They are derived from the seed.
 type payloadKeys struct {
 	s    *simulation
 	p    *process // nil for the audit, which has every key
@@ -180,8 +180,8 @@ func (k *payloadKeys) Generate(context.Context, string) (plain [32]byte, wrapped
 	return k.plain(k.Current(), wrapped), wrapped, nil
 }
 
-// Unwrap implements encode.Keys. Several calls run in parallel, so nothing is drawn here and nobody
-// pauses.
+// Unwrap implements encode.Keys. Several calls run in parallel, so it draws nothing and does not
+// pause.
 func (k *payloadKeys) Unwrap(_ context.Context, _, id string, wrapped []byte) (plain [32]byte, err error) {
 	if k.p != nil {
 		if !slices.Contains(k.p.settings.keys, id) {
@@ -224,7 +224,7 @@ func (a *audit) opened(row store.Summary) store.Summary {
 	return rows[0]
 }
 
-// rowOnly is a list of one row.
+// rowOnly is a list with one row.
 type rowOnly struct{ row store.Summary }
 
 // ListRuns implements store.Lister.
@@ -232,7 +232,7 @@ func (r rowOnly) ListRuns(context.Context, store.Filter, string, int) ([]store.S
 	return []store.Summary{r.row}, "", nil
 }
 
-// decode reads a message that is on a queue.
+// decode decodes a message of a queue.
 func (a *audit) decode(body []byte) (*engine.Message, error) {
 	d := []queue.Delivery{{Body: body}}
 	a.codec.Deliveries(context.Background(), d)
@@ -257,8 +257,8 @@ func (c *settings) over(o executor.Options) executor.Options {
 	return o
 }
 
-// held reports whether a request is refused because of a missing key or a newer version. It is
-// repeated: both come back.
+// held reports whether a request is refused for lack of a key or because of a newer version. The
+// request is repeated, because both are temporary.
 func (s *simulation) held(err error) bool {
 	if !errors.Is(err, refusal.NotReady) {
 		return false
@@ -266,7 +266,7 @@ func (s *simulation) held(err error) bool {
 	return s.has(keyMissing) && strings.Contains(err.Error(), "encrypted") || s.has(rolledBack) && strings.Contains(err.Error(), "newer version")
 }
 
-// settle ends the changes of settings: everything that was removed is back.
+// settle ends the changes of settings. Everything that was removed exists again.
 func (s *simulation) settle() {
 	d := &s.rollout
 	for _, c := range d.planned {

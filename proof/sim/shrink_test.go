@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// weight is how much a script chooses: the choices that are not calm, and all choices.
+// weight is how much a script chooses: the number of choices that are not calm, and of all choices.
 type weight struct{ wild, all int }
 
-// String prints it for a reader.
+// String returns the weight for a reader.
 func (w weight) String() string { return fmt.Sprintf("%d choices that are not calm", w.wild) }
 
 func (w weight) less(o weight) bool { return w.wild < o.wild || w.wild == o.wild && w.all < o.all }
@@ -56,7 +56,7 @@ type shrinking struct {
 	end  time.Time
 }
 
-// shrink looks, for a limited time, for a script that chooses less than a simulation has chosen and
+// shrink searches, for a limited time, for a script that chooses less than a simulation did and
 // fails in the same way. It returns that script's simulation, with a trace and its choices.
 func (g game) shrink(whole *simulation, most time.Duration) *simulation {
 	k := &shrinking{game: g, best: whole, cur: whole.choices().trimmed(), end: time.Now().Add(most)}
@@ -90,7 +90,7 @@ func (k *shrinking) try(candidate script) bool {
 	return true
 }
 
-// names returns the streams, the longest first.
+// names returns the names of the streams, the longest stream first.
 func (k *shrinking) names() []string {
 	names := slices.Sorted(maps.Keys(k.cur))
 	slices.SortStableFunc(names, func(a, b string) int { return len(k.cur[b]) - len(k.cur[a]) })
@@ -104,7 +104,7 @@ func (k *shrinking) streams() {
 	}
 }
 
-// spans removes parts of streams, or makes them calm: first long ones, then short ones.
+// spans removes parts of streams, or makes them calm. It begins with long parts.
 func (k *shrinking) spans() {
 	for _, name := range k.names() {
 		for size := len(k.cur[name]); size > 0 && !k.over(); size /= 2 {
@@ -122,7 +122,7 @@ func (k *shrinking) spans() {
 	}
 }
 
-// pairs makes any two choices calm: each of them may need the other.
+// pairs makes any two choices calm, because each of them may need the other.
 func (k *shrinking) pairs() {
 	type place struct {
 		name string
@@ -148,7 +148,7 @@ func (k *shrinking) pairs() {
 				other[p.name][p.at] = 0
 			}
 			if k.try(other) {
-				return // the next round goes on: the indexes have changed
+				return // the indexes have changed, so the next round continues
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (k *shrinking) lower() {
 	}
 }
 
-// lowered is try for a script of the same length with one smaller choice.
+// lowered does the same as try for a script of the same length with one smaller choice.
 func (k *shrinking) lowered(name string, made []uint64) {
 	if k.over() {
 		return
@@ -197,7 +197,7 @@ func TestAScriptReplays(t *testing.T) {
 	}
 }
 
-// A failure is shrunk to what it needs.
+// A failure is shrunk to the choices that it needs.
 func TestShrink(t *testing.T) {
 	t.Parallel()
 	for seed := uint64(1); ; seed++ {
@@ -212,10 +212,10 @@ func TestShrink(t *testing.T) {
 		if dies.play(whole); len(whole.wrong) == 0 {
 			continue
 		}
-		short := dies.shrink(whole, 10*time.Minute) // a busy machine needs more than one
-		// A fault needs a plan with faults, the fault itself, and little else.
+		short := dies.shrink(whole, 10*time.Minute) // a busy machine needs more than one minute
+		// The failure needs a plan with faults, the fault itself, and few other choices.
 		if w := short.choices().trimmed().weight(); w.wild > 12 || short.kind != whole.kind {
-			t.Errorf("seed %d is shrunk to %v (%s), from %v", seed, w, short.kind, whole.choices().trimmed().weight())
+			t.Errorf("seed %d was shrunk to %v (%s), from %v", seed, w, short.kind, whole.choices().trimmed().weight())
 		}
 		return
 	}

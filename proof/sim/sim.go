@@ -25,18 +25,18 @@ import (
 // simulation is one run of a deployment from one seed.
 type simulation struct {
 	seed   uint64
-	script script // choices that replace those of the seed; nil is none
-	// streams are the random choices by name: of the ports and the processes, of the scheduler, and
-	// of time; and those of each client and each fault.
+	script script // choices that replace those of the seed; nil means none
+	// streams are the random choices by name: those of the ports and processes, of the scheduler,
+	// and of time; and those of each client and each fault.
 	streams              map[string]*draws
 	random, picks, ticks *draws
-	ids                  *rand.Rand // for ids: not choices, because ids always differ
-	faults               []played   // by number; see faults.go
-	// loseBlobs is whether the answers of blobs.Get may be lost. blobsLost counts them: several
-	// calls run in parallel, and draw nothing.
+	ids                  *rand.Rand // for ids, which are not choices because they always differ
+	faults               []played   // by the fault's number; see faults.go
+	// loseBlobs says whether the answers of blobs.Get may be lost. blobsLost counts them. Several
+	// calls run in parallel and draw nothing.
 	loseBlobs bool
 	blobsLost atomic.Int64
-	kmsFails  bool // like loseBlobs
+	kmsFails  bool // the same for KMS
 	now       time.Time
 	store     *storememory.Store
 	queue     *queuememory.Queue
@@ -46,11 +46,11 @@ type simulation struct {
 	processes []*process
 	actors    []*actor
 	running   *actor
-	floating  []*floating // puts that are on their way
+	floating  []*floating // puts that are under way
 	torn      torn
 	audit     *audit
 	events    *events // nil reports to nobody
-	// watch sees each event before the model, and may change or withhold it; nil does neither.
+	// watch sees each event before the model, and may change or withhold it. It may be nil.
 	watch       func(model.Event) (model.Event, bool)
 	list        *list
 	build       int
@@ -60,30 +60,30 @@ type simulation struct {
 	outages     outages
 	restore     restore
 	rollout     rollout
-	starving    map[string]time.Time // queues from which nobody receives, and until when
-	large       bool                 // some payloads are large: a reset may be refused as too large
+	starving    map[string]time.Time // queues from which nobody receives, each with the time until then
+	large       bool                 // some payloads are large, so a reset may be refused as too large
 	spinning    bool                 // there is a spinner
 	buckets     map[string]*bucket
-	hot         map[string]time.Time // workflows whose calls are throttled, and until when; empty is the table
-	calm        bool                 // no more faults: everything has to end
+	hot         map[string]time.Time // workflows whose calls are throttled, each with the time until then; an empty name means the table
+	calm        bool                 // no faults any more: everything has to end
 
-	// hub and logger receive the processes' events and logs; nil is nobody.
+	// hub and logger receive the processes' events and logs. They may be nil.
 	hub    *observe.Hub
 	logger *slog.Logger
 
 	moves     moves
-	lurched   time.Duration // how far the time has moved without anybody waiting for it
+	lurched   time.Duration // how far time has moved although nobody waited for it
 	steps     int
-	tracing   bool // keeps a trace; without one a simulation costs less
+	tracing   bool // keeps a trace, which makes a simulation more expensive
 	recording bool // keeps the choices
 	trace     []string
 	wrong     []string
 	counts    map[string]int // what happened, and how often
-	limit     int            // of steps
-	kind      string         // of the first failure: the constant part of its messages
+	limit     int            // the largest number of steps
+	kind      string         // the kind of the first failure: the constant part of its message
 }
 
-// plan is what a seed decides for a whole simulation.
+// plan is what a seed decides for the whole simulation.
 type plan struct {
 	processes    int
 	workflows    int
@@ -94,11 +94,11 @@ type plan struct {
 	schedules    int
 	deployAfter  int // steps after which the fixed build is deployed
 	maintenance  bool
-	purgeAfter   int // steps after which a queue is purged; 0 is never
-	maxCommit    int // bytes; with few, a reset puts many commits
+	purgeAfter   int // steps after which a queue is purged; 0 means never
+	maxCommit    int // in bytes; if it is small, a reset puts many commits
 	pinned       bool
-	most         int // of some things that a seed has several of: small seeds find most for their time
-	offloadFrom  int // bytes from which bodies are offloaded; 0 is never
+	most         int // the number of several things; small seeds find most failures for their time
+	offloadFrom  int // the size in bytes from which on bodies are offloaded; 0 means never
 }
 
 // actor is a client, a request, or the handling of a message.
@@ -113,13 +113,13 @@ type actor struct {
 	gone    chan struct{} // closed when it has ended
 	did     deeds
 	takes   string    // the queue whose message it is to handle
-	queue   string    // whose message it handles; empty if it handles none
-	limit   time.Time // when its process is killed if it has not ended; zero is never
-	number  uint32    // in the events of the model; 0 is none
-	checks  bool      // it makes a step of the slow check
+	queue   string    // the queue whose message it handles; empty if it handles none
+	limit   time.Time // when its process is killed if it has not ended; zero means never
+	number  uint32    // its number in the events of the model; 0 means none
+	checks  bool      // it runs a step of the slow check
 	part    []queue.Delivery
-	due     time.Time     // when its caller's time is over
-	excused time.Duration // time beyond that which does not count
+	due     time.Time     // its caller's deadline
+	excused time.Duration // time beyond the deadline that does not count
 }
 
 // deeds are an actor's effects on the store and the queues.
@@ -135,10 +135,10 @@ type wait struct {
 // killed is the panic value that unwinds an actor whose process has died.
 type killed struct{}
 
-// maxSteps is more than any seed needs: a seed that gets there does not end.
+// maxSteps is more than any seed needs. A seed that reaches it does not end.
 const maxSteps = 100_000
 
-// run simulates a seed. If the seed fails, it is simulated again, for its trace.
+// run simulates a seed. If the seed fails, it is simulated again with a trace.
 func run(seed uint64) *simulation {
 	s := simulate(seed, false, nil, nil)
 	if len(s.wrong) > 0 {
@@ -147,8 +147,8 @@ func run(seed uint64) *simulation {
 	return s
 }
 
-// simulate plays a seed once, with or without a trace, and with sinks for the processes' events and
-// logs.
+// simulate plays a seed once, with or without a trace. hub and logger receive the processes' events
+// and logs.
 func simulate(seed uint64, tracing bool, hub *observe.Hub, logger *slog.Logger) *simulation {
 	s := &simulation{seed: seed, hub: hub, logger: logger, tracing: tracing}
 	s.perform()
@@ -193,7 +193,7 @@ func (s *simulation) perform() {
 	s.end()
 }
 
-// begin makes the streams that every simulation has.
+// begin creates the streams that every simulation has.
 func (s *simulation) begin() {
 	s.now, s.build = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), 1
 	s.counts, s.limit = map[string]int{}, cmp.Or(s.limit, maxSteps)
@@ -201,8 +201,8 @@ func (s *simulation) begin() {
 	s.ids = rand.New(rand.NewPCG(s.seed, 0x1d5))
 }
 
-// draft draws the plan of a seed. Three in four are small: a small simulation costs a tenth of a
-// large one, and a workflow or two with a handful of requests show most mistakes.
+// draft draws the plan of a seed. Three in four are small. A small simulation costs a tenth of a
+// large one, and one or two workflows with a handful of requests show most mistakes.
 func (s *simulation) draft(r *draws) plan {
 	p := plan{most: 1}
 	if r.oneIn(4) {
@@ -216,14 +216,14 @@ func (s *simulation) draft(r *draws) plan {
 		p.purgeAfter = 1 + r.IntN(1000*p.most)
 	}
 	p.maxCommit, p.pinned, p.offloadFrom = []int{0, 0, 4 << 10}[r.IntN(3)], r.oneIn(4), []int{0, 0, 300, 1000}[r.IntN(4)]
-	// Schedules run for hours, and cost as much as all else.
+	// Schedules run for hours, and cost as much as everything else.
 	if p.schedules = max(0, r.IntN(3+p.most)-2); p.schedules > 0 && r.oneIn(2) {
 		p.workflows = 0
 	}
 	return p
 }
 
-// fail notes a violation. The simulation goes on to the end of the step.
+// fail records a violation. The simulation continues to the end of the step.
 func (s *simulation) fail(format string, args ...any) {
 	if s.kind == "" {
 		s.kind = format
@@ -231,7 +231,7 @@ func (s *simulation) fail(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
-// count counts something that happens: a message, or a fault that has no name of its own.
+// count counts something that happens: a message, or a fault without a name of its own.
 func (s *simulation) count(what string) { s.counts[what]++ }
 
 // log adds a line to the trace that a failure prints.
@@ -254,7 +254,7 @@ func (s *simulation) name(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// pause leaves the running actor until its wait is over and the scheduler picks it.
+// pause leaves the running actor until its wait has ended and the scheduler picks it.
 func (s *simulation) pause(w wait) {
 	a := s.running
 	if a.dead {
@@ -267,7 +267,7 @@ func (s *simulation) pause(w wait) {
 	}
 }
 
-// ready reports whether an actor can go on.
+// ready reports whether an actor can continue.
 func (s *simulation) ready(a *actor) bool {
 	if a.process != nil && s.now.Before(a.process.frozen) {
 		return false
@@ -301,7 +301,7 @@ func (s *simulation) loop() {
 	}
 }
 
-// step lets one thing happen that can happen now.
+// step lets one thing happen that is possible now. It returns false if nothing is.
 func (s *simulation) step() bool {
 	s.purge()
 	s.expire()
@@ -353,12 +353,12 @@ func (s *simulation) resume(a *actor) {
 	s.enter(a)
 	s.running = nil
 	if a.dead && a.process != nil {
-		a.process.Service.Close() // the actor that was running when it died has been unwound
+		a.process.Service.Close() // the actor that ran when the process died has been unwound
 	}
 	s.sweepEnded()
 }
 
-// last moves an actor behind the others: the first one that can go on has waited longest.
+// last moves an actor behind the others. The first actor that can continue has waited longest.
 func (s *simulation) last(a *actor) {
 	i := slices.Index(s.actors, a)
 	copy(s.actors[i:], s.actors[i+1:])
@@ -375,7 +375,7 @@ func (s *simulation) sweepEnded() {
 	s.actors = kept
 }
 
-// jump moves the clock to the next thing that is due. It reports false if there is none.
+// jump moves the clock to the next thing that is due. It returns false if nothing is.
 func (s *simulation) jump() bool {
 	var next time.Time
 	consider := func(t time.Time) {
@@ -394,7 +394,7 @@ func (s *simulation) jump() bool {
 			}
 		}
 	}
-	for _, until := range s.starving { // what is visible by then is received
+	for _, until := range s.starving { // messages that are visible by then are received
 		consider(until)
 	}
 	for _, o := range s.outages.planned {
@@ -404,7 +404,7 @@ func (s *simulation) jump() bool {
 		consider(at)
 	}
 	if due, kept := s.timersKept(); kept {
-		// Sweeps that have nothing to do are left out, except a few before the first timer.
+		// Sweeps without due timers are left out, except for a few before the first timer.
 		at := maxTime(s.sweepAt, due.Add(-4*outbox.SweepEvery))
 		if !s.now.Before(at) {
 			s.sweep()
@@ -442,7 +442,7 @@ func (s *simulation) timersKept() (due time.Time, kept bool) {
 	return timers[0].Due, true
 }
 
-// calmDown ends the faults: everything that is open now has to end.
+// calmDown ends the faults. Everything that is open now has to end.
 func (s *simulation) calmDown() {
 	s.calm = true
 	s.build = 2
@@ -476,8 +476,8 @@ func (s *simulation) deploy() {
 	}
 }
 
-// drain moves all runs to the fixed build: what waits for a build that is gone would wait for ever.
-// It runs often: the audit complains about a message that is late by a day.
+// drain moves all runs to the fixed build, because a run that waits for a build without processes
+// would wait for ever. It runs often, because the audit reports a message that is a day late.
 func (s *simulation) drain() {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		s.spawn(s.name("operator %s", id), nil, func() { s.move(id, api.MoveRequest{Build: "build-2"}) })

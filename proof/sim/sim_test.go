@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// memory is how much memory a search may use before it collects garbage more often. A few seeds
-// hold hundreds of megabytes.
+// memory is how much memory a search may use before the collector runs more often. A few seeds hold
+// hundreds of megabytes.
 const memory = 2 << 30
 
-// TestMain makes the collector run less often: a simulation makes much garbage, and keeps little.
-// It drops the logs of workflow code.
+// TestMain makes the collector run less often, because a simulation creates much garbage and keeps
+// little. It also drops the logs of workflow code.
 func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
@@ -25,19 +25,19 @@ func TestMain(m *testing.M) {
 // manySeeds is the number of seeds from which on each fault has to happen: see demandFaults.
 const manySeeds = 1000
 
-// TestSeeds simulates many seeds. A failure prints its seed, what it can be shrunk to, and how to
-// replay it:
+// TestSeeds simulates many seeds. A failure prints its seed, its shrunk script, and how to replay
+// it:
 //
 //	go test ./proof/sim -run 'TestSeeds$' -seed=N -seeds=1
 //
-// -without=NAME,NAME leaves out faults that it does not need.
+// -without=NAME,NAME leaves out faults that the failure does not need.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	q := &search{t: t, game: deployments, demandsFaults: true}
 	q.run()
 }
 
-// A seed is worthless if it does not replay.
+// A seed has to replay, or it would be worthless.
 func TestASeedReplays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {

@@ -17,7 +17,7 @@ import (
 )
 
 // spinner continues as new again and again without waiting for anything, so that its chain is
-// slowed down (docs/semantics.md). It ends after some runs: a simulation has to end.
+// slowed down (docs/semantics.md). It ends after some runs, because a simulation has to end.
 var (
 	spinner = workflow.NewWorkflow[spin, int]("spinner")
 	wake    = workflow.NewSignal[int]("wake")
@@ -26,8 +26,8 @@ var (
 // spin is the input of a spinner.
 type spin struct {
 	Left  int  // runs after this one
-	Reads bool // it receives its signals; otherwise they move from run to run
-	Woken int  // how many it has received
+	Reads bool // it receives its signals; otherwise they are passed from run to run
+	Woken int  // the number of signals that it has received
 }
 
 func (l *code) spin(ctx workflow.Context, p spin) (int, error) {
@@ -51,8 +51,8 @@ func (l *code) spin(ctx workflow.Context, p spin) (int, error) {
 // spinnerID is the workflow id of a seed's spinner.
 const spinnerID = "spinner"
 
-// startSpinner starts a client in some seeds that starts a spinner, wakes it now and then, and
-// perhaps ends it.
+// startSpinner starts a client in some seeds. The client starts a spinner, wakes it from time to
+// time, and may end it.
 func (s *simulation) startSpinner() {
 	if r := s.stream("spinner"); r.oneIn(8) {
 		s.spinning = true
@@ -60,8 +60,8 @@ func (s *simulation) startSpinner() {
 	}
 }
 
-// prompt reports whether a message is delivered as soon as it is visible, as most are on AWS.
-// Otherwise the runs of a spinner are not quick.
+// prompt reports whether a message is delivered as soon as it is visible, as most messages are on
+// AWS. Otherwise the runs of a spinner are not quick.
 func (s *simulation) prompt(m queue.Message) bool {
 	if !s.spinning {
 		return false
@@ -70,7 +70,7 @@ func (s *simulation) prompt(m queue.Message) bool {
 	return err == nil && d.WorkflowID == spinnerID
 }
 
-// spins is the life of such a client.
+// spins is the life of the client of a spinner.
 func (s *simulation) spins(r *draws) {
 	id, p := spinnerID, spin{Left: 20 + r.IntN(40), Reads: r.IntN(2) == 0}
 	_, err := s.insist("start "+id, func(ctx context.Context, t edge.Service) error {
@@ -101,15 +101,15 @@ func (s *simulation) spins(r *draws) {
 }
 
 // The documented limits of a chain that continues as new too fast (docs/semantics.md): so many runs
-// in a row may each last less than a second. Then the next one begins a second after the one before
+// in a row may each last less than a second. The next run then begins a second after the run before
 // it.
 const (
 	quickRuns = 10
 	quickRun  = time.Second
 )
 
-// checkPace demands that a chain that continues as new without waiting goes on, and not too fast by
-// the times in its log, unless something came for the run that was to wait.
+// checkPace demands that a chain that continues as new without waiting continues, and not too fast
+// by the times in its log. A run may begin earlier if something arrives for it.
 func (a *audit) checkPace() {
 	runs := slices.DeleteFunc(slices.Clone(a.runs[spinnerID]), (*engine.Run).Void)
 	quick := 0 // quick runs in a row
@@ -123,7 +123,7 @@ func (a *audit) checkPace() {
 			earliest := begun(runs[i-1]).Add(quickRun)
 			a.s.count("a chain that continues too fast is slowed down")
 			if first := firstTask(run); first != nil && first.Time < earliest && !brings(first) {
-				a.s.fail("%s runs at %v; it is to wait until %v, because %d runs before it were quick", name, first.Time.Time(), earliest.Time(), quick)
+				a.s.fail("%s runs at %v; it should wait until %v, because %d runs before it were quick", name, first.Time.Time(), earliest.Time(), quick)
 			}
 		}
 		if run.State.Status != history.ContinuedAsNew {
@@ -136,7 +136,7 @@ func (a *audit) checkPace() {
 	}
 }
 
-// begun returns when a run began: after its delay, unless something woke it earlier.
+// begun returns when a run began: after its delay, or earlier if something woke it.
 func begun(run *engine.Run) history.Timestamp {
 	if end := run.State.StartTime.Add(time.Duration(run.State.Started.StartDelay)); end <= run.State.CloseTime {
 		return end
@@ -144,7 +144,7 @@ func begun(run *engine.Run) history.Timestamp {
 	return run.State.StartTime
 }
 
-// firstTask returns the commit of the first task of a run, or nil if none of its code has run.
+// firstTask returns the commit of a run's first task, or nil if none of its code has run.
 func firstTask(run *engine.Run) *history.Commit {
 	i := slices.IndexFunc(run.Log, func(c *history.Commit) bool { return c.Task != nil })
 	if i < 0 {
@@ -153,7 +153,7 @@ func firstTask(run *engine.Run) *history.Commit {
 	return run.Log[i]
 }
 
-// brings reports whether a commit brings an event from outside to its run.
+// brings reports whether a commit has an event that arrived from outside.
 func brings(c *history.Commit) bool {
 	return slices.ContainsFunc(c.InputEvents, func(e history.Event) bool {
 		switch e.Attributes.(type) {

@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// What DynamoDB throttles: a partition, or all writes of the table.
+// What DynamoDB throttles: a partition, or all writes to the table.
 var (
 	partitionHot = newFault("dynamodb: a partition is throttled",
 		"Amazon DynamoDB Developer Guide, best practices for partition keys: a partition takes at most 3,000 read units and 1,000 write units a second, "+
@@ -12,8 +12,8 @@ var (
 			"minutes, or that exceeds the quota of the account (40,000 units by default).", 0.1, 0.002)
 )
 
-// How much a partition and a message group accept in a second. It is far less here than on AWS: a
-// simulation makes few calls.
+// How much a partition and a message group accept in a second. It is far less than on AWS, because
+// a simulation makes few calls.
 var (
 	partitionQuota = newFault("dynamodb: a partition has its throughput",
 		"Amazon DynamoDB Developer Guide, burst and adaptive capacity: a partition takes 1,000 write units a second and keeps what was not used for up to "+
@@ -29,7 +29,8 @@ type bucket struct {
 	since time.Time
 }
 
-// exceeds reports whether a call exceeds a quota, and takes it from the bucket if not.
+// exceeds reports whether a call exceeds a quota. If it does not, exceeds takes the call from the
+// bucket.
 func (s *simulation) exceeds(f *fault, place string) bool {
 	if s.quiet() || !s.has(f) {
 		return false
@@ -55,8 +56,8 @@ func (s *simulation) exceeds(f *fault, place string) bool {
 	return true
 }
 
-// throttled reports whether a call for a workflow, or for the table if the workflow is empty, is
-// throttled now.
+// throttled reports whether a call for a workflow is throttled now. An empty workflow means the
+// table.
 func (s *simulation) throttled(workflow string) bool {
 	if s.hot == nil {
 		s.hot = map[string]time.Time{}
@@ -73,7 +74,7 @@ func (s *simulation) throttled(workflow string) bool {
 		}
 		if s.now.Before(s.hot[h.place]) && !s.calm {
 			s.happens(h.fault)
-			return s.of(h.fault).IntN(4) > 0 // some get through
+			return s.of(h.fault).IntN(4) > 0 // some calls pass
 		}
 		if s.hits(h.fault) {
 			length := []time.Duration{time.Second, 10 * time.Second, time.Minute}[s.of(h.fault).IntN(3)]

@@ -17,8 +17,8 @@ type spoken struct{ text bytes.Buffer }
 // Observe implements observe.Sink.
 func (s *spoken) Observe(_ context.Context, e observe.Event) { fmt.Fprintf(&s.text, "%T %+v\n", e, e) }
 
-// No payload of users is in a log line or an event, whatever fails: no input, result, or text of an
-// error.
+// No log line or event has a payload of users, whatever fails: no input, no result, and no text of
+// an error.
 func TestNoPayloadIsTold(t *testing.T) {
 	t.Parallel()
 	var all spoken
@@ -32,12 +32,12 @@ func TestNoPayloadIsTold(t *testing.T) {
 	text := all.text.String()
 	for _, told := range []string{"*observe.Task", "*observe.LostRace", "Stuck:true", "workflow task failed", "a message will be redelivered"} {
 		if !strings.Contains(text, told) {
-			t.Errorf("nothing has told %s", told)
+			t.Errorf("no line or event has %s", told)
 		}
 	}
 	for _, payload := range []string{"too much", "the bug of build 1", "flaky", "step 0", "fan 0", "slow 1", "hello", "a whim"} {
 		if i := strings.Index(text, payload); i >= 0 {
-			t.Errorf("%q is told: ...%s", payload, text[max(0, i-300):i+len(payload)])
+			t.Errorf("a line or event has %q: ...%s", payload, text[max(0, i-300):i+len(payload)])
 		}
 	}
 }

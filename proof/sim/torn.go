@@ -18,14 +18,14 @@ var tornTransaction = newFault("store: a transaction appears in parts",
 		"TransactWriteItems is read-committed. It can see the new state of one item of the transaction and the old state of another.",
 	0.5, 0.8)
 
-// recovery is how long it takes at most until all items of a transaction have appeared.
+// recovery is the longest time until all items of a transaction have appeared.
 const recovery = 3 * time.Second
 
-// torn are the items that reads do not see yet, and until when.
+// torn are the items that reads do not see yet, each with the time until then.
 type torn map[store.Key]time.Time
 
-// tear hides some items of an applied transaction. The function that it returns waits until reads
-// see them.
+// tear hides some items of an applied transaction. The returned function waits until reads see
+// them.
 func (s *simulation) tear(items []store.Item, err error) (appear func()) {
 	if err != nil || len(items) < 2 || !s.hits(tornTransaction) {
 		return func() {}
@@ -63,8 +63,8 @@ func (s *simulation) seen(items []store.Item) []store.Item {
 	})
 }
 
-// seenPage returns what a read sees of a page. If it sees nothing of it, next reads the page after
-// an item.
+// seenPage returns what a read sees of a page. If it sees nothing, next reads the page after an
+// item.
 func (s *simulation) seenPage(page store.Page, err error, next func(store.Key) (store.Page, error)) (store.Page, error) {
 	for err == nil && len(page.Items) > 0 {
 		items := s.seen(page.Items)
@@ -84,7 +84,7 @@ func (a *audit) noteGaps(items []store.Item) {
 	}
 }
 
-// isOpen reports whether a workflow has an open run now, which has not expired.
+// isOpen reports whether a workflow has an open run that has not expired.
 func (a *audit) isOpen(workflow string) bool {
 	for _, run := range slices.Backward(a.runs[workflow]) {
 		if expires := run.State.Expires; !run.State.Status.Closed() && (expires == 0 || a.s.now.Add(time.Minute).Before(expires.Time())) {
@@ -94,8 +94,8 @@ func (a *audit) isOpen(workflow string) bool {
 	return false
 }
 
-// found wraps a request to a workflow. The answer that there is no open run is right only if there
-// was none at some moment since the request began.
+// found wraps a request to a workflow. The answer that there is no open run is correct only if
+// there was none at some moment since the request began.
 func (s *simulation) found(id string, fn func(context.Context, edge.Service) error) func(context.Context, edge.Service) error {
 	return func(ctx context.Context, t edge.Service) error {
 		open, gaps := s.audit.isOpen(id), s.audit.gaps[id]

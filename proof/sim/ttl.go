@@ -2,12 +2,12 @@ package sim
 
 import "github.com/seed-41655fb1/weft/store"
 
-// expiredGoes is TTL. It deletes expired items one by one, in no order, and at unknown times.
+// expiredGoes is TTL. It deletes expired items one by one, in any order, and at unknown times.
 var expiredGoes = newFault("dynamodb: an expired item is deleted",
 	"Amazon DynamoDB Developer Guide, Time to Live: items whose expiry has passed may be deleted at any time, typically within a few "+
 		"days; until then reads return them.", 0.5, 0.02)
 
-// expire deletes an expired item, if there is one. Then the place of a void run is free.
+// expire deletes an expired item, if there is one. After that the place of a void run is free.
 func (s *simulation) expire() {
 	if !s.hits(expiredGoes) || !s.store.DeleteExpired(s.of(expiredGoes).IntN) {
 		return
@@ -19,15 +19,15 @@ func (s *simulation) expire() {
 // forgetVoid forgets the void runs that TTL has deleted.
 func (s *simulation) forgetVoid() {
 	for at, run := range s.audit.current {
-		if run.Void() && !s.stands(at) {
+		if run.Void() && !s.exists(at) {
 			delete(s.audit.current, at)
 			s.audit.note(journaled{Item: store.Item{Key: store.Key{Workflow: at.workflow, Run: at.run}}, deleted: true})
 		}
 	}
 }
 
-// stands reports whether the first item of a run is in the store.
-func (s *simulation) stands(at place) bool {
+// exists reports whether the first item of a run is in the store.
+func (s *simulation) exists(at place) bool {
 	for _, item := range s.store.Dump(at.workflow) {
 		if item.Key == (store.Key{Workflow: at.workflow, Run: at.run}) {
 			return true

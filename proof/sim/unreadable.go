@@ -12,14 +12,14 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// letters is a workflow that sleeps and then reads letters: what arrives before that has not been
-// checked.
+// letters is a workflow that sleeps and then reads letters. Letters that arrive before that have
+// not been checked.
 var (
 	letters = workflow.NewWorkflow[time.Duration, int]("letters")
 	letter  = workflow.NewSignal[string]("letter")
 )
 
-// lastLetter is the letter after which it ends.
+// lastLetter is the letter after which the workflow ends.
 const lastLetter = `"last"`
 
 func (l *code) letters(ctx workflow.Context, first time.Duration) (n int, err error) {
@@ -38,8 +38,8 @@ func (l *code) letters(ctx workflow.Context, first time.Duration) (n int, err er
 	}
 }
 
-// startLetters starts a client in some seeds that sends letters, some of which cannot be read. It
-// draws from a random stream of its own.
+// startLetters starts a client in some seeds. The client sends letters, some of which cannot be
+// read. It draws from a random stream of its own.
 func (s *simulation) startLetters() {
 	r := rand.New(rand.NewPCG(s.seed, 0x1e77e5))
 	if r.IntN(8) == 0 {
@@ -47,8 +47,8 @@ func (s *simulation) startLetters() {
 	}
 }
 
-// writeLetters sends letters. A run counts those that can be read. One that cannot is refused or
-// set aside, and never fails the run.
+// writeLetters sends letters. A run counts those that can be read. A letter that cannot be read is
+// refused or set aside, and never fails the run.
 func (s *simulation) writeLetters(r *rand.Rand) {
 	const id = "letters"
 	name, readable := id, 0
@@ -85,7 +85,7 @@ func (s *simulation) writeLetters(r *rand.Rand) {
 	s.audit.letters = &readable
 }
 
-// finishLetters sends the last letter again: a restored backup may not have it.
+// finishLetters sends the last letter again, because a restored backup may not have it.
 func (s *simulation) finishLetters() {
 	if run := s.audit.latest("letters"); run == nil || run.State.Status.Closed() {
 		return
@@ -101,7 +101,7 @@ func (s *simulation) finishLetters() {
 	})
 }
 
-// checkLetters demands that the run of letters completed, and has counted those that can be read.
+// checkLetters demands that the run of letters completed and counted those that can be read.
 func (a *audit) checkLetters() {
 	run := a.latest("letters")
 	if a.letters == nil || run == nil || a.s.restore.done {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflow that is simulated: it does a bit of everything, and its result follows from its log.
+// The workflow that is simulated does a bit of everything, and its result follows from its log.
 var (
 	ledger  = workflow.NewWorkflow[program, tally]("ledger")
 	add     = workflow.NewUpdate[int, int]("add")
@@ -32,25 +32,25 @@ type program struct {
 	Fan    int           // activities in parallel
 	Nap    time.Duration // a timer
 	Most   int           // the largest sum that add accepts
-	Poison int           // the note at which build 1 panics; 0 for none
+	Poison int           // the note at which build 1 panics; 0 means none
 	Flaky  int           // how many attempts of each activity fail first
 	Once   bool          // activities have one attempt
-	Inline bool          // activities may be run by the process that ran the one before
-	Queue  string        // the task queue of activities; empty is the default one, also for every second step that may run inline
+	Inline bool          // activities may run in the process that ran the one before
+	Queue  string        // the task queue of activities; empty means the default one, as for every second step that may run inline
 	Laps   int           // how often it continues as new, after its steps
 	Base   int           // the sum of the earlier runs
 	Notes  int           // how many notes it reads before it continues as new
-	Fails  int           // how many runs fail after their steps, and are followed by another
-	Ask    bool          // activities go on outside, and somebody completes them, or nobody does
+	Fails  int           // how many runs fail after their steps and are followed by another
+	Ask    bool          // activities continue outside, and may be completed there
 	Kids   int           // children in parallel
 	Leave  bool          // it does not wait for its children
 	Policy workflow.ParentClosePolicy
 	Local  bool          // its steps and the updates addSlow are local activities
-	Tells  string        // the workflow that it sends a note to when its steps are done; empty for none
+	Tells  string        // the workflow to which it sends a note after its steps; empty means none
 	Cron   bool          // it begins each hour, and ends when its steps are done
-	Whole  time.Duration // its execution timeout; 0 for none
-	Run    time.Duration `json:",omitempty"` // its run timeout; 0 for none
-	Close  time.Duration `json:",omitempty"` // the ScheduleToClose of its activities; 0 for none
+	Whole  time.Duration // its execution timeout; 0 means none
+	Run    time.Duration `json:",omitempty"` // its run timeout; 0 means none
+	Close  time.Duration `json:",omitempty"` // the ScheduleToClose of its activities; 0 means none
 }
 
 // waits reports whether a canceled ledger waits for the end of its current step.
@@ -80,8 +80,8 @@ const finish = "finish"
 
 var errFails = errors.New("this attempt is to fail")
 
-// run is the code of a ledger. It checks that no code runs after its return. In a canceled
-// run, code that waits for the next task does.
+// run is the code of a ledger. It checks that no code runs after its return. In a canceled run,
+// code that waits for the next task still does.
 func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 	returned := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -90,11 +90,11 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 		}
 	})
 	t, err := l.keep(ctx, p)
-	returned = true // not in a deferred function: those also run when code is given up
+	returned = true // not in a deferred function, because those also run when code is given up
 	return t, err
 }
 
-// keep does the work of a ledger. Build 1 has a bug.
+// keep does the work of a ledger. In build 1 it has a bug.
 func (l *code) keep(ctx workflow.Context, p program) (tally, error) {
 	t := tally{Sum: p.Base}
 	finished := false
@@ -123,7 +123,7 @@ func (l *code) keep(ctx workflow.Context, p program) (tally, error) {
 	})
 	fails := workflow.InfoOf(ctx).Attempt <= p.Fails
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for !fails && (p.Laps == 0 || t.Notes < p.Notes) { // a run that fails leaves them to the next
+		for !fails && (p.Laps == 0 || t.Notes < p.Notes) { // a run that fails leaves its notes to the next
 			text, err := note.Receive(ctx)
 			if err != nil || text == finish {
 				finished = true
@@ -164,8 +164,8 @@ func (l *code) keep(ctx workflow.Context, p program) (tally, error) {
 	return t, err
 }
 
-// steps runs the activities and the timer of a ledger. An activity that fails for good is noted,
-// and does not stop it.
+// steps runs the activities and the timer of a ledger. It records an activity that fails for good,
+// and continues.
 func (l *code) steps(ctx workflow.Context, p program, t *tally) error {
 	outcome := func(name string) error {
 		result, err := l.do(ctx, p, name)
@@ -196,14 +196,14 @@ func (l *code) steps(ctx workflow.Context, p program, t *tally) error {
 // code is what a build registers.
 type code struct {
 	build int
-	// pinned is whether runs stay with their build.
+	// pinned says whether runs stay with their build.
 	pinned bool
-	// attempt is an attempt at the activity.
+	// attempt runs an attempt at the activity.
 	attempt func(ctx context.Context, name string) (string, error)
-	// attemptLocal is an attempt at the local activity.
+	// attemptLocal runs an attempt at the local activity.
 	attemptLocal func(ctx context.Context, name string) (string, error)
 	// runsOn is called with the id of a run whose code runs after the workflow's function has
-	// returned: none may.
+	// returned, which must not happen.
 	runsOn func(runID string)
 }
 
@@ -237,12 +237,12 @@ func (l *code) local(p program) activity.Local[string, string] {
 	return activity.NewLocal("local", l.attemptLocal, o)
 }
 
-// attemptLocal takes some time, and often fails. It runs for an update only once the update is in
+// attemptLocal takes some time and often fails. It runs for an update only after the update is in
 // the log.
 func (s *simulation) attemptLocal(ctx context.Context, name string) (string, error) {
 	info, n := activity.InfoOf(ctx), 0
 	if _, err := fmt.Sscanf(name, "slow %d", &n); err == nil && !s.audit.accepted(info.WorkflowID, info.RunID, n) {
-		s.fail("%s of %s ran, and no update that asks for it is in the log", name, info.RunID)
+		s.fail("%s of %s ran, although no update that asks for it is in the log", name, info.RunID)
 	}
 	if name == "" {
 		s.fail("an attempt of %s has no input: its activity was scheduled with one", activity.InfoOf(ctx).WorkflowID)
@@ -255,7 +255,7 @@ func (s *simulation) attemptLocal(ctx context.Context, name string) (string, err
 	return name, nil
 }
 
-// attempt takes some time, and often fails.
+// attempt takes some time and often fails.
 func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		s.fail("an attempt of %s has no input: its activity was scheduled with one", activity.InfoOf(ctx).WorkflowID)
@@ -277,7 +277,7 @@ func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
 	return name, nil
 }
 
-// askOutside lets somebody outside go on with an attempt, or nobody.
+// askOutside may let somebody outside continue an attempt.
 func (s *simulation) askOutside(ctx context.Context, name string) error {
 	token, err := activity.Token(ctx)
 	if err != nil {

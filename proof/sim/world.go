@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// world is the simulation as the World of its processes.
+// world is the simulation as the host.Host of its processes.
 type world struct {
 	s *simulation
 	p *process
@@ -15,26 +15,26 @@ type world struct {
 // Now returns the time by the clock of the process.
 func (w world) Now() time.Time { return w.s.clock(w.p) }
 
-// ID returns an id that follows from the seed, a new one each time.
+// ID returns a new id, which is derived from the seed.
 func (w world) ID() (id [16]byte) {
 	binary.BigEndian.PutUint64(id[:], w.s.ids.Uint64())
 	binary.BigEndian.PutUint64(id[8:], w.s.ids.Uint64())
 	return id
 }
 
-// Wait leaves the actor.
+// Wait leaves the actor until its wait has ended.
 func (w world) Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	w.s.pause(wait{until: w.s.now.Add(d), wake: wake, ctx: ctx})
 	return ctx.Err()
 }
 
-// Guard calls fn here: there are no other goroutines.
+// Guard calls fn in this goroutine, because there are no others.
 func (w world) Guard(_ time.Duration, fn func()) bool {
 	fn()
 	return true
 }
 
-// Within has another actor of the process call fn.
+// Within lets another actor of the process call fn.
 func (w world) Within(limit time.Duration, fn func()) bool {
 	s, me := w.s, w.s.running
 	a := s.spawn(me.name+" goes on", me.process, fn)
@@ -53,7 +53,7 @@ func (w world) Together(fns ...func()) {
 	}
 }
 
-// WithTimeout returns a context that ends at a moment of the simulation.
+// WithTimeout returns a context that ends at a time of the simulation.
 func (w world) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	t := &timed{Context: ctx, s: w.s, deadline: w.s.now.Add(d)}
 	return t, func() { t.canceled = true }
@@ -67,7 +67,7 @@ type timed struct {
 	canceled bool
 }
 
-// Deadline returns the earlier of its own deadline and its parent's.
+// Deadline returns its own deadline or its parent's, whichever is earlier.
 func (t *timed) Deadline() (time.Time, bool) {
 	if outer, ok := t.Context.Deadline(); ok && outer.Before(t.deadline) {
 		return outer, true
@@ -75,7 +75,7 @@ func (t *timed) Deadline() (time.Time, bool) {
 	return t.deadline, true
 }
 
-// Err returns why it has ended, or nil.
+// Err returns why the context has ended, or nil.
 func (t *timed) Err() error {
 	switch {
 	case t.canceled:

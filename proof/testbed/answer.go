@@ -25,21 +25,21 @@ type Answer struct {
 	Cost   meter.Cost
 }
 
-// Do sends a request to the process's handler, without a socket, and checks what every answer has
-// in common.
+// Do sends a request to the process's handler, without a socket. It checks what all answers have in
+// common.
 func (p *Process) Do(method, target, body string) *Answer {
 	p.t.Helper()
 	return p.DoWith(p.t.Context(), method, target, body)
 }
 
-// DoWith is Do with a context.
+// DoWith does the same as Do with a context.
 func (p *Process) DoWith(ctx context.Context, method, target, body string) *Answer {
 	p.t.Helper()
 	return Ask(p.t, p.Handler, httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(body)))
 }
 
-// Ask has a handler of the API answer a request, and checks what every answer has in common: its
-// status, its headers, and that it is JSON, except for the OpenAPI document.
+// Ask lets a handler of the API answer a request. It checks what all answers have in common: the
+// status, the headers, and that the body is JSON, except for the OpenAPI document.
 func Ask(t testing.TB, h http.Handler, r *http.Request) *Answer {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -59,7 +59,7 @@ func (a *Answer) Into(t testing.TB, v any) {
 	}
 }
 
-// costForm is the form of the Weft-Cost header. Lost races appear only if there were any.
+// costForm is the form of the Weft-Cost header. It has lost races only if there were any.
 var costForm = regexp.MustCompile(`^writes=(\d+), reads=(\d+), messages=(\d+)(?:, lost=([1-9]\d*))?(?:, blobPuts=\d+, blobGets=\d+)?$`)
 
 // statuses are the statuses that the API answers with.
@@ -82,7 +82,7 @@ func (a *Answer) check() error {
 		return fmt.Errorf("the cost is %q", a.Header.Get(httpapi.CostHeader))
 	}
 	for i, digits := range parts[1:] {
-		cost[i], _ = strconv.ParseInt(digits, 10, 64) // empty is 0
+		cost[i], _ = strconv.ParseInt(digits, 10, 64) // no digits mean 0
 	}
 	a.Cost = meter.Cost{Writes: cost[0], Reads: cost[1], Messages: cost[2], Lost: cost[3]}
 	if isDocument {
@@ -91,8 +91,8 @@ func (a *Answer) check() error {
 	return a.checkForm()
 }
 
-// checkForm distinguishes a problem document from an answer, and checks its form. A rejection is an
-// answer.
+// checkForm distinguishes a problem document from another answer, and checks its form. A rejection
+// is not a problem.
 func (a *Answer) checkForm() error {
 	var p struct {
 		Type, Title, Detail, Stage string

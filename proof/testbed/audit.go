@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// endOfTime is later than anything is due.
+// endOfTime is later than anything can be due.
 var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Workflows returns the sorted ids of the workflows that have runs.
@@ -38,7 +38,7 @@ func (d *Deployment) Workflows() []string {
 	}
 }
 
-// Snapshot returns everything that the store and the queues hold, byte by byte, for comparison with
+// Snapshot returns the contents of the store and the queues, byte by byte, for comparison with
 // another snapshot.
 func (d *Deployment) Snapshot() string {
 	d.t.Helper()
@@ -102,7 +102,7 @@ func Items(ctx context.Context, log store.Log, workflowID string) (items []store
 }
 
 // RunsOf returns the runs of a workflow from the items of its log, in order. It checks that their
-// events are numbered from 1 without a gap, and that each resolves what was pending.
+// events are numbered from 1 without a gap, and that each event resolves something pending.
 func RunsOf(t testing.TB, workflowID string, items []store.Item) []*engine.Run {
 	t.Helper()
 	var runs []*engine.Run
@@ -132,8 +132,8 @@ func (d *Deployment) CheckReplay(p *Process) {
 }
 
 // CheckRun replays a run from its first event with the code of a build, and reports code that
-// departs from history. A run whose task fails under the code is expected to fail. A run that other
-// builds had a part in is not run again as new: their validators may have differed.
+// differs from history. A run whose task fails under the code is expected to fail. A run with tasks
+// of other builds is not run again as if it were new, because their validators may have differed.
 func CheckRun(t testing.TB, registry *engine.Registry, build string, run *engine.Run) {
 	t.Helper()
 	CheckPinned(t, run)
@@ -151,7 +151,7 @@ func CheckRun(t testing.TB, registry *engine.Registry, build string, run *engine
 	}
 }
 
-// CheckPinned reports the tasks of a pinned run that another build has run.
+// CheckPinned reports tasks of a pinned run that another build has run.
 func CheckPinned(t testing.TB, run *engine.Run) {
 	t.Helper()
 	seen := engine.NewRun(run.WorkflowID, run.Number)

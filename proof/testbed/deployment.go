@@ -1,7 +1,7 @@
 // Package testbed is a deployment in a test: the real protocol, handler, client and delivery over
 // the in-memory store and queue, which check their contracts. It runs in the bubble of
 // testing/synctest. There time jumps to the next thing that is due as soon as nothing else can
-// happen: a test of a day's sleep takes no time and needs no bound on it.
+// happen. So a test of a day's sleep takes no time, and needs no bound on time.
 package testbed
 
 import (
@@ -28,17 +28,17 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Deployment is what all processes share: the store and the queues.
+// Deployment has what all processes share: the store and the queues.
 type Deployment struct {
 	t testing.TB
-	// Store is the store if it is in memory, or nil.
+	// Store is the store if it is in memory, and nil otherwise.
 	Store *storememory.Store
 	Queue *queuememory.Queue
 	// Ports can be changed before a process is started, to put faults between the process and the
 	// stores.
 	Ports executor.Ports
 	kept  Stores
-	// codec offloads large payloads; nil if they are small.
+	// codec offloads large payloads. It is nil if payloads are small.
 	codec *codec.Codec
 }
 
@@ -63,12 +63,11 @@ func New(t testing.TB) *Deployment {
 	return d
 }
 
-// Offload makes processes that start from now on offload large payloads and commits, as with a
-// bucket.
+// Offload makes processes that start later offload large payloads and commits, as with a bucket.
 func (d *Deployment) Offload() { d.codec = codec.New(codec.Options{Blobs: blobmemory.New(nil)}) }
 
 // Over returns a deployment without processes, over a store and a queue that the caller closes.
-// Package ondisk has those on disk.
+// Package ondisk has deployments on disk.
 func Over(t testing.TB, s Stores, q *queuememory.Queue) *Deployment {
 	d := &Deployment{t: t, Queue: q}
 	d.keepIn(s)
@@ -85,7 +84,7 @@ func (d *Deployment) keepIn(s Stores) {
 type Process struct {
 	*client.Client
 	*assembly.Process
-	// Service is that of the process, and parses what it is asked.
+	// Service is the process's service behind a parser of requests.
 	Service edge.Service
 	Handler http.Handler
 	// Meter counts everything that the process does: requests, messages and sweeps.
@@ -96,8 +95,8 @@ type Process struct {
 	stop     func()
 }
 
-// Start starts a process with these workflows and activities, and delivers messages to it until it
-// is stopped or the test ends.
+// Start starts a process with these workflows and activities, and delivers messages to it until the
+// process is stopped or the test ends.
 func (d *Deployment) Start(o executor.Options, registrations ...workflow.Registration) *Process {
 	d.t.Helper()
 	p := d.Idle(o, registrations...)
@@ -105,7 +104,7 @@ func (d *Deployment) Start(o executor.Options, registrations ...workflow.Registr
 	return p
 }
 
-// Idle starts a process that answers requests and handles no messages.
+// Idle starts a process that answers requests and does not handle messages.
 func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registration) *Process {
 	d.t.Helper()
 	if o.Logger == nil {
@@ -131,7 +130,7 @@ func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registra
 	return p
 }
 
-// Receiver returns the receiver of processes that start now.
+// Receiver returns the receiver for processes that start now.
 func (d *Deployment) Receiver() queue.Receiver {
 	if d.codec != nil {
 		return d.codec.Receiver(d.Queue)
@@ -151,7 +150,7 @@ func atOnce() map[string]int {
 	return all
 }
 
-// counted adds up the cost of all requests of a handler.
+// counted is a handler that adds up the cost of all requests.
 type counted struct {
 	handler http.Handler
 	total   *meter.Meter

@@ -10,13 +10,13 @@ import (
 
 // Drain delivers messages, one after the other, until there are none. It delivers each batch that
 // is handled together to the process that next returns for its queue. It lets time pass if a
-// message is delayed. It makes no sweeps.
+// message is delayed. It runs no sweeps.
 func (d *Deployment) Drain(ctx context.Context, next func(queue string) *Process) {
 	d.t.Helper()
 	d.DrainFor(ctx, time.Until(endOfTime), next)
 }
 
-// DrainFor is Drain for messages that become due within a time.
+// DrainFor does the same as Drain for messages that become due within a time.
 func (d *Deployment) DrainFor(ctx context.Context, within time.Duration, next func(queue string) *Process) {
 	d.t.Helper()
 	end := time.Now().Add(within)
@@ -29,7 +29,7 @@ func (d *Deployment) DrainFor(ctx context.Context, within time.Duration, next fu
 				delivered = true
 			}
 		}
-		if delivered { // what has come since may be for a queue before
+		if delivered { // new messages may be on an earlier queue
 			continue
 		}
 		at, more := d.Queue.Next()

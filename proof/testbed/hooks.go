@@ -7,13 +7,13 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Hook intercepts one call of a process to its log: do makes the call.
+// Hook intercepts one call of a process to its log. do makes the call.
 type Hook func(do func() error) error
 
 // Op is the kind of call that a hook intercepts.
 type Op uint8
 
-// The calls that hooks can intercept: those that put, and those that read the latest run.
+// The calls that hooks can intercept: puts, and reads of the latest run.
 const (
 	OnPut Op = iota
 	OnRead
@@ -27,14 +27,14 @@ type Hooks struct {
 	always map[Op]Hook
 }
 
-// Next sends the next call without a hook through this one.
+// Next sends the next call that has no hook yet through this hook.
 func (h *Hooks) Next(op Op, hook Hook) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.next[op] = append(h.next[op], hook)
 }
 
-// Always sends every call without a hook of its own through this one; nil ends that.
+// Always sends every call without a hook of its own through this hook. A nil hook ends that.
 func (h *Hooks) Always(op Op, hook Hook) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,15 +73,15 @@ func (h *Hooks) take(op Op) Hook {
 	return hook
 }
 
-// Hook puts hooks between the log and the processes that are started from now on, until Hook is
-// called again.
+// Hook puts hooks between the log and the processes that start from now on, until Hook is called
+// again.
 func (d *Deployment) Hook() *Hooks {
 	h := NewHooks(d.kept)
 	d.Ports.Log = h
 	return h
 }
 
-// NewHooks returns a log in front of another, without hooks as yet.
+// NewHooks returns a log in front of another log, without hooks.
 func NewHooks(log store.Log) *Hooks {
 	return &Hooks{Log: log, next: map[Op][]Hook{}, always: map[Op]Hook{}}
 }

@@ -26,7 +26,7 @@ func (o *Observed) Observe(_ context.Context, e observe.Event) {
 	observe.Measure(e, func(m *observe.Metric, value float64) { o.sums[m.Name] += value })
 }
 
-// Sum returns the sum of what was added to a metric.
+// Sum returns the sum of the values that were added to a metric.
 func (o *Observed) Sum(m *observe.Metric) float64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 
 type pauseKey struct{}
 
-// WithPause returns a context by which the activities of the scenarios wait, for tests whose clock
-// is not that of package time.
+// WithPause returns a context that says how the activities of the scenarios wait, for tests whose
+// clock is not that of package time.
 func WithPause(ctx context.Context, pause func(ctx context.Context, d time.Duration) error) context.Context {
 	return context.WithValue(ctx, pauseKey{}, pause)
 }

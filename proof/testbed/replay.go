@@ -17,16 +17,16 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// One starts a deployment of one process. When the test ends, it replays every run from its log
-// alone: see Replay.
+// One starts a deployment with one process. When the test ends, it replays every run from its log:
+// see Replay.
 func One(t testing.TB, registrations ...workflow.Registration) *Process {
 	t.Helper()
 	d := New(t)
-	t.Cleanup(func() { d.Replay(registrations...) }) // when the process has stopped: what is put off last runs first
+	t.Cleanup(func() { d.Replay(registrations...) }) // cleanups run in reverse order, so this runs after the process has stopped
 	return d.Start(executor.Options{}, registrations...)
 }
 
-// Replay rebuilds every run of the deployment from its log alone: see ReplayRun.
+// Replay rebuilds every run of the deployment from its log: see ReplayRun.
 func (d *Deployment) Replay(registrations ...workflow.Registration) {
 	d.t.Helper()
 	registry := Registry(d.t, registrations...)
@@ -50,11 +50,11 @@ type Reporter interface {
 	Errorf(format string, args ...any)
 }
 
-// ReplayRun rebuilds a run from its log alone, in three ways. The test fails if the code departs
-// from the log.
+// ReplayRun rebuilds a run from its log in three ways. The test fails if the code differs from the
+// log.
 //
 //   - As an engine does, which compares the code's commands with the recorded ones.
-//   - By running each task again as if it were new. It must make the same events, byte for byte.
+//   - By running each task again as if it were new. It has to give the same events, byte for byte.
 //   - From its events as JSON, which is the form of a history in a file.
 func ReplayRun(t Reporter, code *engine.Workflow, workflowID string, commits []*history.Commit) {
 	t.Helper()
@@ -67,7 +67,7 @@ func ReplayRun(t Reporter, code *engine.Workflow, workflowID string, commits []*
 	}
 }
 
-// exported replays a run from its history as JSON. It must have the same events, with the same
+// exported replays a run from its history as JSON. It has to give the same events, with the same
 // times, in the same batches.
 func exported(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
 	if len(commits) == 0 {
@@ -89,12 +89,12 @@ func exported(code *engine.Workflow, workflowID string, commits []*history.Commi
 	again, _ := api.Events(run.Log, 1, math.MaxInt, math.MaxInt)
 	second, err := json.Marshal(api.HistoryResponse{WorkflowID: workflowID, RunID: run.State.RunID, Events: again})
 	if err == nil && string(second) != string(file) {
-		err = fmt.Errorf("the history is\n%s\nand made again from that it is\n%s", file, second)
+		err = fmt.Errorf("the history is\n%s\nand the replayed one is\n%s", file, second)
 	}
 	return errors.Join(err, replay.Cold(code, workflowID, run.Log))
 }
 
-// Commits returns the log of a run. It fails the test if there are gaps in its slots or in the ids
+// Commits returns the log of a run. It fails the test if there is a gap in its slots or in the ids
 // of its events.
 func (d *Deployment) Commits(workflowID string, number uint32) []*history.Commit {
 	d.t.Helper()
@@ -131,7 +131,7 @@ func (p *Process) History(ctx context.Context, workflowID string) (types []histo
 	}
 }
 
-// Count returns how many of the events are of a type.
+// Count returns the number of events of a type.
 func Count(events []history.Type, of history.Type) (n int) {
 	for _, typ := range events {
 		if typ == of {

@@ -32,36 +32,41 @@ func Scripts(t testing.TB, testdata string) []string {
 }
 
 // Script plays a script on a testbed: requests, what happens meanwhile, and the history afterwards.
-// It masks what differs from run to run (ids, stacks).
+// It masks what differs from run to run, such as ids and stacks.
 //
-//	case number=11 [start]          begins anew on a new testbed; start starts the counter a. The testbed gets the arguments
+//	case number=11 [start]          begins anew on a new testbed; start starts the counter a. The
+//	                                testbed gets the arguments
 //	request [process=2]             sends a request; its input is the request's first line, and then its body
 //	together                        sends several at once, separated by lines of --; see Testbed.Together
-//	begin [process=2]               sends a request and does not wait for its answer; end [...] does, for the first that is left
-//	meanwhile [process=2] [always] [reading]  sends requests from this process before the next put of process 1, or each,
-//	                                or before its next read
-//	fault how=die [always] [reading]  has the next put of process 1 fail, or all, or reads; see Faults; how=none ends that
+//	begin [process=2]               sends a request and does not wait for its answer; end [...]
+//	                                does, for the first that is left
+//	meanwhile [process=2] [always] [reading]
+//	                                sends requests from this process before the next put of
+//	                                process 1, or each, or before its next read
+//	fault how=die [always] [reading]
+//	                                makes the next put of process 1 fail, or all, or reads: see
+//	                                Faults; how=none ends it
 //	deploy build=build-2 [process]  replaces a process
 //	sleep for=1h                    lets time pass
 //	history id=a [run=...]          lists the events of a run in short
-//	deliveries                      what handling messages has cost since the last time
-//	warnings                        what operators have been told since the last time
+//	deliveries                      prints the cost of handling messages since the last time
+//	warnings                        prints the warnings to operators since the last time
 //
 // In a body $pass1 is the last token that an attempt of the run <run1> has taken, and $x100 is the
-// letter x a hundred times. A long row of that letter in an answer is printed that way too. After
-// each request that wrote and sent nothing, the store and the queues must be what they were before.
+// letter x a hundred times. A long row of that letter in an answer is printed that way, too. After
+// each request that wrote and sent nothing, the store and the queues must be unchanged.
 type Script struct {
 	t     testing.TB
 	make  func(testing.TB, Args) Testbed
 	bed   Testbed
 	masks map[string]string // replacements, by what was masked
-	names map[string]string // the reverse, as scripts write it: $run1
-	token string            // the page token seen last
+	names map[string]string // the reverse, in the form of scripts: $run1
+	token string            // the last page token
 	notes []string          // what happened meanwhile
 	begun []func() *Answer  // requests that are being answered
 }
 
-// NewScript returns a script's player. Close it.
+// NewScript returns a player of scripts. The caller closes it.
 func NewScript(t testing.TB, bed func(testing.TB, Args) Testbed) *Script {
 	return &Script{t: t, make: bed}
 }
@@ -76,7 +81,7 @@ func (s *Script) Close() {
 // Args are the arguments of a command.
 type Args map[string]string
 
-// ArgsOf returns the arguments of a command that are written as "key", "key=value" or
+// ArgsOf returns the arguments of a command, which are written as "key", "key=value" or
 // "key=(value,value)".
 func ArgsOf[T fmt.Stringer](written []T) Args {
 	args := Args{}
@@ -94,7 +99,7 @@ func (a Args) process(otherwise int) int {
 	return otherwise
 }
 
-// Play carries out a command and returns its output.
+// Play executes a command and returns its output.
 func (s *Script) Play(command string, args Args, input string) string {
 	s.t.Helper()
 	input = s.expand(input)
@@ -140,7 +145,7 @@ func (s *Script) Play(command string, args Args, input string) string {
 	case "warnings":
 		return s.mask(s.bed.Warnings())
 	default:
-		s.t.Fatalf("there is no command %q", command)
+		s.t.Fatalf("unknown command %q", command)
 	}
 	return "ok\n"
 }
@@ -162,7 +167,7 @@ func (s *Script) request(process int, r Request) string {
 	a := s.bed.Do(process, r)
 	if a != nil && a.Cost == (meter.Cost{Reads: a.Cost.Reads}) && s.bed.Now().Equal(began) && s.notes == nil {
 		if s.bed.Snapshot() != before {
-			s.t.Errorf("%s %s changed something and says that it cost %v", r.Method, r.Target, a.Cost)
+			s.t.Errorf("%s %s changed something and reports the cost %v", r.Method, r.Target, a.Cost)
 		}
 	}
 	notes := strings.Join(s.notes, "")
@@ -189,8 +194,8 @@ func (s *Script) meanwhile(process int, requests []Request) Hook {
 	}
 }
 
-// show formats an answer for a script: its status, its cost, the headers that not every answer has,
-// and the body.
+// show formats an answer for a script: its status, its cost, the headers that only some answers
+// have, and the body.
 func (s *Script) show(a *Answer) string {
 	if a == nil {
 		return "the process dies\n"
@@ -210,7 +215,7 @@ func (s *Script) show(a *Answer) string {
 	return b.String() + s.mask(layOut(a.Body)) + "\n"
 }
 
-// dozens matches the tries of a request that timed out: their number is random.
+// dozens matches the number of tries of a request that timed out, which is random.
 var dozens = regexp.MustCompile(`\d{2,}`)
 
 // layOut prints short JSON in one line and long JSON indented.
@@ -231,8 +236,8 @@ func (s *Script) keepToken(body []byte) {
 	}
 }
 
-// varying matches what differs from run to run: run ids, the ids made for workflows, updates and
-// requests, the page tokens of lists, stacks and sizes, and the fractions of seconds.
+// varying matches what differs from run to run: run ids; generated ids of workflows, updates and
+// requests; page tokens of lists; stacks and sizes; and the fractions of seconds.
 var varying = regexp.MustCompile(`:\d\d\.\d+Z|\b\d+-[0-9a-f]{16}\b|\bw-[0-9a-f]{32}\b|\b[0-9a-f]{32}\b|` +
 	`("nextPageToken": ?)"[A-Za-z0-9_-]{20,}"|("stack": ?)"(?:[^"\\]|\\.)*"|("history(?:SizeBytes|Bytes)": ?)\d+`)
 
@@ -274,7 +279,7 @@ func (s *Script) expand(text string) string {
 			return s.token
 		}
 		if length, isRow := strings.CutPrefix(name, "$x"); isRow {
-			n, _ := strconv.Atoi(length) // digits
+			n, _ := strconv.Atoi(length) // these are digits
 			return strings.Repeat("x", n)
 		}
 		if number, isPass := strings.CutPrefix(name, "$pass"); isPass {
@@ -296,7 +301,7 @@ type event struct {
 	}
 }
 
-// short are the abbreviations of the scripts for types of events.
+// short has the abbreviations of the scripts for types of events.
 var short = map[string]string{
 	"WorkflowExecutionStarted": "ExecStarted", "WorkflowExecutionCompleted": "ExecDone", "WorkflowExecutionFailed": "ExecFailed",
 	"WorkflowExecutionCanceled": "ExecCanceled", "WorkflowExecutionTerminated": "ExecTerminated",
@@ -344,7 +349,7 @@ func (e *event) String() string {
 	return fmt.Sprintf("%d %s", e.ID, name)
 }
 
-// history returns the events of a run, a line for each task, and checks that they are numbered
+// history returns the events of a run, a line for each task. It checks that they are numbered
 // without a gap.
 func (s *Script) history(id, run string) string {
 	s.t.Helper()
@@ -375,7 +380,7 @@ func (s *Script) history(id, run string) string {
 	return s.mask(b.String()) + "\n"
 }
 
-// inputEvents are the events that a task brings to the code. They precede it.
+// inputEvents are the events that a task passes to the code. They precede the task.
 var inputEvents = map[string]bool{
 	"ExecStarted": true, "Signaled": true, "CancelReq": true, "ActDone": true, "ActFailed": true, "ActTimedOut": true,
 	"ChildStarted": true, "ChildDone": true, "ChildFailed": true, "ChildTerminated": true, "ChildStartFailed": true, "SignalArrived": true,

@@ -23,25 +23,25 @@ import (
 // its body.
 type Request struct{ Method, Target, Body string }
 
-// Testbed is where scripts are played: some processes on one store and its queues. Process 1 also
-// handles messages.
+// Testbed is what scripts are played on: some processes over one store and its queues. Process 1
+// also handles messages.
 type Testbed interface {
-	// Deploy replaces a process by a new one of a build, without the memory of the old one.
+	// Deploy replaces a process by a new one with a build. The new process has nothing in memory.
 	Deploy(process int, build string)
-	// Do has a process answer a request, and returns when everything that the request started at
-	// once is done. A nil answer means that the process died.
+	// Do lets a process answer a request. It returns when everything that the request started at
+	// once has ended. A nil answer means that the process died.
 	Do(process int, r Request) *Answer
-	// Send has a process answer a request while other things happen, and returns a function that
+	// Send lets a process answer a request while other things happen. It returns a function that
 	// waits for the answer.
 	Send(process int, r Request) (wait func() *Answer)
-	// Together has a process answer requests at once: while the first one's commit, or a GET's
-	// read, is on its way, the others arrive and wait, in their order.
+	// Together lets a process answer requests at the same time. While the first one's commit, or a
+	// GET's read, is under way, the others arrive and wait, in order.
 	Together(process int, requests []Request) []*Answer
-	// Hook sets a hook for the next call of a process, or for all calls; a nil one ends that.
+	// Hook sets a hook for the next call of a process, or for all calls. A nil hook ends that.
 	Hook(process int, op Op, always bool, hook Hook)
 	// Handler returns a process's handler, for requests sent from within Run.
 	Handler(process int) http.Handler
-	// Run calls fn, which may send requests and wait by World.
+	// Run calls fn, which may send requests and wait for World.
 	Run(fn func())
 	// World is the clock of the processes.
 	World() host.Host
@@ -51,7 +51,7 @@ type Testbed interface {
 	Delivered() meter.Cost
 	// Warnings returns what the processes have reported to operators since the last call.
 	Warnings() string
-	// Snapshot returns everything that is stored and sent, for comparison.
+	// Snapshot returns everything that is in the store and the queues, for comparison.
 	Snapshot() string
 	// Now returns the time.
 	Now() time.Time
@@ -73,14 +73,14 @@ type Bubble struct {
 type hooked struct {
 	*Process
 	hooks *Hooks
-	asked meter.Meter // what its requests cost
+	asked meter.Meter // the cost of its requests
 }
 
 // OptionsOf returns the options of a testbed's processes. The arguments inflight, bytes and total
-// bound the updates of a run, and rate is the rate of the task queue slow.
+// limit the updates of a run, and rate is the rate of the task queue slow.
 func OptionsOf(args Args) (o executor.Options) {
 	l := &o.Engine.Limits
-	l.UpdatesInFlight, _ = strconv.Atoi(args["inflight"]) // 0 is the default
+	l.UpdatesInFlight, _ = strconv.Atoi(args["inflight"]) // 0 means the default
 	l.UpdateBytesInFlight, _ = strconv.Atoi(args["bytes"])
 	l.UpdatesInTotal, _ = strconv.Atoi(args["total"])
 	if text := args["rate"]; text != "" {
@@ -98,11 +98,11 @@ func OptionsOf(args Args) (o executor.Options) {
 	return o
 }
 
-// NewBubble returns a testbed over the store and the queue in memory, with two processes on
-// build-1. Process 2 handles no messages.
+// NewBubble returns a testbed over the store and the queue in memory, with two processes of
+// build-1. Process 2 does not handle messages.
 func NewBubble(t testing.TB, args Args) Testbed { return NewBubbleOver(t, New(t), args) }
 
-// NewBubbleOver is NewBubble over the stores of a given deployment.
+// NewBubbleOver does the same as NewBubble over the stores of a deployment.
 func NewBubbleOver(t testing.TB, d *Deployment, args Args) Testbed {
 	t.Helper()
 	b := &Bubble{t: t, d: d, options: OptionsOf(args), processes: map[int]*hooked{}}
@@ -112,7 +112,7 @@ func NewBubbleOver(t testing.TB, d *Deployment, args Args) Testbed {
 }
 
 // Close implements Testbed. It moves the clock to the next hour, so that the next testbed begins at
-// the same time however long random waits took.
+// the same time, however long random waits took.
 func (b *Bubble) Close() {
 	b.d.CheckReplay(b.processes[1].Process)
 	for _, p := range b.processes {
@@ -145,8 +145,8 @@ func (b *Bubble) Do(process int, r Request) *Answer {
 	return answer
 }
 
-// settle returns when all goroutines wait for something. A hook may block a goroutine that waits
-// already.
+// settle returns when all goroutines wait for something. A hook may block a goroutine that already
+// waits.
 func (b *Bubble) settle() {
 	if b.settling.CompareAndSwap(false, true) {
 		synctest.Wait()
@@ -165,7 +165,7 @@ func (b *Bubble) Send(process int, r Request) (wait func() *Answer) {
 	}
 }
 
-// send sends a request on its own goroutine, which ends with the process.
+// send sends a request on a new goroutine, which ends with the process.
 func (b *Bubble) send(process int, r Request) <-chan *Answer {
 	p, answer := b.processes[process], make(chan *Answer, 1)
 	go func() {
@@ -252,9 +252,9 @@ func (b *Bubble) Snapshot() string { return b.d.Snapshot() }
 // Now implements Testbed.
 func (b *Bubble) Now() time.Time { return time.Now() }
 
-// Faults are the hooks that scripts name.
+// Faults are the hooks that scripts can name.
 var Faults = map[string]func() Hook{
-	// The commit lands, and the answer does not come.
+	// The commit lands, and the answer is lost.
 	"lose-answer": func() Hook {
 		return func(put func() error) error {
 			if err := put(); err != nil {
@@ -263,16 +263,16 @@ var Faults = map[string]func() Hook{
 			return store.ErrUnknown
 		}
 	},
-	// The commit lands, and no answer ever arrives.
+	// The commit lands, and no answer or error ever arrives.
 	"silence": func() Hook {
 		return func(put func() error) error {
-			_ = put() // a repeat finds itself there
+			_ = put() // a repeated put finds its own commit
 			return store.ErrUnknown
 		}
 	},
-	// The commit does not land, and no answer comes.
+	// The commit does not land, and there is no answer.
 	"lose-request": func() Hook { return func(func() error) error { return store.ErrUnknown } },
-	// The store refuses: there is no such table, or nobody may write to it.
+	// The store refuses, because the table does not exist or nobody may write to it.
 	"refuse":   func() Hook { return func(func() error) error { return errors.New("access denied") } },
 	"throttle": func() Hook { return func(func() error) error { return store.ErrThrottled } },
 	// The process dies before the commit.
@@ -285,7 +285,7 @@ var Faults = map[string]func() Hook{
 	},
 }
 
-// ParseRequests reads requests that lines of two dashes separate.
+// ParseRequests parses requests that are separated by lines of two dashes.
 func ParseRequests(text string) []Request {
 	var all []Request
 	for part := range strings.SplitSeq(text, "\n--\n") {

@@ -13,7 +13,7 @@ type Warnings struct {
 	text bytes.Buffer
 }
 
-// Logger returns a logger whose lines are kept, without their times.
+// Logger returns a logger whose lines are kept without their times.
 func (w *Warnings) Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && a.Key == slog.TimeKey {

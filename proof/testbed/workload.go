@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflows of the scenarios. What they do depends on the build that a process runs:
+// The workflows of the scenarios. What they do depends on the build of the process:
 //
 //	build-1  panics where a workflow is poked to, and in the updates boom and late
 //	build-2  does not
@@ -17,14 +17,15 @@ import (
 //	blind    has no local activity
 //	strict   has validators that refuse everything
 //	changed, forgetful, eager, reversed
-//	         do other things than build-1 did (another one, one less, one more, in another order): its histories do not replay
+//	         do other things than build-1 did (another one, one less, one more, in another order):
+//	         its histories do not replay
 
 // Job is the input of the activity work.
 type Job struct {
 	Name string `json:"name"`
 	// For is how long an attempt takes, as "1m".
 	For string `json:"for,omitempty"`
-	// Fails is how many attempts fail before one succeeds; negative is all.
+	// Fails is how many attempts fail before one succeeds; negative means all.
 	Fails int `json:"fails,omitempty"`
 }
 
@@ -42,7 +43,7 @@ var (
 )
 
 func work(ctx context.Context, job Job) (string, error) {
-	d, _ := time.ParseDuration(job.For) // none is no time
+	d, _ := time.ParseDuration(job.For) // no duration means 0
 	if err := pause(ctx, d); err != nil {
 		return "", err
 	}
@@ -56,7 +57,7 @@ func work(ctx context.Context, job Job) (string, error) {
 	return "did " + job.Name, nil
 }
 
-// The workflow counter, and what can be said to it.
+// The workflow counter, with its updates, signals and queries.
 var (
 	Counter = workflow.NewWorkflow[int, int]("counter")
 	// Pinned is a counter whose runs stay with their build.
@@ -87,7 +88,7 @@ var (
 	Mail = workflow.NewSignal[string]("mail")
 )
 
-// Told is what workflow code can read of its task.
+// Told is what workflow code can read about its task.
 type Told struct {
 	Now     time.Time `json:"now"`
 	Length  int       `json:"length"`
@@ -279,8 +280,8 @@ func (c *counter) handleBroken(ctx workflow.Context) {
 	Panicky.Handle(ctx, none, workflow.Validate(func(workflow.None) error { panic("ouch") }))
 }
 
-// Watcher waits for an activity. It accepts its update look only after the result and before the
-// workflow sees it.
+// Watcher waits for an activity. It accepts its update look only after the result has arrived and
+// before the workflow sees it.
 var (
 	Watcher = workflow.NewWorkflow[Job, string]("watcher")
 	Look    = workflow.NewUpdate[workflow.None, string]("look")
@@ -351,7 +352,7 @@ var (
 
 // sequence runs activities one after the other, in one process if their options allow it.
 func sequence(o activity.Options) func(workflow.Context, int) (int, error) {
-	one := activity.New(Work.Name(), work, o) // with the defaults for what o does not name
+	one := activity.New(Work.Name(), work, o) // with the defaults for what o leaves out
 	return func(ctx workflow.Context, n int) (int, error) {
 		for i := range n {
 			if _, err := one.Run(ctx, Job{Name: fmt.Sprint(i)}); err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// flaky fails in the first attempts of a run, and then returns one more than the previous run.
+// flaky fails in the first attempts of a run, and then returns the result of the earlier run plus
+// one.
 var (
 	flaky = workflow.NewWorkflow[trial, int]("flaky")
 	see   = workflow.NewUpdate[workflow.None, seen]("see")
@@ -52,7 +53,7 @@ func runFlaky(ctx workflow.Context, t trial) (int, error) {
 			saw.Pokes++
 		}
 	}
-	if nap, _ := time.ParseDuration(t.Nap); nap > 0 { // none is no time
+	if nap, _ := time.ParseDuration(t.Nap); nap > 0 { // no duration means 0
 		if t.Stubborn {
 			ctx = workflow.Disconnected(ctx)
 		}

@@ -6,9 +6,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Parent starts a child for each word of its input, which does what the word says, and joins their
-// results. After the word renew it continues as new instead, with the same words except that one.
-// Word is the update with which a member waits for a word.
+// Parent starts a child for each word of its input. The child does what the word says, and the
+// parent joins the children's results. At the word renew the parent continues as new instead, with
+// the same words except that one. Word is the update with which a member waits for a word.
 var (
 	Parent = workflow.NewWorkflow[[]string, string]("parent")
 	Member = workflow.NewWorkflow[string, string]("member")

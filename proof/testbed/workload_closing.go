@@ -6,7 +6,7 @@ import "github.com/seed-41655fb1/weft/workflow"
 var (
 	leaver = workflow.NewWorkflow[workflow.None, int]("leaver")
 	stay   = workflow.NewUpdate[workflow.None, int]("stay")
-	linger = workflow.NewUpdate[workflow.None, int]("linger") // the same, on purpose
+	linger = workflow.NewUpdate[workflow.None, int]("linger") // the same as before, on purpose
 	part   = workflow.NewUpdate[string, int]("part")          // ends the run as its input says
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// bulky is a workflow whose payloads are as large as its callers say.
+// bulky is a workflow whose payloads have the sizes that callers ask for.
 var (
 	bulky    = workflow.NewWorkflow[workflow.None, string]("bulky")
 	at       = workflow.NewUpdate[int, string]("at")              // returns so many bytes at once
@@ -17,17 +17,17 @@ var (
 	fetch    = workflow.NewUpdate[int, string]("fetch")           // ... which an activity has returned
 	hold     = workflow.NewUpdate[int, string]("hold")            // ... when it is let go
 	echo     = workflow.NewUpdate[string, string]("echo")         // returns its input
-	feed     = workflow.NewUpdate[int, int]("feed")               // hands so many bytes to an activity
-	spread   = workflow.NewUpdate[int, int]("spread")             // hands a kilobyte to so many activities at once
+	feed     = workflow.NewUpdate[int, int]("feed")               // passes so many bytes to an activity
+	spread   = workflow.NewUpdate[int, int]("spread")             // passes a kilobyte to so many activities at once
 	jot      = workflow.NewUpdate[int, int]("jot")                // records so many side effects of a kilobyte
-	engrave  = workflow.NewUpdate[int, int]("engrave")            // records one of so many kilobytes
+	engrave  = workflow.NewUpdate[int, int]("engrave")            // records a side effect of so many kilobytes
 	publish  = workflow.NewUpdate[int, int]("publish")            // ... after an activity; from build-2 on a tenth of them
 	complain = workflow.NewUpdate[int, workflow.None]("complain") // fails with a text of so many bytes
-	blame    = workflow.NewUpdate[int, string]("blame")           // ... which an activity has failed with
+	blame    = workflow.NewUpdate[int, string]("blame")           // ... with which an activity has failed
 	doubt    = workflow.NewUpdate[int, workflow.None]("doubt")    // is refused with a text of so many bytes
 	letGo    = workflow.NewSignal[workflow.None]("letGo")
 	end      = workflow.NewSignal[int]("end")   // the run returns so many bytes
-	goOn     = workflow.NewSignal[int]("again") // it continues with so many
+	goOn     = workflow.NewSignal[int]("again") // the run continues with so many bytes
 
 	measure = activity.New("measure", func(_ context.Context, s string) (int, error) { return len(s), nil })
 	text    = activity.New("text", func(_ context.Context, n int) (string, error) { return ofBytes(n), nil })
@@ -103,7 +103,7 @@ func handleBulky(ctx workflow.Context, build string) {
 		workflow.Validate(func(n int) error { return errors.New(ofBytes(n)) }))
 }
 
-// fanOut hands a kilobyte to each of n activities at once.
+// fanOut passes a kilobyte to each of n activities at once.
 func fanOut(ctx workflow.Context, n int) (sum int, err error) {
 	var all []workflow.Future[int]
 	for range n {
@@ -119,7 +119,7 @@ func fanOut(ctx workflow.Context, n int) (sum int, err error) {
 	return sum, nil
 }
 
-// sideEffects records n values of so many kilobytes.
+// sideEffects records n values of this many kilobytes.
 func sideEffects(ctx workflow.Context, n, kilobytes int) (sum int) {
 	for range n {
 		sum += len(workflow.SideEffect(ctx, func() string { return ofBytes(kilobytes << 10) }))

@@ -12,7 +12,7 @@ import (
 type looks struct {
 	Jobs     []Job `json:"jobs"`
 	Together bool  `json:"together,omitempty"`
-	// Stay keeps it running, with its updates, until it is poked.
+	// Stay keeps the workflow open, with its updates, until it is poked.
 	Stay bool `json:"stay,omitempty"`
 }
 
@@ -21,9 +21,9 @@ var (
 	looker = workflow.NewWorkflow[looks, string]("looker")
 	lookup = activity.NewLocal("lookup", work, activity.LocalOptions{Retry: activity.Retry{NonRetryable: []*activity.Error{ErrBroken}}})
 	once   = activity.NewLocal(lookup.Name(), work, activity.LocalOptions{StartToClose: 10 * time.Second, Retry: activity.Retry{MaxAttempts: 1}})
-	ask    = workflow.NewUpdate[Job, string]("ask")    // once it is accepted
-	glance = workflow.NewUpdate[Job, string]("glance") // at once
-	peep   = workflow.NewUpdate[Job, string]("peep")   // in its validator, where it may not
+	ask    = workflow.NewUpdate[Job, string]("ask")    // after it was accepted
+	glance = workflow.NewUpdate[Job, string]("glance") // before it is accepted
+	peep   = workflow.NewUpdate[Job, string]("peep")   // in its validator, which may not do so
 
 	errEnough = workflow.NewError("enough", "that is enough")
 )
@@ -32,7 +32,7 @@ func runLooker(ctx workflow.Context, l looks) (string, error) {
 	var seen []string
 	asked := 0
 	look := func(options activity.LocalOptions) func(workflow.Context, Job) (string, error) {
-		local := activity.NewLocal(lookup.Name(), work, options) // with none of lookup's options
+		local := activity.NewLocal(lookup.Name(), work, options) // without lookup's options
 		return func(ctx workflow.Context, job Job) (string, error) {
 			asked++
 			return local.Run(ctx, job)
@@ -70,8 +70,8 @@ func runLooker(ctx workflow.Context, l looks) (string, error) {
 	return strings.Join(seen, ", "), nil
 }
 
-// begun returns functions that return the results of the local activities. All start at once, or
-// each starts when its result is asked for.
+// begun returns functions that return the results of the local activities. The local activities
+// start all at once, or each when its result is requested.
 func begun(ctx workflow.Context, l looks) (results []func() (string, error)) {
 	for _, job := range l.Jobs {
 		one := lookup

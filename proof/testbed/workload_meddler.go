@@ -43,7 +43,7 @@ func setExtra(ctx workflow.Context) {
 func outOfRange(none []int) int { return none[len(none)] }
 
 // meddleAs is a validator that does what its input says. The first cases are defects of the code,
-// the others refuse.
+// and the others refuse.
 func meddleAs(ctx workflow.Context, how string) error {
 	switch how {
 	case "activity":

@@ -10,24 +10,24 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// waiter waits for an activity that goes on outside, and ends with the same result. A signal ends
-// its wait.
+// waiter waits for an activity that continues outside, and returns the activity's result. A signal
+// ends its wait.
 var (
 	waiter = workflow.NewWorkflow[workflow.None, string]("waiter")
-	// patient waits for the activity's end even after the signal.
+	// patient also waits for the activity's end after the signal.
 	patient = workflow.NewWorkflow[workflow.None, string]("patient")
 	giveUp  = workflow.NewSignal[workflow.None]("give-up")
 )
 
-// outside returns the options of an activity that goes on outside. waits is whether canceled code
-// waits for its end.
+// outside returns the options of an activity that continues outside. waits says whether canceled
+// code waits for its end.
 func outside(waits bool) activity.Options {
 	return activity.Options{
 		Pending: 24 * time.Hour, Heartbeat: 2 * time.Hour, Retry: activity.Retry{InitialInterval: time.Minute, MaxAttempts: 3}, WaitCancellation: waits,
 	}
 }
 
-// approve goes on outside.
+// approve continues outside.
 var approve = activity.New("approve", func(ctx context.Context, _ activity.None) (string, error) {
 	token, err := activity.Token(ctx)
 	passes.Store(activity.InfoOf(ctx).RunID, token)
@@ -38,7 +38,7 @@ var approve = activity.New("approve", func(ctx context.Context, _ activity.None)
 var passes sync.Map
 
 // Pass returns the last token that an attempt of a run of the workload has taken, or "" if none
-// has. Scripts refer to that of <run1> as $pass1.
+// has. Scripts refer to the token of <run1> as $pass1.
 func Pass(runID string) string {
 	token, _ := passes.Load(runID)
 	text, _ := token.(string)

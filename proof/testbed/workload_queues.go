@@ -11,15 +11,16 @@ import (
 type Leg struct {
 	Job
 	Queue string `json:"queue"`
-	// Times is the limit of attempts; 0 is none.
+	// Times is the largest number of attempts; 0 means no limit.
 	Times int `json:"times,omitempty"`
-	// Start is how long it may wait for its first attempt, as "1m"; empty is for ever.
+	// Start is how long the job may wait for its first attempt, as "1m"; empty means for ever.
 	Start string `json:"start,omitempty"`
-	// Close is how long all its attempts may take together, as "1m"; empty is for ever.
+	// Close is how long all attempts together may take, as "1m"; empty means for ever.
 	Close string `json:"close,omitempty"`
 }
 
-// Courier does jobs one after the other, each on its task queue, and in one process if possible.
+// Courier does jobs one after the other, each on its task queue, and in one process if that is
+// possible.
 var Courier = workflow.NewWorkflow[[]Leg, []string]("courier")
 
 func courier(ctx workflow.Context, legs []Leg) (done []string, err error) {

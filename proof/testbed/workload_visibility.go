@@ -6,7 +6,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Shower sets the values that it is told to show. Its input is how it ends: "fails" fails,
+// Shower sets the values that its updates name. Its input says how it ends: "fails" fails, and
 // "parents" starts a child first.
 var (
 	Shower = workflow.NewWorkflow[string, map[string]any]("shower")
@@ -23,7 +23,7 @@ var (
 
 	// Show changes the named values, and returns all values afterwards.
 	Show = workflow.NewUpdate[Showing, map[string]any]("show")
-	// VisibilityNow returns the same, and changes nothing.
+	// VisibilityNow returns all values and changes nothing.
 	VisibilityNow = workflow.NewQuery[workflow.None, map[string]any]("shown")
 	// On ends the run. "renew" ends it by continuing as new.
 	On = workflow.NewSignal[string]("on")
@@ -31,7 +31,7 @@ var (
 	errHidden = workflow.NewError("hidden", "that is not to be shown")
 )
 
-// Showing is a change of a run's visibility. Fields that are nil change nothing.
+// Showing is a change of a run's visibility. A nil field changes nothing.
 type Showing struct {
 	Region *string        `json:"region,omitempty"`
 	Amount *int64         `json:"amount,omitempty"`
@@ -40,7 +40,7 @@ type Showing struct {
 	Size   map[string]int `json:"size,omitempty"`
 	// Unset removes the region and the note.
 	Unset bool `json:"unset,omitempty"`
-	// Hidden is refused after the values have been set.
+	// Hidden makes the update fail after the values were set.
 	Hidden bool `json:"hidden,omitempty"`
 }
 

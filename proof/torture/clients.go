@@ -36,11 +36,11 @@ func (s *testbed) connect(n int) (all []net.Conn, err error) {
 	return all, nil
 }
 
-// mostMemory is how much memory the server may take while clients are slow.
+// mostMemory is how much memory the server may use while clients are slow.
 const mostMemory = 1 << 30
 
-// slowClients has readers request large histories and not read them, and writers send only the
-// beginning of a request.
+// slowClients starts readers that request large histories and do not read them, and writers that
+// send only the beginning of a request.
 func slowClients(s *testbed) error {
 	p, err := s.launch(launch{})
 	if err != nil {
@@ -87,7 +87,7 @@ func slowClients(s *testbed) error {
 		return err
 	}
 	if most > mostMemory {
-		return fmt.Errorf("the server takes %d MiB for %d slow readers, and may take %d", most>>20, readers, mostMemory>>20)
+		return fmt.Errorf("the server uses %d MiB for %d slow readers, and may use %d", most>>20, readers, mostMemory>>20)
 	}
 	return s.verify(l)
 }
@@ -145,7 +145,7 @@ func connections(s *testbed) error {
 }
 
 // manyFiles returns how many of n descriptors this process and its server may have. It returns an
-// error if they may not have n, except in the short form.
+// error if they may not have all n, except in the short form.
 func (s *testbed) manyFiles(n int) (int, error) {
 	const others = 200
 	var limit syscall.Rlimit
@@ -161,7 +161,8 @@ func (s *testbed) manyFiles(n int) (int, error) {
 	return n, nil
 }
 
-// waiters has many callers wait for the result of one run, which then ends. Each gets the result.
+// waiters lets many callers wait for the result of one run, which then ends. Each caller gets the
+// result.
 func waiters(s *testbed) error {
 	if _, err := s.launch(launch{}); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// clockScenarios move the clock of the server. The system's clock does not move: the test program's
-// server takes its time from the harness.
+// clockScenarios move the clock of the server. The system's clock does not move: the harness sets
+// the clock of the test program's server.
 var clockScenarios = []scenario{
 	{name: "asleep", what: "the process stands still for a week, as on a laptop that sleeps", weight: 0.1, least: 62 * time.Second, run: asleep, aside: true},
 	{name: "clock-back", what: "the clock goes back by an hour, under load and between two starts", weight: 0.1, least: 64 * time.Second, run: clockBack, aside: true},
@@ -33,8 +33,8 @@ func (s *testbed) launchShifted(sleepers int) (*server, error) {
 }
 
 // asleep stops the process, moves its clock a week ahead, and resumes it. Timers that became due
-// meanwhile fire once. A schedule catches up as it says. Runs whose time is over end, and the
-// others go on.
+// meanwhile fire once. A schedule catches up as its settings say. Runs whose time has passed end,
+// and the others continue.
 func asleep(s *testbed) error {
 	const sleepers, week = 20, 7 * 24 * time.Hour
 	p, err := s.launchShifted(sleepers)
@@ -73,23 +73,23 @@ func asleep(s *testbed) error {
 	defer cancel()
 	var late *workflow.TimeoutError
 	if _, err := sleeps.Get(s.client(), "times-out").Result(limited); !errors.As(err, &late) {
-		return fmt.Errorf("a run whose time is over after a day ends with %v", err)
+		return fmt.Errorf("a run whose timeout was a day ended with %v", err)
 	}
 	d := &client.ScheduleDescription{}
 	if !s.within(90*time.Second, func() bool {
 		d, err = daily.Describe(s.ctx)
 		return err == nil && len(d.Recent) >= 2
 	}) {
-		return fmt.Errorf("the schedule has caught up with %d runs: %w", len(d.Recent), err)
+		return fmt.Errorf("the schedule caught up with %d runs: %w", len(d.Recent), err)
 	}
 	if len(d.Recent) > 3 {
-		return fmt.Errorf("the schedule has caught up with %d runs, and its window has two or three", len(d.Recent))
+		return fmt.Errorf("the schedule caught up with %d runs, and its window allows two or three", len(d.Recent))
 	}
 	s.say("a week ahead: %d timers, a run timeout and a schedule (%d runs)", sleepers, len(d.Recent))
 	return s.verify(l)
 }
 
-// woken demands that a sleeping run ends within 90 s: long timers are swept once a minute.
+// woken demands that a sleeping run ends within 90 s, because long timers are swept once a minute.
 func (s *testbed) woken(id string) error {
 	limited, cancel := context.WithTimeout(s.ctx, 90*time.Second)
 	defer cancel()
@@ -104,8 +104,8 @@ func (s *testbed) woken(id string) error {
 	return err
 }
 
-// clockBack sets the clock back by an hour under load, and then once more between two starts. Work
-// goes on at once. The times of a run's events never go backwards, which checkHistory checks.
+// clockBack sets the clock back by an hour under load, and once more between two starts. Work
+// continues at once. The times of a run's events never go backwards, which checkHistory checks.
 func clockBack(s *testbed) error {
 	p, err := s.launch(launch{shifted: true, shift: 2 * time.Hour})
 	if err != nil {
@@ -132,8 +132,8 @@ func clockBack(s *testbed) error {
 	}
 	pause(s.ctx, time.Second)
 	l.end()
-	// What was waiting for a timer or a message at a jump is up to an hour late by the true time:
-	// let that hour pass.
+	// At a jump, everything that waits for a timer or a message may become up to an hour late by
+	// the true time. Let that hour pass.
 	if err := s.server.jump(2 * time.Hour); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func clockBack(s *testbed) error {
 }
 
 // shortTimer runs a workflow with a timer of a second and an activity, and returns how long that
-// took: at most 20 s.
+// took. It returns an error after 20 s.
 func (s *testbed) shortTimer(when string) (time.Duration, error) {
 	limited, cancel := context.WithTimeout(s.ctx, 20*time.Second)
 	defer cancel()

@@ -17,10 +17,10 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// counts is what a counting server has done so far, and what it has now.
+// counts is what a counting server has done so far, and what it now has.
 type counts struct {
-	// Invocations are the answered requests and the handled parts of messages that have cost
-	// something: a deployment would invoke a function for each.
+	// Invocations are the answered requests, and the handled parts of messages, that have cost
+	// something. A deployment would invoke a function for each.
 	Writes, Reads, Messages, Invocations int64
 	// Closed is how many runs have ended.
 	Closed int64
@@ -91,15 +91,15 @@ func (c *counter) now(collect bool) counts {
 	return n
 }
 
-// serveCounted is serve with a telemetry that counts. It answers each line of the standard input
-// with the counts.
+// serveCounted does the same as serve, with a telemetry that counts. It answers each line of the
+// standard input with the counts.
 func serveCounted() {
 	c := &counter{}
 	go c.answer(os.Stdin, os.Stdout)
 	weft.Main(weft.Register(registry()...), weft.Options{Telemetry: func(context.Context, observe.Settings) (observe.Telemetry, error) { return c, nil }})
 }
 
-// answer answers lines until there are no more.
+// answer answers lines until the input ends.
 func (c *counter) answer(in io.Reader, out io.Writer) {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		text, err := json.Marshal(c.now(lines.Text() == "collect"))
@@ -109,7 +109,7 @@ func (c *counter) answer(in io.Reader, out io.Writer) {
 	}
 }
 
-// countsPrefix begins a line of the standard output with counts.
+// countsPrefix is the beginning of a line of the standard output with counts.
 const countsPrefix = "counts "
 
 // count asks a counting server for its counts.
@@ -130,7 +130,7 @@ func (p *server) count(collect bool) (n counts, err error) {
 		case <-p.exited:
 			return n, errNoStart
 		case <-late:
-			return n, errors.New("the server does not say what it has counted")
+			return n, errors.New("the server did not print its counts")
 		}
 	}
 }

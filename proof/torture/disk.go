@@ -25,7 +25,7 @@ var diskScenarios = []scenario{
 	{name: "read-only", what: "the directory cannot be written, at the start and under load", weight: 0.1, least: 4 * time.Second, run: readOnly},
 }
 
-// mount mounts a small file system at a directory of the testbed. Only root may.
+// mount mounts a small file system at a directory of the testbed, which only root may do.
 func (s *testbed) mount(mebibytes int) (at string, unmount func(), err error) {
 	at = filepath.Join(s.root, "disk")
 	if err := os.MkdirAll(at, 0o700); err != nil {
@@ -43,10 +43,10 @@ func (s *testbed) mount(mebibytes int) (at string, unmount func(), err error) {
 	}, nil
 }
 
-// probe starts a run and returns its outcome, and how long that took.
+// probe starts a run and returns its outcome, and the time that this took.
 func (s *testbed) probe(token string) (time.Duration, error) { return s.probeWith(token, 0) }
 
-// probeWith is probe with an input of so many bytes.
+// probeWith does the same with an input of this size in bytes.
 func (s *testbed) probeWith(token string, size int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
 	defer cancel()
@@ -67,7 +67,7 @@ func (s *testbed) probeWith(token string, size int) (time.Duration, error) {
 	text, _ := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
 	if answer.StatusCode >= 300 {
-		return time.Since(began), fmt.Errorf("a write answers %s: %s", answer.Status, text)
+		return time.Since(began), fmt.Errorf("a write was answered with %s: %s", answer.Status, text)
 	}
 	return time.Since(began), nil
 }
@@ -88,8 +88,8 @@ func (s *testbed) status(path string) int {
 	return answer.StatusCode
 }
 
-// leastRoom is the room that a disk has without its ballast: the data grow with each round, and the
-// server needs some for its tables.
+// leastRoom is the free space of a disk without its ballast. The data grow with each round, and the
+// server needs some space for its tables.
 const leastRoom = 64 << 20
 
 // fullDisk fills the disk under load, checks the refusals, and makes room again. It ends when the
@@ -114,7 +114,7 @@ func fullDisk(s *testbed) error {
 			return err
 		}
 		refused := s.within(20*time.Second, func() bool {
-			// The log has reserved room: use that up.
+			// The log has reserved room, which this uses up.
 			_, err := s.probeWith(fmt.Sprintf("full-%d-%d", n, time.Now().UnixNano()), 200<<10)
 			return err != nil
 		})
@@ -137,7 +137,7 @@ func fullDisk(s *testbed) error {
 			_, last = s.probe(fmt.Sprintf("room-%d-%d", n, time.Now().UnixNano()))
 			return last == nil
 		}) {
-			return fmt.Errorf("there is room (%d MiB), and the server does not take writes again: %w: %s", room(disk)>>20, last, s.server.log)
+			return fmt.Errorf("there is room (%d MiB), but the server still refuses writes: %w: %s", room(disk)>>20, last, s.server.log)
 		}
 	}
 	l.end()
@@ -165,24 +165,24 @@ func (s *testbed) fillDisk(name string) error {
 			b = b[:len(b)/2]
 		}
 	}
-	_ = f.Close() // it is as large as it can be
+	_ = f.Close() // the file is as large as it can be
 	return nil
 }
 
-// whileFull checks a server whose disk is full. The server refuses writes at once, is not ready,
-// logs why, and still reads; or it has ended.
+// whileFull checks a server whose disk is full. Either the server refuses writes at once, is not
+// ready, logs the reason, and still reads; or it has ended.
 func (s *testbed) whileFull(refused bool, took time.Duration, err error) error {
 	switch {
 	case !s.server.alive():
 		return clearEnd(s.server)
 	case !refused || err == nil:
-		return errors.New("writes find room on a full disk")
+		return errors.New("writes succeed on a full disk")
 	case took > time.Second:
-		return fmt.Errorf("a write on a full disk is refused after %v, and should be at once: %w", took, err)
+		return fmt.Errorf("a write on a full disk is refused after %v, and should be refused at once: %w", took, err)
 	case s.status("/v1/workflows") != http.StatusOK:
-		return errors.New("a full disk hinders reads")
+		return errors.New("reads fail on a full disk")
 	case s.status("/readyz") != http.StatusServiceUnavailable:
-		return fmt.Errorf("the disk is full, and /readyz answers %d", s.status("/readyz"))
+		return fmt.Errorf("the disk is full, and /readyz returns %d", s.status("/readyz"))
 	}
 	said := s.server.log.all()
 	for _, reason := range []string{"full", "no space", "file too large"} {
@@ -190,10 +190,10 @@ func (s *testbed) whileFull(refused bool, took time.Duration, err error) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the disk takes no writes, and the log does not say why: %q", s.server.log)
+	return fmt.Errorf("the disk refuses writes, and the log does not say why: %q", s.server.log)
 }
 
-// startWhileFull starts the server on a full disk after a kill -9. The server must serve, or end
+// startWhileFull starts the server on a full disk after a kill -9. The server must serve, or exit
 // with status 1 and a reason. It must not hang.
 func (s *testbed) startWhileFull() error {
 	if s.server.alive() {
@@ -207,18 +207,18 @@ func (s *testbed) startWhileFull() error {
 		return err
 	}
 	if err := clearEnd(p); err != nil {
-		return fmt.Errorf("a start on a full disk: %w", err)
+		return fmt.Errorf("starting on a full disk: %w", err)
 	}
 	if said := p.log.String(); !strings.Contains(said, "no space") {
-		return fmt.Errorf("a start on a full disk fails for another reason: %s", said)
+		return fmt.Errorf("starting on a full disk fails for another reason: %s", said)
 	}
 	return nil
 }
 
-// limitedFile runs the server under a limit of the size of files until it is reached. Then the
+// limitedFile runs the server under a limit of file sizes until the limit is reached. Then the
 // kernel sends SIGXFSZ, and the write fails. The server must refuse writes at once with a reason,
-// and go on reading. It must not end, not even when somebody sends it SIGXFSZ. Without the limit
-// everything that was acknowledged is there.
+// and continue to read. It must not end, not even when somebody sends it SIGXFSZ. Without the
+// limit, everything that was acknowledged is there.
 func limitedFile(s *testbed) error {
 	n, refusals := 0, 0
 	var l *load
@@ -237,16 +237,16 @@ func limitedFile(s *testbed) error {
 		})
 		switch {
 		case !reached:
-			err = errors.New("the load has not reached the limit within a minute")
+			err = errors.New("the load did not reach the limit within a minute")
 		case !p.alive():
 			err = fmt.Errorf("the server ended when a file reached the limit: %v: %s", p.cmd.ProcessState, p.log)
 		default:
 			p.signal(syscall.SIGXFSZ)
 			pause(s.ctx, 300*time.Millisecond)
 			again, _ := s.probe(fmt.Sprintf("limit-again-%d", n))
-			took = min(took, again) // a busy machine may delay one
+			took = min(took, again) // a busy machine may delay one of them
 			if err = s.whileFull(true, took, refused); err == nil && !p.alive() {
-				err = fmt.Errorf("SIGXFSZ has ended the server: %s", p.log)
+				err = fmt.Errorf("SIGXFSZ ended the server: %s", p.log)
 			}
 			refusals++
 		}
@@ -255,7 +255,7 @@ func limitedFile(s *testbed) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.launch(launch{}); err != nil { // without the limit, as an operator would
+		if _, err := s.launch(launch{}); err != nil { // without the limit, as an operator would start it
 			return err
 		}
 		if err := s.verify(nil); err != nil {
@@ -272,7 +272,7 @@ func limitedFile(s *testbed) error {
 }
 
 // limited runs the server under a limit, under which the server may end. It is then started again
-// without the limit, as an operator would, and has everything.
+// without the limit, as an operator would do, and has everything.
 func limited(limit string) func(*testbed) error {
 	return func(s *testbed) error {
 		n, ended, refused := 0, 0, 0
@@ -303,8 +303,8 @@ func limited(limit string) func(*testbed) error {
 	}
 }
 
-// limitedFiles opens more connections than the server may have descriptors. The server must answer
-// again when they are closed.
+// limitedFiles opens more connections than the server may have descriptors. After they are closed,
+// the server must answer again.
 func limitedFiles(s *testbed) error {
 	p, err := s.launch(launch{limits: []string{"-n 64"}})
 	if err != nil {
@@ -332,7 +332,7 @@ func limitedFiles(s *testbed) error {
 	return s.verify(l)
 }
 
-// readOnly makes the directory unwritable at the start and under load.
+// readOnly makes the directory unwritable, at the start and under load.
 func readOnly(s *testbed) error {
 	disk, unmount, err := s.mount(256)
 	if err != nil {
@@ -348,7 +348,7 @@ func readOnly(s *testbed) error {
 	s.dir = filepath.Join(disk, "data")
 	p, err := s.launch(launch{})
 	if err == nil {
-		return errors.New("the server starts on a directory that cannot be written")
+		return errors.New("the server started on a directory that cannot be written")
 	}
 	if err := errors.Join(clearEnd(p), remount("rw")); err != nil {
 		return err
@@ -360,7 +360,7 @@ func readOnly(s *testbed) error {
 		return err
 	}
 	if p, err = s.launch(launch{}); err == nil {
-		return errors.New("the server starts on a directory that has become read-only")
+		return errors.New("the server started on a directory that has become read-only")
 	}
 	if err := errors.Join(clearEnd(p), remount("rw")); err != nil {
 		return err

@@ -47,8 +47,8 @@ func files(dir string) (all []string, err error) {
 	return all, err
 }
 
-// used returns the length of a file without the zeros at its end: files of the log have reserved
-// room.
+// used returns the length of a file without the zeros at its end, because files of the log have
+// reserved room.
 func used(data []byte) int { return len(bytes.TrimRight(data, "\x00")) }
 
 // flip flips one bit of a file. Each byte of the directory is equally likely.
@@ -81,7 +81,7 @@ func flip(r *rand.Rand, dir string) (w wound, err error) {
 	return wound{filepath.Base(all[i]), fmt.Sprintf("bit %d of byte %d of %s", bit, at, filepath.Base(all[i]))}, os.WriteFile(all[i], data, 0o600)
 }
 
-// cut cuts a file somewhere.
+// cut cuts a file off somewhere.
 func cut(r *rand.Rand, dir string) (w wound, err error) {
 	all, err := files(dir)
 	if err != nil {
@@ -96,11 +96,11 @@ func cut(r *rand.Rand, dir string) (w wound, err error) {
 	return wound{filepath.Base(f), fmt.Sprintf("%s cut at byte %d of %d", filepath.Base(f), at, used(data))}, os.Truncate(f, int64(at))
 }
 
-// wound is the damage to a directory: the file, and what was done to it.
+// wound is damage to a directory: the file, and what was done to it.
 type wound struct{ file, what string }
 
-// fillFor has the server write for a while, and ends it cleanly or with kill -9, which leaves
-// something in the log too.
+// fillFor lets the server write for a while, and ends it cleanly or with kill -9, which leaves some
+// data only in the log.
 func (s *testbed) fillFor(d time.Duration, sig syscall.Signal) error {
 	p, err := s.launch(launch{})
 	if err != nil {
@@ -116,10 +116,13 @@ func (s *testbed) fillFor(d time.Duration, sig syscall.Signal) error {
 	return nil
 }
 
-// damaging damages copies of a directory. A server must start on each, or end with a reason that
-// names the file, if docs/decisions/0033 allows that. What it serves must be right. A damaged book
-// may be missing or lack something acknowledged, if the log of the server names the book or the
-// file. All other books must be whole.
+// damaging damages copies of a directory, and starts a server on each.
+//   - The server must start, or end with a reason that names the file, if docs/decisions/0033
+//     allows that.
+//   - What it serves must be right.
+//   - A damaged book may be missing or lack something acknowledged, if the server's log names the
+//     book or the file.
+//   - All other books must be whole.
 func damaging(full int, damage func(*rand.Rand, string) (wound, error)) func(*testbed) error {
 	return func(s *testbed) error {
 		r := s.random()
@@ -131,7 +134,7 @@ func damaging(full int, damage func(*rand.Rand, string) (wound, error)) func(*te
 		if err != nil {
 			return err
 		}
-		// Both copies have the same books; that of the killed process has more in its log.
+		// Both copies have the same books. That of the killed process has more in its log.
 		p, err := s.launch(launch{})
 		if err != nil {
 			return err
@@ -164,15 +167,15 @@ func damaging(full int, damage func(*rand.Rand, string) (wound, error)) func(*te
 	}
 }
 
-// copied is a copy of a data directory that no process has open, with its content.
+// copied is a copy of a data directory that no process has open, with its contents.
 type copied struct {
 	dir   string
 	truth *ledger
 	items items
 }
 
-// copyAs copies the data directory of a server that has ended. The copy's ledger has no books whose
-// names begin with without, if that is not empty: they are opened later.
+// copyAs copies the data directory of a server that has ended. If without is not empty, the copy's
+// ledger leaves out the books whose names begin with it, because they are opened later.
 func (s *testbed) copyAs(name, without string) (c copied, err error) {
 	c.dir = filepath.Join(s.root, name)
 	if err := os.CopyFS(c.dir, os.DirFS(s.dir)); err != nil {
@@ -186,17 +189,18 @@ func (s *testbed) copyAs(name, without string) (c copied, err error) {
 	return c, err
 }
 
-// items are what can be read of the workflows in a data directory.
+// items are the readable items of the workflows in a data directory.
 type items map[string]*readable
 
 // readable is what can be read of a workflow: the places of its commits (runs and slots), and
-// whether the attempt records of all these runs can be read. A run is not loaded without them.
+// whether the attempt records of all these runs can be read. Without those records a run is not
+// loaded.
 type readable struct {
 	commits  map[[2]uint32]bool
 	attempts bool
 }
 
-// itemsOf reads what is not damaged in a data directory that no process has open.
+// itemsOf reads the undamaged items of a data directory that no process has open.
 func itemsOf(dir string) (items, error) {
 	ctx := context.Background()
 	db, err := disk.OpenToRead(dir, disk.Options{Damage: func(error) {}})
@@ -223,12 +227,12 @@ func itemsOf(dir string) (items, error) {
 	return all, errors.Join(err, db.Close())
 }
 
-// hits returns the workflows of which something can be read here and not in a damaged copy. With
-// edges, it also returns their neighbours in the order of the keys: a damaged block of a table may
-// have keys of theirs.
+// hits returns the workflows some of whose items can be read here and not in a damaged copy. With
+// edges, it also returns their neighbours in the order of the keys, because a damaged block of a
+// table may have keys of the neighbours.
 func (i items) hits(damaged items, edges bool) map[string]bool {
 	all, order := map[string]bool{}, slices.SortedFunc(maps.Keys(i), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // the keys begin with the length
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // a key begins with its length
 	})
 	for n, workflow := range order {
 		if !i.isHit(damaged, workflow) {
@@ -245,7 +249,7 @@ func (i items) hits(damaged items, edges bool) map[string]bool {
 	return all
 }
 
-// isHit reports whether something of a workflow can be read here and not in a damaged copy.
+// isHit reports whether an item of a workflow can be read here and not in a damaged copy.
 func (i items) isHit(damaged items, workflow string) bool {
 	whole, left := i[workflow], damaged[workflow]
 	if whole == nil || left == nil {
@@ -262,7 +266,7 @@ func (i items) isHit(damaged items, workflow string) bool {
 // tally counts the outcomes for damaged copies.
 type tally struct {
 	started, reported, unread, short, whole int
-	refused                                 map[string]int // by the kind of the file
+	refused                                 map[string]int // by kind of file
 }
 
 // String prints the tally.
@@ -287,8 +291,8 @@ func kindOf(file string) string {
 // (docs/decisions/0033): the list of the tables, and the file with the directory's format.
 var mayRefuse = []string{"MANIFEST", "weft.db"}
 
-// mayRefuseGone are the kinds of files whose loss may make a server refuse to start:
-// docs/operations.md has the operator put them back.
+// mayRefuseGone are the kinds of files whose loss may make a server refuse to start.
+// docs/operations.md says how the operator puts them back.
 var mayRefuseGone = append(mayRefuse[:len(mayRefuse):len(mayRefuse)], "*.wal", "*.sst", "marker.manifest.")
 
 // damaged damages one copy and checks a server on it.
@@ -308,9 +312,9 @@ func (s *testbed) damaged(r *rand.Rand, from copied, damage func(*rand.Rand, str
 // suffered is the damage that a directory has suffered.
 type suffered struct {
 	file      string
-	said      string               // what the log has said of it before
+	said      string               // what the log said about the damage before
 	mayRefuse []string             // the kinds of files without which a server may refuse to start
-	hit       func(id string) bool // books that may have lost something, besides those with unreadable commits; nil is none
+	hit       func(id string) bool // books that may have lost something, besides those with unreadable commits; may be nil
 }
 
 // judge starts a server on a damaged directory and checks what it serves.
@@ -330,15 +334,15 @@ func (s *testbed) judge(from copied, d suffered, t *tally) error {
 		}
 		known, _, _ := strings.Cut(strings.TrimSuffix(file, ".sst"), "-") // Pebble names tables by their numbers
 		if !strings.Contains(p.log.String(), known) && !strings.Contains(said, file) {
-			return fmt.Errorf("the server refuses to start, and does not name the file: %s", p.log)
+			return fmt.Errorf("the server refuses to start without naming the file: %s", p.log)
 		}
 		if !slices.Contains(d.mayRefuse, kind) {
-			return fmt.Errorf("the server refuses to start for the sake of one file: %s", p.log)
+			return fmt.Errorf("the server refuses to start because of one file: %s", p.log)
 		}
 		return nil
 	}
 	t.started++
-	if unreadable != nil { // and the server starts, as without weft.db: nothing is affected
+	if unreadable != nil { // the server starts, as without weft.db: nothing is affected
 		left = from.items
 	}
 	hits := from.items.hits(left, strings.HasSuffix(file, ".sst"))
@@ -395,9 +399,10 @@ func (l *ledger) without(name string) *ledger {
 	return kept
 }
 
-// torn damages what was written to the log and not flushed when the process was killed: a disk may
-// have kept any part of it in any order. Everything that was acknowledged before must be there, and
-// the server reports no damage. In the end the disk lies: what it has flushed is torn too.
+// torn damages what was written to the log and not flushed when the process was killed, because a
+// disk may have kept any part of it in any order. Everything that was acknowledged before must be
+// there, and the server reports no damage. At the end the disk lies: what it has flushed is torn,
+// too.
 func torn(s *testbed) error {
 	r := s.random()
 	n, tails := 0, 0
@@ -446,7 +451,7 @@ func (s *testbed) tornOnce(r *rand.Rand, name string, after func(dir string) (ma
 		return 0, err
 	}
 	truth := s.ledger
-	s.ledger = truth.copied() // what is acknowledged from here on may be lost: its flush may be the one that is torn
+	s.ledger = truth.copied() // what is acknowledged from here on may be lost, because its flush may be the torn one
 	l = s.startLoad(name, callers)
 	pause(s.ctx, time.Duration(5+r.IntN(60))*time.Millisecond)
 	p.kill(syscall.SIGKILL)
@@ -462,12 +467,12 @@ func (s *testbed) tornOnce(r *rand.Rand, name string, after func(dir string) (ma
 	return tear(r, s.dir, from)
 }
 
-// disksThatLie also tears what was flushed. The server must start all the same, twice in a row, and
-// report the damage if a book lacks something.
+// disksThatLie also tears what was flushed. The server must still start, twice in a row, and report
+// the damage if a book lacks something.
 func (s *testbed) disksThatLie(r *rand.Rand) error {
 	n, short := 0, 0
 	for most := s.size(2, 20); n < most; n++ {
-		// A book that is damaged takes no load: each round has books of its own.
+		// A damaged book takes no load, so each round has books of its own.
 		s.ledger = newLedger()
 		name := fmt.Sprintf("lie-%d", n)
 		if err := os.RemoveAll(s.dir); err != nil {
@@ -480,7 +485,7 @@ func (s *testbed) disksThatLie(r *rand.Rand) error {
 		for range 2 {
 			p, err := s.launch(launch{})
 			if err != nil {
-				return fmt.Errorf("with a log that a disk has lied about (%d): %w", n, err)
+				return fmt.Errorf("with a log whose flushes the disk has lost (%d): %w", n, err)
 			}
 			h, wrong := s.ledger.checkHarmed(s.ctx, s.client(), func(string) bool { return true })
 			reported = reported || strings.Contains(p.log.all(), "damage")
@@ -488,7 +493,7 @@ func (s *testbed) disksThatLie(r *rand.Rand) error {
 				wrong = errors.Join(wrong, fmt.Errorf("%v are not served and %v are short of something, and the log reports no damage: %s", h.unread, h.short, p.log))
 			}
 			if wrong != nil {
-				return fmt.Errorf("with a log that a disk has lied about (%d): %w", n, wrong)
+				return fmt.Errorf("with a log whose flushes the disk has lost (%d): %w", n, wrong)
 			}
 			short += len(h.unread) + len(h.short)
 			p.kill(syscall.SIGKILL)
@@ -515,7 +520,7 @@ func (l *ledger) copied() *ledger {
 	return c
 }
 
-// logEnds returns how far each file of the log is written.
+// logEnds returns for each file of the log how far it is written.
 func logEnds(dir string) (ends map[string]int, err error) {
 	ends = map[string]int{}
 	names, err := filepath.Glob(filepath.Join(dir, "log", "*"))
@@ -529,7 +534,7 @@ func logEnds(dir string) (ends map[string]int, err error) {
 	return ends, err
 }
 
-// tear drops, zeroes or swaps sectors in what was written to the files of the log after some
+// tear drops, zeroes or swaps sectors of what was written to the files of the log after some
 // places.
 func tear(r *rand.Rand, dir string, after map[string]int) (torn int, err error) {
 	now, err := logEnds(dir)
@@ -547,11 +552,11 @@ func tear(r *rand.Rand, dir string, after map[string]int) (torn int, err error) 
 		}
 		tail := data[from:end]
 		switch at := r.IntN(len(tail)); r.IntN(3) {
-		case 0: // the end is dropped
+		case 0: // the end is lost
 			clear(tail[at:])
-		case 1: // a sector is not written
+		case 1: // a sector was not written
 			clear(tail[at:min(at+512, len(tail))])
-		case 2: // what follows is written, and what comes before is not
+		case 2: // a later part was written, and an earlier one was not
 			clear(tail[:at])
 		}
 		if err := os.WriteFile(f, data, 0o600); err != nil {
@@ -562,14 +567,15 @@ func tear(r *rand.Rand, dir string, after map[string]int) (torn int, err error) 
 	return torn, nil
 }
 
-// harmedFiles are the kinds of files that deletedFile deletes or replaces: patterns in the data
+// harmedFiles are the kinds of files that deletedFile deletes or replaces, as patterns in the data
 // directory.
 var harmedFiles = []string{"log/*.wal", "tables/*.sst", "tables/MANIFEST-*", "tables/marker.manifest.*", "weft.db", "LOCK"}
 
-// deletedFile deletes a file under a running server, or puts a copy in its place. The server must
-// notice: its log names the file, it refuses writes with a reason, and reads go on. The next
-// process serves what is left, and its log has reported what is lost. When the file is put back,
-// nothing that was acknowledged is lost.
+// deletedFile deletes a file under a running server, or puts a copy in its place.
+//   - The server must notice: its log names the file, it refuses writes with a reason, and it
+//     continues to read.
+//   - The next process serves what is left, and its log has reported what is lost.
+//   - When the file is put back, nothing that was acknowledged is lost.
 func deletedFile(s *testbed) error {
 	r := s.random()
 	s.spread = 4
@@ -584,10 +590,10 @@ func deletedFile(s *testbed) error {
 	var wrong []error
 	for ; s.more(n, len(harmedFiles), 10*len(harmedFiles)) && len(wrong) < 3; n++ {
 		pattern, replace := harmedFiles[n%len(harmedFiles)], n/len(harmedFiles)%2 == 1
-		if s.brief { // it has no second round
+		if s.brief { // the short form has no second round
 			replace = r.IntN(2) == 1
 		}
-		replace = replace && !strings.Contains(pattern, "marker.") // the marker is empty: only its name counts
+		replace = replace && !strings.Contains(pattern, "marker.") // the marker is empty, and only its name matters
 		if err := s.goneWhileUsed(r, old, pattern, replace, &t); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s (replaced: %v): %w", pattern, replace, err))
 		}
@@ -599,7 +605,7 @@ func deletedFile(s *testbed) error {
 // lookEvery is how often the server checks the files of its directory (internal/disk).
 const lookEvery = 5 * time.Second
 
-// noticeWithin is how long a server may take to notice that a file is gone.
+// noticeWithin is how long a server may take to notice a missing file.
 const noticeWithin = 30 * time.Second
 
 // goneWhileUsed deletes or replaces one file under a server on a copy of an old directory.
@@ -617,26 +623,26 @@ func (s *testbed) goneWhileUsed(r *rand.Rand, old copied, pattern string, replac
 	defer l.end()
 	pause(s.ctx, 300*time.Millisecond)
 	if strings.HasSuffix(pattern, ".sst") {
-		l.end() // under load a table may be merged with others, and nobody would miss it
+		l.end() // under load a table may be merged with others, and then nobody would miss it
 	}
 	if replace {
-		pause(s.ctx, lookEvery+time.Second) // the server does not notice a table that is replaced before it first looked at it
+		pause(s.ctx, lookEvery+time.Second) // the server does not notice that a table was replaced before it first looked at it
 	}
 	names, err := filepath.Glob(filepath.Join(s.dir, filepath.FromSlash(pattern)))
 	if err != nil || len(names) == 0 {
-		return fmt.Errorf("there is no such file: %w", err)
+		return fmt.Errorf("the file does not exist: %w", err)
 	}
 	file := names[len(names)-1] // the current log, and the current list of the tables
 	if strings.HasSuffix(file, ".sst") {
-		file = names[0] // the oldest table: the others may be merged into it
+		file = names[0] // the oldest table, because the others may be merged into it
 	}
 	base, aside := filepath.Base(file), filepath.Join(s.root, "aside")
 	visibility := base
 	if strings.HasPrefix(base, "marker.manifest.") {
-		visibility = "marker.manifest." // a number follows, which grows
+		visibility = "marker.manifest." // a growing number follows
 	}
 	_ = os.Remove(aside)
-	if err := os.Link(file, aside); err != nil { // it gets what is still written to the file
+	if err := os.Link(file, aside); err != nil { // the link gets what is still written to the file
 		return err
 	}
 	if err := remove(file, replace); err != nil {
@@ -652,14 +658,14 @@ func (s *testbed) goneWhileUsed(r *rand.Rand, old copied, pattern string, replac
 	_, slow := answers(s.ctx, s.addr)
 	l.end()
 	if refused == nil {
-		return fmt.Errorf("%s is gone, and writes are taken", base)
+		return fmt.Errorf("%s is gone, and writes are accepted", base)
 	}
 	if took > time.Second || slow != nil {
 		return fmt.Errorf("%s is gone, and a write is refused after %v (%w): %w", base, took, refused, slow)
 	}
 	p.kill([]syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[r.IntN(2)])
-	// What was written last may be gone with the file: those books are affected. A book of the old
-	// directory is affected if it cannot be read.
+	// What was written last may be gone with the file, so those books are affected. A book of the
+	// old directory is affected if it cannot be read.
 	rest := filepath.Join(s.root, "rest")
 	if err := errors.Join(os.RemoveAll(rest), os.Rename(s.dir, rest), os.CopyFS(s.dir, os.DirFS(rest))); err != nil {
 		return err
@@ -673,13 +679,13 @@ func (s *testbed) goneWhileUsed(r *rand.Rand, old copied, pattern string, replac
 		return err
 	}
 	if _, err := s.launch(launch{}); err != nil {
-		return fmt.Errorf("%s is back: %w", base, err)
+		return fmt.Errorf("after %s was put back: %w", base, err)
 	}
 	notes := s.notes
 	err = s.verify(l)
 	s.notes = notes
 	if err != nil {
-		return fmt.Errorf("%s is back: %w", base, err)
+		return fmt.Errorf("after %s was put back: %w", base, err)
 	}
 	return nil
 }
@@ -696,7 +702,7 @@ func remove(file string, replace bool) error {
 	return errors.Join(os.WriteFile(file+".copy", data, 0o600), os.Rename(file+".copy", file))
 }
 
-// within waits until a condition holds, and reports whether it did in time.
+// within waits until a condition holds, and reports whether it held in time.
 func (s *testbed) within(d time.Duration, is func() bool) bool {
 	for until := time.Now().Add(d); time.Now().Before(until) && s.ctx.Err() == nil; {
 		if is() {
@@ -708,7 +714,7 @@ func (s *testbed) within(d time.Duration, is func() bool) bool {
 }
 
 // restoredBackup puts back a copy of the directory that was made while the server was stopped. What
-// was acknowledged since is gone, and the harness's record is set back too. The rest goes on.
+// was acknowledged since is gone, so the harness's record is set back, too. The rest continues.
 func restoredBackup(s *testbed) error {
 	n := 0
 	for ; s.more(n, 2, 30); n++ {

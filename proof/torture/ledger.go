@@ -15,10 +15,11 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// ledger is the harness's own record: its requests, and their answers.
+// ledger is the harness's own record of its requests and their answers.
 type ledger struct {
 	mu sync.Mutex
-	// expired is whether closed runs may be deleted: more time than their retention has passed.
+	// expired says that closed runs may be deleted, because more time than their retention has
+	// passed.
 	expired bool
 	books   map[string]*account
 }
@@ -26,7 +27,7 @@ type ledger struct {
 // account is what the harness has recorded of one book.
 type account struct {
 	started bool
-	// entries and notes were acknowledged; refused were refused; asked were sent at all.
+	// entries and notes were acknowledged. refused were refused. asked are all that were sent.
 	entries, notes, refused, asked map[string]bool
 }
 
@@ -82,7 +83,7 @@ func (l *ledger) check(ctx context.Context, c *client.Client) error {
 	}))
 }
 
-// few joins errors, and leaves out all but five.
+// few joins errors, but at most five of them.
 func few(all []error) error {
 	all = slices.DeleteFunc(all, func(err error) bool { return err == nil })
 	if len(all) > 5 {
@@ -91,14 +92,14 @@ func few(all []error) error {
 	return errors.Join(all...)
 }
 
-// toll is what damage has cost books.
+// toll is the cost of damage, in books.
 type toll struct {
-	unread, short []string // not served; and served without something that was acknowledged
+	unread, short []string // not served, and served without something acknowledged
 }
 
-// checkHarmed demands that a book that the damage has not affected is right. An affected book may
-// be right, not served, or lack something acknowledged. No token may appear twice or after it was
-// refused. The caller checks that the server reports the loss.
+// checkHarmed demands that an unaffected book is right. An affected book may be right, not served,
+// or lack something acknowledged. No token may appear twice, or after it was refused. The caller
+// checks that the server reports the loss.
 func (l *ledger) checkHarmed(ctx context.Context, c *client.Client, hit func(id string) bool) (h toll, err error) {
 	var mu sync.Mutex
 	err = few(each(l.ids(), func(id string) error {
@@ -106,7 +107,7 @@ func (l *ledger) checkHarmed(ctx context.Context, c *client.Client, hit func(id 
 		if !hit(id) {
 			wrong, unread := l.checkBook(ctx, c, id, 20*time.Second)
 			if unread != nil {
-				return fmt.Errorf("%s is whole and is not served: %w", id, unread)
+				return fmt.Errorf("%s is undamaged and not served: %w", id, unread)
 			}
 			return wrong
 		}
@@ -127,8 +128,8 @@ func (l *ledger) checkHarmed(ctx context.Context, c *client.Client, hit func(id 
 	return h, err
 }
 
-// onlyWorse drops the errors that reported damage may cause: the loss of something acknowledged.
-// Duplicates and refused tokens remain errors.
+// onlyWorse drops errors that reported damage may cause, which is the loss of something
+// acknowledged. Duplicates and refused tokens remain errors.
 func onlyWorse(err error) error {
 	if err == nil {
 		return nil
@@ -179,8 +180,8 @@ func (l *ledger) checkBook(ctx context.Context, c *client.Client, id string, lim
 	}
 }
 
-// compare demands that each acknowledged token is there once, that no refused one is, and that each
-// was sent.
+// compare demands that each acknowledged token is there once, that no refused one is there, and
+// that each was sent.
 func compare(id, what string, there []string, acknowledged, refused, asked map[string]bool) error {
 	var all []error
 	count := map[string]int{}
@@ -192,7 +193,7 @@ func compare(id, what string, there []string, acknowledged, refused, asked map[s
 		case refused[token]:
 			all = append(all, fmt.Errorf("%s: %s %s was refused, and is there", id, what, token))
 		case !asked[token]:
-			all = append(all, fmt.Errorf("%s: nobody asked for %s %s", id, what, token))
+			all = append(all, fmt.Errorf("%s: nobody sent %s %s", id, what, token))
 		}
 	}
 	for token := range acknowledged {
@@ -203,8 +204,8 @@ func compare(id, what string, there []string, acknowledged, refused, asked map[s
 	return errors.Join(all...)
 }
 
-// checkHistory demands that a history has no gap and resolves each activity and timer once, and
-// that no update is accepted twice or was refused. It returns the run that this one continues.
+// checkHistory demands that a history has no gap, resolves each activity and timer once, accepts no
+// update twice, and has no refused update. It returns the run that this one continues.
 func checkHistory(id string, h *client.History, accepted, refused map[string]bool) (before history.RunID, err error) {
 	var all []error
 	resolved, next := map[int64]bool{}, int64(1)
@@ -217,7 +218,7 @@ func checkHistory(id string, h *client.History, accepted, refused map[string]boo
 	var last time.Time
 	for _, e := range h.Events {
 		if e.ID != next {
-			all = append(all, fmt.Errorf("%s %s: event %d stands where %d should", id, h.RunID, e.ID, next))
+			all = append(all, fmt.Errorf("%s %s: event %d is in the place of %d", id, h.RunID, e.ID, next))
 		}
 		next = e.ID + 1
 		if e.Time.Before(last) {
@@ -253,7 +254,7 @@ func checkHistory(id string, h *client.History, accepted, refused map[string]boo
 }
 
 // answers demands that the server answers a query or a list within a second. It asks up to five
-// times: a busy machine may delay one answer, but not all of them.
+// times, because a busy machine may delay some answers, but not all of them.
 func answers(ctx context.Context, addr string) (fastest time.Duration, err error) {
 	h := &http.Client{Timeout: 20 * time.Second}
 	fastest = time.Hour
@@ -271,7 +272,7 @@ func answers(ctx context.Context, addr string) (fastest time.Duration, err error
 		}
 		_ = answer.Body.Close()
 		if answer.StatusCode >= 300 {
-			last = fmt.Errorf("a list answers %s", answer.Status)
+			last = fmt.Errorf("a list was answered with %s", answer.Status)
 			continue
 		}
 		if fastest = min(fastest, time.Since(began)); fastest < time.Second {
@@ -281,7 +282,7 @@ func answers(ctx context.Context, addr string) (fastest time.Duration, err error
 	if last != nil {
 		return fastest, fmt.Errorf("the server does not answer: %w", last)
 	}
-	return fastest, fmt.Errorf("the server takes %v for an answer", fastest)
+	return fastest, fmt.Errorf("the server took %v for an answer", fastest)
 }
 
 // isRefused reports whether an update was refused by its validator.

@@ -26,8 +26,8 @@ type load struct {
 // callTimeout is how long a caller retries one request before it counts it as unknown.
 const callTimeout = 30 * time.Second
 
-// bookOf is how many entries a caller sends before it opens new books: a run carries all entries of
-// its book.
+// bookOf is how many entries a caller sends before it opens new books, because a run carries all
+// entries of its book.
 const bookOf = 250
 
 // startLoad starts callers, each with a book of its own and one that all share.
@@ -41,7 +41,7 @@ func (s *testbed) startLoad(name string, callers int) *load {
 			r := rand.New(rand.NewPCG(s.seed, uint64(i)))
 			for n := 0; ctx.Err() == nil; n++ {
 				volume, perRun, spread := n/bookOf, 40, max(s.spread, 1)
-				if i == 0 { // its own books have a run for most entries, and more than 128: their numbers have a byte that is no ASCII
+				if i == 0 { // its books have a run for most entries, and more than 128 runs, so that numbers have a byte that is not ASCII
 					volume, perRun = n/(2*bookOf), 1
 				}
 				id := fmt.Sprintf("%s-%d-%02d", name, i, volume*spread+n%spread)
@@ -66,14 +66,14 @@ func (l *load) end() {
 	l.all.Wait()
 }
 
-// last is the last error of a caller.
+// last returns the last error of a caller.
 func (l *load) last() string {
 	text, _ := l.lastErr.Load().(string)
 	return text
 }
 
-// one sends one update or signal to a book and records the answer. It opens the book if it does not
-// exist, with perRun entries a run.
+// one sends one update or signal to a book and records the answer. If the book does not exist, one
+// opens it, with perRun entries for each run.
 func (s *testbed) one(ctx context.Context, id string, perRun int, token string, r *rand.Rand) error {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -91,7 +91,7 @@ func (s *testbed) one(ctx context.Context, id string, perRun int, token string, 
 	handle, err := write.Send(limited, c, id, e, workflow.CallOptions{ID: token, Start: opening})
 	switch {
 	case err == nil && e.Refuse:
-		return fmt.Errorf("%s was to be refused, and was accepted", token)
+		return fmt.Errorf("%s should have been refused, and was accepted", token)
 	case err == nil:
 		s.ledger.with(id, func(a *account) { a.started, a.entries[token] = true, true })
 	case isRefused(err):
@@ -108,7 +108,7 @@ func (s *testbed) one(ctx context.Context, id string, perRun int, token string, 
 	return nil
 }
 
-// settle waits until all accepted updates have ended: then their entries are in the books.
+// settle waits until all accepted updates have ended, so that their entries are in the books.
 func (s *testbed) settle(c *client.Client, within time.Duration) error {
 	until := time.Now().Add(within)
 	return errors.Join(each(s.ledger.ids(), func(id string) error {
@@ -125,7 +125,7 @@ func (s *testbed) settle(c *client.Client, within time.Duration) error {
 	})...)
 }
 
-// each calls do with all ids, eight at once, and returns the errors in their order.
+// each calls do with all ids, eight at a time, and returns the errors in the order of the ids.
 func each(ids []string, do func(id string) error) []error {
 	errs, next := make([]error, len(ids)), atomic.Int64{}
 	var all sync.WaitGroup
@@ -157,7 +157,7 @@ func (s *testbed) complete(c *client.Client, id string) error {
 	a := s.ledger.of(id)
 	for token := range a.entries {
 		if !there[token] {
-			return fmt.Errorf("the entry %s is not there", token)
+			return fmt.Errorf("the entry %s is missing", token)
 		}
 	}
 	return nil

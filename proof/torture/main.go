@@ -19,24 +19,24 @@ import (
 	"time"
 )
 
-// scenario is one way to disturb the server.
+// scenario is one way in which the server is disturbed.
 type scenario struct {
 	name string
 	what string
-	// weight is its share of a limited time: of what is left when each scenario has the time that
-	// it always takes (least).
+	// weight is the scenario's share of a limited time. It is a share of what is left after each
+	// scenario has the time that it always takes (least).
 	weight float64
 	least  time.Duration
-	// run runs it. An error is a failure, unless its type is skipped.
+	// run runs the scenario. An error is a failure, unless its type is skipped.
 	run func(*testbed) error
-	// aside is whether it mostly waits: the short form runs it in parallel with the others.
+	// aside says that it mostly waits, so that the short form runs it in parallel with the others.
 	aside bool
 }
 
 // scenarios are all scenarios.
 var scenarios = slices.Concat(processScenarios, fileScenarios, diskScenarios, clockScenarios, clientScenarios, poisonScenarios, soakScenarios)
 
-// skipped is why a scenario could not run here.
+// skipped is the reason why a scenario could not run here.
 type skipped string
 
 // Error returns the reason.
@@ -72,10 +72,10 @@ func torture() int {
 	list := flag.Bool("list", false, "list the scenarios")
 	only := flag.String("only", "", "run these scenarios only: names with commas between")
 	except := flag.String("except", "", "leave these out")
-	seed := flag.Uint64("seed", 0, "the seed of all choices; 0 is a fresh one")
-	minutes := flag.String("minutes", os.Getenv("TORTURE_MINUTES"), "how long all may take, about; empty is the full form (hours). TORTURE_MINUTES is its default")
+	seed := flag.Uint64("seed", 0, "the seed of all choices; 0 means a random one")
+	minutes := flag.String("minutes", os.Getenv("TORTURE_MINUTES"), "about how long all scenarios may take; empty means the full form (hours). The default is TORTURE_MINUTES")
 	keep := flag.Bool("keep", false, "keep the directories of scenarios that failed")
-	out := flag.String("out", "", "the file that takes the results, as a table in Markdown; empty is bin/torture-TIME.md")
+	out := flag.String("out", "", "the file for the results, a table in Markdown; empty means bin/torture-TIME.md")
 	flag.Parse()
 	if *list {
 		for _, c := range scenarios {
@@ -112,7 +112,7 @@ func torture() int {
 	return t.report()
 }
 
-// command returns the command that runs the same scenarios for as long.
+// command returns the command that runs the same scenarios for the same time.
 func command(only, except, minutes string) string {
 	c := "go run ./proof/torture"
 	for _, f := range [][2]string{{"only", only}, {"except", except}, {"minutes", minutes}} {
@@ -123,12 +123,12 @@ func command(only, except, minutes string) string {
 	return c
 }
 
-// choose returns the named scenarios, or all, without those that are left out.
+// choose returns the named scenarios, or all, without those in except.
 func choose(only, except string) (chosen []scenario, err error) {
 	names, out := strings.Split(only, ","), strings.Split(except, ",")
 	for _, name := range append(names, out...) {
 		if name != "" && !slices.ContainsFunc(scenarios, func(c scenario) bool { return c.name == name }) {
-			return nil, fmt.Errorf("there is no scenario %q: -list lists them", name)
+			return nil, fmt.Errorf("unknown scenario %q: -list lists them", name)
 		}
 	}
 	for _, c := range scenarios {
@@ -153,17 +153,17 @@ const lanes = 3
 // tournament is one run of the harness.
 type tournament struct {
 	seed    uint64
-	total   time.Duration // for all; 0 is the full form
+	total   time.Duration // for all scenarios; 0 means the full form
 	keep    bool
 	began   time.Time
 	command string
-	results string // the name of the file that takes the results
+	results string // the name of the file with the results
 
 	mu       sync.Mutex
 	outcomes []outcome
 }
 
-// openResults makes the folder of the file that takes the results.
+// openResults creates the folder of the file with the results.
 func (t *tournament) openResults(name string) error {
 	if name == "" {
 		name = filepath.Join("bin", "torture-"+t.began.UTC().Format("20060102-150405")+".md")
@@ -190,11 +190,11 @@ func (t *tournament) play(ctx context.Context, chosen []scenario) {
 	running.Wait()
 }
 
-// playEach runs scenarios, so many at once, and shares the time among them.
+// playEach runs scenarios, atOnce at a time, and divides the time among them.
 func (t *tournament) playEach(ctx context.Context, chosen []scenario, atOnce int) {
 	left, weights := t.total*time.Duration(atOnce), 0.0
 	if atOnce > 1 {
-		left = left * 7 / 10 // they do not come out even
+		left = left * 7 / 10 // their durations differ
 	}
 	for _, c := range chosen {
 		left -= c.least
@@ -282,7 +282,7 @@ func firstLine(text string) string {
 	return text[:min(len(text), 300)]
 }
 
-// commit returns the commit that is checked out, with a + if the tree differs from it.
+// commit returns the commit that is checked out, followed by + if the tree differs from it.
 func commit() string {
 	head, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {

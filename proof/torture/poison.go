@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// poisonScenarios run bad code among good runs. If bad code ends the process, the server ends too,
-// and a supervisor starts it again.
+// poisonScenarios run bad code among good runs. If bad code ends the process, the server has ended,
+// too, and a supervisor starts it again.
 var poisonScenarios = []scenario{
 	{name: "poison-exit", what: "workflow and activity code that calls os.Exit", weight: 0.1, least: 8 * time.Second, run: poisoning("exit", "activity exit"), aside: true},
 	{name: "poison-overflow", what: "code that overflows the stack", weight: 0.1, least: 29 * time.Second, run: poisoning("overflow", "activity overflow"), aside: true},
@@ -25,14 +25,14 @@ var poisonScenarios = []scenario{
 // toPark is how many deaths park the runs that were active at each of them (docs/operations.md).
 const toPark = 3
 
-// mostDeaths is how often the poison runs of a scenario may end the process. Each of the two may
-// until it is parked. There may be more deaths because both were running, so that neither was to
-// blame, or because good code had no memory.
+// mostDeaths is how often the poison runs of a scenario may end the process. Each of the two may do
+// so until it is parked. There may be more deaths because both were running, so that neither could
+// be blamed, or because good code had no memory.
 const mostDeaths = 8 * toPark
 
-// poisoning starts poison runs among good ones, and starts the server again whenever it has ended,
-// as a supervisor does. The callers of poison runs retry. The server must park the runs that end
-// it, its log names them, and the good runs go on.
+// poisoning starts poison runs among good ones. Whenever the server ends, poisoning starts it
+// again, as a supervisor does. The callers of poison runs retry. The server must park the runs that
+// end it, its log must name them, and the good runs continue.
 func poisoning(kinds ...string) func(*testbed) error {
 	ends := kinds[0] != "loop" && kinds[0] != "panic"
 	return func(s *testbed) error {
@@ -66,14 +66,14 @@ func poisoning(kinds ...string) func(*testbed) error {
 			return err
 		}
 		if ends && deaths < toPark {
-			return fmt.Errorf("the process ended %d times, and what it ran is parked after %d", deaths, toPark)
+			return fmt.Errorf("the process ended %d times, and its runs should be parked after %d", deaths, toPark)
 		}
 		later, err := s.verifySupervised(l, o)
 		if err != nil || !ends {
 			return err
 		}
 		if later > 0 {
-			return fmt.Errorf("the process ended %d times more when all was parked: %s", later, s.server.log)
+			return fmt.Errorf("the process ended %d more times after everything was parked: %s", later, s.server.log)
 		}
 		s.server.kill(syscall.SIGTERM)
 		if _, err := s.launch(o); err != nil {
@@ -94,7 +94,7 @@ func (s *testbed) isThere(id string) error {
 	return err
 }
 
-// parked demands that the first line of the log names so many poison runs.
+// parked demands that the first line of the log names this many poison runs.
 func (s *testbed) parked(runs int) (err error) {
 	if !s.within(5*time.Second, func() bool { err = s.unnamed(runs); return err == nil }) {
 		return err
@@ -103,8 +103,8 @@ func (s *testbed) parked(runs int) (err error) {
 	return nil
 }
 
-// unnamed returns what is wrong with the first line of the log. The line must report that so many
-// poison runs are parked, and no other.
+// unnamed returns what is wrong with the first line of the log. The line must say that this many
+// poison runs are parked, and no other run.
 func (s *testbed) unnamed(runs int) error {
 	line, _, _ := strings.Cut(s.server.log.all(), "\n")
 	if !strings.Contains(line, "parked") {
@@ -131,14 +131,14 @@ func (s *testbed) insist(ctx context.Context, id, kind string) {
 	}
 }
 
-// supervise starts the server again whenever it has ended, until it has been quiet for a while, and
-// returns how often it has ended. If the poison ends processes, all of so many runs must have been
-// parked too.
+// supervise starts the server again whenever it has ended, until the server has been quiet for a
+// while. It returns how often the server has ended. If the poison ends processes, all poison runs
+// must also have been parked.
 func (s *testbed) supervise(o launch, runs int, ends bool) (deaths int, err error) {
 	const quietFor, longest = 3 * time.Second, 3 * time.Minute
 	for began, quiet := time.Now(), time.Now(); time.Since(quiet) < quietFor || ends && s.unnamed(runs) != nil; {
 		if time.Since(began) > longest || deaths > mostDeaths || s.ctx.Err() != nil {
-			return deaths, fmt.Errorf("the server has ended %d times in %v, and not all is parked: %w: %s", deaths, time.Since(began).Round(time.Second), s.unnamed(runs), s.server.log)
+			return deaths, fmt.Errorf("the server ended %d times in %v, and not all poison runs are parked: %w: %s", deaths, time.Since(began).Round(time.Second), s.unnamed(runs), s.server.log)
 		}
 		if s.server.alive() {
 			pause(s.ctx, 50*time.Millisecond)
@@ -152,8 +152,8 @@ func (s *testbed) supervise(o launch, runs int, ends bool) (deaths int, err erro
 	return deaths, nil
 }
 
-// verifySupervised is verify under a supervisor that starts the server again when it ends. It
-// repeats verify if the server has ended meanwhile.
+// verifySupervised does the same as verify under a supervisor, which starts the server again when
+// it ends. It repeats verify if the server has ended meanwhile.
 func (s *testbed) verifySupervised(l *load, o launch) (deaths int, err error) {
 	for {
 		before, notes := deaths, s.notes
@@ -168,7 +168,7 @@ func (s *testbed) verifySupervised(l *load, o launch) (deaths int, err error) {
 					continue
 				}
 				if deaths++; deaths > mostDeaths {
-					return deaths, fmt.Errorf("the server has ended %d times while it was checked: %s", deaths, s.server.log)
+					return deaths, fmt.Errorf("the server ended %d times while it was checked: %s", deaths, s.server.log)
 				}
 				_, _ = s.launch(o) // a server that dies before it is ready is started again
 			}

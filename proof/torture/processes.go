@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
-// processScenarios end the process, or stop it.
+// processScenarios end the process or stop it.
 var processScenarios = []scenario{
 	{name: "kill9", what: "kill -9 under load, 1,000 times in the full form", weight: 3, least: 4 * time.Second, run: killing(syscall.SIGKILL, 1000)},
 	{name: "sigterm", what: "SIGTERM under load; each must be a clean end", weight: 1, least: 3 * time.Second, run: killing(syscall.SIGTERM, 200)},
@@ -19,7 +19,7 @@ var processScenarios = []scenario{
 	{name: "two-servers", what: "a second server on a directory that is taken", weight: 0.3, least: 6 * time.Second, run: twoServers, aside: true},
 }
 
-// callers is how many callers the load of a scenario has.
+// callers is the number of callers of a scenario's load.
 const callers = 8
 
 // random returns the random choices of a testbed.
@@ -49,7 +49,7 @@ func killing(sig syscall.Signal, full int) func(*testbed) error {
 			}
 			ended := p.kill(sig)
 			if sig == syscall.SIGTERM && (!ended || p.cmd.ProcessState.ExitCode() != 0) {
-				return fmt.Errorf("SIGTERM %d ended it with %v: %s", n, p.cmd.ProcessState, p.log)
+				return fmt.Errorf("SIGTERM %d ended the server with %v: %s", n, p.cmd.ProcessState, p.log)
 			}
 			if _, err := s.launch(launch{}); err != nil {
 				return fmt.Errorf("after signal %d: %w", n, err)
@@ -61,7 +61,7 @@ func killing(sig syscall.Signal, full int) func(*testbed) error {
 	}
 }
 
-// launchLoaded starts the server, and then the load of a scenario.
+// launchLoaded starts the server, and then the scenario's load.
 func (s *testbed) launchLoaded() (*load, error) {
 	if _, err := s.launch(launch{}); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (s *testbed) launchLoaded() (*load, error) {
 	return s.startLoad("book", callers), nil
 }
 
-// verify makes the four checks after a scenario on a running server, and records how much was
+// verify runs the four checks after a scenario on a running server, and records how much was
 // acknowledged.
 func (s *testbed) verify(l *load) error {
 	if l != nil && l.calls.Load() == 0 {
@@ -93,8 +93,7 @@ func (s *testbed) verify(l *load) error {
 	return err
 }
 
-// stopping stops the server for a while, like a sleeping laptop, or a machine that is out of
-// memory.
+// stopping stops the server for a while, as if a laptop slept or a machine had no memory left.
 func stopping(s *testbed) error {
 	r := s.random()
 	l, err := s.launchLoaded()
@@ -117,8 +116,8 @@ func stopping(s *testbed) error {
 	return s.verify(l)
 }
 
-// twoServers starts a second server on the directory. It must report that the directory is taken,
-// and end.
+// twoServers starts a second server on the directory. The second server must report that the
+// directory is in use, and end.
 func twoServers(s *testbed) error {
 	l, err := s.launchLoaded()
 	if err != nil {
@@ -145,7 +144,7 @@ func twoServers(s *testbed) error {
 	return s.verify(l)
 }
 
-// clearEnd demands that a process ended with status 1 and a sentence: no panic, no fault.
+// clearEnd demands that a process ended with status 1 and a sentence, without a panic or a fault.
 func clearEnd(p *server) error {
 	text := p.log.String()
 	for _, bad := range []string{"panic:", "fatal error:", "SIGSEGV", "SIGBUS", "goroutine 1 "} {

@@ -46,7 +46,7 @@ var errRefused = workflow.NewError("refused", "this entry is refused")
 // entry is what an update writes. Its token is unique.
 type entry struct {
 	Token string `json:"token"`
-	// Do is what the handler does first: nothing, "activity", "timer", "child" or "side" (a side
+	// Do is what the handler does first: nothing, or "activity", "timer", "child" or "side" (a side
 	// effect).
 	Do     string `json:"do"`
 	Refuse bool   `json:"refuse"`
@@ -54,7 +54,7 @@ type entry struct {
 	Fill string `json:"fill,omitempty"`
 }
 
-// pages are the state of a book: the tokens of all entries and notes, in their order.
+// pages are the state of a book: the tokens of all entries and notes, in order.
 type pages struct {
 	Entries []string `json:"entries"`
 	Notes   []string `json:"notes"`
@@ -111,7 +111,7 @@ func runBook(ctx workflow.Context, p pages) (pages, error) {
 	return book.ContinueAsNew(ctx, p)
 }
 
-// before does what an entry asks for before it is written.
+// before does what an entry asks for before the entry is written.
 func before(ctx workflow.Context, e entry) error {
 	switch e.Do {
 	case "activity":
@@ -128,7 +128,7 @@ func before(ctx workflow.Context, e entry) error {
 	return nil
 }
 
-// runPart is a child: an activity, and a short timer.
+// runPart is a child. It runs an activity and a short timer.
 func runPart(ctx workflow.Context, token string) (string, error) {
 	if err := workflow.Sleep(ctx, 20*time.Millisecond); err != nil {
 		return "", err
@@ -150,7 +150,7 @@ func runWaits(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 	return workflow.None{}, err
 }
 
-// runPoison harms its process: in workflow code, or, if the kind begins with "activity ", in an
+// runPoison harms its process, in workflow code or, if the kind begins with "activity ", in an
 // activity.
 func runPoison(ctx workflow.Context, kind string) (string, error) {
 	if in, ok := strings.CutPrefix(kind, "activity "); ok {
@@ -195,7 +195,7 @@ func harm(kind string) error {
 	return nil
 }
 
-// scribble writes into a map until the runtime notices that another goroutine does so too, and ends
+// scribble writes into a map until the runtime notices that another goroutine writes, too, and ends
 // the process.
 func scribble(m map[int]int) {
 	for i := 0; ; i++ {
@@ -224,7 +224,7 @@ func registry() []workflow.Registration {
 // serve runs the test program's server as any program does.
 func serve() { weft.Main(weft.Register(registry()...)) }
 
-// serveShifted runs the same server over a clock that its standard input moves: a line is a
+// serveShifted runs the same server over a clock that its standard input moves. Each line is a
 // duration by which the clock jumps. The product has no such switch, so this opens the server as
 // weft.Serve does.
 func serveShifted(addr, dir string, first time.Duration) error {
@@ -252,7 +252,7 @@ func serveShifted(addr, dir string, first time.Duration) error {
 	return errors.Join(server.Serve(ctx, listener), server.Close())
 }
 
-// move moves the clock by each duration that is read.
+// move moves the clock by each duration that it reads.
 func move(in io.Reader, shift *atomic.Int64) {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		if d, err := time.ParseDuration(lines.Text()); err == nil {

@@ -23,7 +23,7 @@ import (
 type server struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	lines  chan string // of its standard output, after the first
+	lines  chan string // the lines of its standard output after the first
 	exited chan struct{}
 	log    *tail
 	whole  *os.File // receives the log of all processes of a testbed
@@ -53,7 +53,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// all returns everything that was kept of what was written.
+// all returns everything that was kept.
 func (t *tail) all() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +63,7 @@ func (t *tail) all() string {
 	return string(t.first) + string(t.last)
 }
 
-// String returns the end of what was written.
+// String returns the end of the text.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,12 +73,12 @@ func (t *tail) String() string {
 // errNoStart is the error of a process that ended, or printed nothing, before it was ready.
 var errNoStart = errors.New("the server did not start")
 
-// startWithin is how long a server may take to be ready. It bounds no measurement: a busy machine
-// gets a long time.
+// startWithin is how long a server may take to be ready. It limits no measurement, so a busy
+// machine gets a long time.
 const startWithin = 60 * time.Second
 
-// launch starts the test program at the address and directory of a scenario and waits until it is
-// ready. limits are arguments of ulimit; shifted asks for a server whose clock can be moved.
+// launch starts the test program at the address and directory of a scenario, and waits until it is
+// ready. limits are arguments of ulimit. shifted asks for a server whose clock can be moved.
 func (s *testbed) launch(o launch) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -136,13 +136,13 @@ func (s *testbed) launch(o launch) (*server, error) {
 	return p, nil
 }
 
-// launch is how a server is started. The zero value is the plain server of the scenario.
+// launch says how a server is started. The zero value is the plain server of the scenario.
 type launch struct {
 	limits    []string
 	shifted   bool
 	shift     time.Duration
 	counted   bool     // it answers server.count
-	env       []string // for its environment
+	env       []string // for the process's environment
 	addr, dir string
 }
 
@@ -205,9 +205,9 @@ func (p *server) jump(d time.Duration) error {
 type testbed struct {
 	scenario
 	seed       uint64
-	budget     time.Duration // how long it may take; 0 is the full form
+	budget     time.Duration // how long it may take; 0 means the full form
 	brief      bool          // the time is limited
-	root       string        // a temporary directory of its own
+	root       string        // a temporary directory
 	dir        string        // the data directory
 	addr       string
 	server     *server
@@ -215,15 +215,15 @@ type testbed struct {
 	notes      []string
 	began      time.Time
 	loads      int // how many loads have begun
-	spread     int // how many books each caller of a load has; 0 is one
-	fill       int // how many bytes the entries of a load have besides their tokens
+	spread     int // the number of books of each caller of a load; 0 means one
+	fill       int // the size of a load's entries in bytes, without their tokens
 	visibility time.Time
 	once       sync.Once
 	shared     *client.Client
 	ctx        context.Context
 }
 
-// newTestbed makes the directory and the address of a scenario.
+// newTestbed creates the directory and the address of a scenario.
 func newTestbed(ctx context.Context, c scenario, seed uint64, budget time.Duration) (*testbed, error) {
 	root, err := os.MkdirTemp("", "weft-torture-")
 	if err != nil {
@@ -253,8 +253,8 @@ func (s *testbed) say(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// more reports whether a scenario repeats something that it has done so often: up to full times,
-// and at least least times. If the time is limited, it goes on only while some is left.
+// more reports whether a scenario repeats something that it has done done times: up to full times,
+// and at least least times. If the time is limited, it continues only while some is left.
 func (s *testbed) more(done, least, full int) bool {
 	if s.ctx.Err() != nil || done >= full {
 		return false
@@ -268,7 +268,7 @@ func (s *testbed) more(done, least, full int) bool {
 // progressEvery is how often the full form prints its progress.
 const progressEvery = 30 * time.Second
 
-// progress prints the progress of a scenario, unless it has just done so.
+// progress prints the progress of a scenario, unless it has printed it a short time ago.
 func (s *testbed) progress(format string, args ...any) {
 	if now := time.Now(); now.Sub(s.visibility) >= progressEvery && now.Sub(s.began) >= progressEvery {
 		s.visibility = now
@@ -276,7 +276,7 @@ func (s *testbed) progress(format string, args ...any) {
 	}
 }
 
-// size returns how much of something a scenario makes: full, or short if the time is limited.
+// size returns how many of something a scenario creates: full, or short if the time is limited.
 func (s *testbed) size(short, full int) int {
 	if s.brief {
 		return short

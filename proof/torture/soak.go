@@ -17,16 +17,16 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 )
 
-// soakScenarios are a long load.
+// soakScenarios are long loads.
 var soakScenarios = []scenario{
 	{name: "soak", what: "an hour of load: memory, goroutines, descriptors, file size and the cost of a run stay flat", weight: 4, least: 15 * time.Second, run: soak},
 }
 
-// sample is a measurement of the server when nothing runs.
+// sample is a measurement of the idle server.
 type sample struct {
 	resident, heap, goroutines, descriptors, threads int64
-	// disk is the size of all files. stored is that of a backup: the data without what the log and
-	// the tables have not freed.
+	// disk is the size of all files. stored is the size of a backup, which is the data without what
+	// the log and the tables have not freed.
 	disk, stored int64
 	cpu          time.Duration
 	runs         int64
@@ -41,17 +41,16 @@ func (c cost) String() string {
 	return fmt.Sprintf("%d writes, %d reads, %d messages and %d invocations", c.writes, c.reads, c.messages, c.invocations)
 }
 
-// bound limits a figure at the end of a soak: so many times its value in the middle, and so much
-// more.
+// bound limits a figure at the end of a soak: times its value in the middle, plus more.
 type bound struct {
 	times float64
 	more  int64
-	// short replaces times in the short form, which measures little.
+	// short replaces times in the short form, which measures too little.
 	short float64
 }
 
-// bounds are the bounds of the samples. The first quarter is warm-up: it fills the caches, whose
-// size is bounded.
+// bounds are the bounds of the samples. The first quarter is a warm-up, which fills the caches.
+// Their size is bounded.
 var bounds = map[string]bound{
 	"live heap in KiB":         {1.2, 8 << 10, 1.2},
 	"resident memory in KiB":   {1.3, 32 << 10, 1.5},
@@ -62,16 +61,16 @@ var bounds = map[string]bound{
 	"microseconds of CPU each": {1.3, 200, 1.6},
 }
 
-// looseDisk is how much more than twice what is stored the files may take. The log keeps segments
-// for reuse, and the tables keep what was replaced until they are merged.
+// looseDisk is how many bytes the files may have beyond twice the stored ones. The log keeps
+// segments for reuse, and the tables keep replaced values until they are merged.
 const looseDisk = 192 << 20
 
-// soakMemory and soakMemoryBrief are the memory limits of the server, with which its caches are
-// full when the first quarter is over. Without a limit the caches are a share of the machine's
-// memory, and may fill for days.
+// soakMemory and soakMemoryBrief are memory limits of the server, under which its caches are full
+// after the first quarter. Without a limit the caches are a share of the machine's memory, and may
+// fill for days.
 const soakMemory, soakMemoryBrief = "WEFT_MEMORY_LIMIT=256MiB", "WEFT_MEMORY_LIMIT=64MiB"
 
-// soak runs short workflows until its time is over, and compares its two halves.
+// soak runs short workflows until its time has passed, and compares the two halves.
 func soak(s *testbed) error {
 	if runtime.GOOS != "linux" {
 		return skipped("the soak reads /proc")
@@ -90,7 +89,7 @@ func soak(s *testbed) error {
 	}
 	var runs atomic.Int64
 	var at []sample
-	for i := range 4 { // quarters; the first one is warm-up
+	for i := range 4 { // quarters; the first one is the warm-up
 		if err := s.soakFor(length/4, i, &runs); err != nil {
 			return err
 		}
@@ -113,7 +112,7 @@ func soak(s *testbed) error {
 	return errors.Join(wrong, s.verify(l))
 }
 
-// soakFor runs workflows for a while, four at a time. All have ended when it returns.
+// soakFor runs workflows for a while, four at a time. All of them have ended when it returns.
 func (s *testbed) soakFor(d time.Duration, quarter int, runs *atomic.Int64) error {
 	ctx, cancel := context.WithTimeout(s.ctx, d)
 	defer cancel()
@@ -149,7 +148,7 @@ func (s *testbed) short(ctx context.Context, quarter, caller int, runs *atomic.I
 	return nil
 }
 
-// sample takes a sample, at a moment at which nothing runs.
+// sample takes a sample while nothing runs.
 func (s *testbed) sample(p *server, quarter int, runs *atomic.Int64) (x sample, err error) {
 	if x.cost, err = s.costOfRun(p, quarter, runs); err != nil {
 		return x, err
@@ -162,7 +161,7 @@ func (s *testbed) sample(p *server, quarter int, runs *atomic.Int64) (x sample, 
 	x.heap, x.goroutines = now.Heap, now.Goroutines
 	x.runs, x.resident, x.threads = runs.Load(), memoryOf(pid), field(pid, "Threads:")
 	x.descriptors = descriptorsOf(pid)
-	x.cpu = cpuOf(pid) // before the backup, which is not part of the runs' cost
+	x.cpu = cpuOf(pid) // before the backup, which does not belong to the runs' cost
 	if x.stored, err = s.backupSize(); err != nil {
 		return x, err
 	}
@@ -175,8 +174,8 @@ func (s *testbed) sample(p *server, quarter int, runs *atomic.Int64) (x sample, 
 	return x, nil
 }
 
-// descriptorsOf returns how many descriptors a process has, without those of the tables' files:
-// their number grows with what is stored, and Pebble bounds it.
+// descriptorsOf returns how many descriptors a process has, without those of the tables' files. The
+// number of those grows with the stored data, and Pebble bounds it.
 func descriptorsOf(pid int) (n int64) {
 	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	if err != nil {
@@ -215,17 +214,17 @@ func (s *testbed) backupSize() (int64, error) {
 	defer func() { _ = answer.Body.Close() }()
 	n, err := io.Copy(io.Discard, answer.Body)
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("a backup answers %s", answer.Status)
+		err = fmt.Errorf("a backup was answered with %s", answer.Status)
 	}
 	return n, err
 }
 
 // alone is how many runs a measurement of the cost takes. mostAlone is how many of them must have
-// cost the same: the sweep of timers, once a minute, may fall into the others.
+// cost the same, because the sweep of timers, once a minute, may fall into the others.
 const alone, mostAlone = 20, 18
 
-// costOfRun runs workflows one at a time, with nothing else in the server, and returns the cost of
-// each. It returns an error if they differ.
+// costOfRun runs workflows one at a time, with nothing else in the server. It returns the cost of
+// each, or an error if the costs differ.
 func (s *testbed) costOfRun(p *server, quarter int, runs *atomic.Int64) (usual cost, err error) {
 	times := map[cost]int{}
 	before, err := s.steady(p, 0)
@@ -254,7 +253,7 @@ func (s *testbed) costOfRun(p *server, quarter int, runs *atomic.Int64) (usual c
 	return usual, nil
 }
 
-// steady waits until so many runs have closed and the server has been still for a while, and
+// steady waits until this many runs have closed and the server has been idle for a while, and
 // returns its counts.
 func (s *testbed) steady(p *server, closed int64) (counts, error) {
 	const still, within = 10, 30 * time.Second // so often 10 ms
@@ -269,7 +268,7 @@ func (s *testbed) steady(p *server, closed int64) (counts, error) {
 			same = 0
 		}
 		if last = now; time.Since(began) > within || s.ctx.Err() != nil {
-			return now, fmt.Errorf("the server is not still: %d runs of %d have closed", now.Closed, closed)
+			return now, fmt.Errorf("the server is not idle: %d runs of %d have closed", now.Closed, closed)
 		}
 	}
 	return last, nil
@@ -305,12 +304,12 @@ func (s *testbed) compare(at []sample) error {
 			times = b.short
 		}
 		if most := int64(float64(m.middle)*times) + b.more; m.end > most {
-			all = append(all, fmt.Errorf("%s: %d in the middle of the soak and %d at its end, which may be %d at most", m.name, m.middle, m.end, most))
+			all = append(all, fmt.Errorf("%s: %d in the middle of the soak and %d at its end, want at most %d", m.name, m.middle, m.end, most))
 		}
 	}
 	s.say("files %d MiB for %d MiB stored", end.disk>>20, end.stored>>20)
 	if most := 2*end.stored + looseDisk; end.disk > most {
-		all = append(all, fmt.Errorf("the files have %d MiB for %d MiB stored, and may have %d MiB", end.disk>>20, end.stored>>20, most>>20))
+		all = append(all, fmt.Errorf("the files have %d MiB for %d MiB stored, want at most %d MiB", end.disk>>20, end.stored>>20, most>>20))
 	}
 	s.say("a run costs %v", end.cost)
 	for i, x := range at {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// life is one life of a process that has the directory.
+// life is the life of one process with the directory.
 type life struct {
 	*Queue
 	t  *testing.T
@@ -56,7 +56,7 @@ func (l *life) send(bodies ...string) {
 	}
 }
 
-// receive wants one Receive to return these messages, and that they have been received so often.
+// receive demands that one Receive returns these messages, each with this count.
 func (l *life) receive(want map[string]int) {
 	l.t.Helper()
 	got := map[string]int{}
@@ -69,8 +69,7 @@ func (l *life) receive(want map[string]int) {
 	}
 }
 
-// A count that is damaged does not keep the others of its batch from their handlers, and is counted
-// on from 0.
+// A damaged count does not prevent the delivery of its batch. Counting continues from 0.
 func TestDamagedCount(t *testing.T) {
 	t.Parallel()
 	for _, damaged := range []struct {
@@ -101,8 +100,8 @@ func TestDamagedCount(t *testing.T) {
 	}
 }
 
-// A message whose value has become damaged is in memory, sound: it and the others of its batch are
-// delivered.
+// A message whose stored value has become damaged is still sound in memory: it and the rest of its
+// batch are delivered.
 func TestDamagedMessageIsCounted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -132,8 +131,8 @@ func TestDamagedMessageIsCounted(t *testing.T) {
 	}
 }
 
-// Keys and values that no queue has written, as a flipped bit in the file of an earlier version
-// leaves them, cost only themselves, and no number is given to two messages.
+// Malformed keys and values, as a flipped bit in the file of an earlier version leaves them, affect
+// no other message. No number is given to two messages.
 func TestKeysAndValuesOfNoForm(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -158,7 +157,7 @@ func TestKeysAndValuesOfNoForm(t *testing.T) {
 			for _, space := range []disk.Space{disk.Messages, disk.Received} {
 				if n != idSize {
 					tx.Put(space, noise(n), value)
-					tx.Put(space, slices.Repeat([]byte{0xff}, n), noise(countSize)) // the last key of the space
+					tx.Put(space, slices.Repeat([]byte{0xff}, n), noise(countSize)) // the last key of its space
 				}
 				tx.Put(space, key(uint64(2000+n)), noise(n))
 			}
@@ -175,7 +174,7 @@ func TestKeysAndValuesOfNoForm(t *testing.T) {
 		l.send(fmt.Sprint("new ", i))
 		want[fmt.Sprint("new ", i)] = 1
 		l.receive(want)
-		l.write(func(*disk.Tx) error { return nil }) // after what was sent
+		l.write(func(*disk.Tx) error { return nil }) // waits for the messages
 		if kept, _, err := load(l.db, 0); err != nil || kept["q"][3].ID != 2020 {
 			t.Errorf("the next message has the number %d, %v, after 2019", kept["q"][3].ID, err)
 		}

@@ -1,18 +1,24 @@
-// Package embedded is the queue of a deployment in one process: the messages stand in memory (see
-// package lines), and in the file of the data directory, from which they are made again after a
+// Package embedded is the queue of a deployment in one process. The messages are in memory (see
+// package lines), and in the file of the data directory, from which they are restored after a
 // crash.
 //
 //	space     key   value
 //	messages  id    queue, group, when it is visible, body
 //	received  id    how often it has been received
 //
-// A Send does not wait for the disk: what is acknowledged later waits, and is behind it in the
-// file's line (see package disk). That a message was received, and how often, is on the disk before
-// its handler begins, except for the first time in the life of the process that sent it. So a
-// message that ends the process each time is received at most once more than its limit, if it is on
-// the disk by then. One that is not, because its handler ends the process within milliseconds of
-// the Send, is sent anew by whoever sent it, as often as that one is received. A timer is sent by a
-// sweep, which no limit stops: its first receive waits for the disk, too.
+// When a message is on the disk:
+//
+//   - A Send does not wait for the disk. A later acknowledged write waits, and is behind the Send
+//     in the file's queue (see package disk).
+//   - That a message was received, and how many times, is on the disk before its handler begins.
+//     The exception is the first receive in the process that sent the message. So a message that
+//     always ends the process is received at most once more than its limit, if it is on the disk by
+//     then.
+//   - A message may not be on the disk yet if its handler ends the process within milliseconds of
+//     the Send. Its sender then sends it again, at most as many times as the sender's own message
+//     is received.
+//   - A sweep sends timers, and no limit stops a sweep. So the first receive of a timer waits for
+//     the disk, too.
 package embedded
 
 import (
@@ -32,13 +38,13 @@ import (
 
 // Options are the options of a queue. The zero value works.
 type Options struct {
-	// Clock says what time it is; nil is the time of day.
+	// Clock returns the time; nil means the system's clock.
 	Clock func() time.Time
-	// Violation is told what rule of the port a caller has broken; nil tells nobody.
+	// Violation is called with the rule of the port that a caller broke; nil ignores it.
 	Violation func(format string, args ...any)
-	// BodyBytes is how many bytes of bodies are in memory; 0 is no bound. A body beyond it is read
-	// from the file when its message is delivered. The rest of a message takes some hundred bytes
-	// of memory, however many there are.
+	// BodyBytes is how many bytes of bodies are in memory; 0 means no bound. Further bodies are
+	// read from the file when their messages are delivered. The rest of each message takes some
+	// hundred bytes of memory, without a bound.
 	BodyBytes int64
 }
 
@@ -48,16 +54,16 @@ type Queue struct {
 	taskQueues []string
 }
 
-// TaskQueues are the task queues that there are, besides the default one, sorted.
+// TaskQueues returns the names of the task queues besides the default one, sorted.
 func (q *Queue) TaskQueues() []string { return q.taskQueues }
 
 // MaxBody is the largest body of a message.
 const MaxBody = lines.MaxBody
 
-// New returns the queues in a file, with these settings, and what was in them. Whoever opened the
-// file closes it. A task queue that is in the file and not in the settings is there too: its
-// messages wait for somebody to receive them. Messages of a queue that cannot exist are reported
-// and stay in the file.
+// New returns the queues in a file, with these settings and their messages. The caller who opened
+// the file closes it. A task queue that is in the file but not in the settings exists too: its
+// messages wait for a receiver. Messages of a queue that cannot exist are reported and stay in the
+// file.
 func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, error) {
 	if o.Violation == nil {
 		o.Violation = func(string, ...any) {}
@@ -84,7 +90,7 @@ func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, er
 	return &Queue{q, taskQueuesOf(settings)}, nil
 }
 
-// missing are those of all that are not in some.
+// missing returns the settings that are in all and not in some.
 func missing(some, all map[string]queue.Settings) map[string]queue.Settings {
 	maps.DeleteFunc(all, func(name string, _ queue.Settings) bool {
 		_, there := some[name]
@@ -119,9 +125,9 @@ type message struct {
 	Body    []byte `cbor:"4,keyasint"`
 }
 
-// load reads the messages of each queue, in the order of their ids, and the highest id that one has
-// had. What cannot be read is reported, and left where it is. Messages beyond so many bytes of
-// bodies have none in memory; 0 is no bound.
+// load reads the messages of each queue, in the order of their ids, and the highest id so far. It
+// reports what it cannot read, and leaves it in the file. It loads bodyBytes bytes of bodies into
+// memory, and leaves out further bodies; 0 means no bound.
 func load(db *disk.DB, bodyBytes int64) (kept map[string][]lines.Kept, lastID uint64, err error) {
 	kept = map[string][]lines.Kept{}
 	counts, bytes := map[uint64]int{}, int64(0)
@@ -141,7 +147,7 @@ func load(db *disk.DB, bodyBytes int64) (kept map[string][]lines.Kept, lastID ui
 			id, idErr := decodeID(k)
 			n, err := decodeCount(v)
 			if err = errors.Join(idErr, err); err != nil {
-				db.Report(fmt.Errorf("how often the message %x was received cannot be read: %w", k, err))
+				db.Report(fmt.Errorf("the count of receives of the message %x cannot be read: %w", k, err))
 			} else {
 				counts[id] = n
 			}
@@ -182,13 +188,14 @@ func decodeMessage(k, v []byte) (id uint64, m message, err error) {
 }
 
 // VisitAll calls fn with the queue and the body of each message of a data directory, and damaged
-// with what cannot be read. What the directory finds first goes to disk.Options.Damage.
+// with an error for each entry that it cannot read. What the directory itself detects goes to
+// disk.Options.Damage.
 func VisitAll(db *disk.DB, fn func(id uint64, queue string, body []byte), damaged func(error)) error {
 	return db.Read(func(tx *disk.Tx) error {
 		err := tx.AscendSound(disk.Received, nil, nil, func(k, v []byte) bool {
 			_, idErr := decodeID(k)
 			if _, err := decodeCount(v); idErr != nil || err != nil {
-				damaged(fmt.Errorf("how often the message %x was received cannot be read: %w", k, errors.Join(idErr, err)))
+				damaged(fmt.Errorf("the count of receives of the message %x cannot be read: %w", k, errors.Join(idErr, err)))
 			}
 			return true
 		})
@@ -204,7 +211,7 @@ func VisitAll(db *disk.DB, fn func(id uint64, queue string, body []byte), damage
 	})
 }
 
-// journal keeps what changes.
+// journal stores changes.
 type journal struct{ db *disk.DB }
 
 func key(id uint64) []byte { return binary.BigEndian.AppendUint64(nil, id) }
@@ -225,7 +232,7 @@ func decodeID(k []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(k), nil
 }
 
-// decodeCount reads how often a message was received.
+// decodeCount reads the count of a message's receives.
 func decodeCount(v []byte) (int, error) {
 	if len(v) != countSize {
 		return 0, errNoCount
@@ -248,8 +255,8 @@ func remove(tx *disk.Tx, id uint64) {
 	tx.Delete(disk.Messages, key(id))
 }
 
-// Sent keeps messages. A crash before they are on the disk takes away what was acknowledged after
-// them, too.
+// Sent stores messages. A crash before they are on the disk also loses everything that was
+// acknowledged after them.
 func (j journal) Sent(queue string, messages []lines.Kept) error {
 	bytes := 0
 	for _, k := range messages {
@@ -265,8 +272,8 @@ func (j journal) Sent(queue string, messages []lines.Kept) error {
 	})
 }
 
-// Received keeps how often messages were received. If it is to wait, the counts are on the disk
-// when it returns, and with them the messages.
+// Received stores the counts of messages. If wait is set, the counts and the messages are on the
+// disk when it returns.
 func (j journal) Received(name string, counts map[uint64]int, wait bool) error {
 	write := j.db.Later
 	if wait || name == queue.Timers {
@@ -282,9 +289,9 @@ func (j journal) Received(name string, counts map[uint64]int, wait bool) error {
 	})
 }
 
-// received keeps how often a message was received, unless it has been deleted meanwhile, by an
-// older delivery, or received more often. It writes over a count that is damaged, and leaves a
-// message that is: memory has both, and the other messages of the batch wait.
+// received stores the count of a message, unless an older delivery has deleted the message, or the
+// stored count is higher. It overwrites a damaged count, and leaves a damaged message: both are
+// sound in memory, and the rest of the batch waits.
 func received(tx *disk.Tx, id uint64, n int) error {
 	message, err := tx.Get(disk.Messages, key(id))
 	if there := message != nil || errors.Is(err, disk.ErrCorrupt); !there {
@@ -304,7 +311,7 @@ func received(tx *disk.Tx, id uint64, n int) error {
 	return nil
 }
 
-// Deleted forgets messages. A crash before that is on the disk brings them again.
+// Deleted deletes messages. A crash before that is on the disk redelivers them.
 func (j journal) Deleted(ids []uint64) error {
 	return j.db.Later(func(tx *disk.Tx) error {
 		for _, id := range ids {
@@ -314,8 +321,8 @@ func (j journal) Deleted(ids []uint64) error {
 	})
 }
 
-// Bodies reads the bodies of messages. What was sent last may stand in the file's line: an
-// operation that waits behind it gets it to the disk.
+// Bodies reads the bodies of messages. The latest messages may still be in the file's queue of
+// writes: an empty write that waits behind them brings them to the disk.
 func (j journal) Bodies(ids []uint64) (bodies map[uint64][]byte, err error) {
 	for try := range 2 {
 		if bodies, err = j.bodies(ids, try > 0); err != nil || len(bodies) == len(ids) {
@@ -330,8 +337,8 @@ func (j journal) Bodies(ids []uint64) (bodies map[uint64][]byte, err error) {
 	return bodies, nil
 }
 
-// bodies reads the bodies of messages that are on the disk. It reports what is missing or damaged,
-// if asked to, and leaves it out.
+// bodies reads the bodies of messages that are on the disk. It leaves out what is missing or
+// damaged, and reports it if asked to.
 func (j journal) bodies(ids []uint64, report bool) (map[uint64][]byte, error) {
 	bodies := make(map[uint64][]byte, len(ids))
 	err := j.db.Read(func(tx *disk.Tx) error {
@@ -351,7 +358,7 @@ func (j journal) bodies(ids []uint64, report bool) (map[uint64][]byte, error) {
 	return bodies, err
 }
 
-// stored reads a message. It returns ErrCorrupt if it is damaged, or is not there.
+// stored reads a message. It returns ErrCorrupt if the message is damaged or missing.
 func stored(tx *disk.Tx, id uint64) (m message, err error) {
 	value, err := tx.Get(disk.Messages, key(id))
 	if err == nil && value == nil {
@@ -366,8 +373,8 @@ func stored(tx *disk.Tx, id uint64) (m message, err error) {
 	return m, err
 }
 
-// Died moves a message to the dead letters: both happen in one transaction, so that a crash neither
-// loses nor doubles it. One whose body is neither in memory nor readable stays in the file, and is
+// Died moves a message to the dead letters in one transaction, so that a crash neither loses nor
+// duplicates it. A message whose body is neither in memory nor readable stays in the file, and is
 // reported at the next start.
 func (j journal) Died(id uint64, to string, k lines.Kept) error {
 	return j.db.LaterSized(len(k.Body), func(tx *disk.Tx) error {

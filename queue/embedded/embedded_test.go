@@ -58,16 +58,16 @@ func conformance(t *testing.T, bodyBytes int64) {
 	})
 }
 
-// A message that ends the process at each delivery goes to the dead letters: each process counts
-// the receive before it delivers, but for the first, and none delivers a message that has been
-// received often enough.
+// A message that ends the process at each delivery moves to the dead letters. Each process counts a
+// receive before it delivers the message, except for the first receive. No process delivers a
+// message that has reached its limit.
 func TestMessageThatEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	dir, ctx := t.TempDir(), t.Context()
 	settings := map[string]queue.Settings{"q": {MaxReceives: 3}, queue.DeadLetters("q"): {}}
 	deliveries := 0
 	for life := range 10 {
-		crashed := "" // the directory as a process that dies leaves it
+		crashed := "" // a copy of the directory at the crash
 		db, err := disk.Open(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestMessageThatEndsTheProcess(t *testing.T) {
 		q, err := embedded.New(db, settings, embedded.Options{Violation: t.Errorf})
 		if err == nil && life == 0 {
 			err = errors.Join(q.Send(ctx, "q", queue.Message{Body: []byte("poison")}, queue.Message{Body: []byte("good")}), db.Write(func(*disk.Tx) error { return nil }))
-			crashed = copyOf(t, dir) // the count of the first receive is not kept
+			crashed = copyOf(t, dir) // without the count of the first receive
 		}
 		if err == nil && life > 0 {
 			err = q.Send(ctx, "q", queue.Message{Body: []byte("probe")})
@@ -109,12 +109,12 @@ func TestMessageThatEndsTheProcess(t *testing.T) {
 		dir = crashed
 	}
 	if deliveries != 4 {
-		t.Errorf("it was delivered %d times; want once more than its limit of 3", deliveries)
+		t.Errorf("the message was delivered %d times; want once more than its limit of 3", deliveries)
 	}
 }
 
-// A task queue that is in the file is there, also where nobody asks for it any more: what was sent
-// to it is not lost, and does not keep the rest from being opened.
+// A task queue in the file exists even if it is in no settings: its messages are not lost, and do
+// not prevent the start.
 func TestTaskQueueThatIsLeft(t *testing.T) {
 	t.Parallel()
 	dir, ctx := t.TempDir(), t.Context()
@@ -141,8 +141,8 @@ func TestTaskQueueThatIsLeft(t *testing.T) {
 	}
 }
 
-// A timer that ends the process each time is received at most once more than its limit, also if the
-// sweep that sent it had not yet deleted it: each life sends it anew, and the first receive of it
+// A timer that ends the process each time is received at most once more than its limit, even if the
+// sweep that sent it has not deleted it yet. Each process sends it again, and its first receive
 // waits for the disk.
 func TestTimerThatEndsTheProcess(t *testing.T) {
 	t.Parallel()
@@ -158,7 +158,7 @@ func TestTimerThatEndsTheProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if life < 3 { // from then on the deletion of the timer has reached the disk
+		if life < 3 { // then the timer's deletion has reached the disk
 			if err := q.Send(ctx, queue.Timers, queue.Message{Body: fmt.Append(nil, "sent in life ", life)}); err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +170,7 @@ func TestTimerThatEndsTheProcess(t *testing.T) {
 			}
 			deliveries[string(got[0].Body)]++
 		}
-		crashed := copyOf(t, dir) // as the process leaves the directory when the handlers end it
+		crashed := copyOf(t, dir) // the directory when a handler ends the process
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -186,8 +186,9 @@ func TestTimerThatEndsTheProcess(t *testing.T) {
 	}
 }
 
-// copyOf copies the directory of an open database as it was at one moment: the database deletes,
-// makes and grows files on its own, so the copy is made until no file has changed meanwhile.
+// copyOf copies the directory of an open database as it was at one moment. The database deletes,
+// creates and grows files on its own, so copyOf repeats the copy until no file has changed
+// meanwhile.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	for {
@@ -206,7 +207,7 @@ func copyOf(t *testing.T, dir string) string {
 	}
 }
 
-// sizes are the sizes of all files under dir, by path.
+// sizes returns the size of each file under dir, by path.
 func sizes(dir string) (map[string]int64, error) {
 	found := map[string]int64{}
 	return found, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

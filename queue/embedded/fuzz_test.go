@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/disk"
 )
 
-// Numbers and counts of any form are read as they were written, or are damaged.
+// Numbers and counts of any form are read as they were written, or are errors.
 func FuzzNumbers(f *testing.F) {
 	f.Add(key(7))
 	f.Add(key(7)[:5])

@@ -1,6 +1,6 @@
 // Package memory is the queue of tests and simulations: the queues of a deployment in memory. They
-// keep the promises of the port and no others, and check their callers; see package lines, which
-// does the work.
+// give the port's guarantees and no others, and check their callers; see package lines, which
+// implements them.
 package memory
 
 import (
@@ -11,12 +11,12 @@ import (
 // Options are the options of a queue. The zero value works.
 type Options = lines.Options
 
-// Kept is a message as [Queue.Dump] returns it, and [Queue.Restore] takes it.
+// Kept is a message in the form that [Queue.Dump] returns and [Queue.Restore] takes.
 type Kept = lines.Kept
 
 // Queue holds the queues of a deployment. It is safe for concurrent use.
 type Queue = lines.Queue
 
-// New returns queues with these settings, all empty. It panics where a queue has a limit of
-// receives and no queue of its kind for the dead letters.
+// New returns empty queues with these settings. It panics if a queue has a limit of receives and
+// there is no queue of the same kind for its dead letters.
 func New(settings map[string]queue.Settings, o Options) *Queue { return lines.New(settings, o) }

@@ -16,7 +16,7 @@ func TestConformance(t *testing.T) {
 			q := memory.New(settings, memory.Options{Clock: clock.Now, Violation: t.Errorf})
 			clock.OnMove(q.Tick)
 			t.Cleanup(q.Check)
-			return func() queuetest.Queue { return q }, clock // what is in memory outlives whoever has opened it
+			return func() queuetest.Queue { return q }, clock // memory survives a reopening
 		},
 		MaxBody: 768 << 10, Reopens: true,
 	})

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// ManualClock is a clock that stands until it is moved: the Clock of a queue that lives in the
-// test's process. It is safe for concurrent use.
+// ManualClock is a clock that only moves when told to, for a queue in the test's process. It is
+// safe for concurrent use.
 type ManualClock struct {
 	mu    sync.Mutex
 	now   time.Time
 	moved func()
 }
 
-// NewClock returns a clock that stands at some moment.
+// NewClock returns a clock that shows some fixed time.
 func NewClock() *ManualClock {
 	return &ManualClock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
-// Now is the moment at which the clock stands.
+// Now returns the time that the clock shows.
 func (c *ManualClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock and tells whoever follows it.
+// Advance moves the clock and calls the function that OnMove set.
 func (c *ManualClock) Advance(d time.Duration) {
 	c.mu.Lock()
 	c.now = c.now.Add(d)
@@ -36,7 +36,7 @@ func (c *ManualClock) Advance(d time.Duration) {
 	}
 }
 
-// OnMove sets what is called after each move, in place of what was set before.
+// OnMove sets the function that is called after each move, and replaces the previous one.
 func (c *ManualClock) OnMove(moved func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

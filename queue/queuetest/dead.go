@@ -10,14 +10,14 @@ import (
 var deadTests = []test{
 	{"a message that was given back too often moves", deadGivenBack},
 	{"a message that timed out too often moves", deadTimedOut},
-	{"one that is deleted in time does not", deadDeleted},
-	{"a group keeps its order and goes on", deadGroup},
-	{"several of a group keep their order", deadGroupOrder},
+	{"a message that is deleted in time does not", deadDeleted},
+	{"a group keeps its order and continues", deadGroup},
+	{"several dead letters of a group keep their order", deadGroupOrder},
 	{"dead letters are redelivered too", deadAgain},
 }
 
-// deadLetters wants these messages to have moved from a queue to its dead letters, and receives
-// them. They have moved at the latest when somebody asks the queue for them once more.
+// deadLetters demands that these messages move from a queue to its dead letters, at the latest when
+// somebody asks the queue for messages once more. It receives and returns them.
 func (f *fixture) deadLetters(name string, bodies ...string) []queue.Delivery {
 	f.Helper()
 	dead := queue.DeadLetters(name)
@@ -26,7 +26,7 @@ func (f *fixture) deadLetters(name string, bodies ...string) []queue.Delivery {
 		f.quiet(name, time.Time{})
 		taken = append(taken, f.receive(dead, 1)...)
 		if f.settings()[dead].FIFO {
-			f.delete(dead, taken[len(taken)-1]) // or the next one of its group would wait
+			f.delete(dead, taken[len(taken)-1]) // or the next one of its group waits
 		}
 	}
 	got := texts(taken)

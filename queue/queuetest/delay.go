@@ -9,12 +9,12 @@ import (
 
 var delayTests = []test{
 	{"a message is invisible for its delay", delayOne},
-	{"each of a batch has its own", delayMixed},
-	{"each comes when it is due, whatever was sent first", delayOrder},
+	{"each message of a batch has its own delay", delayMixed},
+	{"messages are delivered when due, whichever was sent first", delayOrder},
 	{"a delay does not count as a receive", delayReceived},
 }
 
-// delayed is a message with a delay of this many visibility time-outs.
+// delayed returns a message with a delay of this many visibility time-outs.
 func (f *fixture) delayed(body string, timeouts float64) queue.Message {
 	return queue.Message{Body: []byte(body), Delay: time.Duration(timeouts * float64(f.Visibility))}
 }

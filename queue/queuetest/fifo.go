@@ -10,17 +10,17 @@ import (
 
 var fifoTests = []test{
 	{"a group keeps its order", fifoOrder},
-	{"a batch holds several of a group in order", fifoBatch},
-	{"a group waits while one of it is in flight", fifoBlocked},
-	{"other groups go on", fifoOthers},
+	{"a batch holds several messages of a group in order", fifoBatch},
+	{"a group waits while one of its messages is in flight", fifoBlocked},
+	{"other groups continue", fifoOthers},
 	{"a group waits for all of a batch", fifoBatchBlocks},
 	{"redelivered messages arrive in order", fifoAgain},
-	{"what is given back does not pass what is in flight", fifoGiveBack},
+	{"a message that is given back does not pass one in flight", fifoGiveBack},
 	{"new messages arrive after redelivered ones", fifoSentMeanwhile},
 }
 
-// wholeGroup receives all messages of a group, which come in one batch or in several, and leaves
-// them in flight. Where they come one by one, the test is not about them.
+// wholeGroup receives all messages of a group, in one batch or in several, and leaves them in
+// flight. If the adapter delivers them one by one, it skips the test.
 func (f *fixture) wholeGroup(name string, received int, bodies ...string) []queue.Delivery {
 	f.Helper()
 	batch := f.receive(name, len(bodies))
@@ -31,7 +31,8 @@ func (f *fixture) wholeGroup(name string, received int, bodies ...string) []queu
 	return batch
 }
 
-// inOrder wants a batch to have these bodies, in order; received 0 is however often.
+// inOrder demands that a batch has these bodies, in order, each received this many times; 0 means
+// any number.
 func (f *fixture) inOrder(batch []queue.Delivery, received int, bodies ...string) {
 	f.Helper()
 	if !slices.Equal(texts(batch), bodies) {
@@ -44,7 +45,7 @@ func (f *fixture) inOrder(batch []queue.Delivery, received int, bodies ...string
 	}
 }
 
-// drain receives and deletes until it has had these messages, in order.
+// drain receives and deletes messages until it has had these, in order.
 func (f *fixture) drain(name string, limit int, bodies ...string) {
 	f.Helper()
 	for len(bodies) > 0 {
@@ -105,7 +106,7 @@ func fifoBlocked(f *fixture) {
 
 func fifoOthers(f *fixture) {
 	f.send(orders, "a", "a1", "a2")
-	const long = 10 // visibility time-outs: a server whose clock goes on by itself has time for what follows
+	const long = 10 // visibility time-outs, enough for the rest on a server whose clock runs by itself
 	held := f.receive(orders, 1)
 	f.inOrder(held, 1, "a1")
 	visible := f.in(long)
@@ -158,7 +159,7 @@ func fifoGiveBack(f *fixture) {
 		f.send(orders, "group", "first", "second", "third")
 		visible := f.in(1)
 		batch := f.wholeGroup(orders, 1, "first", "second")
-		f.giveBack(orders, batch[1]) // what comes before it is in flight
+		f.giveBack(orders, batch[1]) // the message before it is in flight
 		f.quiet(orders, visible)
 		f.giveBack(orders, batch[0])
 		f.drain(orders, 1, "first", "second", "third")

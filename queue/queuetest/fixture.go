@@ -34,13 +34,13 @@ func (f *fixture) advance(timeouts float64) {
 	f.clock.Advance(time.Duration(timeouts * float64(f.Visibility)))
 }
 
-// in is the moment after this many visibility time-outs.
+// in returns the time after this many visibility time-outs.
 func (f *fixture) in(timeouts float64) time.Time {
 	return f.clock.Now().Add(time.Duration(timeouts * float64(f.Visibility)))
 }
 
-// send sends messages with these bodies, in batches as large as they can be. A standard queue has
-// no group: "".
+// send sends messages with these bodies, in batches as large as possible. The group is "" for a
+// standard queue.
 func (f *fixture) send(name, group string, bodies ...string) {
 	f.Helper()
 	for batch := range slices.Chunk(bodies, queue.MaxBatch) {
@@ -59,7 +59,7 @@ func (f *fixture) sendAll(name string, messages ...queue.Message) {
 	}
 }
 
-// receive receives once and checks what holds for every answer.
+// receive receives once and checks what holds for every batch.
 func (f *fixture) receive(name string, limit int) []queue.Delivery {
 	f.Helper()
 	deliveries, err := f.queue.Receive(f.Context(), name, limit)
@@ -79,8 +79,8 @@ func (f *fixture) receive(name string, limit int) []queue.Delivery {
 	return deliveries
 }
 
-// take receives until it has n messages, and returns them in the order in which they came. A
-// message that comes twice is left out where the harness says that this can be.
+// take receives until it has n messages, and returns them in the order of their arrival. It leaves
+// out duplicates if the harness permits them.
 func (f *fixture) take(name string, n int) []queue.Delivery {
 	f.Helper()
 	var taken []queue.Delivery
@@ -97,9 +97,9 @@ func (f *fixture) take(name string, n int) []queue.Delivery {
 	return taken
 }
 
-// expect receives messages with these bodies, in any order in a standard queue and in this one in a
-// FIFO queue, and returns them in this order. received is how often each has been received then; 0
-// is whatever it was.
+// expect receives messages with these bodies and returns them in this order. They may arrive in any
+// order from a standard queue. received is how many times each has then been received; 0 means any
+// number.
 func (f *fixture) expect(name string, received int, bodies ...string) []queue.Delivery {
 	f.Helper()
 	taken := f.take(name, len(bodies))
@@ -118,9 +118,9 @@ func (f *fixture) expect(name string, received int, bodies ...string) []queue.De
 	return taken
 }
 
-// quiet wants nothing to be delivered before a moment but a probe that is sent now. The zero moment
-// is never. Where the clock goes on by itself and has overtaken the test, there is nothing to be
-// seen.
+// quiet demands that nothing is delivered before a moment except a probe that it sends now. The
+// zero moment means never. It skips the test if the clock runs by itself and has already passed the
+// moment.
 func (f *fixture) quiet(name string, until time.Time) {
 	f.Helper()
 	f.probes++
@@ -155,7 +155,7 @@ func (f *fixture) delete(name string, deliveries ...queue.Delivery) {
 	}
 }
 
-// extend lets a message be in flight for this many visibility time-outs from now.
+// extend keeps a message in flight for this many visibility time-outs from now.
 func (f *fixture) extend(name string, d queue.Delivery, timeouts float64) {
 	f.Helper()
 	if err := f.queue.Extend(f.Context(), name, d.Receipt, time.Duration(timeouts*float64(f.Visibility))); err != nil {
@@ -163,8 +163,8 @@ func (f *fixture) extend(name string, d queue.Delivery, timeouts float64) {
 	}
 }
 
-// giveBack makes messages visible at once, the last one first: nothing of a group can come before
-// all of it is back.
+// giveBack makes messages visible at once, the last one first, so that nothing of a group is
+// delivered before all of it is back.
 func (f *fixture) giveBack(name string, deliveries ...queue.Delivery) {
 	f.Helper()
 	for _, d := range slices.Backward(deliveries) {
@@ -172,14 +172,14 @@ func (f *fixture) giveBack(name string, deliveries ...queue.Delivery) {
 	}
 }
 
-// answer is what a Receive returned.
+// answer is the result of a Receive.
 type answer struct {
 	deliveries []queue.Delivery
 	err        error
 }
 
-// waiting starts n receivers that each wait for one message. They have got more or less far when it
-// returns, each time otherwise. The test reads an answer of each.
+// waiting starts n receivers that each wait for one message. It returns while they may not have
+// begun to wait, which varies. The test reads an answer of each.
 func (f *fixture) waiting(name string, n int) <-chan answer {
 	answers := make(chan answer, n)
 	var started sync.WaitGroup
@@ -204,7 +204,7 @@ func yield(n int) {
 	}
 }
 
-// answered wants one receiver to have received one message.
+// answered demands that one receiver has received one message.
 func (f *fixture) answered(answers <-chan answer) queue.Delivery {
 	f.Helper()
 	a := <-answers
@@ -230,7 +230,7 @@ func texts(deliveries []queue.Delivery) []string {
 	return t
 }
 
-// brief is what a message about bodies shows of them.
+// brief shortens bodies for error messages.
 func brief(bodies ...string) []string {
 	const enough = 60
 	var b []string

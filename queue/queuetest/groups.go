@@ -8,15 +8,15 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// groups watches who handles what of which group.
+// groups tracks which receiver handles which messages of each group.
 type groups struct {
 	mu     sync.Mutex
-	holder map[string]int // batches of the group that somebody has
-	next   map[string]int // the number of the message that comes next
+	holder map[string]int // how many receivers have messages of the group
+	next   map[string]int // the number of the next message
 	failed map[string]bool
 }
 
-// parallelFIFO gives every fifth message back once, with all that came after it in its batch.
+// parallelFIFO gives every fifth message back once, with all messages behind it in its batch.
 func parallelFIFO(f *fixture) {
 	const names, each, receivers = 12, 20, 8
 	for n := range each {
@@ -60,15 +60,15 @@ func byGroup(batch []queue.Delivery) map[string][]queue.Delivery {
 	return parts
 }
 
-// handle handles what a batch has of one group. What it does last lets the group go, so it says
-// before that the group is free.
+// handle handles the messages of one group in a batch. Its last call to the queue frees the group,
+// so it records that the group is free before that.
 func (g *groups) handle(w *work, name string, part []queue.Delivery) (done int) {
 	g.mu.Lock()
-	back := len(part) // from here on messages are given back
+	back := len(part) // the messages from this index on are given back
 	for i, d := range part {
 		n := g.next[name]
 		if string(d.Body) != fmt.Sprint(n) {
-			w.wrong("message %s of %s came, want %d", d.Body, name, n)
+			w.wrong("message %s of %s was delivered, want %d", d.Body, name, n)
 		}
 		if key := fmt.Sprint(name, n); n%5 == 4 && !g.failed[key] {
 			g.failed[key] = true
@@ -98,7 +98,7 @@ func (g *groups) hold(w *work, name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.holder[name]++; g.holder[name] > 1 {
-		w.wrong("%s is in two hands at the same time", name)
+		w.wrong("two receivers have messages of %s at the same time", name)
 	}
 }
 

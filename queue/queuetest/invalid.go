@@ -10,7 +10,7 @@ import (
 var invalidTests = []test{
 	{"messages that a queue does not take", invalidMessages},
 	{"batches that are too large", invalidBatches},
-	{"queues that are not there", invalidQueues},
+	{"queues that do not exist", invalidQueues},
 }
 
 func (f *fixture) invalid(what string, err error) {
@@ -39,7 +39,7 @@ func invalidMessages(f *fixture) {
 		f.quiet(c.name, time.Time{})
 	}
 	due := f.clock.Now().Add(queue.MaxDelay)
-	f.sendAll(tasks, queue.Message{Body: body, Delay: queue.MaxDelay}) // the longest delay is good
+	f.sendAll(tasks, queue.Message{Body: body, Delay: queue.MaxDelay}) // the longest delay is valid
 	f.quiet(tasks, due)
 }
 
@@ -50,9 +50,9 @@ func invalidBatches(f *fixture) {
 		messages = append(messages, queue.Message{Body: []byte("message")})
 		grouped = append(grouped, queue.Message{Body: []byte("message"), Group: "group"})
 	}
-	f.invalid("a Send of too many", f.queue.Send(f.Context(), tasks, messages...))
+	f.invalid("a Send of too many messages", f.queue.Send(f.Context(), tasks, messages...))
 	f.quiet(tasks, time.Time{})
-	f.invalid("a Send of too many to a FIFO queue", f.queue.Send(f.Context(), orders, grouped...))
+	f.invalid("a Send of too many messages to a FIFO queue", f.queue.Send(f.Context(), orders, grouped...))
 	f.quiet(orders, time.Time{})
 
 	f.send(tasks, "", numbered("message", tooMany)...)
@@ -61,7 +61,7 @@ func invalidBatches(f *fixture) {
 		f.invalid("a Receive of none or too many", err)
 	}
 	taken := f.expect(tasks, 1, numbered("message", tooMany)...)
-	f.invalid("a Delete of too many", f.queue.Delete(f.Context(), tasks, receipts(taken)...))
+	f.invalid("a Delete of too many messages", f.queue.Delete(f.Context(), tasks, receipts(taken)...))
 	f.giveBack(tasks, taken...)
 	f.expect(tasks, 2, numbered("message", tooMany)...) // none of them was deleted
 }

@@ -17,28 +17,28 @@ var parallelTests = []test{
 	{"senders and receivers at once", parallelBoth},
 }
 
-// work is what receivers in parallel share.
+// work is the state that parallel receivers share.
 type work struct {
 	*fixture
 	name      string
-	ctx       context.Context // ends when all is done, or the test has failed
+	ctx       context.Context // ends when all messages are done, or the test has failed
 	stop      context.CancelFunc
 	mu        sync.Mutex
-	left      int               // messages that are not done yet
-	since     map[int]time.Time // when the receivers that handle a batch began to wait for it
-	slow      bool              // a batch took longer than its visibility time-out: its messages may come a second time
-	overtaken bool              // what came may be that
+	left      int               // messages that are not done
+	since     map[int]time.Time // by receiver with a batch: when it began to wait for it
+	slow      bool              // a batch took longer than its visibility time-out: its messages may be redelivered
+	overtaken bool              // a delivery may be such a redelivery
 }
 
-// work returns what receivers of a queue share that have this many messages to do.
+// work returns the state of receivers of a queue that have this many messages to handle.
 func (f *fixture) work(name string, messages int) *work {
 	w := &work{fixture: f, name: name, left: messages, since: map[int]time.Time{}}
 	w.ctx, w.stop = context.WithCancel(f.Context())
 	return w
 }
 
-// do lets n receivers receive, and hand each batch to fn, until all messages are done. fn returns
-// how many it did.
+// do runs n receivers, which pass each batch to fn, until all messages are done. fn returns how
+// many messages are done after it.
 func (w *work) do(n int, fn func(batch []queue.Delivery) int) {
 	defer w.stop()
 	var receivers sync.WaitGroup
@@ -79,8 +79,7 @@ func (w *work) receiver(r, limit int, fn func(batch []queue.Delivery) int) {
 	}
 }
 
-// fail ends the test from any goroutine: a receiver that went on would wait for what may never
-// come.
+// fail ends the test from any goroutine, so that no receiver waits forever.
 func (w *work) fail(format string, args ...any) {
 	w.Errorf(format, args...)
 	w.stop()
@@ -96,8 +95,8 @@ func (w *work) isSlow() bool {
 	return slow
 }
 
-// wrong is fail for what comes a second time, or in another order, unless a time-out that has
-// passed explains it: the clock of a server goes on by itself.
+// wrong is fail for a redelivery or a wrong order. It reports no error if a visibility time-out has
+// passed, which explains them: the clock of a server runs by itself.
 func (w *work) wrong(format string, args ...any) {
 	w.mu.Lock()
 	slow := w.isSlow()
@@ -121,13 +120,13 @@ func (w *work) giveBackOne(d queue.Delivery) {
 	}
 }
 
-// tally counts how often each message came.
+// tally counts the deliveries of each message.
 type tally struct {
 	mu    sync.Mutex
 	times map[string]int
 }
 
-// count counts a message and returns how often it came before.
+// count counts a delivery, and returns the number of earlier deliveries of its message.
 func (t *tally) count(d queue.Delivery) (before int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,12 +135,12 @@ func (t *tally) count(d queue.Delivery) (before int) {
 	return before
 }
 
-// The handlers of 300 messages give every seventh back when it comes first, and leave every
-// eleventh in flight where they should delete it.
+// The handlers of 300 messages give every seventh one back at its first delivery, and leave every
+// eleventh one in flight instead of deleting it.
 func givenBack(i int) bool { return i%7 == 0 }
 func left(i int) bool      { return i%11 == 0 }
 
-// comes is how often message i comes before the first time-out.
+// comes returns how many times message i is delivered before the first time-out.
 func comes(i int) int {
 	if givenBack(i) {
 		return 2
@@ -160,7 +159,7 @@ func parallelStandard(f *fixture) {
 			before, i := t.count(d), slices.Index(bodies, string(d.Body))
 			switch {
 			case i < 0 || before > 0 && d.Received == 1:
-				w.fail("%s came as if it had never come before", d.Body)
+				w.fail("%s was redelivered as a first delivery", d.Body)
 			case before+1 < comes(i):
 				w.giveBackOne(d)
 			case !left(i):
@@ -179,7 +178,7 @@ func parallelStandard(f *fixture) {
 			lost = append(lost, body)
 		}
 		if got := t.times[body]; got < comes(i) || got > comes(i) && !f.Duplicates {
-			f.Errorf("%s came %d times, want %d", body, got, comes(i))
+			f.Errorf("%s was delivered %d times, want %d", body, got, comes(i))
 		}
 	}
 	f.delete(tasks, f.expect(tasks, 0, lost...)...)

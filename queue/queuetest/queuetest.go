@@ -1,7 +1,7 @@
-// Package queuetest is the conformance suite of the queue port, and its specification in code:
-// every adapter passes it, and a sentence of the port that is not tested here is not promised.
+// Package queuetest is the conformance suite of the queue port, and its specification in code.
+// Every adapter passes it. A sentence of the port that is not tested here is not a promise.
 //
-// An adapter's own test says what it is like in a [Harness] and calls [Run]:
+// An adapter's own test describes the adapter in a [Harness] and calls [Run]:
 //
 //	func TestConformance(t *testing.T) {
 //		queuetest.Run(t, queuetest.Harness{
@@ -9,7 +9,7 @@
 //				clock := queuetest.NewClock()
 //				dir, last := t.TempDir(), (*embedded.Queue)(nil)
 //				return func() queuetest.Queue {
-//					last = ... // end the one before as a crash would, and open what is in dir with clock.Now
+//					last = ... // end the last one as a crash would, and open dir with clock.Now
 //					clock.OnMove(last.Tick)
 //					return last
 //				}, clock
@@ -18,13 +18,13 @@
 //		})
 //	}
 //
-// The suite never waits for time to pass: it moves the clock. It keeps the rules that callers have,
-// so that a fake which checks them can pass it. It never asks which adapter it tests: the
+// The suite never waits for time to pass: it moves the clock. It keeps the rules for callers, so
+// that a fake that checks its callers can pass. It does not know which adapter it tests: the
 // differences between adapters are values of the harness.
 //
-// That a message is not delivered is shown by another one, a probe, that was sent later and is
-// delivered without it. An adapter that never delivers a message makes its test wait for ever: go
-// test's -timeout shows where.
+// To show that a message is not delivered, the suite sends another one later, a probe, and receives
+// only that. If an adapter never delivers a message, its test waits until go test's -timeout, which
+// shows where.
 package queuetest
 
 import (
@@ -34,41 +34,43 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// Queue is what an adapter has that is both ends of its queues.
+// Queue is an adapter: both ends of its queues.
 type Queue = queue.Queue
 
-// Clock is the time by which a queue delays messages and ends their flight.
+// Clock is the clock for delays and visibility time-outs.
 type Clock interface {
 	Now() time.Time
-	// Advance moves the time on by d, or a little more, and returns when the queue has been told.
-	// The clock of a service that has its own time waits.
+	// Advance moves the time forward by d, or a little more, and returns when the queue has
+	// noticed. The clock of a service with its own time waits.
 	Advance(d time.Duration)
 }
 
-// Harness is what the suite knows of an adapter.
+// Harness describes an adapter to the suite.
 type Harness struct {
-	// New makes a place for new, empty queues with these settings, and returns what opens the
-	// queues that are there, and their clock. Each test has a place of its own, and tests run in
-	// parallel. Where Reopens is set, the suite calls open again while it uses nothing of the
-	// queues opened before; open ends those first, without a goodbye if it can. What has to be
-	// closed in the end is closed by t.Cleanup.
+	// New makes a place for new, empty queues with these settings. It returns a function that opens
+	// the queues of that place, and their clock.
+	//
+	//   - Each test has a place of its own, and tests run in parallel.
+	//   - If Reopens is set, the suite opens a place again when it no longer uses the queues that
+	//     it opened before. open ends those first, as a crash would if possible.
+	//   - t.Cleanup closes what has to be closed in the end.
 	New func(t *testing.T, settings map[string]queue.Settings) (open func() Queue, clock Clock)
-	// Visibility is the time-out of the suite's queues, and the unit of the delays in it; 0 is 30
-	// seconds. Where the clock waits, a few seconds spare a lot of waiting.
+	// Visibility is the visibility time-out of the suite's queues, and the unit of its delays; 0
+	// means 30 seconds. If the clock waits, a few seconds save a lot of time.
 	Visibility time.Duration
-	// MaxBody is a size that a message may have. One of twice the size is refused.
+	// MaxBody is the size of a body that the queues take. They refuse one of twice the size.
 	MaxBody int
-	// Duplicates says that a standard queue may deliver a message that is in flight.
+	// Duplicates says that a standard queue may redeliver a message that is in flight.
 	Duplicates bool
-	// GroupLeaks says that a group is let go when one of its messages is given back, although
-	// another of it is in flight: a server lies. Then no group has more than one message in flight
-	// in a test that gives messages of it back.
+	// GroupLeaks describes a server that violates the order of groups: it frees a group when one of
+	// its messages is given back, although another one is in flight. Then tests that give messages
+	// back have at most one message of a group in flight.
 	GroupLeaks bool
-	// Reopens says that what was sent outlives the queues that were opened.
+	// Reopens says that messages survive when the queues are opened again.
 	Reopens bool
 }
 
-// The suite's queues. Those called fragile give a message up after limit receives.
+// The suite's queues. A fragile one moves a message to its dead letters after limit receives.
 const (
 	tasks         = "tasks"
 	orders        = "orders" // FIFO

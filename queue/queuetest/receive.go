@@ -13,10 +13,10 @@ var receiveTests = []test{
 	{"returns when its context has ended", receiveEnded},
 	{"wakes on a Send", receiveWakesOnSend},
 	{"never misses a Send", receiveInStep},
-	{"each of many wakes", receiveWakesMany},
+	{"wakes each of many receivers", receiveWakesMany},
 	{"wakes when a delay is over", receiveWakesOnDelay},
 	{"wakes on a time-out", receiveWakesOnTimeout},
-	{"wakes on what is given back", receiveWakesOnGiveBack},
+	{"wakes on a message that is given back", receiveWakesOnGiveBack},
 	{"wakes when a group is free", receiveWakesOnDelete},
 	{"wakes on a dead letter", receiveWakesOnDeadLetter},
 }
@@ -66,8 +66,8 @@ func receiveWakesOnSend(f *fixture) {
 	}
 }
 
-// receiveInStep sends each message when the one before has been received, while the receiver begins
-// to wait.
+// receiveInStep sends each message after the previous one has been received, while the receiver
+// begins to wait.
 func receiveInStep(f *fixture) {
 	const rounds = 100
 	received := make(chan answer, rounds)
@@ -166,7 +166,7 @@ func receiveWakesOnDeadLetter(f *fixture) {
 			f.expect(name, 0, "message")
 			f.advance(1)
 		}
-		f.quiet(name, time.Time{}) // it has moved at the latest when somebody asks for it once more
+		f.quiet(name, time.Time{}) // it moves at the latest when somebody asks for it once more
 		f.delete(queue.DeadLetters(name), f.answered(answers))
 	}
 }

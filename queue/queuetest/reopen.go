@@ -10,16 +10,16 @@ import (
 var reopenTests = []test{
 	{"messages survive", reopenMessages},
 	{"delays survive", reopenDelays},
-	{"receives are counted on", reopenReceived},
-	{"what was in flight becomes visible", reopenInFlight},
+	{"counts of receives survive", reopenReceived},
+	{"messages in flight become visible", reopenInFlight},
 	{"groups keep their order", reopenGroups},
 	{"dead letters survive", reopenDead},
 	{"again and again", reopenOften},
 }
 
-// reopen ends the queues and opens them again. The port promises that a message survives if
-// something does that was acknowledged after it, and that a receive is durable before it is
-// delivered: so something is received first.
+// reopen ends the queues and opens them again. First it receives a message: the port promises that
+// a message survives if something survives that was acknowledged after it, and that a receive is
+// durable before its delivery.
 func (f *fixture) reopen() {
 	f.Helper()
 	f.quiet(queue.DeadLetters(tasks), time.Time{})
@@ -57,7 +57,7 @@ func reopenReceived(f *fixture) {
 	}
 }
 
-// It becomes visible at once or, at the latest, when its time-out is over.
+// The message becomes visible at once or, at the latest, when its time-out is over.
 func reopenInFlight(f *fixture) {
 	f.send(tasks, "", "first", "second")
 	taken := f.expect(tasks, 1, "first", "second")
@@ -88,8 +88,8 @@ func reopenGroups(f *fixture) {
 	}
 }
 
-// A message that was given back may be in flight again: that it was is not durable, only that it
-// was received.
+// After a reopening, a message that was given back may be in flight again: the receive is durable,
+// and giving it back is not.
 func reopenDead(f *fixture) {
 	f.send(fragile, "", "message")
 	f.send(fragileOrders, "group", "message")

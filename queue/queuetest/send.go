@@ -14,12 +14,12 @@ import (
 var sendTests = []test{
 	{"bodies come back as they were", sendBodies},
 	{"groups come back as they were", sendGroups},
-	{"a batch of as many as can be", sendBatch},
+	{"a batch of the largest size", sendBatch},
 	{"a batch of the largest messages", sendLargest},
-	{"a batch of none", sendNone},
+	{"an empty batch", sendNone},
 	{"two messages with one body are two", sendTwins},
 	{"queues are separate", sendSeparate},
-	{"what was received is the caller's", sendOwned},
+	{"a received message belongs to the caller", sendOwned},
 	{"with a context that has ended", sendEnded},
 }
 
@@ -55,7 +55,7 @@ func sendGroups(f *fixture) {
 		want[body] = group
 		f.send(orders, group, body)
 	}
-	for _, d := range f.take(orders, len(groups)) { // each is in a group of its own, or it would block another
+	for _, d := range f.take(orders, len(groups)) { // each has its own group, so none blocks another
 		if group, ok := want[string(d.Body)]; !ok || d.Group != group {
 			f.Errorf("%s has the group %q, want %q", d.Body, d.Group, group)
 		}
@@ -117,7 +117,7 @@ func sendTwins(f *fixture) {
 	f.send(orders, "group", "twin", "twin")
 	f.send(orders, "group", "twin")
 	f.drain(orders, 1, "twin", "twin", "twin")
-	f.send(orders, "group", "twin") // also when its twins have been deleted
+	f.send(orders, "group", "twin") // even when its twins have been deleted
 	f.drain(orders, 1, "twin")
 }
 
@@ -147,7 +147,7 @@ func sendEnded(f *fixture) {
 	ctx, cancel := context.WithCancel(f.Context())
 	cancel()
 	if err := f.queue.Send(ctx, tasks, queue.Message{Body: []byte("message")}); err == nil {
-		f.expect(tasks, 1, "message") // it says that it was sent
+		f.expect(tasks, 1, "message") // Send said that it was sent
 	}
 	if err := f.queue.Send(ctx, orders, queue.Message{Body: []byte("message"), Group: "group"}); err == nil {
 		f.expect(orders, 1, "message")

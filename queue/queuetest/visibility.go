@@ -9,18 +9,18 @@ import (
 var visibilityTests = []test{
 	{"a message in flight is redelivered after the timeout", visibilityTimeout},
 	{"each delivery has its own timeout", visibilitySeparate},
-	{"what is extended comes later", visibilityExtend},
-	{"what is shortened comes sooner", visibilityShorten},
-	{"what is given back comes at once", visibilityGiveBack},
-	{"extending what is not in flight does nothing", visibilityStale},
-	{"without a limit a message comes for ever", visibilityForever},
+	{"an extended message is redelivered later", visibilityExtend},
+	{"a shortened message is redelivered sooner", visibilityShorten},
+	{"a message that is given back is redelivered at once", visibilityGiveBack},
+	{"extending a message that is not in flight does nothing", visibilityStale},
+	{"without a limit a message is redelivered forever", visibilityForever},
 }
 
 var deleteTests = []test{
 	{"a deleted message is not redelivered", deleteOne},
-	{"others stay", deleteOthers},
-	{"twice, and with a receipt of before", deleteStale},
-	{"a batch with receipts that are no longer good", deleteBatch},
+	{"other messages stay", deleteOthers},
+	{"deleting twice, and with an old receipt", deleteStale},
+	{"a batch with receipts that are no longer valid", deleteBatch},
 }
 
 func visibilityTimeout(f *fixture) {
@@ -111,7 +111,7 @@ func visibilityStale(f *fixture) {
 	f.giveBack(orders, d)
 	visible := f.in(1)
 	again := f.expect(orders, 2, "message")[0]
-	f.extend(orders, d, 0) // it is in flight again, but not by this receipt
+	f.extend(orders, d, 0) // it is in flight again, with another receipt
 	f.quiet(orders, visible)
 	f.delete(orders, again)
 }
@@ -142,7 +142,7 @@ func deleteOthers(f *fixture) {
 	f.quiet(tasks, time.Time{})
 }
 
-// A receipt of before deletes the message or does nothing. The one that is good deletes it.
+// An old receipt deletes the message or does nothing. The valid one deletes it.
 func deleteStale(f *fixture) {
 	for _, name := range []string{tasks, orders} {
 		group := ""
@@ -171,7 +171,7 @@ func deleteBatch(f *fixture) {
 	f.send(tasks, "", bodies...)
 	taken := f.expect(tasks, 1, bodies...)
 	f.delete(tasks, taken[0], taken[5])
-	f.delete(tasks, taken...) // two of them are gone; the others are deleted all the same
+	f.delete(tasks, taken...) // two of them are gone, the others are deleted
 	f.advance(1)
 	f.quiet(tasks, time.Time{})
 }

@@ -10,33 +10,33 @@ import (
 // SQS takes: 1 MiB.
 const maxRequest = 1 << 20
 
-// MaxBody is the largest body of a message, in bytes: what 1 MiB holds in base64. A group that does
-// not fit into a MessageGroupId takes its own length in base64 from it.
+// MaxBody is the largest body of a message, in bytes: as many as fit into 1 MiB in base64. A group
+// that does not fit into a MessageGroupId reduces it by the group's length in base64.
 const MaxBody = maxRequest / 4 * 3
 
-// maxGroup is the longest MessageGroupId, and hashed begins one that is a hash of a group.
+// maxGroup is the longest MessageGroupId. hashed is the prefix of one that is a hash of a group.
 const (
 	maxGroup = 128
 	hashed   = "~"
 )
 
-// separator parts a group from a body. No base64 has it.
+// separator separates a group from a body. Base64 does not contain it.
 const separator = "."
 
-// encode returns what SQS is given for a message: its body, and the id of its group.
+// encode returns the body and the MessageGroupId that SQS gets for a message.
 func encode(group string, body []byte) (text, groupID string) {
 	text = base64.RawStdEncoding.EncodeToString(body)
 	if fits(group) {
 		return text, group
 	}
 	sum := sha256.Sum256([]byte(group))
-	// Two groups of one hash would wait for each other, and no more: what is received has the group
+	// Two groups with the same hash would only wait for each other: the body contains the group
 	// itself.
 	return base64.RawStdEncoding.EncodeToString([]byte(group)) + separator + text, hashed + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// fits reports whether a group can be a MessageGroupId as it is. The ids of workflows up to 128
-// characters do.
+// fits reports whether a group can be a MessageGroupId unchanged. Workflow ids of up to 128
+// characters can.
 func fits(group string) bool {
 	if len(group) > maxGroup || strings.HasPrefix(group, hashed) {
 		return false
@@ -50,8 +50,8 @@ func fits(group string) bool {
 }
 
 // Decode returns the group and the body of a message that SQS has delivered with this body and
-// MessageGroupId. A body that Send has not made comes back empty, which no message is: whoever
-// handles it sees that it cannot be read.
+// MessageGroupId. It returns an empty body for a message that Send has not made. No other message
+// has an empty body, so its handler sees that it is unreadable.
 func Decode(text, groupID string) (group string, body []byte) {
 	group = groupID
 	if name, rest, found := strings.Cut(text, separator); found {

@@ -15,7 +15,7 @@ var (
 	validBody  = regexp.MustCompile(`^[A-Za-z0-9+/.]+$`)
 )
 
-// What is sent comes back as it was, and SQS takes it.
+// Decode returns what encode was given, and SQS takes the encoded form.
 func FuzzEncode(f *testing.F) {
 	for _, group := range []string{"cart-1", "~", "~cart", "a b", "é", "a\x00", ".", strings.Repeat("g", 128), strings.Repeat("g", 129)} {
 		f.Add(group, []byte("\x01\xff\x00"))
@@ -38,7 +38,7 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-// Whatever is in a queue decodes to what was sent, or to no body.
+// Any message of a queue decodes to what was sent, or to an empty body.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{"AP8", "Zw.AA", "Zw.", ".AA", "..", "AP8=", "{}", "", "A", "A\nP8", "\xff"} {
 		f.Add(text, "group")
@@ -52,7 +52,7 @@ func FuzzDecode(f *testing.F) {
 		if !found {
 			head, tail = "", text
 		}
-		strip := strings.NewReplacer("\n", "", "\r", "") // which decoders of base64 pass over
+		strip := strings.NewReplacer("\n", "", "\r", "") // decoders of base64 ignore these
 		again := base64.RawStdEncoding.EncodeToString(body)
 		if len(again) != len(strip.Replace(tail)) || !found && group != id || found && len(group) != base64.RawStdEncoding.DecodedLen(len(strip.Replace(head))) {
 			t.Errorf("%q in %q decodes to %q %x", text, id, group, body)

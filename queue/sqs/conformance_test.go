@@ -17,25 +17,25 @@ import (
 	"github.com/seed-41655fb1/weft/queue/sqs/sqstest"
 )
 
-// server is what a server is like that is not quite like SQS. The zero value is SQS.
+// server describes a server that differs from SQS. The zero value is SQS.
 type server struct {
 	// maxMessage is the largest message; 0 is 1 MiB.
 	maxMessage int
-	// late is how long after its time a message becomes visible again, at most.
+	// late is the longest delay after which a message becomes visible again.
 	late time.Duration
-	// visibility is the unit of time of the tests; 0 is 4 seconds. It is several times late.
+	// visibility is the unit of time in the tests; 0 means 4 seconds. It is several times late.
 	visibility time.Duration
-	// groupLeaks is that of the harness.
+	// groupLeaks is the harness's GroupLeaks.
 	groupLeaks bool
 }
 
-// servers are the servers of which something is known, by name.
+// servers has the known servers, by name.
 var servers = map[string]server{
 	"elasticmq":  {maxMessage: 256 << 10},
-	"localstack": {late: 1500 * time.Millisecond, visibility: 8 * time.Second, groupLeaks: true}, // looks at its queues once a second
+	"localstack": {late: 1500 * time.Millisecond, visibility: 8 * time.Second, groupLeaks: true}, // it polls its queues once a second
 }
 
-// waiting is the clock of a server that has its own time: it waits, until the server has noticed.
+// waiting is the clock of a server that has its own time: it waits until the server has noticed.
 type waiting struct{ late time.Duration }
 
 func (waiting) Now() time.Time { return time.Now() }
@@ -60,8 +60,7 @@ func TestConformance(t *testing.T) {
 				},
 				Visibility: cmp.Or(like.visibility, 4*time.Second), Reopens: true,
 				MaxBody: cmp.Or(like.maxMessage, 1<<20) / 4 * 3,
-				// SQS promises no more; and a poll that is broken off may take a message all the
-				// same.
+				// SQS does not promise more, and a poll that is aborted may still take a message.
 				Duplicates: true,
 				GroupLeaks: like.groupLeaks,
 			})

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// pollSeconds is how long a request waits for messages: as long as SQS lets it, so that waiting
-	// costs the least.
+	// pollSeconds is how long a request waits for messages: as long as SQS permits, because that
+	// costs least.
 	pollSeconds = 20
-	// maxVisibility is the longest time-out that SQS sets.
+	// maxVisibility is the longest visibility time-out of SQS.
 	maxVisibility = 12 * time.Hour
 )
 
@@ -31,8 +31,8 @@ const (
 	groupAttribute    = string(types.MessageSystemAttributeNameMessageGroupId)
 )
 
-// Receive implements queue.Receiver. It polls for as long as ctx allows. What SQS hands out while
-// ctx ends is in flight until its time-out is over, and was received once.
+// Receive implements queue.Receiver. It polls until ctx ends. A message that SQS returns while ctx
+// ends has been received once, and is in flight until its time-out is over.
 func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.Delivery, error) {
 	t, err := q.target(name)
 	if err != nil {
@@ -65,8 +65,8 @@ func deliveries(messages []types.Message) []queue.Delivery {
 	return all
 }
 
-// NewDelivery is a message as SQS delivers it, to Receive or, in an event, to a Lambda function. A
-// body that Send has not made comes back empty.
+// NewDelivery returns the delivery of a message as SQS passes it to Receive or, in an event, to a
+// Lambda function. A message that Send has not made has an empty body.
 func NewDelivery(body, receipt string, attributes map[string]string) queue.Delivery {
 	d := queue.Delivery{Receipt: receipt, Received: 1}
 	d.Group, d.Body = Decode(body, attributes[groupAttribute])
@@ -97,7 +97,7 @@ func (q *Queue) Delete(ctx context.Context, name string, receipts ...string) err
 		return stale(aws.ToString(f.Code), aws.ToString(f.Message))
 	})
 	if len(failed) > 0 {
-		return entryError(fmt.Errorf("delete from %s: some are left", name), failed, len(receipts))
+		return entryError(fmt.Errorf("delete from %s: some messages are left", name), failed, len(receipts))
 	}
 	return nil
 }
@@ -125,10 +125,10 @@ func (q *Queue) Extend(ctx context.Context, name, receipt string, d time.Duratio
 	return nil
 }
 
-// stale reports whether SQS refused a receipt because it is no longer good: the message was
-// deleted, is not in flight, or is in flight by another receipt. It has two codes for that, and a
-// third that it uses for other wrong values too, among them a flight that would take more than 12
-// hours in all. In the entries of a batch a code may be the name of the exception.
+// stale reports whether SQS refused a receipt that is no longer valid: the message was deleted, is
+// not in flight, or is in flight with another receipt. SQS has two codes for that. It has a third
+// that it also uses for other wrong values, for instance a flight of more than 12 hours in total.
+// For an entry of a batch, the code may be the name of the exception.
 func stale(code, message string) bool {
 	code = strings.TrimSuffix(code, "Exception")
 	switch {

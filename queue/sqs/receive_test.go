@@ -33,7 +33,7 @@ func TestReceive(t *testing.T) {
 	}
 	for _, r := range f.got {
 		if r.fields.WaitTimeSeconds != 20 || r.fields.MaxNumberOfMessages != 7 {
-			t.Errorf("it asked with %s", r.body)
+			t.Errorf("the request is %s", r.body)
 		}
 	}
 	if len(f.got) != 2 {
@@ -45,7 +45,7 @@ func TestReceive(t *testing.T) {
 	}
 }
 
-// staleness lists how servers say that a receipt is no longer good, and what they say otherwise.
+// staleness lists errors that servers return for a receipt that is no longer valid, and others.
 var staleness = []struct {
 	code, message string
 	stale         bool
@@ -85,12 +85,12 @@ func TestDeleteAndExtend(t *testing.T) {
 		t.Fatalf("%d requests, %v", len(f.got), err)
 	}
 	if e := f.got[0].fields.Entries; len(e) != 2 || e[0].ReceiptHandle != "one" || e[1].ReceiptHandle != "two" || e[0].ID == e[1].ID {
-		t.Errorf("Delete asked with %s", f.got[0].body)
+		t.Errorf("Delete's request is %s", f.got[0].body)
 	}
 	if g := f.got[1]; g.operation != "ChangeMessageVisibility" || g.fields.ReceiptHandle != "three" || g.fields.VisibilityTimeout != 2 {
-		t.Errorf("Extend asked with %s %s", g.operation, g.body)
+		t.Errorf("Extend's request is %s %s", g.operation, g.body)
 	}
 	is(t, "a Delete of too many", q.Delete(t.Context(), tasks, make([]string, queue.MaxBatch+1)...), queue.ErrInvalid)
-	is(t, "an Extend by less than nothing", q.Extend(t.Context(), tasks, "one", -1), queue.ErrInvalid)
+	is(t, "an Extend by a negative time", q.Extend(t.Context(), tasks, "one", -1), queue.ErrInvalid)
 	is(t, "an Extend by too much", q.Extend(t.Context(), tasks, "one", 13*time.Hour), queue.ErrInvalid)
 }

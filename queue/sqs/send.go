@@ -41,7 +41,8 @@ func (q *Queue) Send(ctx context.Context, name string, messages ...queue.Message
 	return nil
 }
 
-// entries are what SQS is given for messages. Nothing is sent if it refuses one of them.
+// entries returns the entries of a batch for SQS. It returns an error if one message breaks a rule,
+// and then nothing is sent.
 func (q *Queue) entries(t target, name string, messages []queue.Message) ([]types.SendMessageBatchRequestEntry, error) {
 	if len(messages) > queue.MaxBatch {
 		return nil, fmt.Errorf("%w: a Send of %d messages, at most %d", queue.ErrInvalid, len(messages), queue.MaxBatch)
@@ -64,7 +65,7 @@ func (q *Queue) entries(t target, name string, messages []queue.Message) ([]type
 	return entries, nil
 }
 
-// inspect refuses what the port does not allow.
+// inspect returns an error if a message breaks a rule of the port.
 func (t target) inspect(name string, m queue.Message) error {
 	switch {
 	case len(m.Body) == 0:
@@ -81,7 +82,7 @@ func (t target) inspect(name string, m queue.Message) error {
 	return nil
 }
 
-// fitting is how many of the entries, at least one, one request takes.
+// fitting returns how many of the entries fit into one request, at least one.
 func fitting(entries []types.SendMessageBatchRequestEntry, limit int) int {
 	size := 0
 	for i, e := range entries {
@@ -93,11 +94,11 @@ func fitting(entries []types.SendMessageBatchRequestEntry, limit int) int {
 	return len(entries)
 }
 
-// seconds is a time in whole seconds, rounded up.
+// seconds returns a duration in whole seconds, rounded up.
 func seconds(d time.Duration) int32 { return int32((d + time.Second - 1) / time.Second) }
 
-// newID is a deduplication id. It is made once for each message, before the SDK's first try, so
-// that the SDK's repeats have it too, and a second message of the same body has another.
+// newID returns a deduplication id. Each message gets one before the SDK's first try, so that the
+// SDK's retries have the same id, and a second message with the same body has another.
 func newID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // crypto/rand.Read never fails

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue/sqs"
 )
 
-// Whatever the sizes, each message is sent once, in order, and no request is larger than SQS takes.
+// Whatever their sizes, each message is sent once, in order, and no request exceeds SQS's limit.
 func TestSendSplits(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 10
@@ -65,7 +65,7 @@ func TestSendSplits(t *testing.T) {
 func TestSendPartly(t *testing.T) {
 	t.Parallel()
 	broken := answer{status: http.StatusForbidden, code: "AccessDenied"}
-	two := []queue.Message{{Body: make([]byte, 700)}, {Body: make([]byte, 700)}} // each takes a request
+	two := []queue.Message{{Body: make([]byte, 700)}, {Body: make([]byte, 700)}} // each needs a request of its own
 	small := sqs.Options{MaxMessage: 1 << 10}
 
 	q, f := open(small, answer{}, broken)
@@ -86,7 +86,7 @@ func TestSendPartly(t *testing.T) {
 	}
 }
 
-// A request that the SDK repeats is the same request: a FIFO queue knows the messages again.
+// A retry of the SDK is the same request, so that a FIFO queue recognizes the messages.
 func TestSendRepeats(t *testing.T) {
 	t.Parallel()
 	twin := queue.Message{Body: []byte("twin"), Group: "group"}

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue/sqs"
 )
 
-// silence is a fake whose first answer does not come.
+// silence is a fake that does not answer the first request.
 type silence struct {
 	*fake
 	requests atomic.Int32
@@ -33,8 +33,8 @@ func (s *silence) Do(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A request that gets no answer is made again, long before the caller's time is over. A poll has
-// its own time besides.
+// A request without an answer is sent again, long before the caller's time is over. A poll gets its
+// waiting time in addition.
 func TestSilentTries(t *testing.T) {
 	t.Parallel()
 	call := map[string]func(context.Context, *sqs.Queue) error{

@@ -19,23 +19,23 @@ import (
 
 // Options are the options of a queue.
 type Options struct {
-	// URLs are the URLs of the queues by the port's names. A URL that ends in .fifo is that of a
-	// FIFO queue, as SQS has it. Calls for any other name return ErrInvalid.
+	// URLs has the URLs of the queues by the port's names. A URL that ends in .fifo is that of a
+	// FIFO queue, as in SQS. Calls for any other name return ErrInvalid.
 	URLs map[string]string
-	// MaxMessage is the largest text of a message that the queues take (their MaximumMessageSize)
-	// and the largest sum of a batch's, in bytes; 0 is what SQS takes, 1 MiB. Three quarters of it
-	// are the largest body.
+	// MaxMessage is the largest text of a message that the queues take (their MaximumMessageSize),
+	// and the largest sum of a batch's texts, in bytes; 0 means SQS's limit of 1 MiB. The largest
+	// body is three quarters of it.
 	MaxMessage int
-	// TryTimeout is how long one try of a request may take, the answer included, before it is made
-	// again on another connection. It doubles, up to fourfold, while one request after another gets
-	// no answer. 0 is 3 s. A poll has 20 s more.
+	// TryTimeout is how long one try of a request, including its answer, may take before the
+	// request is sent again on another connection. It doubles, up to fourfold, while consecutive
+	// requests get no answer. 0 means 3 s. A poll has 20 s more.
 	TryTimeout time.Duration
 }
 
 // tryTimeout is the default of Options.TryTimeout.
 const tryTimeout = 3 * time.Second
 
-// limit is the timeout of one try.
+// limit returns the timeout of one try.
 func (o *Options) limit(r *http.Request) time.Duration {
 	d := cmp.Or(o.TryTimeout, tryTimeout)
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".ReceiveMessage") {
@@ -51,7 +51,7 @@ type Queue struct {
 	max    int
 }
 
-// target is where the messages of one queue go.
+// target is the destination of one queue's messages.
 type target struct {
 	url  string
 	fifo bool
@@ -62,7 +62,7 @@ var (
 	_ queue.Receiver = (*Queue)(nil)
 )
 
-// New returns the queues that the client reaches. It makes no request: a URL that is wrong shows at
+// New returns the queues that the client reaches. It makes no request: a wrong URL is detected at
 // its first use.
 func New(client *sqs.Client, o Options) *Queue {
 	client = sqs.New(client.Options(), func(c *sqs.Options) { c.HTTPClient = awstry.Wrap(c.HTTPClient, o.limit) })
@@ -76,7 +76,7 @@ func New(client *sqs.Client, o Options) *Queue {
 	return q
 }
 
-// IsFIFO reports whether the URL, the ARN or the name of a queue is that of a FIFO queue.
+// IsFIFO reports whether a queue's URL, ARN or name is that of a FIFO queue.
 func IsFIFO(name string) bool { return strings.HasSuffix(name, ".fifo") }
 
 func (q *Queue) target(name string) (target, error) {
@@ -87,8 +87,8 @@ func (q *Queue) target(name string) (target, error) {
 	return t, nil
 }
 
-// wrap says what failed, so that callers can branch on it: the end of the context, whatever the SDK
-// made of it, and a queue that does not exist.
+// wrap adds the failed operation to an error. It returns errors that callers can branch on: the
+// context's error, whatever the SDK made of it, and ErrInvalid if the queue does not exist.
 func wrap(ctx context.Context, what, name string, err error) error {
 	var missing *types.QueueDoesNotExist
 	switch {
@@ -100,7 +100,7 @@ func wrap(ctx context.Context, what, name string, err error) error {
 	return fmt.Errorf("%s %s: %w", what, name, err)
 }
 
-// entryError is the error of those entries of a batch that failed; the first stands for all.
+// entryError returns the error of a batch's failed entries. It reports the first one.
 func entryError(class error, failed []types.BatchResultErrorEntry, of int) error {
 	return fmt.Errorf("%w: %d of %d, the first because of %s: %s", class, len(failed), of, aws.ToString(failed[0].Code), aws.ToString(failed[0].Message))
 }

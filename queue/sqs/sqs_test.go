@@ -22,14 +22,14 @@ import (
 	"github.com/seed-41655fb1/weft/queue/sqs"
 )
 
-// request is what the SDK sent.
+// request is a request that the SDK sent.
 type request struct {
 	operation string
 	body      string
 	fields    fields
 }
 
-// fields are the fields of all requests.
+// fields has the fields of all requests.
 type fields struct {
 	QueueURL            string `json:"QueueUrl"`
 	Entries             []entry
@@ -48,16 +48,16 @@ type entry struct {
 	ReceiptHandle          string
 }
 
-// answer is what the fake server answers; an empty one is that all went well.
+// answer is the fake server's answer. An empty one is a success.
 type answer struct {
 	status int
 	code   string
 	body   any
-	// lost says that the connection breaks instead.
+	// lost breaks the connection instead.
 	lost bool
 }
 
-// fake is a server that answers as it is told, request by request.
+// fake is a server that gives one answer after the other.
 type fake struct {
 	mu      sync.Mutex
 	answers []answer
@@ -109,7 +109,7 @@ func (a answer) response(got request) (*http.Response, error) {
 
 type object = map[string]any
 
-// success is the answer to a batch of which all entries went well.
+// success returns the answer to a batch whose entries all succeeded.
 func success(got request) any {
 	all := []object{}
 	for _, e := range got.fields.Entries {
@@ -118,7 +118,7 @@ func success(got request) any {
 	return object{"Successful": all}
 }
 
-// partly is the answer to a batch of which the first entry failed.
+// partly returns the answer to a batch whose first entry failed.
 func partly(code, message string) any {
 	return object{"Failed": []object{{"Id": "0", "Code": code, "Message": message, "SenderFault": true}}}
 }
@@ -128,13 +128,13 @@ func sum(body string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Names of the port and the URLs that they have here.
+// The port's names of the queues.
 const (
 	tasks  = queue.Activities
 	orders = queue.Workflow
 )
 
-// open returns queues on a fake server. The SDK repeats a request twice, at once.
+// open returns queues on a fake server. The SDK repeats a request twice, without waiting.
 func open(o sqs.Options, answers ...answer) (*sqs.Queue, *fake) {
 	f := &fake{answers: answers}
 	client := awssqs.New(awssqs.Options{

@@ -14,8 +14,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// RecordAttempt implements store.Attempts. One put replaces the record of the earlier attempt. A
-// crash before it has arrived leaves that record, and the message of the attempt is redelivered.
+// RecordAttempt implements store.Attempts. One put replaces the record of the earlier attempt. If
+// the process crashes before the put arrives, that record stays, and the attempt's message is
+// redelivered.
 func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	pk, err := s.logPartition(a.Workflow)
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	if errors.As(err, &failed) {
 		if len(failed.Item) > 0 {
 			if err := verify(failed.Item, attrNumber); err != nil {
-				return err // the number that it was compared with may be anything
+				return err // the compared number is not reliable
 			}
 		}
 		return fmt.Errorf("%w: attempt %d of event %d", store.ErrStale, a.Number, a.Event)
@@ -54,7 +55,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	return err
 }
 
-// ReadAttempts implements store.Attempts. The query ends where the commits begin, and reads none of
+// ReadAttempts implements store.Attempts. The query ends before the commits, and reads none of
 // them.
 func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) ([]store.Attempt, error) {
 	pk, err := s.logPartition(workflow)

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// tries is how often a request is made at most, where the context does not end before.
+	// tries is the highest number of tries of a request, if the context does not end earlier.
 	tries = 10
-	// The wait before a further try is drawn from between nothing and a span that doubles from
-	// firstWait to maxWait.
+	// The wait before another try is random, between zero and a span that doubles from firstWait to
+	// maxWait.
 	firstWait = 25 * time.Millisecond
 	maxWait   = time.Second
 )
 
-// option is what a request is made with.
+// option changes the options of one request.
 type option = func(*dynamodb.Options)
 
 // failure is an error with its verdict.
@@ -38,8 +38,9 @@ func (f *failure) Error() string { return f.err.Error() }
 // Unwrap lets callers find the exception that DynamoDB answered with.
 func (f *failure) Unwrap() error { return f.err }
 
-// once makes a request with do, a single time: after a connection that broke and a throttle, say,
-// the SDK's own retries would report the throttle alone, and that nothing was done.
+// once sends a request with do, a single time. The SDK's own retries are off: after a broken
+// connection and a throttle, for instance, they would report only the throttle, which says that
+// nothing was done.
 func once(ctx context.Context, do func(ctx context.Context, o option) error) *failure {
 	sent := false
 	err := do(ctx, func(o *dynamodb.Options) {
@@ -59,25 +60,24 @@ func once(ctx context.Context, do func(ctx context.Context, o option) error) *fa
 	return &failure{judge(err, sent), err}
 }
 
-// write makes a request that changes something, again as long as it is throttled and the context's
-// deadline allows. What it returns wraps the port's errors; a condition that does not hold is
-// returned as a failure. A request whose outcome is unknown is the caller's to repeat, who can tell
-// its own item from another's.
+// write sends a request that changes something. It repeats it while DynamoDB throttles it and the
+// context's deadline allows. Its errors wrap the port's errors, except that it returns a failed
+// condition as a failure. If the outcome is unknown, the caller repeats the request, because only
+// the caller can recognize its own item.
 func write(ctx context.Context, do func(ctx context.Context, o option) error) error {
 	return wrap(try(ctx, func(v verdict) bool { return v == throttled }, do), store.ErrUnknown)
 }
 
-// read makes a request that changes nothing. It is made again after every error that may pass,
-// since it cannot do anything twice, and has no outcome that could be unknown.
+// read sends a request that changes nothing. It repeats it after every error that may be temporary,
+// because a repeated read is harmless and its outcome is never unknown.
 func read(ctx context.Context, do func(ctx context.Context, o option) error) error {
 	return wrap(try(ctx, func(v verdict) bool { return v == throttled || v == unknown }, do), errRead)
 }
 
-// errRead is what a read failed with, again and again.
+// errRead is wrapped by the error of a read that failed at every try.
 var errRead = errors.New("store/dynamo: the read failed")
 
-// try makes a request until it succeeds, its failure is not one after which it is made again, or
-// there is no time left.
+// try sends a request until it succeeds, again refuses another try, or there is no time left.
 func try(ctx context.Context, again func(verdict) bool, do func(ctx context.Context, o option) error) error {
 	if err := ctx.Err(); err != nil {
 		return err // nothing was sent
@@ -93,7 +93,7 @@ func try(ctx context.Context, again func(verdict) bool, do func(ctx context.Cont
 	}
 }
 
-// wrap makes the port's errors of failures.
+// wrap converts a failure to an error of the port. open is the error for an unknown outcome.
 func wrap(err, open error) error {
 	var f *failure
 	if !errors.As(err, &f) {
@@ -112,7 +112,7 @@ func wrap(err, open error) error {
 	return fmt.Errorf("store/dynamo: %w", f.err)
 }
 
-// wait waits after the nth try, and reports whether there is time for another.
+// wait waits after the nth try. It returns false if there is no time for another.
 func wait(ctx context.Context, n int) bool {
 	d := rand.N(min(firstWait<<(n-1), maxWait))
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// formatVersion is the version of the items that are written here. It stands before their checksum,
+// formatVersion is the version of the items that this package writes. It precedes their checksum,
 // and is part of it.
 const formatVersion = 1
 
@@ -22,30 +22,30 @@ const checkSize = 1 + crc32.Size
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// kinds are the types of the attributes, by their names. The mark of a task queue has a number as
+// kinds has the types of the attributes, by their names. The mark of a task queue has a number as
 // its check: see rates.go.
 var kinds = map[string]byte{
 	attrPartition: 'S', attrSort: 'S', attrList: 'S', attrPlace: 'S', attrRun: 'S', attrTimer: 'S',
 	attrCommit: 'B', attrBody: 'B', attrCheck: 'B', attrNumber: 'N', attrExpires: 'N', attrSummary: 'M',
 }
 
-// sumKinds are the types of the members of a summary.
+// sumKinds has the types of the members of a summary.
 var sumKinds = map[string]byte{
 	sumRunID: 'S', sumType: 'S', sumStatus: 'S', sumBuild: 'S', sumStarted: 'N', sumClosed: 'N',
 	sumAttributes: 'B', sumMemo: 'B', attrCheck: 'B',
 }
 
-// addCheck adds the check of an item, which has to be whole.
+// addCheck adds the check to an item, which has to be complete.
 func addCheck(a attributes) { a[attrCheck] = bin(checkOf(a)) }
 
-// addRowCheck adds to the summary of an item the check of what the index has of the item. The index
-// does not project attributes that the tables of earlier versions did not project, so this check is
-// a member of the summary.
+// addRowCheck adds the check of an item's row in the index to the item's summary. The index does
+// not project attributes that the tables of earlier versions did not project, so this check is a
+// member of the summary.
 func addRowCheck(a attributes) {
 	a[attrSummary].(*types.AttributeValueMemberM).Value[attrCheck] = bin(checkOf(rowOf(a)))
 }
 
-// rowOf is what the index has of an item, without the row's check.
+// rowOf returns an item's row in the index, without the row's check.
 func rowOf(a attributes) attributes {
 	row := attributes{}
 	for _, name := range []string{attrPartition, attrSort, attrList, attrPlace, attrExpires} {
@@ -61,9 +61,9 @@ func rowOf(a attributes) attributes {
 	return row
 }
 
-// verify returns an error that wraps store.ErrCorrupt for an item that is not as it was written, or
-// lacks one of the needed attributes. An item of an earlier version has no check: verify then looks
-// at its types only.
+// verify returns an error that wraps store.ErrCorrupt if an item is not as it was written, or lacks
+// one of the needed attributes. An item of an earlier version has no check: verify then checks only
+// its types.
 func verify(a attributes, needed ...string) error {
 	if err := verifyKinds(a, kinds); err != nil {
 		return corrupt(a, err.Error())
@@ -81,7 +81,7 @@ func verify(a attributes, needed ...string) error {
 	return compare(a, a, a)
 }
 
-// verifyRow is verify for a row of the list.
+// verifyRow does what verify does, for a row of the list.
 func verifyRow(row attributes) error {
 	if err := verifyKinds(row, kinds); err != nil {
 		return corrupt(row, err.Error())
@@ -96,8 +96,8 @@ func verifyRow(row attributes) error {
 	return compare(row, m.Value, rowOf(row))
 }
 
-// compare compares the check that is in one place with what is to be checked. a is the item that an
-// error names.
+// compare compares the check in one place with the attributes that it covers. Its error names the
+// item a.
 func compare(a, in, over attributes) error {
 	if _, ok := in[attrCheck]; !ok {
 		return nil
@@ -122,8 +122,8 @@ func verifySummary(m attributes) error {
 	return verifyKinds(m, sumKinds)
 }
 
-// verifyKinds returns an error if an attribute that has a type is of another one. Others belong to
-// a newer version.
+// verifyKinds returns an error if an attribute with a known name has another type. Unknown
+// attributes belong to a newer version.
 func verifyKinds(a attributes, kinds map[string]byte) error {
 	for name, v := range a {
 		want, known := kinds[name]
@@ -134,8 +134,8 @@ func verifyKinds(a attributes, kinds map[string]byte) error {
 	return nil
 }
 
-// kindOf is the letter of a type that is used here, and 0 for others, and for numbers that are not
-// whole.
+// kindOf returns the letter of a type that this package uses, or 0 for other types and for numbers
+// that are not whole.
 func kindOf(v types.AttributeValue) byte {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
@@ -152,14 +152,14 @@ func kindOf(v types.AttributeValue) byte {
 	return 0
 }
 
-// corrupt is the error for a damaged item. It names the item's key, and nothing of what the item
-// holds.
+// corrupt returns the error for a damaged item. It names the item's key and nothing of its
+// contents.
 func corrupt(a attributes, why string) error {
 	return fmt.Errorf("%w: the item %q %q: %s", store.ErrCorrupt, stringOf(a, attrPartition), stringOf(a, attrSort), why)
 }
 
-// checkOf is the check of an item: of all of its attributes but the check itself, with their names
-// and types.
+// checkOf returns the check of an item, over all of its attributes except the check itself, with
+// their names and types.
 func checkOf(a attributes) []byte {
 	sum := crc32.Update(0, castagnoli, []byte{formatVersion})
 	return binary.BigEndian.AppendUint32([]byte{formatVersion}, addAll(sum, a, attrCheck))
@@ -181,7 +181,7 @@ func addValue(sum uint32, v types.AttributeValue) uint32 {
 		return addBytes(sum, 'S', []byte(v.Value))
 	case *types.AttributeValueMemberB:
 		return addBytes(sum, 'B', v.Value)
-	case *types.AttributeValueMemberN: // as the number: the server may write it in another way
+	case *types.AttributeValueMemberN: // by its value: the server may write it in another way
 		text := v.Value
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			text = strconv.FormatInt(n, 10)
@@ -190,10 +190,10 @@ func addValue(sum uint32, v types.AttributeValue) uint32 {
 	case *types.AttributeValueMemberM:
 		return addAll(addBytes(sum, 'M', nil), v.Value, "")
 	}
-	return addBytes(sum, '?', fmt.Appendf(nil, "%T", v)) // none that is written here
+	return addBytes(sum, '?', fmt.Appendf(nil, "%T", v)) // this package writes no other types
 }
 
-// addBytes adds bytes, their kind and their number to a checksum.
+// addBytes adds bytes, with their kind and length, to a checksum.
 func addBytes(sum uint32, kind byte, b []byte) uint32 {
 	head := binary.AppendUvarint([]byte{kind}, uint64(len(b)))
 	return crc32.Update(crc32.Update(sum, castagnoli, head), castagnoli, b)

@@ -21,7 +21,7 @@ func testStore(t testing.TB) *Store {
 	return &Store{namespace: "default", lists: true, report: func(err error) { t.Log(err) }}
 }
 
-// full is an item that has every attribute that a commit can have.
+// full returns an item with every attribute that a commit can have.
 func full(t testing.TB, s *Store) attributes {
 	t.Helper()
 	a, err := s.encodeItem(store.Item{
@@ -37,8 +37,8 @@ func full(t testing.TB, s *Store) attributes {
 	return a
 }
 
-// damages are all items that differ from one in one bit, in one lost byte at the end, in one lost
-// attribute, or in the type of one.
+// damages calls each with all items that differ from one in one bit, in one lost byte at the end,
+// in one lost attribute, or in the type of one attribute.
 func damages(a attributes, each func(what string, damaged attributes)) {
 	for name, v := range a {
 		with := func(what string, v types.AttributeValue) {
@@ -77,8 +77,8 @@ func texts(b []byte, each func(what string, b []byte)) {
 	}
 }
 
-// Each damage to an item is found, but the loss of the check: that is an item of an earlier
-// version.
+// Each damage to an item is detected, except the loss of the check, which looks like an item of an
+// earlier version.
 func TestDamageIsFound(t *testing.T) {
 	t.Parallel()
 	s := testStore(t)
@@ -100,7 +100,7 @@ func TestDamageIsFound(t *testing.T) {
 	}
 }
 
-// projected is what the index has of an item.
+// projected returns an item's row in the index.
 func projected(a attributes) attributes {
 	row := attributes{}
 	for _, name := range []string{attrPartition, attrSort, attrList, attrPlace, attrSummary, attrExpires} {
@@ -109,7 +109,7 @@ func projected(a attributes) attributes {
 	return row
 }
 
-// The same for a row of the list, which has a check of its own.
+// Each damage to a row of the list is detected. A row has its own check.
 func TestDamageOfRowsIsFound(t *testing.T) {
 	t.Parallel()
 	row := projected(full(t, testStore(t)))
@@ -123,7 +123,7 @@ func TestDamageOfRowsIsFound(t *testing.T) {
 	})
 }
 
-// Items and rows of earlier versions have no check, and are read. Their types are looked at.
+// Items and rows of earlier versions have no check, and are read. Their types are checked.
 func TestItemsWithoutCheck(t *testing.T) {
 	t.Parallel()
 	s := testStore(t)
@@ -150,8 +150,7 @@ func TestItemsWithoutCheck(t *testing.T) {
 	}
 }
 
-// The same numbers in another spelling, and an attribute of a newer version that it has checked,
-// are no damage.
+// Numbers in another spelling are no damage, and neither is a checked attribute of a newer version.
 func TestWhatIsNoDamage(t *testing.T) {
 	t.Parallel()
 	s := testStore(t)
@@ -183,7 +182,7 @@ func TestNewerVersion(t *testing.T) {
 	}
 }
 
-// What the checks add to an item, in bytes as DynamoDB counts them.
+// The size of the checks, in bytes as DynamoDB counts them.
 func TestCheckBytes(t *testing.T) {
 	t.Parallel()
 	s := testStore(t)
@@ -197,7 +196,7 @@ func TestCheckBytes(t *testing.T) {
 	}
 }
 
-// A mark and its check are moved together; the mark's damage is found.
+// A mark and its check move together, and damage to the mark is detected.
 func TestMarkCheck(t *testing.T) {
 	t.Parallel()
 	s := testStore(t)
@@ -223,7 +222,7 @@ func TestMarkCheck(t *testing.T) {
 	}
 }
 
-// No item makes the decoders panic, and none that is not whole is taken for one that has a check.
+// No item makes the decoders panic, and no incomplete item passes for one with a check.
 func FuzzItem(f *testing.F) {
 	s := testStore(f)
 	whole := full(f, s)
@@ -258,7 +257,7 @@ func FuzzItem(f *testing.F) {
 	})
 }
 
-// A cursor is one that Scan made, or an error.
+// A cursor is one that Scan made, or is refused.
 func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add(scanPlace{}.after(attributes{attrPartition: str("default/w/order"), attrSort: str("c/00000001/00000000")}))

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/store/storetest"
 )
 
-// The whole suite, against each server: with the list and without it.
+// The whole suite, against each server, with and without the list.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {
@@ -37,9 +37,9 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// tables returns the table of each namespace: one for all of them, or one for each. Dynoxide ends a
-// segment of a scan if the item of the ExclusiveStartKey has been deleted, as those of other
-// namespaces are all the time; on AWS it need not be there.
+// tables returns a function that returns the table of a namespace: one for all, or one for each.
+// Dynoxide ends a segment of a scan if the item of the ExclusiveStartKey has been deleted, as items
+// of other namespaces constantly are. On AWS that item need not exist.
 func tables(t *testing.T, client *dynamodb.Client, each bool) func(namespace string) string {
 	t.Helper()
 	if !each {

@@ -21,12 +21,12 @@ type listed struct {
 	store.Lister
 }
 
-// harness is what the suite knows of this adapter: each test has a namespace of its own, and opens
-// it anew with a new client.
+// harness describes this adapter to the suite: each test has a namespace of its own, and reopens it
+// with a new client.
 func harness(
 	lists bool, open func(t *testing.T, namespace string) *dynamo.Store, raw func(namespace string) (client *dynamodb.Client, table string),
 ) storetest.Harness {
-	var namespaces sync.Map // of the open stores
+	var namespaces sync.Map // by open store
 	damage := func(t *testing.T, s storetest.Store, d storetest.Damaged) {
 		namespace, _ := namespaces.Load(s)
 		client, table := raw(namespace.(string))
@@ -51,8 +51,8 @@ func harness(
 	}
 }
 
-// The suite against the fake: what it promises without any server, and that the fake is good enough
-// for the tests of faults.
+// The suite against the fake shows what the adapter does without a server, and that the fake is
+// good enough for the tests of faults.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -60,7 +60,7 @@ func TestConformance(t *testing.T) {
 		func(string) (*dynamodb.Client, string) { return f.client(), "weft" }))
 }
 
-// damageItem changes one character of an item, past the store.
+// damageItem changes one character of an item, bypassing the store.
 func damageItem(t *testing.T, client *dynamodb.Client, table, namespace string, d storetest.Damaged) {
 	t.Helper()
 	a := readItem(t, client, table, namespace, d)
@@ -74,7 +74,7 @@ func damageItem(t *testing.T, client *dynamodb.Client, table, namespace string, 
 	}
 }
 
-// readItem reads what is to be damaged, past the store. A timer is in one of the shards.
+// readItem reads the item to be damaged, bypassing the store. A timer is in one of the shards.
 func readItem(t *testing.T, client *dynamodb.Client, table, namespace string, d storetest.Damaged) map[string]types.AttributeValue {
 	t.Helper()
 	var partitions []string

@@ -14,12 +14,13 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// deletesAtOnce is how many deletions are under way together.
+// deletesAtOnce is the number of concurrent deletions.
 const deletesAtOnce = 8
 
-// Delete implements store.Scanner, with a request for each: a batch takes no conditions. Each costs
-// the units of a write of what it deletes, and those of the index where that was listed. A crash
-// leaves some; so does an error, and the same call may then be made again.
+// Delete implements store.Scanner, with a request for each item, because a batch takes no
+// conditions. Each request costs the units of a write of the item, and those of the index if the
+// item was listed. After a crash or an error some items are left, and the same call may be
+// repeated.
 func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
 	var all []*dynamodb.DeleteItemInput
 	add := func(workflow, sk, name string, value types.AttributeValue) (*dynamodb.DeleteItemInput, error) {
@@ -65,16 +66,17 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 	return errors.Join(errs...)
 }
 
-// deleteOne makes a deletion, again after every error that may pass: it cannot do anything twice.
+// deleteOne deletes one item. It repeats the request after every error that may be temporary,
+// because a repeated deletion is harmless.
 func (s *Store) deleteOne(ctx context.Context, in *dynamodb.DeleteItemInput) error {
 	err := wrap(try(ctx, func(v verdict) bool { return v == throttled || v == unknown }, func(ctx context.Context, o option) error {
 		_, err := s.client.DeleteItem(ctx, in, o)
 		return err
 	}), store.ErrUnknown)
-	return stale(err, "another item stands at "+stringOf(in.Key, attrSort))
+	return stale(err, "there is another item at "+stringOf(in.Key, attrSort))
 }
 
-// stale is what a write returns whose condition does not hold.
+// stale returns ErrStale for a write whose condition does not hold, and other errors unchanged.
 func stale(err error, why string) error {
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {

@@ -17,30 +17,29 @@ import (
 type Options struct {
 	// Table is the table's name; empty is "weft".
 	Table string
-	// Namespace is what of the table the store may touch: the keys of all its items begin with it.
-	// It is made of letters, digits, "_", "." and "-"; empty is "default".
+	// Namespace is the part of the table that the store may use: it is the prefix of all its keys.
+	// It consists of letters, digits, "_", "." and "-"; empty means "default".
 	Namespace string
-	// NoList leaves the runs that are opened and closed out of the list. Each of those items costs
-	// an index write less.
+	// NoList leaves opened and closed runs out of the list. Each of those commits then costs one
+	// index write less.
 	NoList bool
-	// Clock tells the list which runs have expired; nil is time.Now. Nothing else here asks for the
-	// time.
+	// Clock returns the time by which the list hides expired runs; nil means time.Now. Nothing else
+	// here uses the time.
 	Clock func() time.Time
-	// Report is given each damaged item that a list, a scan or a sweep went past; nil logs it with
-	// slog.Default. It names the item's key, and nothing that the item holds.
+	// Report is called for each damaged item that a list, a scan or a sweep skipped; nil logs it
+	// with slog.Default. The error names the item's key, and nothing of its contents.
 	Report func(error)
-	// TryTimeout is how long one try of a request may take, the answer included, before it is made
-	// again on another connection (a read), or its outcome is unknown (a write). It doubles, up to
-	// fourfold, while one request after another gets no answer. 0 is 2 s.
+	// TryTimeout is how long one try of a request, including its answer, may take. Then a read is
+	// sent again on another connection, and a write's outcome is unknown. It doubles, up to
+	// fourfold, while consecutive requests get no answer. 0 means 2 s.
 	TryTimeout time.Duration
 }
 
-// tryTimeout is the default of Options.TryTimeout: some hundred times what DynamoDB takes, and a
+// tryTimeout is the default of Options.TryTimeout: about a hundred times what DynamoDB takes, and a
 // tenth of what a request to Weft may take.
 const tryTimeout = 2 * time.Second
 
-// Store keeps histories in a table. It is safe for concurrent use, and holds no state that anything
-// depends on.
+// Store stores histories in a table. It is safe for concurrent use. Nothing depends on its state.
 type Store struct {
 	client    *dynamodb.Client
 	table     string
@@ -48,7 +47,7 @@ type Store struct {
 	lists     bool
 	clock     func() time.Time
 	report    func(error)
-	marks     sync.Map // where the mark of each task queue was seen last, in microseconds: it only saves writes
+	marks     sync.Map // the last seen mark of each task queue, in microseconds: it only saves writes
 }
 
 var _ interface {
@@ -59,8 +58,8 @@ var _ interface {
 	store.Rates
 } = (*Store)(nil)
 
-// isNamespace reports whether a text is of 1 to 128 letters, digits, and "_.-". A regular
-// expression would take a quarter of a millisecond of each cold start.
+// isNamespace reports whether a text consists of 1 to 128 letters, digits, and "_.-". A regular
+// expression would add a quarter of a millisecond to each cold start.
 func isNamespace(s string) bool {
 	return len(s) > 0 && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool {
 		return !strings.ContainsRune(namespaceCharacters, r)
@@ -69,9 +68,9 @@ func isNamespace(s string) bool {
 
 const namespaceCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
-// New returns the store of a namespace in a table that is there already (see [CreateTable]). It
-// sends nothing. The client's retry settings do not matter: the store does its own retrying,
-// because it has to know of each request whether it may have been applied.
+// New returns the store of a namespace in an existing table (see [CreateTable]). It sends nothing.
+// The client's retry settings do not matter: the store retries by itself, because it has to know of
+// each request whether it may have been applied.
 func New(client *dynamodb.Client, o Options) (*Store, error) {
 	if o.Table == "" {
 		o.Table = "weft"
@@ -86,7 +85,7 @@ func New(client *dynamodb.Client, o Options) (*Store, error) {
 		o.Clock = time.Now
 	}
 	if o.Report == nil {
-		o.Report = func(err error) { slog.Error("a stored item is damaged, and was passed over", "error", err) }
+		o.Report = func(err error) { slog.Error("a stored item is damaged, and was skipped", "error", err) }
 	}
 	client = dynamodb.New(client.Options(), func(c *dynamodb.Options) {
 		c.HTTPClient = awstry.Wrap(c.HTTPClient, awstry.For(o.TryTimeout, tryTimeout))
@@ -94,14 +93,14 @@ func New(client *dynamodb.Client, o Options) (*Store, error) {
 	return &Store{client: client, table: o.Table, namespace: o.Namespace, lists: !o.NoList, clock: o.Clock, report: seldom(o.Report, o.Clock)}, nil
 }
 
-// reportEvery is the least time between two reports of the same damage: a sweep meets a damaged
+// reportEvery is the shortest time between two reports of the same damage: a sweep meets a damaged
 // timer each minute. mostReported is how many reports are remembered; then all are forgotten.
 const (
 	reportEvery  = time.Hour
 	mostReported = 1000
 )
 
-// seldom returns what hands on an error, unless it did so just now.
+// seldom returns a function that passes an error to report, unless it did so recently.
 func seldom(report func(error), clock func() time.Time) func(error) {
 	var mu sync.Mutex
 	last := map[string]time.Time{}

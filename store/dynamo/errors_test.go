@@ -19,10 +19,10 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// errOther stands for an error that is not one of the port's: nothing was done, nor will be.
+// errOther represents an error that is not one of the port's: nothing was done, nor will be.
 var errOther = errors.New("not one of the port's errors")
 
-// class is which of the port's errors an error is.
+// class returns which of the port's errors an error is.
 func class(err error) error {
 	for _, known := range []error{store.ErrUnknown, store.ErrThrottled, store.ErrTooLarge, store.ErrStale, context.Canceled} {
 		if errors.Is(err, known) {
@@ -50,8 +50,8 @@ func canceled(reasons ...string) *fault {
 		`{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","CancellationReasons":[%s]}`, strings.Join(all, ","))}
 }
 
-// What each answer comes to, for a put, a transaction, and a read. nil in the last means that it
-// was tried again and succeeded.
+// The result of each answer, for a put, a transaction, and a read. nil for a read means that it was
+// repeated and succeeded.
 func TestErrorClasses(t *testing.T) {
 	t.Parallel()
 	tooLarge := "Item size has exceeded the maximum allowed size"
@@ -113,7 +113,7 @@ func TestErrorClasses(t *testing.T) {
 	}
 }
 
-// A condition that does not hold settles a transaction, whatever the other item met.
+// A failed condition decides a transaction, whatever happened to the other item.
 func TestConflictWithinATransaction(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -129,27 +129,27 @@ func TestConflictWithinATransaction(t *testing.T) {
 	}
 }
 
-// Throttling is waited out, as far as the context's deadline allows. A request of which it is
-// unknown what became of it is not forgotten for a throttle that comes after it, or before.
+// The store waits and repeats a throttled request as far as the context's deadline allows. A
+// throttle before or after a request with an unknown outcome does not hide that outcome.
 func TestThrottling(t *testing.T) {
 	t.Parallel()
 	throttle := answer(400, "ProvisionedThroughputExceededException", "")
 	for name, test := range map[string]struct {
-		answers  []*fault // and then it succeeds
+		answers  []*fault // then it succeeds
 		timeout  time.Duration
 		want     error
-		requests int // -1 is any number
+		requests int // -1 means any number
 	}{
-		"old signature":              {[]*fault{answer(400, "InvalidSignatureException", "Signature expired: 20260101T000000Z is now earlier than 20260101T000500Z")}, time.Minute, nil, 2},
-		"early signature":            {[]*fault{answer(400, "InvalidSignatureException", "Signature not yet current: 20260101T001000Z is still later than")}, time.Minute, nil, 2},
-		"three times":                {[]*fault{throttle, answer(400, "ThrottlingException", ""), throttle}, time.Minute, nil, 4},
-		"without a deadline":         {[]*fault{throttle}, 0, nil, 2},
-		"without end":                {repeat(throttle, 50), 0, store.ErrThrottled, 10},
-		"out of time":                {repeat(throttle, 50), time.Nanosecond, store.ErrThrottled, 1},
-		"out of time later":          {repeat(throttle, 50), 20 * time.Millisecond, store.ErrThrottled, -1},
-		"then a broken connection":   {[]*fault{throttle, {}}, time.Minute, store.ErrUnknown, 2},
-		"after a broken connection":  {[]*fault{{}, throttle}, time.Minute, store.ErrUnknown, 1},
-		"then applied, and not told": {[]*fault{throttle, {applied: true}}, time.Minute, store.ErrUnknown, 2},
+		"old signature":             {[]*fault{answer(400, "InvalidSignatureException", "Signature expired: 20260101T000000Z is now earlier than 20260101T000500Z")}, time.Minute, nil, 2},
+		"early signature":           {[]*fault{answer(400, "InvalidSignatureException", "Signature not yet current: 20260101T001000Z is still later than")}, time.Minute, nil, 2},
+		"three times":               {[]*fault{throttle, answer(400, "ThrottlingException", ""), throttle}, time.Minute, nil, 4},
+		"without a deadline":        {[]*fault{throttle}, 0, nil, 2},
+		"without end":               {repeat(throttle, 50), 0, store.ErrThrottled, 10},
+		"out of time":               {repeat(throttle, 50), time.Nanosecond, store.ErrThrottled, 1},
+		"out of time later":         {repeat(throttle, 50), 20 * time.Millisecond, store.ErrThrottled, -1},
+		"then a broken connection":  {[]*fault{throttle, {}}, time.Minute, store.ErrUnknown, 2},
+		"after a broken connection": {[]*fault{{}, throttle}, time.Minute, store.ErrUnknown, 1},
+		"then applied, no answer":   {[]*fault{throttle, {applied: true}}, time.Minute, store.ErrUnknown, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,7 +184,7 @@ func repeat(f *fault, n int) (all []*fault) {
 	return all
 }
 
-// A transaction that was throttled in part was not applied, and is made again.
+// A transaction that was throttled in part was not applied, and is sent again.
 func TestThrottledTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,8 +196,8 @@ func TestThrottledTransaction(t *testing.T) {
 	})
 }
 
-// What a batch leaves over is written again, and an error says so where it is left over again and
-// again.
+// Unprocessed writes of a batch are sent again. If they remain unprocessed, the call returns an
+// error.
 func TestLeftOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestLeftOver(t *testing.T) {
 	})
 }
 
-// What fails before it is sent was not done: nothing about it is unknown.
+// A request that fails before it is sent was not done: its outcome is not unknown.
 func TestNotSent(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -255,7 +255,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// A request that is called off while it is under way may have been carried out.
+// A request that is canceled under way may have been carried out.
 func TestCanceledUnderWay(t *testing.T) {
 	t.Parallel()
 	for _, applied := range []bool{false, true} {
@@ -268,7 +268,7 @@ func TestCanceledUnderWay(t *testing.T) {
 	}
 }
 
-// The meter of the requests and that of the ports agree on what a workflow costs.
+// The meter of requests and that of the ports agree on the cost of a workflow.
 func TestMetersAgree(t *testing.T) {
 	t.Parallel()
 	f, total := newFake(), &awsmeter.Meter{}
@@ -288,7 +288,7 @@ func TestMetersAgree(t *testing.T) {
 	}
 }
 
-// What each call sends, and that only what opens or closes a run is in the index of the list.
+// The requests of each call. Only commits that open or close a run are in the index of the list.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct{ noList bool }{"listed": {false}, "unlisted": {true}} {
@@ -314,7 +314,7 @@ func TestRequests(t *testing.T) {
 		}
 		_, _ = s.Backward(t.Context(), "order", store.Key{}, store.Key{}, 0)
 		_, _ = s.Forward(t.Context(), store.Key{Workflow: "order", Run: 1}, 0)
-		_, _ = s.Backward(t.Context(), "order", store.Key{Run: 1}, store.Key{Run: 1}, 0) // nothing is between them
+		_, _ = s.Backward(t.Context(), "order", store.Key{Run: 1}, store.Key{Run: 1}, 0) // an empty range
 		_, _ = s.ReadAttempts(t.Context(), "order", 1)
 		_, _ = s.DueTimers(t.Context(), noon, 100)
 		const wanted = "PutItem PutItem PutItem PutItem BatchWriteItem TransactWriteItems BatchWriteItem " +
@@ -322,7 +322,7 @@ func TestRequests(t *testing.T) {
 		if got := strings.Join(f.requests, " "); got != wanted {
 			t.Errorf("%s: requests %s\nwant %s", name, got, wanted)
 		}
-		if (indexed == 1) == want.noList { // the opening one; the closing one is within a transaction
+		if (indexed == 1) == want.noList { // the one that opens the run; the one that closes it is in a transaction
 			t.Errorf("%s: %d puts are in the index", name, indexed)
 		}
 	}

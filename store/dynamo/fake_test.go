@@ -25,15 +25,14 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// fake is a DynamoDB in the place of the network: of the operations and expressions that the store
-// uses, and no others. The store is also tested against servers that others wrote
-// (conformance_aws_test.go); this one is for what they never do: it refuses, breaks connections and
-// loses answers.
+// fake is a DynamoDB instead of the network. It knows only the operations and expressions that the
+// store uses. The store is also tested against servers that others wrote (conformance_aws_test.go).
+// This one does what they never do: it refuses requests, breaks connections and loses answers.
 type fake struct {
 	mu     sync.Mutex
 	items  map[string]map[string]record // by partition key and sort key
-	tokens map[string]bool              // of transactions that were applied
-	// fault is called before a request is carried out, and says how it fails; nil if it does not.
+	tokens map[string]bool              // of applied transactions
+	// fault is called before a request is carried out, and returns its fault, or nil.
 	fault func(op string, in *request) *fault
 	// requests are the operations in order.
 	requests []string
@@ -49,11 +48,11 @@ type value struct {
 	M map[string]value `json:",omitempty"`
 }
 
-// fault is a way in which a request goes wrong.
+// fault describes how a request fails.
 type fault struct {
-	// applied says that it was carried out all the same.
+	// applied is set if the request is carried out nevertheless.
 	applied bool
-	// status and body are the answer; status 0 is a connection that breaks.
+	// status and body are the answer; status 0 means a broken connection.
 	status int
 	body   string
 }
@@ -226,7 +225,7 @@ func distinct(writes []batchWrite) bool {
 	return len(keys) == len(writes) && len(writes) <= 25
 }
 
-// check reports whether the condition of a put holds, and returns the item that stands there.
+// check reports whether the condition of a put holds, and returns the existing item.
 func (f *fake) check(in *request) (standing record, ok bool) {
 	pk, sk := in.Item.key()
 	standing = f.items[pk][sk]
@@ -262,7 +261,7 @@ func (f *fake) check(in *request) (standing record, ok bool) {
 	panic("a condition that the fake does not know: " + in.ConditionExpression)
 }
 
-// update moves a number, as far as the store does that.
+// update moves a number, as the store's updates do.
 func (f *fake) update(in *request) (int, string) {
 	pk, sk := in.Key.key()
 	standing, name, check := f.items[pk][sk], in.ExpressionAttributeNames["#n"], in.ExpressionAttributeNames["#c"]
@@ -367,8 +366,8 @@ func (f *fake) query(in *request) string {
 	return `{"Items":` + encode(found) + last + `}`
 }
 
-// scan reads a page of a segment: partitions in the order of a hash, items in that of their keys,
-// filtered in the end.
+// scan reads a page of a segment: partitions in the order of a hash, and items in the order of
+// their keys. It filters them last.
 func (f *fake) scan(in *request) string {
 	hash := func(r record) uint32 { return crc32.ChecksumIEEE([]byte(r["pk"].text())) }
 	order := func(a, b record) int {

@@ -18,10 +18,10 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// breaking is the network to a server, with a connection that breaks once when it is told to.
+// breaking is the network to a server. It breaks one connection when told to.
 type breaking struct {
 	awstest.HTTPClient
-	// before and after break the next request: it does not arrive, or its answer does not.
+	// before and after break the next request: the request does not arrive, or its answer does not.
 	before, after atomic.Bool
 }
 
@@ -37,7 +37,7 @@ func (b *breaking) Do(r *http.Request) (*http.Response, error) {
 	return nil, errors.Join(errBroken, err, response.Body.Close())
 }
 
-// What TestEveryWriteFails says of the fake holds for servers that others wrote.
+// TestEveryWriteFails, against servers that others wrote.
 func TestEveryWriteToServersFails(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {
@@ -55,7 +55,7 @@ func TestEveryWriteToServersFails(t *testing.T) {
 				return s
 			}
 			want := ""
-			for at := -1; at < len(script()); at++ { // at -1 nothing fails
+			for at := -1; at < len(script()); at++ { // at -1, no request fails
 				for _, applied := range []bool{false, true} {
 					s := open(fmt.Sprintf("n%d-%v", at, applied))
 					for i, call := range script() {

@@ -24,7 +24,7 @@ func summary(run uint32, status string, closed time.Time) *store.Summary {
 	return &store.Summary{Workflow: "order", Run: run, RunID: "1-0", Type: "Order", Status: status, Started: noon, Closed: closed}
 }
 
-// script is a workflow's life, in calls that each write once.
+// script is the life of a workflow, in calls that each write once.
 func script() []func(ctx context.Context, s *dynamo.Store) error {
 	opening, closing, next := item(1, 0, 1), item(1, 2, 3), item(2, 0, 4)
 	opening.Summary, closing.Summary = summary(1, "running", time.Time{}), summary(1, "completed", noon)
@@ -46,7 +46,7 @@ func script() []func(ctx context.Context, s *dynamo.Store) error {
 	}
 }
 
-// everything is what a store has, read through the ports.
+// everything returns what a store has, read through the ports.
 func everything(t *testing.T, s *dynamo.Store) string {
 	t.Helper()
 	log, err := s.Backward(t.Context(), "order", store.Key{}, store.Key{}, 0)
@@ -59,9 +59,8 @@ func everything(t *testing.T, s *dynamo.Store) string {
 	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v", log, attempts, timers, runs)
 }
 
-// Every write fails: applied or not, with a connection that breaks and with an error of the server.
-// The caller is told that the outcome is unknown, repeats the call, and the store is as if nothing
-// had happened.
+// Each write fails, applied or not, with a broken connection or an error of the server. The caller
+// gets ErrUnknown and repeats the call, and the store is as if nothing had failed.
 func TestEveryWriteFails(t *testing.T) {
 	t.Parallel()
 	want := func() string {
@@ -111,7 +110,7 @@ func TestEveryWriteFails(t *testing.T) {
 	}
 }
 
-// wantOwn wants what a call returns that is repeated after it was applied.
+// wantOwn demands the result of a call that is repeated after it was applied.
 func wantOwn(t *testing.T, err error) {
 	t.Helper()
 	var conflict *store.Conflict
@@ -119,13 +118,13 @@ func wantOwn(t *testing.T, err error) {
 		if e := conflict.Existing; len(e.Body) != 1 || e.Commit != [16]byte{e.Body[0]} || e.Workflow != "order" {
 			t.Errorf("a Conflict with %+v, want the caller's own item", e)
 		}
-	} else if err != nil && !errors.Is(err, store.ErrStale) { // timers may be put and deleted again
+	} else if err != nil && !errors.Is(err, store.ErrStale) { // putting and deleting timers may be repeated
 		t.Errorf("repeated after it was applied: %v", err)
 	}
 }
 
-// A transaction whose first try won is not a conflict where the very same request is sent again,
-// below the store: the token that the SDK gave it says so.
+// If the SDK repeats the same request of a transaction whose first try was applied, that is no
+// conflict: the request has the same token.
 func TestTransactionsHaveATokenPerCall(t *testing.T) {
 	t.Parallel()
 	f := newFake()

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// attributes are an item as DynamoDB has it.
+// attributes is an item in DynamoDB's form.
 type attributes = map[string]types.AttributeValue
 
 func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -19,7 +19,7 @@ func num(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// encodeItem returns a commit as it is stored.
+// encodeItem returns a commit in its stored form.
 func (s *Store) encodeItem(item store.Item) (attributes, error) {
 	pk, err := s.logPartition(item.Workflow)
 	if err != nil {
@@ -46,8 +46,8 @@ func (s *Store) encodeItem(item store.Item) (attributes, error) {
 	return a, fits(a)
 }
 
-// decodeItem reads what encodeItem wrote, or returns an error that wraps store.ErrCorrupt. What it
-// returns belongs to the caller.
+// decodeItem reads the result of encodeItem. It returns an error that wraps store.ErrCorrupt if it
+// cannot. Its result belongs to the caller.
 func (s *Store) decodeItem(a attributes) (item store.Item, err error) {
 	if err := verify(a, attrPartition, attrSort, attrCommit); err != nil {
 		return item, err
@@ -80,10 +80,10 @@ const (
 	sumType    = "type"
 	sumStatus  = "status"
 	sumStarted = "started" // microseconds since 1970
-	sumClosed  = "closed"  // the same; not there while the run is open
-	sumBuild   = "build"   // not there where the run is pinned to none
+	sumClosed  = "closed"  // the same; missing while the run is open
+	sumBuild   = "build"   // missing if the run is not pinned
 
-	sumAttributes = "attributes" // binary; these two are not there where they are empty
+	sumAttributes = "attributes" // binary; these two are missing if they are empty
 	sumMemo       = "memo"       // binary
 )
 
@@ -123,7 +123,7 @@ func decodeSummary(a attributes, k store.Key) *store.Summary {
 	return sum
 }
 
-// The three readers return nothing for an attribute that is not there, or is of another type.
+// The three readers return a zero value for a missing attribute, or one of another type.
 func stringOf(a attributes, name string) string {
 	if v, ok := a[name].(*types.AttributeValueMemberS); ok {
 		return v.Value
@@ -140,7 +140,7 @@ func bytesOf(a attributes, name string) []byte {
 
 func numberOf(a attributes, name string) int64 {
 	if v, ok := a[name].(*types.AttributeValueMemberN); ok {
-		n, _ := strconv.ParseInt(v.Value, 10, 64) // all of ours are whole
+		n, _ := strconv.ParseInt(v.Value, 10, 64) // ours are whole numbers
 		return n
 	}
 	return 0
@@ -155,7 +155,7 @@ func expiryOf(a attributes) time.Time {
 
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// seconds is an expiry, rounded up: what it says has expired has.
+// seconds returns an expiry in seconds, rounded up, so that nothing expires early.
 func seconds(t time.Time) int64 {
 	s := t.Unix()
 	if t.Nanosecond() > 0 {
@@ -167,8 +167,8 @@ func seconds(t time.Time) int64 {
 // maxItem is the largest item that DynamoDB takes, counted as it counts: names and values.
 const maxItem = 400 << 10
 
-// fits refuses an item that DynamoDB would refuse, before it is sent. It never refuses one that
-// DynamoDB would take.
+// fits returns an error, before the request, for an item that DynamoDB would refuse as too large.
+// It never refuses one that DynamoDB would take.
 func fits(a attributes) error {
 	if n := sizeOf(a); n > maxItem {
 		return fmt.Errorf("%w: %d bytes, at most %d", store.ErrTooLarge, n, maxItem)

@@ -14,31 +14,31 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// What DynamoDB takes, in bytes.
+// The limits of DynamoDB, in bytes.
 const (
 	maxPartitionKey = 2048
 	maxSortKey      = 1024
 )
 
-// How many partitions the timers of a namespace, and its list, are spread over: each takes about
-// 1,000 units of writes a second. Neither number may ever become smaller, or what stands in the
-// partitions beyond it is not found again.
+// The numbers of partitions over which the timers of a namespace, and its list, are spread. Each
+// partition takes about 1,000 units of writes a second. Neither number may ever decrease: items in
+// the partitions beyond it would not be found again.
 const (
 	timerShards = 4
 	listShards  = 8
 )
 
-// TimerShards and ListShards are these numbers, for docs/scale.md.
+// TimerShards and ListShards export these numbers for docs/scale.md.
 const (
 	TimerShards = timerShards
 	ListShards  = listShards
 )
 
-// logPartition is the partition key of a workflow. A namespace has no slash, so no id of one
-// namespace makes a key of another.
+// logPartition returns the partition key of a workflow. A namespace has no slash, so an id in one
+// namespace never makes a key of another.
 func (s *Store) logPartition(workflow string) (string, error) {
 	pk := s.logPrefix() + workflow
-	if !utf8.ValidString(workflow) { // the request would carry another id in its place
+	if !utf8.ValidString(workflow) { // the request would carry another id
 		return "", fmt.Errorf("store/dynamo: the workflow id %q is not valid UTF-8", workflow)
 	}
 	if len(pk) > maxPartitionKey {
@@ -49,16 +49,16 @@ func (s *Store) logPartition(workflow string) (string, error) {
 
 func (s *Store) logPrefix() string { return s.namespace + "/w/" }
 
-// workflowOf is the workflow of a partition key of the log.
+// workflowOf returns the workflow of a partition key of the log.
 func (s *Store) workflowOf(pk string) string { return strings.TrimPrefix(pk, s.logPrefix()) }
 
-// commitSort is the sort key of a commit: its order as a string is the order of run and slot.
+// commitSort returns the sort key of a commit. These strings sort by run and slot.
 func commitSort(k store.Key) string { return fmt.Sprintf("c/%08x/%08x", k.Run, k.Slot) }
 
-// lastCommit is after all commits.
+// lastCommit sorts after all commits.
 const lastCommit = "c/ffffffff/ffffffff"
 
-// parseCommitSort is the run and slot of a sort key that commitSort made.
+// parseCommitSort returns the run and slot of a sort key that commitSort made.
 func parseCommitSort(sk string) (k store.Key, err error) {
 	rest, ok := strings.CutPrefix(sk, "c/")
 	run, slot, cut := strings.Cut(rest, "/")
@@ -79,7 +79,7 @@ func parseNumber(digits string) (uint32, error) {
 	return uint32(n), nil
 }
 
-// previous is the key just before another one, of those that can be.
+// previous returns the greatest possible key before another one.
 func previous(k store.Key) store.Key {
 	if k.Slot > 0 {
 		k.Slot--
@@ -90,21 +90,21 @@ func previous(k store.Key) store.Key {
 	return k
 }
 
-// attemptSort is the sort key of an attempt. All of them stand before all commits.
+// attemptSort returns the sort key of an attempt. All of them sort before all commits.
 func attemptSort(run uint32, event int64) string {
-	return fmt.Sprintf("%s%016x", attemptsOf(run), uint64(event)) // none is negative
+	return fmt.Sprintf("%s%016x", attemptsOf(run), uint64(event)) // never negative
 }
 
-// attemptsOf begins the sort keys of a run's attempts.
+// attemptsOf returns the prefix of the sort keys of a run's attempts.
 func attemptsOf(run uint32) string { return fmt.Sprintf("a/%08x/", run) }
 
-// timerPartition is the partition key of a shard of the timers.
+// timerPartition returns the partition key of a shard of the timers.
 func (s *Store) timerPartition(shard uint32) string {
 	return fmt.Sprintf("%s/t/%d", s.namespace, shard)
 }
 
-// timerKey is the place of a timer. Its id is part of the sort key if it fits, and otherwise a hash
-// of it; long says so.
+// timerKey returns the key of a timer. Its sort key contains the id if it fits, and a hash of the
+// id otherwise. long reports which.
 func (s *Store) timerKey(t store.Timer) (pk, sk string, long bool, err error) {
 	if !utf8.ValidString(t.ID) {
 		return "", "", false, fmt.Errorf("store/dynamo: the timer id %q is not valid UTF-8", t.ID)
@@ -118,10 +118,10 @@ func (s *Store) timerKey(t store.Timer) (pk, sk string, long bool, err error) {
 	return pk, dueSort(t.Due) + "#" + hex.EncodeToString(sum[:]), true, nil
 }
 
-// dueSort begins the sort keys of the timers that are due at a moment.
+// dueSort returns the prefix of the sort keys of the timers that are due at a moment.
 func dueSort(t time.Time) string { return sortable(t.UnixMicro()) }
 
-// parseTimerSort is the moment and the id, or its hash, of a sort key that timerKey made.
+// parseTimerSort returns the moment, and the id or its hash, of a sort key that timerKey made.
 func parseTimerSort(sk string) (due time.Time, id string, err error) {
 	const digits = 16
 	if len(sk) <= digits {
@@ -131,31 +131,31 @@ func parseTimerSort(sk string) (due time.Time, id string, err error) {
 	return fromMicros(int64(us ^ 1<<63)), sk[digits+1:], err
 }
 
-// sortable is a number as a string whose order is the number's, below zero too.
+// sortable returns a number as a string that sorts like the number, even below zero.
 func sortable(n int64) string { return fmt.Sprintf("%016x", uint64(n)^1<<63) }
 
-// listPartition is the partition key of a shard of the list.
+// listPartition returns the partition key of a shard of the list.
 func (s *Store) listPartition(shard int) string { return fmt.Sprintf("%s/l/%d", s.namespace, shard) }
 
-// position is the place of a run in the list, which does not change when the run closes; those
-// started later are greater. shard is where it stands: the same for all runs of a workflow.
+// position returns the place of a run in the list, which does not change when the run closes. Runs
+// that started later have a greater one. shard is its shard: the same for all runs of a workflow.
 func position(sum *store.Summary) (position string, shard int) {
 	hash := sha256.Sum256([]byte(sum.Workflow))
 	return fmt.Sprintf("%s/%x/%08x", sortable(sum.Started.UnixMicro()), hash[:8], sum.Run), int(hash[0]) % listShards
 }
 
-// The row of a run that closes stands just after the row with which it was opened, and those of its
-// changes between them.
+// The rows of a run sort in this order: of the commit that opened it, of its changes, of the commit
+// that closed it.
 const (
 	rowOpen   = "/0"
 	rowClosed = "/1"
 )
 
-// rowChanged is what follows on the position in the row of a run whose item in a slot changes what
-// the list has of it.
+// rowChanged returns the suffix after the position in the row of a commit that changes a run's row,
+// by the commit's slot.
 func rowChanged(slot uint32) string { return fmt.Sprintf("%s/%08x", rowOpen, slot) }
 
-// positionOf is the position in a place: what stands before the third slash.
+// positionOf returns the position in a place: the part before the third slash.
 func positionOf(place string) string {
 	parts := strings.SplitN(place, "/", 4)
 	return strings.Join(parts[:min(len(parts), 3)], "/")

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// edge draws a number, and those at the edges more often.
+// edge draws a number, most often one at the edges.
 func edge(t *rapid.T, name string) uint32 {
 	return rapid.OneOf(rapid.SampledFrom([]uint32{0, 1, 9, 10, 15, 16, 255, 256, 1 << 31, math.MaxUint32 - 1, math.MaxUint32}), rapid.Uint32()).Draw(t, name)
 }
@@ -20,8 +20,8 @@ func drawKey(t *rapid.T, name string) store.Key {
 	return store.Key{Run: edge(t, name+" run"), Slot: edge(t, name+" slot")}
 }
 
-// The order of sort keys is the order of what they are made of: commits by run and slot, attempts
-// by run and event, and every attempt before every commit.
+// Sort keys sort like their parts: commits by run and slot, attempts by run and event, and all
+// attempts before all commits.
 func TestSortKeysAreInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -47,13 +47,13 @@ func TestSortKeysAreInOrder(t *testing.T) {
 	})
 }
 
-// previous is the greatest key before another one.
+// previous returns the greatest key before another one.
 func TestPrevious(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		k, other := drawKey(t, "k"), drawKey(t, "other")
 		if k == (store.Key{}) {
-			return // nothing is before it, and it is never asked for
+			return // there is none before it, and no caller asks for it
 		}
 		p := previous(k)
 		if !p.Before(k) || other.Before(k) && p.Before(other) {
@@ -62,8 +62,8 @@ func TestPrevious(t *testing.T) {
 	})
 }
 
-// Timers are in the order of their moments, whatever their ids; the bound of a read is after what
-// is due before it, and before what is not.
+// Timers sort by their moments, whatever their ids. The bound of a read is after the timers that
+// are due before it, and before the others.
 func TestTimerKeysAreInOrder(t *testing.T) {
 	t.Parallel()
 	s := &Store{namespace: "n"}
@@ -111,7 +111,7 @@ func TestPartitionsAreSeparate(t *testing.T) {
 	})
 }
 
-// An id that the protocol would change, or that does not fit, is refused before anything is sent.
+// An id that the protocol would change, or that is too long, is refused before a request.
 func TestBadIDs(t *testing.T) {
 	t.Parallel()
 	s := &Store{namespace: "n"}
@@ -130,8 +130,8 @@ func TestBadIDs(t *testing.T) {
 	}
 }
 
-// Items come back as they were, with their expiry rounded up to the second, and none that DynamoDB
-// would take is refused.
+// Items are read as they were written, with their expiry rounded up to the second. No item is
+// refused that DynamoDB would take.
 func TestItemsComeBack(t *testing.T) {
 	t.Parallel()
 	s := &Store{namespace: "n", lists: true}
@@ -171,7 +171,8 @@ func FuzzToken(f *testing.F) {
 	})
 }
 
-// The bounds of a filter, and of a token, hold just the places that they select, to the nanosecond.
+// The bounds of a filter, and of a token, enclose exactly the places that they select, to the
+// nanosecond.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	base := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -14,17 +14,17 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// looked is how many rows one call looks at, at most: a filter that selects few returns a short
-// page, and the token to go on from.
+// looked is the highest number of rows that one call reads. A filter that selects few runs gets a
+// short page, and a token to continue.
 const looked = 2000
 
 // list is the list of a namespace.
 type list struct{ store *Store }
 
-// ListRuns implements store.Lister. A run has a row of its item that opened it, one of each that
-// changed what the list has of it and, once it is closed, one just after them: read from the end,
-// the first row of a run is the one that counts. The filter is not DynamoDB's: that saves no units,
-// and would select a run by a row that no longer counts.
+// ListRuns implements store.Lister. A run has a row for the commit that opened it, one for each
+// commit that changed its row and, once it is closed, one after them. ListRuns reads backward, so
+// the first row of a run is the valid one. It does not use DynamoDB's filter: that saves no units,
+// and would select a run by an outdated row.
 func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
 	after, err := parseToken(token)
 	if err != nil {
@@ -36,7 +36,7 @@ func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit
 	}
 	s, at := l.store, l.store.clock().Unix()
 	rows := s.merge(attrPlace, true, 2*limit, l.queries(first, last))
-	var seen string // the place, without its state, of the last run that was looked at
+	var seen string // the position of the last run that was read
 	for range looked {
 		if len(runs) == limit {
 			return runs, newToken(seen), nil
@@ -54,11 +54,11 @@ func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit
 		}
 		seen = place
 		if err := verifyRow(row); err != nil {
-			s.report(err) // an earlier row of the run would show a state that is past: the list leaves the run out
+			s.report(err) // an earlier row of the run would show an outdated state: the list omits the run
 			continue
 		}
 		if expires := numberOf(row, attrExpires); expires != 0 && expires <= at {
-			continue // it may be deleted at any time
+			continue // its items may be deleted at any time
 		}
 		k, err := parseCommitSort(stringOf(row, attrSort))
 		if err != nil {
@@ -73,8 +73,8 @@ func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit
 	return runs, newToken(seen), nil
 }
 
-// queries are the queries of the shards for the rows between two places, both included. The index
-// follows the table: it has no consistent reads, and these cost half.
+// queries returns the queries of the shards for the rows between two places, both included. The
+// index follows the table: it has no consistent reads, and its reads cost half.
 func (l *list) queries(first, last string) []*dynamodb.QueryInput {
 	var queries []*dynamodb.QueryInput
 	for shard := range listShards {
@@ -88,8 +88,8 @@ func (l *list) queries(first, last string) []*dynamodb.QueryInput {
 	return queries
 }
 
-// bounds are the places between which a filter's runs are, of those that come after a position
-// (empty is the beginning).
+// bounds returns the places between which a filter's runs are, after a position; an empty position
+// is the beginning.
 func bounds(f store.Filter, after string) (first, last string) {
 	first, last = "0", "g" // before and after all hexadecimal numbers
 	if !f.StartedAfter.IsZero() {
@@ -98,18 +98,18 @@ func bounds(f store.Filter, after string) (first, last string) {
 	if b := f.StartedBefore; !b.IsZero() {
 		end := b.UnixMicro()
 		if b.Nanosecond()%int(time.Microsecond) > 0 {
-			end++ // rounded up: what started in this microsecond, as it was kept, started before it
+			end++ // rounded up: runs stored with this microsecond started before it
 		}
 		last = sortable(end) // before all places of that microsecond, which are longer
 	}
 	if after != "" {
-		last = min(last, after) // before the rows of that position, which are longer
+		last = min(last, after) // sorts before the rows of that position, which are longer
 	}
 	return first, last
 }
 
-// newToken is the token for what comes after a position. Its checksum tells it from what this
-// package did not make.
+// newToken returns the token for the rows after a position. By its checksum, parseToken recognizes
+// tokens of this package.
 func newToken(position string) string {
 	b := binary.BigEndian.AppendUint32([]byte(position), crc32.ChecksumIEEE([]byte(position)))
 	return base64.RawURLEncoding.EncodeToString(b)

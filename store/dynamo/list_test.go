@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// A run whose expiry has passed is not listed, whatever of it has been deleted already.
+// An expired run is not listed, whichever of its items have been deleted.
 func TestExpiredRunsAreNotListed(t *testing.T) {
 	t.Parallel()
 	now := noon
@@ -35,8 +35,8 @@ func TestExpiredRunsAreNotListed(t *testing.T) {
 	}
 }
 
-// A filter that selects few does not read the whole list in one call: it returns a short page, and
-// where to go on.
+// If a filter selects few runs, one call does not read the whole list: it returns a short page and
+// a token.
 func TestListLooksAtSoMany(t *testing.T) {
 	t.Parallel()
 	f := newFake()

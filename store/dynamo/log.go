@@ -13,13 +13,13 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// free is the condition that no item stands at the key of a put.
+// free is the condition of a put that no item exists at its key.
 const free = "attribute_not_exists(" + attrPartition + ")"
 
-// Append implements store.Log. A crash before the request has arrived leaves nothing; one after it
-// leaves all of the items, and a caller who was not told finds out by the commit id: from a read,
-// or from the Conflict that the same Append returns then. Nothing else is written beside the items,
-// so there is nothing to repair.
+// Append implements store.Log. A crash before the request arrives leaves nothing; a crash after it
+// leaves all items. A caller without an answer recognizes its items by the commit id: in a read, or
+// in the Conflict of the same Append. Nothing besides the items is written, so there is nothing to
+// repair.
 func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	if len(items) == 0 {
 		return errors.New("store/dynamo: an Append of no items")
@@ -46,8 +46,8 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	return s.appendAll(ctx, puts)
 }
 
-// appendOne is the write of the hot path: one conditional put, which is the lock, the version check
-// and the write.
+// appendOne is the write of the hot path: one conditional put is the lock, the version check and
+// the write.
 func (s *Store) appendOne(ctx context.Context, put *types.Put) error {
 	err := write(ctx, func(ctx context.Context, o option) error {
 		_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -64,9 +64,9 @@ func (s *Store) appendOne(ctx context.Context, put *types.Put) error {
 	return err
 }
 
-// appendAll puts items of two runs, all or none, for twice the units. The SDK gives each call a
-// token of its own, so that a call that is repeated after it was applied fails by its condition, as
-// a single put does.
+// appendAll puts several items, all or none, for twice the units. The SDK gives each call a token
+// of its own, so a call that is repeated after it was applied fails by its condition, as a single
+// put does.
 func (s *Store) appendAll(ctx context.Context, puts []*types.Put) error {
 	var items []types.TransactWriteItem
 	for _, put := range puts {
@@ -91,15 +91,15 @@ func (s *Store) appendAll(ctx context.Context, puts []*types.Put) error {
 	return s.conflict(nil)
 }
 
-// conflict is the Conflict with an item that stands in the way. Where DynamoDB did not say which it
-// is, nobody can tell whether it is the caller's own.
+// conflict returns the Conflict with the existing item. If DynamoDB did not return that item, it is
+// unknown whether it is the caller's own.
 func (s *Store) conflict(standing attributes) error {
 	if len(standing) == 0 {
-		return fmt.Errorf("%w: the failed condition came without the item that stands there", store.ErrUnknown)
+		return fmt.Errorf("%w: the answer to the failed condition lacks the existing item", store.ErrUnknown)
 	}
 	existing, err := s.decodeItem(standing)
 	if err != nil {
-		return err // it stays damaged: the same Append again would not find out more
+		return err // the damage is permanent: the same Append would not find out more
 	}
 	return &store.Conflict{Existing: existing}
 }
@@ -122,7 +122,8 @@ func (s *Store) Forward(ctx context.Context, from store.Key, limit int) (store.P
 	return s.page(ctx, from.Workflow, commitSort(from), commitSort(end), limit, false)
 }
 
-// page reads the commits of a workflow between two sort keys, both included: one consistent query.
+// page reads the commits of a workflow between two sort keys, both included, with one consistent
+// query.
 func (s *Store) page(ctx context.Context, workflow, first, last string, limit int, backward bool) (page store.Page, err error) {
 	pk, err := s.logPartition(workflow)
 	if err != nil {
@@ -141,7 +142,7 @@ func (s *Store) page(ctx context.Context, workflow, first, last string, limit in
 		for _, a := range out.Items {
 			item, err := s.decodeItem(a)
 			if err != nil && len(page.Items) > 0 {
-				page.More = true // those before may be all that is asked for, and of another run: who reads on gets the error
+				page.More = true // the caller may need only the earlier items; the next read returns the error
 				return page, nil
 			}
 			if err != nil {
@@ -153,11 +154,12 @@ func (s *Store) page(ctx context.Context, workflow, first, last string, limit in
 		if !page.More || len(page.Items) > 0 {
 			return page, nil
 		}
-		query.ExclusiveStartKey = out.LastEvaluatedKey // a page without items: there is no More without one
+		query.ExclusiveStartKey = out.LastEvaluatedKey // More needs at least one item
 	}
 }
 
-// query is a consistent query of a partition for the items between two sort keys, both included.
+// query returns a consistent query of a partition for the items between two sort keys, both
+// included.
 func (s *Store) query(pk, first, last string) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{
 		TableName: &s.table, ConsistentRead: aws.Bool(true),
@@ -166,7 +168,7 @@ func (s *Store) query(pk, first, last string) *dynamodb.QueryInput {
 	}
 }
 
-// read makes a query.
+// read sends a query.
 func (s *Store) read(ctx context.Context, query *dynamodb.QueryInput) (out *dynamodb.QueryOutput, err error) {
 	err = read(ctx, func(ctx context.Context, o option) error {
 		out, err = s.client.Query(ctx, query, o)

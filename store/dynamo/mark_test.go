@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// A damaged mark of the slow check is reported and taken for none, and the next WriteMark replaces
+// A damaged mark of the slow check is reported and treated as missing. The next WriteMark replaces
 // it, once.
 func TestDamagedMark(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestDamagedMark(t *testing.T) {
 	}
 }
 
-// damageKey damages an item by its key, past the store.
+// damageKey damages an item by its key, bypassing the store.
 func damageKey(ctx context.Context, t *testing.T, client *dynamodb.Client, pk, sk string, damage func(map[string]types.AttributeValue)) {
 	t.Helper()
 	table := "weft"

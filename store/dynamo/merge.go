@@ -10,25 +10,25 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// merged reads the shards of something, each of which is in the order of a key, as one in that
-// order.
+// merged merges shards, each of which is sorted by a key, into one sequence in that order.
 type merged struct {
 	store *Store
-	// key is the sort key of the queries; backward says that they begin with the last one.
+	// key is the sort key of the queries. backward is set if they begin with the last one.
 	key      string
 	backward bool
 	shards   []*shard
 }
 
-// shard is the rest of a shard: the rows that were read, and the query for the next ones; nil if
-// there are none.
+// shard is the rest of a shard: the rows that were read, and the query for the next ones, or nil if
+// there are no more.
 type shard struct {
 	rows  []attributes
 	query *dynamodb.QueryInput
 }
 
-// merge reads shards with a query for each. want is how many rows are asked for in all: a first
-// page of each shard holds its share of them, and some more because shares differ.
+// merge returns the rows of queries as one sequence; each query reads a shard. want is how many
+// rows the caller needs in total: the first page of a shard has its share of them, and some more
+// because shards differ.
 func (s *Store) merge(key string, backward bool, want int, queries []*dynamodb.QueryInput) *merged {
 	const spare, most = 10, 1000
 	page := min(want/len(queries)+want/(2*len(queries))+spare, max(want, 1), most)
@@ -40,7 +40,8 @@ func (s *Store) merge(key string, backward bool, want int, queries []*dynamodb.Q
 	return m
 }
 
-// next takes the next row, and reads on if it has to; nil if there are no more.
+// next removes and returns the next row. It reads a page if it has to. It returns nil if there are
+// no more rows.
 func (m *merged) next(ctx context.Context) (attributes, error) {
 	if err := m.fill(ctx); err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func (m *merged) before(s, t *shard) bool {
 	return m.backward && order > 0 || !m.backward && order < 0
 }
 
-// fill reads a page of every shard of which nothing is left, all of them at once.
+// fill reads a page of every shard that has no rows left, concurrently.
 func (m *merged) fill(ctx context.Context) error {
 	errs := make([]error, len(m.shards))
 	var all sync.WaitGroup

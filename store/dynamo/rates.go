@@ -17,28 +17,28 @@ import (
 // rateSort is the sort key of the mark of a task queue.
 const rateSort = "rate"
 
-// ratePartition is a partition for each task queue: a policy can allow it to the function alone
-// that consumes the queue. The default one, whose name is empty, has one too.
+// ratePartition returns the partition of a task queue, including the default one, whose name is
+// empty. Each queue has its own, so that a policy can allow it to the function that consumes the
+// queue.
 func (s *Store) ratePartition(taskQueue string) string { return s.namespace + "/r/" + taskQueue }
 
-// Reserve implements store.Rates, with one conditional update: one for a mark that stands at the
-// floor or after it, and another for the rest. Which of them is tried first is where this process
-// saw the mark last; a condition that does not hold tells where it is, and costs a write. A crash
-// after it leaves a slot that nobody uses.
+// Reserve implements store.Rates with one conditional update: one for a mark at or after the floor,
+// and another for the rest. It first tries the one that fits the mark that this process saw last. A
+// failed condition shows where the mark is, and costs a write. A crash after the update leaves an
+// unused reservation.
 //
-// An update that adds to the mark cannot compute a CRC, so the mark has an arithmetic check: the
-// sum of mark and check is the same number (markSum) always, and each update moves both. A mark of
-// an earlier version has no check, and gets one when it is first moved, which costs it one more
-// write, once.
+// An update that adds to the mark cannot compute a CRC, so the mark has an arithmetic check. The
+// sum of mark and check is always the same number (markSum), and each update moves both. A mark of
+// an earlier version has no check. It gets one when it is first moved, for one more write.
 func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
-	const moves = 3 // a mark that was before the floor has been moved past it, at the worst, and does not come back
+	const moves = 3 // in the worst case another process moves the mark past the floor; it does not move back
 	bare := false
 	for n := range moves {
 		seen, _ := s.marks.Load(slot.TaskQueue)
 		mark, _ := seen.(int64)
 		next, err := slot.Next(mark)
 		if err != nil && (n > 0 || mark < slot.Floor.UnixMicro()) {
-			return time.Time{}, err // that it stood too late before is not enough: an operator may have taken it away
+			return time.Time{}, err // a late mark seen earlier is not enough: an operator may have deleted it
 		}
 		there, moved, err := s.move(ctx, slot, mark, next, bare)
 		if err != nil {
@@ -53,11 +53,11 @@ func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error)
 		}
 		bare = there[attrCheck] == nil && there[attrNumber] != nil
 	}
-	return time.Time{}, fmt.Errorf("%w: the mark of the task queue %q moves too fast", store.ErrThrottled, slot.TaskQueue)
+	return time.Time{}, fmt.Errorf("%w: other processes move the mark of the task queue %q too fast", store.ErrThrottled, slot.TaskQueue)
 }
 
-// decodeMark returns where a mark stands, 0 if there is none, or an error that wraps
-// store.ErrCorrupt.
+// decodeMark returns the place of a mark, or 0 if it is missing. It returns an error that wraps
+// store.ErrCorrupt if the mark is damaged.
 func (s *Store) decodeMark(taskQueue string, there attributes) (int64, error) {
 	number, check := there[attrNumber], there[attrCheck]
 	damaged := number == nil && check != nil || number != nil && kindOf(number) != 'N' || check != nil && kindOf(check) != 'N'
@@ -69,15 +69,16 @@ func (s *Store) decodeMark(taskQueue string, there attributes) (int64, error) {
 	return at, nil
 }
 
-// markSum is the sum of a mark and its check. It depends on the key and on the version.
+// markSum returns the sum of a mark and its check. It depends on the key and on the version.
 func (s *Store) markSum(taskQueue string) int64 {
 	key := attributes{attrPartition: str(s.ratePartition(taskQueue)), attrSort: str(rateSort)}
 	return int64(binary.BigEndian.Uint32(checkOf(key)[1:])) << 20
 }
 
-// move moves the mark of a task queue that is taken to stand somewhere, and returns what stands
-// there then. moved is false if it stood elsewhere, and does so still. bare says that the mark was
-// seen without a check: move gives it one, if it still stands there.
+// move moves the mark of a task queue, which it assumes to be at mark, and returns the stored
+// attributes. moved is false if the assumption was wrong, and then the mark is unchanged. bare is
+// set if the mark was seen without a check: move then adds one, if the mark is still at the same
+// place.
 func (s *Store) move(ctx context.Context, slot store.Slot, mark, next int64, bare bool) (there attributes, moved bool, err error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName: &s.table, Key: attributes{attrPartition: str(s.ratePartition(slot.TaskQueue)), attrSort: str(rateSort)},
@@ -114,9 +115,9 @@ func (s *Store) move(ctx context.Context, slot store.Slot, mark, next int64, bar
 	return out.Attributes, true, nil
 }
 
-// lastMark is the latest mark that may be moved: one that then comes to stand at the slot's latest.
+// lastMark returns the latest mark that may be moved: its new place is the slot's latest.
 func lastMark(slot store.Slot) int64 {
-	const never = 1 << 60 // in some 36,000 years
+	const never = 1 << 60 // in about 36,000 years
 	if slot.Latest.IsZero() {
 		return never
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// A slot is one request where the mark stands on the side of the floor where this process saw it
-// last, and two where it does not: whichever process has moved it meanwhile.
+// A reservation takes one request if the mark is still on the same side of the floor as when this
+// process last saw it, and two otherwise, whichever process has moved it.
 func TestSlotsCostOneWrite(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -21,20 +21,20 @@ func TestSlotsCostOneWrite(t *testing.T) {
 	for i, test := range []struct {
 		at           *dynamo.Store
 		floor, until int
-		want         int // 0 is refused
+		want         int // 0 means refused
 		requests     int
 	}{
 		{here, 0, 0, 1, 1},
 		{here, 0, 0, 2, 1},
-		{there, 0, 0, 3, 2}, // it has not seen the mark
+		{there, 0, 0, 3, 2}, // this store has not seen the mark
 		{there, 0, 0, 4, 1},
 		{here, 0, 0, 5, 1},
 		{here, 9, 0, 10, 1},
-		{there, 9, 0, 11, 2}, // it has seen it before the floor
+		{there, 9, 0, 11, 2}, // this store saw it before the floor
 		{there, 9, 11, 0, 1},
 		{here, 9, 11, 0, 1},
 		{here, 9, 9, 0, 1},
-		{here, 20, 20, 0, 0}, // wherever the mark stands
+		{here, 20, 20, 0, 0}, // whatever the mark
 		{here, 9, 12, 12, 1},
 	} {
 		slot := store.Slot{TaskQueue: "reports", Floor: at(test.floor), By: time.Second}
@@ -59,15 +59,15 @@ func TestSlotsCostOneWrite(t *testing.T) {
 	}
 }
 
-// Whatever becomes of a request, nobody is given a slot that another has been given: one that may
-// have been taken is lost.
+// Whatever happens to a request, no two callers get the same reservation. One that may have been
+// made is lost.
 func TestSlotsThatMayHaveBeenTaken(t *testing.T) {
 	t.Parallel()
 	slot := store.Slot{TaskQueue: "reports", Floor: noon, By: time.Second}
 	for name, test := range map[string]struct {
 		wrong fault
 		want  error
-		next  int // the slot of the next call
+		next  int // the reservation of the next call
 	}{
 		"lost":            {fault{}, store.ErrUnknown, 2},
 		"applied, lost":   {fault{applied: true}, store.ErrUnknown, 3},
@@ -95,7 +95,7 @@ func TestSlotsThatMayHaveBeenTaken(t *testing.T) {
 	}
 }
 
-// A slot that is refused for now is asked for again.
+// A throttled reservation is requested again.
 func TestSlotThatIsThrottled(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -111,8 +111,8 @@ func TestSlotThatIsThrottled(t *testing.T) {
 	}
 }
 
-// A mark of an earlier version, which has no check, is moved as it was, and gets one. A mark that
-// is damaged then is an error.
+// A mark of an earlier version, without a check, is moved, and gets a check. If it is damaged then,
+// that is an error.
 func TestMarkOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	f := newFake()

@@ -14,23 +14,23 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// scanSegments is how many parts a scan of the table has. They are walked one after the other: a
-// walk that is never in a hurry loads one partition at a time, and a part whose cursor is lost is
-// all that has to be walked again.
+// scanSegments is the number of segments of a scan. A walk reads them one after the other: it is
+// never in a hurry, and so it loads one partition at a time. If a cursor is lost, only its segment
+// is read again.
 const scanSegments = 4
 
-// scanPlace is where a scan goes on: behind a key of a segment, or at its beginning. Segments says
-// what its number means.
+// scanPlace is the position of a scan: behind a key of a segment, or at its beginning. Segments is
+// the number of segments that the segment's number refers to.
 type scanPlace struct {
 	Segment, Segments int
 	PK, SK            string `json:",omitempty"`
 }
 
-// Scan implements store.Scanner, with one request: a page of a segment. It is not consistent,
-// because what it finds is only a hint, and costs half of what a consistent one does: half a unit
-// for each 4 KB that it passes, whosever they are (timers, other namespaces), and half a unit for
-// nothing at all. The filter only keeps them from being sent. A scan can not be held to a namespace
-// by dynamodb:LeadingKeys; this filter is what does it.
+// Scan implements store.Scanner with one request: a page of a segment. The scan is not consistent,
+// because its findings are only hints, and so it costs half of a consistent one: half a unit for
+// each 4 KB of any items that it passes (timers and other namespaces included), and at least half a
+// unit. The filter only reduces what DynamoDB sends. dynamodb:LeadingKeys cannot limit a scan to a
+// namespace; this filter does.
 func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []store.Item, next string, err error) {
 	at, err := parseCursor(cursor)
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []sto
 	return items, at.after(out.LastEvaluatedKey), nil
 }
 
-// after is the cursor behind a page of a segment that ended with this key, or of which there is no
-// more.
+// after returns the cursor after a page of a segment that ended at this key, or the cursor of the
+// next segment if there is no key. It returns "" at the end of the last segment.
 func (p scanPlace) after(last attributes) string {
 	switch {
 	case len(last) > 0:
@@ -112,8 +112,8 @@ func (s *Store) ReadMark(ctx context.Context) ([]byte, error) {
 	return bytesOf(out.Items[0], attrBody), nil
 }
 
-// WriteMark implements store.Scanner, with one conditional put. Where its answer is lost, the same
-// call returns ErrStale then: a caller reads the mark again, and goes on from it. To replace a
+// WriteMark implements store.Scanner with one conditional put. If its answer is lost, the same call
+// then returns ErrStale: the caller reads the mark again, and continues from it. Replacing a
 // damaged mark takes a query and another put.
 func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
 	err := s.putMark(ctx, old, mark, nil)
@@ -127,8 +127,7 @@ func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
 	return s.putMark(ctx, nil, mark, out.Items[0])
 }
 
-// putMark puts a mark in the place of an old one, which is empty if there is none, or of a damaged
-// one.
+// putMark replaces an old mark, which is empty if there is none, or a damaged one.
 func (s *Store) putMark(ctx context.Context, old, mark []byte, damaged attributes) error {
 	in := &dynamodb.PutItemInput{
 		TableName: &s.table, ConditionExpression: aws.String(free),
@@ -150,7 +149,7 @@ func (s *Store) putMark(ctx context.Context, old, mark []byte, damaged attribute
 	return stale(err, "the mark was moved")
 }
 
-// unchanged is the condition that body and check of an item are what they were.
+// unchanged returns the condition that body and check of an item have not changed.
 func unchanged(was attributes) (condition *string, names map[string]string, values attributes) {
 	names, values = map[string]string{"#v": attrBody, "#c": attrCheck}, attributes{}
 	var parts []string
@@ -162,7 +161,7 @@ func unchanged(was attributes) (condition *string, names map[string]string, valu
 		}
 	}
 	if len(values) == 0 {
-		values = nil // DynamoDB takes no empty ones
+		values = nil // DynamoDB refuses empty values
 	}
 	return aws.String(strings.Join(parts, " AND ")), names, values
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The table's keys, its index and its attributes. What infra declares has the same names.
+// The table's keys, its index and its attributes. infra declares them with the same names.
 const (
 	attrPartition = "pk" // string, the partition key
 	attrSort      = "sk" // string, the sort key
@@ -21,18 +21,18 @@ const (
 	attrExpires = "expires" // number: seconds since 1970, the TTL attribute
 	attrSummary = "summary" // map
 	attrCommit  = "commit"  // binary: the commit's id
-	attrBody    = "body"    // binary; not there where it is empty
-	attrNumber  = "number"  // number: of an attempt; where the mark of a task queue stands, in microseconds since 1970
-	attrRun     = "run"     // string: the run id of an attempt's run; not there in records of earlier versions
+	attrBody    = "body"    // binary; missing if it is empty
+	attrNumber  = "number"  // number: of an attempt; the mark of a task queue, in microseconds since 1970
+	attrRun     = "run"     // string: the run id of an attempt's run; missing in records of earlier versions
 	attrCheck   = "c"       // binary: version and checksum of the item (check.go); a number in the mark of a task queue (rates.go)
-	attrTimer   = "timer"   // string: a timer's id that is too long for the sort key
+	attrTimer   = "timer"   // string: a timer's id if it is too long for the sort key
 )
 
-// TTLAttribute is the attribute that says from when on DynamoDB may delete an item.
+// TTLAttribute is the attribute with the time from which DynamoDB may delete an item.
 const TTLAttribute = attrExpires
 
-// Schema is the request that creates the table, but for its TTL attribute, which another request
-// sets.
+// Schema returns the request that creates the table, except for its TTL attribute, which another
+// request sets.
 func Schema(table string) *dynamodb.CreateTableInput {
 	key := func(partition, sort string) []types.KeySchemaElement {
 		return []types.KeySchemaElement{
@@ -58,8 +58,8 @@ func Schema(table string) *dynamodb.CreateTableInput {
 	}
 }
 
-// CreateTable creates the table, waits until it is there, and lets what has expired be deleted. It
-// is for tests and local servers: a deployment declares the same table in its template.
+// CreateTable creates the table, waits until it exists, and turns on the deletion of expired items.
+// It is for tests and local servers: a deployment declares the same table in its template.
 func CreateTable(ctx context.Context, client *dynamodb.Client, table string) error {
 	if _, err := client.CreateTable(ctx, Schema(table)); err != nil {
 		return err

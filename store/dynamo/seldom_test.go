@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What is met again is reported once an hour, and what is remembered is bounded.
+// A repeated damage is reported once an hour, and the memory for reports is bounded.
 func TestSeldom(t *testing.T) {
 	t.Parallel()
 	now, reports := checkedAt, map[string]int{}

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// newTable makes a table, and deletes it when the test ends.
+// newTable creates a table, and deletes it when the test ends.
 func newTable(t testing.TB, client *dynamodb.Client) string {
 	t.Helper()
 	table := "weft-" + rand.Text()

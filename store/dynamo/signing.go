@@ -8,26 +8,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// signingSort is the sort key of the key that the deployment signs with.
+// signingSort is the sort key of the deployment's signing key.
 const signingSort = "sign"
 
-// signingPartition is a partition of its own: a policy can allow it to those functions alone that
-// need it.
+// signingPartition returns the partition of the signing key. It is separate, so that a policy can
+// allow it only to the functions that need it.
 func (s *Store) signingPartition() string { return s.namespace + "/k" }
 
-// ReadKey implements store.Keys, with one consistent query.
+// ReadKey implements store.Keys with one consistent query.
 func (s *Store) ReadKey(ctx context.Context) ([]byte, error) {
 	out, err := s.read(ctx, s.query(s.signingPartition(), signingSort, signingSort))
 	if err != nil || len(out.Items) == 0 {
 		return nil, err
 	}
 	if err := verify(out.Items[0], attrBody); err != nil {
-		return nil, fmt.Errorf("%w: restore it, or delete it: then a new key is made, and activities whose tokens the old one signed are tried again when their time is over", err)
+		return nil, fmt.Errorf("%w: restore it, or delete it: Weft then makes a new key, and retries activities with tokens of the old key after their timeout", err)
 	}
 	return bytesOf(out.Items[0], attrBody), nil
 }
 
-// MakeKey implements store.Keys, with one conditional put.
+// MakeKey implements store.Keys with one conditional put.
 func (s *Store) MakeKey(ctx context.Context, key []byte) error {
 	in := &dynamodb.PutItemInput{
 		TableName: &s.table, ConditionExpression: aws.String(free),
@@ -38,5 +38,5 @@ func (s *Store) MakeKey(ctx context.Context, key []byte) error {
 		_, err := s.client.PutItem(ctx, in, o)
 		return err
 	})
-	return stale(err, "there is a key")
+	return stale(err, "a key exists already")
 }

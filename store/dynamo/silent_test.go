@@ -15,12 +15,12 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// silence is a fake whose next answers do not come: the requests are carried out, or not.
+// silence is a fake that does not answer some requests, which it may or may not carry out.
 type silence struct {
 	*fake
 	left    atomic.Int32
 	applies bool
-	silent  atomic.Int32 // requests without an answer
+	silent  atomic.Int32 // the number of requests without an answer
 }
 
 func (s *silence) Do(r *http.Request) (*http.Response, error) {
@@ -37,8 +37,8 @@ func (s *silence) Do(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A try that gets no answer takes a part of the caller's time only. A read is made again. The
-// outcome of a put is unknown, and the same put finds out.
+// A try without an answer takes only a part of the caller's time. A read is sent again. The outcome
+// of a put is unknown, and the same put settles it.
 func TestSilentTries(t *testing.T) {
 	t.Parallel()
 	for _, applies := range []bool{false, true} {

@@ -18,9 +18,9 @@ const maxBatch = 25
 // place is a key of the table.
 type place struct{ pk, sk string }
 
-// PutTimers implements store.Timers. A timer is put without a condition: putting it again changes
-// nothing. A crash, or an error, leaves some of the timers; the caller, who was not told that all
-// are kept, puts all of them again.
+// PutTimers implements store.Timers. It puts a timer without a condition: putting it again changes
+// nothing. A crash or an error leaves some of the timers. The caller, who got no answer, then puts
+// all of them again.
 func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
 	return s.batch(ctx, timers, func(t store.Timer, key attributes, long bool) (types.WriteRequest, error) {
 		setBody(key, t.Body, time.Time{})
@@ -32,15 +32,16 @@ func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
 	})
 }
 
-// DeleteTimers implements store.Timers. A crash before it leaves timers that were sent: they are
-// sent again, and their receivers see that it was done.
+// DeleteTimers implements store.Timers. A crash before it leaves timers whose messages were sent.
+// They are sent again, and their receivers recognize that.
 func (s *Store) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	return s.batch(ctx, timers, func(_ store.Timer, key attributes, _ bool) (types.WriteRequest, error) {
 		return types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}}, nil
 	})
 }
 
-// batch makes the writes of all timers, each key once. If one cannot be encoded, it makes none.
+// batch sends the writes of all timers, each key once. If one timer cannot be encoded, it sends
+// none.
 func (s *Store) batch(
 	ctx context.Context, timers []store.Timer, make func(t store.Timer, key attributes, long bool) (types.WriteRequest, error),
 ) error {
@@ -52,7 +53,7 @@ func (s *Store) batch(
 			return err
 		}
 		if seen[place{pk, sk}] {
-			continue // a batch must not name an item twice
+			continue // a batch may not name an item twice
 		}
 		seen[place{pk, sk}] = true
 		w, err := make(t, attributes{attrPartition: str(pk), attrSort: str(sk)}, long)
@@ -69,8 +70,8 @@ func (s *Store) batch(
 	return nil
 }
 
-// writeAll makes writes until none of them is left over. DynamoDB leaves over what it had no
-// capacity for.
+// writeAll sends writes until none is left. DynamoDB leaves writes unprocessed for which it had no
+// capacity.
 func (s *Store) writeAll(ctx context.Context, writes []types.WriteRequest) error {
 	for n := 1; ; n++ {
 		var out *dynamodb.BatchWriteItemOutput
@@ -88,23 +89,23 @@ func (s *Store) writeAll(ctx context.Context, writes []types.WriteRequest) error
 			return nil
 		}
 		if len(left) < len(writes) {
-			n = 1 // it goes on
+			n = 1 // it makes progress
 		}
 		if writes = left; n == tries || !wait(ctx, n) {
-			return fmt.Errorf("%w: %d of the timers' writes were left over", store.ErrThrottled, len(left))
+			return fmt.Errorf("%w: DynamoDB left %d writes of timers unprocessed", store.ErrThrottled, len(left))
 		}
 	}
 }
 
-// DueTimers implements store.Timers. It reads the beginning of each shard, and nothing that is not
-// due. It reports a timer that is damaged, and goes on past it.
+// DueTimers implements store.Timers. It reads the beginning of each shard, and no timer that is not
+// due. It reports damaged timers and skips them.
 func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) ([]store.Timer, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
 	var queries []*dynamodb.QueryInput
 	for shard := range uint32(timerShards) {
-		// No sort key is just that of the moment: those of its timers are longer, and after it.
+		// No sort key is equal to the moment's: those of its timers are longer, and sort after it.
 		queries = append(queries, s.query(s.timerPartition(shard), "0", dueSort(before)))
 	}
 	var timers []store.Timer
@@ -115,7 +116,7 @@ func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) ([]s
 		}
 		t, err := decodeTimer(row)
 		if err != nil {
-			s.report(err) // the others fire; this one stays, and the slow check sends its message anew from the history of its run
+			s.report(err) // the others fire; this one stays, and the slow check rebuilds its message from the run's history
 			continue
 		}
 		timers = append(timers, t)
@@ -123,7 +124,8 @@ func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) ([]s
 	return timers, nil
 }
 
-// decodeTimer reads what PutTimers wrote, or returns an error that wraps store.ErrCorrupt.
+// decodeTimer reads what PutTimers wrote. It returns an error that wraps store.ErrCorrupt if it
+// cannot.
 func decodeTimer(row attributes) (t store.Timer, err error) {
 	if err := verify(row, attrSort); err != nil {
 		return t, err

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// commit is an item as the engine makes them, with a body of a size.
+// commit returns an item like the engine's, with a body of a size.
 func commit(workflow string, slot uint32, size int) store.Item {
 	i := store.Item{Key: store.Key{Workflow: workflow, Run: 1, Slot: slot}, Body: bytes.Repeat([]byte{'x'}, size)}
 	i.Commit, i.Expires = [16]byte{byte(slot >> 8), byte(slot), 1}, noon.AddDate(1, 0, 0)
@@ -33,8 +33,8 @@ func opening(workflow string, run uint32) store.Item {
 	return i
 }
 
-// What each call costs in requests and units, as the server says, and that the meter of the ports
-// agrees. These are the figures of doc.go.
+// The cost of each call in requests and units, according to the server and to the ports' meter.
+// These are the figures of doc.go.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {
@@ -54,15 +54,15 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// step is a call with what it costs, as AWS documents it.
+// step is a call with its cost according to AWS's documentation.
 type step struct {
 	name string
 	call func(ctx context.Context) error
 	want awsmeter.Cost
 }
 
-// less is what DynamoDB Local reports instead: a transaction as single writes, and queries that
-// find nothing as free.
+// less has what DynamoDB Local reports instead: it counts a transaction as single writes, and
+// queries that find nothing as free.
 func less(index float64) map[string]awsmeter.Cost {
 	return map[string]awsmeter.Cost{
 		"a close with a successor":   {Writes: 2, WriteUnits: 2, IndexUnits: 2 * index},
@@ -145,7 +145,7 @@ func checkUnits(t *testing.T, s *dynamo.Store, noList bool) {
 	}
 }
 
-// history puts a run of n commits, and returns the step that loads it.
+// history puts a run of n commits, and returns a step that loads it.
 func history(t *testing.T, s *dynamo.Store, n int, noList bool) step {
 	t.Helper()
 	workflow := fmt.Sprint("history-", n)
@@ -155,11 +155,11 @@ func history(t *testing.T, s *dynamo.Store, n int, noList bool) step {
 		}
 	}
 	log := meter.Log(s)
-	// The check of an item has 6 bytes, of 278: 1,000 of them are a unit and a half, and were 68
-	// without. docs/decisions/0036-checksums.md.
+	// The check takes 6 of the 278 bytes of an item. 1,000 items take 69 units with it and took 68
+	// without: docs/decisions/0036-checksums.md.
 	units := map[int]float64{3: 1, 100: 7, 1000: 69}[n]
 	if noList && n == 1000 {
-		units = 70 // the name of the namespace is longer
+		units = 70 // the namespace has a longer name
 	}
 	return step{fmt.Sprintf("the load of %d commits", n), func(ctx context.Context) error {
 		page, err := log.Backward(ctx, workflow, store.Key{}, store.Key{}, 0)
@@ -170,7 +170,7 @@ func history(t *testing.T, s *dynamo.Store, n int, noList bool) step {
 	}, awsmeter.Cost{StrongReads: 1, ReadUnits: units}}
 }
 
-// An item is refused here or by the server, as too large and nothing else, and from one size on.
+// The store or the server refuses an item as too large, from one size on.
 func TestLargestItem(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {
@@ -202,8 +202,8 @@ func TestLargestItem(t *testing.T) {
 	}
 }
 
-// What a filter costs that selects nothing: it reads each row between the moments that it bounds,
-// and a row of a changed run for each change.
+// The cost of a filter that selects nothing: it reads each row between its moments, and for a
+// changed run a row for each change.
 func TestUnitsOfFilters(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {

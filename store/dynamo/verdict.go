@@ -12,39 +12,40 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// verdict is what an error says of one request.
+// verdict is what an error says about one request.
 type verdict int
 
 const (
-	// refused was not applied, nor will it be, and asking again is no use.
+	// refused: the request was not applied, nor will be, and another try is no use.
 	refused verdict = iota
-	// throttled was not applied, nor will it be; it may be asked again.
+	// throttled: the request was not applied, nor will be. Another try may succeed.
 	throttled
-	// tooLarge was refused for its size.
+	// tooLarge: the request was refused because of its size.
 	tooLarge
-	// standing is a condition that does not hold.
+	// standing: a condition does not hold.
 	standing
-	// unknown may have been applied, or may be yet.
+	// unknown: the request may have been applied, or may still be.
 	unknown
 )
 
-// Codes that say that DynamoDB did not try. The SDK's own list will not do: it takes
-// TransactionInProgressException for a throttle, which says that the request, sent before, is being
-// carried out.
+// throttleCodes are the codes which say that DynamoDB did not try. The SDK's own list is wrong for
+// this: it treats TransactionInProgressException as a throttle, although it says that an earlier
+// send of the request is being carried out.
 var throttleCodes = []string{
 	"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "Throttling",
-	"ProvisionedThroughputExceeded", "ThrottlingError", // as reasons in a cancelled transaction
+	"ProvisionedThroughputExceeded", "ThrottlingError", // as reasons of a canceled transaction
 }
 
-// Codes of the class 4xx that leave it open what becomes of the request.
+// unknownCodes are the codes of class 4xx after which the outcome of the request is unknown.
 var unknownCodes = []string{
 	"TransactionConflictException", "TransactionConflict", "TransactionInProgressException", "ReplicatedWriteConflictException",
 	"RequestTimeout", "RequestTimeoutException",
-	"", "UnknownError", // an answer that is not DynamoDB's
+	"", "UnknownError", // the answer is not DynamoDB's
 }
 
-// judge is the verdict on a request that ended with an error; sent says that it was handed to the
-// network. What is not known to be harmless is unknown: every new kind of error lands there.
+// judge returns the verdict on a request that ended with an error. sent is set if the request was
+// passed to the network. An error that is not known to be harmless is unknown, so every new kind of
+// error is.
 func judge(err error, sent bool) verdict {
 	if !sent {
 		return refused
@@ -60,7 +61,7 @@ func judge(err error, sent bool) verdict {
 	var api smithy.APIError
 	var response *smithyhttp.ResponseError
 	if !errors.As(err, &api) || !errors.As(err, &response) {
-		return unknown // time-outs, connections that break, answers that cannot be read
+		return unknown // time-outs, broken connections, unreadable answers
 	}
 	if status := response.HTTPStatusCode(); status < 400 || status >= 500 || status == http.StatusRequestTimeout {
 		return unknown
@@ -82,9 +83,9 @@ func judgeCode(code, message string) verdict {
 	return refused
 }
 
-// ofAnotherTime reports whether a request was denied for the time that it was signed with: after a
-// jump of this process's clock, or a freeze between signature and sending. The next one is signed
-// with AWS's time, which the SDK has read from this answer.
+// ofAnotherTime reports whether a request was refused because of the time of its signature: after a
+// jump of this process's clock, or a freeze between signature and sending. The SDK signs the next
+// request with AWS's time, which it has read from this answer.
 func ofAnotherTime(code, message string) bool {
 	switch code {
 	case "RequestTimeTooSkewed", "RequestExpired":
@@ -95,9 +96,9 @@ func ofAnotherTime(code, message string) bool {
 	return false
 }
 
-// judgeReasons is the verdict on a transaction that was cancelled. A condition that does not hold
-// settles it, whatever the other item met. A conflict does not: the other transaction may be an
-// earlier try of this one, still under way.
+// judgeReasons returns the verdict on a canceled transaction. A failed condition decides it,
+// whatever happened to the other item. A conflict does not: the other transaction may be an earlier
+// try of this one, still under way.
 func judgeReasons(reasons []types.CancellationReason) verdict {
 	found := map[verdict]bool{}
 	for _, r := range reasons {

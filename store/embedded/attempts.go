@@ -11,18 +11,18 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// attemptsOf begins the keys of the attempts of a run.
+// attemptsOf returns the prefix of the keys of a run's attempts.
 func attemptsOf(workflow string, run uint32) []byte {
 	return binary.BigEndian.AppendUint32(workflowPrefix(workflow), run)
 }
 
-// keyOfAttempt is the key of the record of an attempt: each event has one.
+// keyOfAttempt returns the key of the record of an attempt. Each event has one.
 func keyOfAttempt(a store.Attempt) []byte {
 	return binary.BigEndian.AppendUint64(attemptsOf(a.Workflow, a.Run), uint64(a.Event))
 }
 
-// RecordAttempt implements store.Attempts. When it returns nil the record is on the disk; a crash
-// before that leaves the one before it, and the queue redelivers the attempt's message.
+// RecordAttempt implements store.Attempts. The record is on the disk when it returns nil. A crash
+// before that leaves the earlier record, and the queue redelivers the attempt's message.
 func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	if err := fits(a.Body); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	})
 }
 
-// getAttempt reads a record; nil if there is none.
+// getAttempt reads a record. It returns nil if there is none.
 func getAttempt(tx *disk.Tx, key []byte) (*store.Attempt, error) {
 	value, err := tx.Get(disk.Attempts, key)
 	if value == nil || err != nil {
@@ -77,15 +77,15 @@ func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) (
 	return attempts, err
 }
 
-// maxRunID is the longest run id, in bytes: a run's id has 27 at most.
+// maxRunID is the longest run id, in bytes. Weft's have 27 at most.
 const maxRunID = 255
 
-// withRunID is set in the number of a record that has a run id: its length in one byte, and the id,
-// stand before the body. Earlier versions wrote none.
+// withRunID is set in the number of a record with a run id: the body is then preceded by the id's
+// length in one byte, and the id. Earlier versions wrote none.
 const withRunID = 1 << 63
 
-// encodeAttempt returns the value of a record: its number, its expiry in seconds, its run id, its
-// body.
+// encodeAttempt returns the value of a record: its number, its expiry in seconds, its run id and
+// its body.
 func encodeAttempt(a store.Attempt) []byte {
 	number := uint64(a.Number)
 	if a.RunID != "" {
@@ -99,7 +99,7 @@ func encodeAttempt(a store.Attempt) []byte {
 	return append(value, a.Body...)
 }
 
-// decodeAttempt reads what encodeAttempt wrote. What it returns does not share memory with value,
+// decodeAttempt reads the result of encodeAttempt. Its result does not share memory with value,
 // which belongs to the file.
 func decodeAttempt(key, value []byte) (a store.Attempt, err error) {
 	const fixed = 8 + 8

@@ -25,7 +25,7 @@ var (
 	bitsSeed = flag.Uint64("bits-seed", 0, "the seed of TestFlippedBits; 0 is a random one")
 )
 
-// world is what a directory of TestFlippedBits holds.
+// world has the contents of a directory of TestFlippedBits.
 type world struct {
 	items    map[store.Key]store.Item
 	attempts map[string]store.Attempt
@@ -37,7 +37,7 @@ const worldRuns = 30
 
 func runName(i int) string { return fmt.Sprintf("workflow-%02d", i) }
 
-// fill writes the runs from one to before another.
+// fill writes the runs with numbers from <= n < to.
 func (w *world) fill(t *testing.T, s *Store, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
@@ -65,15 +65,15 @@ func (w *world) fill(t *testing.T, s *Store, from, to int) {
 	}
 }
 
-// check reads everything, and demands that it is what was written, or that it is missing with a
-// report or an error. It returns the runs that lack something.
+// check reads everything, and demands of each value that it is what was written, or is missing with
+// a report or an error. It returns the runs that lack something.
 func (w *world) check(t *testing.T, s *Store, reports *atomic.Int64) map[string]bool {
 	t.Helper()
 	ctx, hurt := t.Context(), map[string]bool{}
 	lacks := func(name, what string, err error) {
 		hurt[name] = true
 		if err == nil && reports.Load() == 0 {
-			t.Errorf("%s lacks %s, and nobody was informed", name, what)
+			t.Errorf("%s lacks %s, without a report or an error", name, what)
 		}
 		if err != nil && !errors.Is(err, store.ErrCorrupt) {
 			t.Errorf("%s: %s: %v, want ErrCorrupt", name, what, err)
@@ -138,8 +138,8 @@ func (w *world) check(t *testing.T, s *Store, reports *atomic.Int64) map[string]
 	return hurt
 }
 
-// flip flips a bit of one of the files of a directory, in front of the zeros at its end, and
-// returns the file.
+// flip flips a bit of one of a directory's files, before the zeros at its end, and returns the
+// file.
 func flip(t *testing.T, dir string, random *rand.Rand) (file string, at int) {
 	t.Helper()
 	var names []string
@@ -172,9 +172,9 @@ func flip(t *testing.T, dir string, random *rand.Rand) (file string, at int) {
 	return name, bit / 8
 }
 
-// A bit that is flipped anywhere in a data directory, half of which is in its log only, never
-// changes what is read without an error or a report, and never makes anything panic. In the log it
-// costs one run at most. A directory that does not open says so.
+// A flipped bit anywhere in a data directory, half of which is only in its log, never changes what
+// is read without an error or a report, and never causes a panic. In the log it costs at most one
+// run. A directory that cannot be opened says so.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	seed := *bitsSeed
@@ -188,15 +188,15 @@ func TestFlippedBits(t *testing.T) {
 	s := openQuiet(t, dir)
 	w.fill(t, s, 0, worldRuns/2)
 	s.marks(t)
-	closeStore(t, s) // into the tables
+	closeStore(t, s) // writes the tables
 	s = openQuiet(t, dir)
 	w.fill(t, s, worldRuns/2, worldRuns)
-	// The record of this says that all before it were flushed. If it is damaged itself, nobody can
-	// know that it was acknowledged.
+	// The record of this write says that all before it were flushed. If it is damaged itself,
+	// nobody can know that it was acknowledged.
 	if err := s.db.Write(func(tx *disk.Tx) error { tx.Put(disk.Blobs, []byte("last"), []byte("last")); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(whole, os.DirFS(dir)); err != nil { // as a process that is killed leaves it
+	if err := os.CopyFS(whole, os.DirFS(dir)); err != nil { // as a killed process leaves it
 		t.Fatal(err)
 	}
 	closeStore(t, s)

@@ -12,26 +12,26 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Place is what a key of the data directory is about. Workflow is empty if it is about no workflow,
-// Run is 0 if it is about no run, and Commit is 0 if it is about no commit, or else one more than
-// the commit's slot.
+// Place describes a key of the data directory. Workflow is empty if the key belongs to no workflow.
+// Run is 0 if it belongs to no run. Commit is 0 if it belongs to no commit, and otherwise one more
+// than the commit's slot.
 type Place struct {
 	Workflow    string
 	Run, Commit uint32
 }
 
-// Visitor takes what VisitAll finds. A nil function takes nothing.
+// Visitor has the functions that VisitAll calls. A nil function is not called.
 type Visitor struct {
 	Item    func(store.Item)
 	Attempt func(store.Attempt)
 	Timer   func(store.Timer)
-	// Finding takes what is wrong, and what it is about.
+	// Finding is called with each error, and the place that it concerns.
 	Finding func(Place, error)
 }
 
-// VisitAll reads everything that the store keeps: items in the order of workflows, runs and slots.
-// What cannot be read goes to v.Finding or, if the data directory finds it first, to
-// disk.Options.Damage. It checks that expiries, rows and the list fit together.
+// VisitAll reads everything that the store has: items in the order of workflows, runs and slots. It
+// calls v.Finding for what it cannot read, unless the data directory detects that first, which
+// calls disk.Options.Damage. It checks that expiries, rows and the list are consistent.
 func (s *Store) VisitAll(ctx context.Context, v Visitor) error {
 	return s.read(ctx, func(tx *disk.Tx) error {
 		return errors.Join(v.items(ctx, tx), v.attempts(ctx, tx), v.timers(ctx, tx), v.expiries(ctx, tx), v.rows(ctx, tx), v.list(ctx, tx))
@@ -103,7 +103,7 @@ func (v *Visitor) expiries(ctx context.Context, tx *disk.Tx) error {
 			v.finding(disk.Expiry, k, err)
 			return
 		}
-		if item, err := getAt(tx, key); err == nil && item != nil && !item.Expires.Equal(expires) { // of what is damaged, items says so
+		if item, err := getAt(tx, key); err == nil && item != nil && !item.Expires.Equal(expires) { // items reports damaged ones
 			v.finding(disk.Expiry, k, fmt.Errorf("%w: the item expires at %v, and its expiry says %v", disk.ErrCorrupt, item.Expires, expires))
 		}
 	})
@@ -130,9 +130,9 @@ func (v *Visitor) list(ctx context.Context, tx *disk.Tx) error {
 	})
 }
 
-// PlaceOf returns what a key of one of the store's spaces is about, as far as the key is readable.
+// PlaceOf returns the place of a key of one of the store's spaces, as far as the key is readable.
 func PlaceOf(space disk.Space, key []byte) (p Place) {
-	more := 0 // bytes behind the workflow
+	more := 0 // the number of bytes after the workflow
 	switch space {
 	case disk.Log, disk.Rows, disk.Attempts:
 		more = map[disk.Space]int{disk.Log: 8, disk.Rows: 4, disk.Attempts: 12}[space]
@@ -157,9 +157,9 @@ func PlaceOf(space disk.Space, key []byte) (p Place) {
 	return p
 }
 
-// DescribeRange names the space of a range of keys and, as far as its keys begin with them, the
-// workflows, runs and commits at its ends. Workflows are in the order of the lengths of their ids,
-// and then of their ids.
+// DescribeRange describes a range of keys: its space and, as far as the keys at its ends begin with
+// them, workflows, runs and commits. Workflows sort by the length of their ids, and then by their
+// ids.
 func DescribeRange(r disk.Range) string {
 	what := spaceTexts[r.Space]
 	if what == "" {
@@ -180,15 +180,15 @@ func DescribeRange(r disk.Range) string {
 	return what + " from " + from + " to " + to
 }
 
-// spaceTexts say what the spaces have.
+// spaceTexts name the contents of the spaces.
 var spaceTexts = map[disk.Space]string{
 	disk.Log: "commits", disk.List: "entries of the list of runs", disk.Rows: "runs in the index of the list", disk.Attempts: "attempts of activities",
 	disk.Timers: "long timers", disk.Expiry: "expiries of closed runs", disk.Marks: "marks of the server",
 	disk.Messages: "queued messages", disk.Received: "counts of deliveries", disk.Blobs: "large payloads",
 }
 
-// describeKey names what a key begins with, which may be cut off or have bytes behind it; empty if
-// it does not begin with a whole workflow id.
+// describeKey describes the beginning of a key, which may be cut off or continue. It returns "" if
+// the key does not begin with a whole workflow id.
 func describeKey(space disk.Space, key []byte) string {
 	if space != disk.Log && space != disk.Rows && space != disk.Attempts || len(key) < 2 {
 		return ""
@@ -207,9 +207,9 @@ func describeKey(space disk.Space, key []byte) string {
 	return text
 }
 
-// VisitDamaged calls fn with each run of the list whose commits, or a part of them, would be in a
-// range of the log that cannot be read, and with how many commits there are: 0 if all are missing.
-// A run in whose middle commits are missing is left out, because VisitAll leaves a gap there.
+// VisitDamaged calls fn with each run of the list that would have commits in an unreadable range of
+// the log, and with the number of its readable commits: 0 if all are missing. It omits a run whose
+// middle commits are missing, because VisitAll shows that gap.
 func (s *Store) VisitDamaged(ctx context.Context, r disk.Range, fn func(p Place, commits uint32)) error {
 	return s.read(ctx, func(tx *disk.Tx) error {
 		err := tx.AscendKeys(disk.Rows, nil, nil, func(k []byte) bool {
@@ -221,7 +221,7 @@ func (s *Store) VisitDamaged(ctx context.Context, r disk.Range, fn func(p Place,
 				return ctx.Err() == nil
 			}
 			commits, gap, final := uint32(0), false, bytes.Clone(k)
-			_ = tx.AscendKeys(disk.Log, k, disk.After(k), func(key []byte) bool { // what is damaged is known by now
+			_ = tx.AscendKeys(disk.Log, k, disk.After(k), func(key []byte) bool { // damage has been reported already
 				if len(key) == len(k)+4 {
 					gap = gap || binary.BigEndian.Uint32(key[len(k):]) != commits
 					commits++
@@ -238,9 +238,9 @@ func (s *Store) VisitDamaged(ctx context.Context, r disk.Range, fn func(p Place,
 	})
 }
 
-// RunID returns the id of a run, as the list of runs has it; empty if the list does not.
+// RunID returns the id of a run according to the list of runs, or "" if the list does not have it.
 func (s *Store) RunID(ctx context.Context, workflow string, run uint32) (id string) {
-	_ = s.read(ctx, func(tx *disk.Tx) error { // without it, there is none
+	_ = s.read(ctx, func(tx *disk.Tx) error { // a failed read is a missing id
 		row, err := tx.Get(disk.Rows, binary.BigEndian.AppendUint32(workflowPrefix(workflow), run))
 		if err != nil || row == nil {
 			return err

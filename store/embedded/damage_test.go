@@ -21,7 +21,7 @@ func openQuiet(t *testing.T, dir string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() }) // a test that goes on with the directory has closed it, and seen the error
+	t.Cleanup(func() { _ = db.Close() }) // a test that uses the directory again has closed it, and checked the error
 	return New(db)
 }
 
@@ -34,8 +34,7 @@ func closeStore(t *testing.T, s *Store) {
 
 var began = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// itemOf is an item of run 1 of a workflow, which expires after so many seconds, or never if that
-// is 0.
+// itemOf returns an item of run 1 of a workflow. It expires after this many seconds; 0 means never.
 func itemOf(workflow string, slot uint32, expires int) store.Item {
 	item := store.Item{Key: store.Key{Workflow: workflow, Run: 1, Slot: slot}, Commit: [16]byte{1, byte(slot)}, Body: []byte("body")}
 	if expires > 0 {
@@ -49,7 +48,7 @@ func attemptOf(workflow string) store.Attempt {
 	return store.Attempt{Workflow: workflow, Run: 1, RunID: "r", Event: 5, Number: 1, Body: []byte("body")}
 }
 
-// keep puts items, and an attempt for each.
+// keep puts items, and an attempt for each item.
 func (s *Store) keep(t *testing.T, items ...store.Item) {
 	t.Helper()
 	for _, item := range items {
@@ -59,7 +58,7 @@ func (s *Store) keep(t *testing.T, items ...store.Item) {
 	}
 }
 
-// workflows are those that the log, the list and the attempts have.
+// workflows returns the workflows in the log, in the list and in the attempts.
 func (s *Store) workflows(t *testing.T) (logged, listed, attempted []string) {
 	t.Helper()
 	items, _, err := s.Scan(t.Context(), "", 10_000)
@@ -84,7 +83,7 @@ func (s *Store) workflows(t *testing.T) (logged, listed, attempted []string) {
 	return slices.Compact(logged), listed, slices.Compact(attempted)
 }
 
-// Damage to what has expired, wherever it is, keeps nothing else from being deleted.
+// Damage to an expired item, wherever it is, does not prevent other deletions.
 func TestDeleteExpiredWithDamage(t *testing.T) {
 	t.Parallel()
 	const n = 12
@@ -127,15 +126,16 @@ func TestDeleteExpiredWithDamage(t *testing.T) {
 	}
 }
 
-// With a damaged item go the row and the attempts of its run only if there are no others.
+// The row and the attempts of a run are deleted with a damaged item only if the run has no other
+// item.
 func TestDeleteExpiredBesideDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openQuiet(t, dir)
-	s.keep(t, itemOf("w", 0, 0), itemOf("w", 1, 1), itemOf("w", 2, 0)) // the second one expires
+	s.keep(t, itemOf("w", 0, 0), itemOf("w", 1, 1), itemOf("w", 2, 0)) // the second item expires
 	s.keep(t, itemOf("x", 0, 0), itemOf("x", 1, 1))
 	if err := s.db.Write(func(tx *disk.Tx) error {
-		tx.Put(disk.Log, append(logKey(itemOf("x", 0, 0).Key), 0), nil) // a key of no form
+		tx.Put(disk.Log, append(logKey(itemOf("x", 0, 0).Key), 0), nil) // a malformed key
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -152,7 +152,8 @@ func TestDeleteExpiredBesideDamage(t *testing.T) {
 	}
 }
 
-// What is written between the search for what has expired and its deletion is not deleted with it.
+// An item that is written between the search for expired items and their deletion is not deleted
+// with them.
 func TestWrittenWhileDeleting(t *testing.T) {
 	t.Parallel()
 	both, none := []string{"w", "other"}, []string{"other"}
@@ -199,7 +200,7 @@ func TestWrittenWhileDeleting(t *testing.T) {
 	}
 }
 
-// Delete leaves what is damaged, says so, and deletes the others.
+// Delete leaves damaged items, returns an error for them, and deletes the others.
 func TestDeleteWithDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -224,7 +225,7 @@ func TestDeleteWithDamage(t *testing.T) {
 	}
 }
 
-// noise is n random bytes.
+// noise returns n random bytes.
 func noise(random *rand.Rand, n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -233,8 +234,8 @@ func noise(random *rand.Rand, n int) []byte {
 	return b
 }
 
-// No decoder takes a part of what was written for the whole, if it can tell, and none panics,
-// whatever it is given.
+// No decoder accepts a part of a value for the whole, as far as it can detect that, and none panics
+// on any input.
 func TestDecodersRefuse(t *testing.T) {
 	t.Parallel()
 	item, attempt := itemOf("w", 1, 1), attemptOf("w")
@@ -244,7 +245,7 @@ func TestDecodersRefuse(t *testing.T) {
 	decoders := []struct {
 		name       string
 		key, value []byte
-		form       int // the length of the part of the value that has a form
+		form       int // the length of the structured part of the value
 		decode     func(key, value []byte) error
 	}{
 		{"decodeEntry", key, value, len(value) - len(item.Body), func(k, v []byte) error { _, err := decodeEntry("w", k, v); return err }},
@@ -275,7 +276,7 @@ func TestDecodersRefuse(t *testing.T) {
 }
 
 // Keys and values that the store has not written, as a flipped bit in the file of an earlier
-// version leaves them, are errors to who asks for them, and cost no other.
+// version leaves them, are errors to their readers, and affect no others.
 func TestKeysAndValuesOfNoForm(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -300,7 +301,7 @@ func TestKeysAndValuesOfNoForm(t *testing.T) {
 			t.Errorf("%s: %v, want that it is damaged", what, err)
 		}
 	}
-	if _, err := s.Reserve(ctx, store.Slot{TaskQueue: "q"}); err != nil { // the damaged mark is replaced
+	if _, err := s.Reserve(ctx, store.Slot{TaskQueue: "q"}); err != nil { // it replaces the damaged mark
 		t.Errorf("Reserve: %v", err)
 	}
 	here := func(want bool) {
@@ -313,7 +314,7 @@ func TestKeysAndValuesOfNoForm(t *testing.T) {
 		}
 	}
 	here(true)
-	for token, next := "", "-"; next != ""; token = next { // every token is good
+	for token, next := "", "-"; next != ""; token = next { // every token is valid
 		var err error
 		if _, next, err = s.ListRuns(ctx, store.Filter{}, token, 1); err != nil {
 			t.Fatalf("ListRuns: %v", err)
@@ -337,8 +338,8 @@ func TestKeysAndValuesOfNoForm(t *testing.T) {
 	here(false)
 }
 
-// spoil cuts what there is of the workflow "bad", and puts cut and random keys and values beside
-// all others.
+// spoil truncates the keys and values of the workflow "bad", and adds truncated and random keys and
+// values beside all others.
 func (s *Store) spoil(t *testing.T) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -1,5 +1,5 @@
 // Package embedded is the store of a deployment in one process: a file in its data directory,
-// without any service. An Append is on the disk when it returns; many of them share a flush (see
+// without any service. An Append is on the disk when it returns; many Appends share a flush (see
 // package disk).
 //
 //	space     key                                         value
@@ -11,10 +11,10 @@
 //	expiry    when, workflow, run, slot                   -
 //	marks     "scan"                                      the mark of the slow check over all runs
 //	marks     "key"                                       the key that tokens are signed with
-//	marks     "rate/", task queue                         how far the task queue's rate is used
+//	marks     "rate/", task queue                         the last reserved moment of the task queue
 //
-// Numbers are big-endian and a workflow's id comes with its length, so that the order of the keys
-// is the order that the port wants and no id is a prefix of another.
+// Numbers are big-endian, and a workflow's id is preceded by its length. So keys sort in the port's
+// order, and no id is a prefix of another.
 package embedded
 
 import (
@@ -28,14 +28,14 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// MaxBody is the largest body that the store takes: more than the engine makes, and small enough
-// for a page.
+// MaxBody is the largest body that the store takes: larger than the engine's, and small enough for
+// a page.
 const MaxBody = 1 << 20
 
-// pageBytes is about how much one read returns.
+// pageBytes is about how many bytes one read returns.
 const pageBytes = 1 << 20
 
-// Store keeps histories in a file.
+// Store stores histories in a file.
 type Store struct{ db *disk.DB }
 
 var _ interface {
@@ -46,14 +46,15 @@ var _ interface {
 	store.Scanner
 } = (*Store)(nil)
 
-// New returns the store in a data directory. Whoever opened the directory closes it.
+// New returns the store in a data directory. The caller who opened the directory closes it.
 func New(db *disk.DB) *Store { return &Store{db: db} }
 
-// write is writeSized for an operation that holds little memory.
+// write does what writeSized does, for an operation that holds little memory.
 func (s *Store) write(ctx context.Context, op disk.Op) error { return s.writeSized(ctx, 0, op) }
 
-// writeSized makes an operation, which holds so many bytes of memory, unless the context has ended
-// before there is room in the line: once it is in the line it is not called back.
+// writeSized runs an operation that holds this many bytes of memory. It returns an error if the
+// context ends before there is room in the queue of writes. An operation in that queue is not
+// canceled.
 func (s *Store) writeSized(ctx context.Context, bytes int, op disk.Op) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -65,8 +66,9 @@ func (s *Store) writeSized(ctx context.Context, bytes int, op disk.Op) error {
 	return damaged(err)
 }
 
-// getOrReplace is Get of a value that the operation puts anew if it is damaged, which it reports.
-// One that a later version stored is an error: nobody replaces it.
+// getOrReplace returns a value that the operation then writes anew. It reports a damaged value, and
+// returns nothing for it. It returns an error for a value that a later version stored, which must
+// not be replaced.
 func (s *Store) getOrReplace(tx *disk.Tx, key []byte) ([]byte, error) {
 	value, err := tx.Get(disk.Marks, key)
 	if errors.Is(err, disk.ErrCorrupt) && !errors.Is(err, disk.ErrLater) {
@@ -76,7 +78,7 @@ func (s *Store) getOrReplace(tx *disk.Tx, key []byte) ([]byte, error) {
 	return value, err
 }
 
-// damaged makes the port's error of the disk's.
+// damaged converts an error of the disk to the port's.
 func damaged(err error) error {
 	if errors.Is(err, disk.ErrCorrupt) && !errors.Is(err, store.ErrCorrupt) {
 		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
@@ -91,8 +93,8 @@ func (s *Store) read(ctx context.Context, fn func(tx *disk.Tx) error) error {
 	return damaged(s.db.Read(fn))
 }
 
-// Append implements store.Log. When it returns nil the items are on the disk; a crash before that
-// leaves all of them or none, and the caller, who has not been answered, finds out by reading.
+// Append implements store.Log. The items are on the disk when it returns nil. A crash before that
+// leaves all of them or none, and the caller, who got no answer, finds out by reading.
 func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	bytes := 0
 	for _, item := range items {
@@ -120,7 +122,7 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	})
 }
 
-// get reads an item; nil if there is none.
+// get reads an item. It returns nil if there is none.
 func get(tx *disk.Tx, key store.Key) (*store.Item, error) {
 	value, err := tx.Get(disk.Log, logKey(key))
 	if value == nil || err != nil {
@@ -133,7 +135,7 @@ func get(tx *disk.Tx, key store.Key) (*store.Item, error) {
 	return &item, nil
 }
 
-// put puts an item in place of the one that stands there, or nil.
+// put puts an item. standing is the item that it replaces, or nil.
 func put(tx *disk.Tx, item store.Item, standing *store.Item) {
 	key := logKey(item.Key)
 	if standing != nil && !standing.Expires.IsZero() {
@@ -172,15 +174,15 @@ func (s *Store) Backward(ctx context.Context, workflow string, before, until sto
 	return page, err
 }
 
-// pager fills a page with a workflow's items, as a scan finds them.
+// pager fills a page with the items of a workflow that a scan finds.
 type pager struct {
 	workflow    string
 	limit, size int
 	page        store.Page
-	err         error // of an item that cannot be read
+	err         error // the error of an unreadable item
 }
 
-// add adds an item. It returns false if the page takes no more.
+// add adds an item. It returns false if the page is full.
 func (p *pager) add(k, v []byte) bool {
 	p.size += len(k) + len(v)
 	if p.page.More = full(len(p.page.Items), p.limit, p.size); p.page.More {
@@ -195,10 +197,11 @@ func (p *pager) add(k, v []byte) bool {
 	return true
 }
 
-// filled returns the page when a scan has ended with err.
+// filled returns the page after a scan that ended with err.
 func (p *pager) filled(err error) (store.Page, error) { return p.page, errors.Join(err, p.err) }
 
-// full reports whether a page of so many items takes no other, which would make it this large.
+// full reports whether a page with this many items takes no further item, with which it would have
+// this size.
 func full(items, limit, size int) bool {
 	return limit > 0 && items >= limit || items > 0 && size > pageBytes
 }
@@ -214,9 +217,8 @@ func (s *Store) Forward(ctx context.Context, from store.Key, limit int) (page st
 	return page, err
 }
 
-// DeleteExpired deletes at most limit items whose expiry has passed, and returns how many it
-// deleted. Nothing depends on its being called: readers treat what has expired as gone. What is
-// damaged is reported, and goes all the same: its key is enough.
+// DeleteExpired implements store.Expirer. It reports damaged items and deletes them too, because
+// their keys are enough. No reader depends on it: readers treat what has expired as gone.
 func (s *Store) DeleteExpired(ctx context.Context, now time.Time, limit int) (deleted int, err error) {
 	due, left, err := s.due(ctx, now, limit)
 	if err != nil || len(due) == 0 {
@@ -225,8 +227,8 @@ func (s *Store) DeleteExpired(ctx context.Context, now time.Time, limit int) (de
 	return s.deleteDue(ctx, due, left)
 }
 
-// due returns keys of the expiry whose items have expired, and what their runs have besides. It
-// does not hold up those who write: to pass over damage takes long.
+// due returns keys of expired items in the expiry space, and what else their runs have. It does not
+// block writers, because skipping damage takes long.
 func (s *Store) due(ctx context.Context, now time.Time, limit int) (due [][]byte, left map[string]rest, err error) {
 	err = s.read(ctx, func(tx *disk.Tx) error {
 		var keys [][]byte
@@ -251,8 +253,8 @@ func (s *Store) due(ctx context.Context, now time.Time, limit int) (due [][]byte
 	return due, left, err
 }
 
-// deleteDue deletes what due returned. Others may have written meanwhile: an item goes only if it
-// still expires then.
+// deleteDue deletes the items that due returned. It checks each again, because others may have
+// written meanwhile: an item is only deleted if it still expires at that moment.
 func (s *Store) deleteDue(ctx context.Context, due [][]byte, left map[string]rest) (deleted int, err error) {
 	err = s.write(ctx, func(tx *disk.Tx) error {
 		deleted = 0
@@ -283,7 +285,7 @@ func (s *Store) deleteDue(ctx context.Context, due [][]byte, left map[string]res
 	return deleted, err
 }
 
-// getAt is get, by the key in the log.
+// getAt does what get does, by the key in the log.
 func getAt(tx *disk.Tx, key []byte) (*store.Item, error) {
 	k, err := decodeKey(workflowOf(key), key)
 	if err != nil {
@@ -292,14 +294,14 @@ func getAt(tx *disk.Tx, key []byte) (*store.Item, error) {
 	return get(tx, k)
 }
 
-// rest is what a run has besides items that are to be deleted.
+// rest is what a run has besides the items that are to be deleted.
 type rest struct {
 	items    bool
 	attempts [][]byte // their keys
 }
 
-// besides returns, by run, what the runs of items with these keys have besides them. It passes over
-// items that are damaged; of an attempt its key is enough.
+// besides returns, by run, what the runs of these items have besides them. It skips damaged items;
+// for an attempt its key is enough.
 func besides(tx *disk.Tx, keys [][]byte) (map[string]rest, error) {
 	going, left := map[string]bool{}, map[string]rest{}
 	for _, k := range keys {
@@ -329,9 +331,9 @@ func besides(tx *disk.Tx, keys [][]byte) (map[string]rest, error) {
 	return left, nil
 }
 
-// expire deletes an item, which is nil if it cannot be read. With the last one of its run go the
-// run's row in the list and its attempts. left is what besides returned: where the run is damaged,
-// it says whether there are others.
+// expire deletes an item, which is nil if it cannot be read. With the last item of its run it
+// deletes the run's row in the list and its attempts. left is the result of besides: for a damaged
+// run it says whether there are other items.
 func (s *Store) expire(tx *disk.Tx, key []byte, item *store.Item, left map[string]rest) error {
 	tx.Delete(disk.Log, key)
 	run := runPrefix(key)

@@ -15,7 +15,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	var dirs sync.Map // of the open stores
+	var dirs sync.Map // by open store
 	storetest.Run(t, storetest.Harness{
 		New: func(t *testing.T) func() storetest.Store {
 			dir := t.TempDir()
@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// place is where a store is kept.
+// place is the directory of a store.
 type place struct {
 	dir string
 	db  *disk.DB
@@ -63,8 +63,8 @@ func closeDB(t *testing.T, db *disk.DB) {
 	}
 }
 
-// What has expired is deleted, oldest first and no more at once than is asked for; with the last
-// item of a run goes all that belongs to it.
+// Expired items are deleted, the oldest first and at most as many as requested. With the last item
+// of a run everything else of the run is deleted.
 func TestDeleteExpired(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -11,19 +11,19 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// malformed is the error of a key, or of its value, that this package has not written: the database
-// of an earlier version had no checksums.
+// malformed returns the error for a key or value that this package has not written. The database of
+// an earlier version had no checksums.
 func malformed(space disk.Space, key []byte) error {
 	return &disk.KeyError{Space: space, Key: bytes.Clone(key), Why: "it has the wrong form"}
 }
 
-// workflowPrefix begins the keys of all that belongs to a workflow.
+// workflowPrefix returns the prefix of the keys of everything that belongs to a workflow.
 func workflowPrefix(workflow string) []byte {
 	key := binary.BigEndian.AppendUint16(nil, uint16(len(workflow)))
 	return append(key, workflow...)
 }
 
-// afterWorkflow is a key after all keys of a workflow and before those of the next.
+// afterWorkflow returns a key after all keys of a workflow and before those of the next.
 func afterWorkflow(workflow string) []byte {
 	return append(workflowPrefix(workflow), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
 }
@@ -33,24 +33,24 @@ func logKey(k store.Key) []byte {
 	return binary.BigEndian.AppendUint32(key, k.Slot)
 }
 
-// runPrefix begins the keys of a run; key is one of an item of the run.
+// runPrefix returns the prefix of the keys of a run. key is the key of one of its items.
 func runPrefix(key []byte) []byte {
 	n := 2 + int(binary.BigEndian.Uint16(key)) + 4
 	return bytes.Clone(key[:n])
 }
 
-// workflowOf is the workflow of a key of the log.
+// workflowOf returns the workflow of a key of the log.
 func workflowOf(key []byte) string { return string(key[2 : len(key)-8]) }
 
 // isLogKey reports whether a key has the form of one that logKey makes.
 func isLogKey(key []byte) bool { return isOfWorkflow(key, 4+4) }
 
-// isOfWorkflow reports whether a key is a workflow and so many bytes.
+// isOfWorkflow reports whether a key is a workflow followed by this many bytes.
 func isOfWorkflow(key []byte, more int) bool {
 	return len(key) >= 2+more && len(key) == 2+int(binary.BigEndian.Uint16(key))+more
 }
 
-// decodeKey reads a key of the log, of this workflow.
+// decodeKey reads a key of the log that belongs to this workflow.
 func decodeKey(workflow string, key []byte) (store.Key, error) {
 	if !isLogKey(key) {
 		return store.Key{}, malformed(disk.Log, key)
@@ -59,8 +59,8 @@ func decodeKey(workflow string, key []byte) (store.Key, error) {
 	return store.Key{Workflow: workflow, Run: binary.BigEndian.Uint32(rest), Slot: binary.BigEndian.Uint32(rest[4:])}, nil
 }
 
-// encodeItem returns the value of an item: its commit id, its expiry in seconds, its summary after
-// its length, its body.
+// encodeItem returns the value of an item: its commit id, its expiry in seconds, its summary
+// preceded by the summary's length, and its body.
 func encodeItem(item store.Item) []byte {
 	var summary []byte
 	if item.Summary != nil {
@@ -74,7 +74,7 @@ func encodeItem(item store.Item) []byte {
 	return append(value, item.Body...)
 }
 
-// decodeItem reads what encodeItem wrote. What it returns does not share memory with value, which
+// decodeItem reads the result of encodeItem. Its result does not share memory with value, which
 // belongs to the file.
 func decodeItem(key store.Key, value []byte) (store.Item, error) {
 	const fixed = 16 + 8
@@ -97,7 +97,7 @@ func decodeItem(key store.Key, value []byte) (store.Item, error) {
 	return item, nil
 }
 
-// decodeEntry reads a key of the log, of this workflow, and its value.
+// decodeEntry reads a key of the log that belongs to this workflow, and its value.
 func decodeEntry(workflow string, k, v []byte) (store.Item, error) {
 	key, err := decodeKey(workflow, k)
 	if err != nil {
@@ -106,7 +106,7 @@ func decodeEntry(workflow string, k, v []byte) (store.Item, error) {
 	return decodeItem(key, v)
 }
 
-// seconds is an expiry, rounded up; 0 is none.
+// seconds returns an expiry in seconds, rounded up; 0 means never.
 func seconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -151,7 +151,7 @@ func decodeAny(k, v []byte) (store.Item, error) {
 	return decodeEntry(workflowOf(k), k, v)
 }
 
-// decodeSummary reads what encodeSummary wrote; nil if that cannot be read.
+// decodeSummary reads the result of encodeSummary. It returns nil if it cannot.
 func decodeSummary(data []byte) *store.Summary {
 	var r row
 	if err := cbor.Unmarshal(data, &r); err != nil {
@@ -177,10 +177,10 @@ func fromMicros(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// sortable is a moment as eight bytes whose order is the order of time, also before 1970.
+// sortable returns a moment as a number whose eight bytes sort by time, even before 1970.
 func sortable(us int64) uint64 { return uint64(us) ^ 1<<63 }
 
-// rowKey is the key of a run in the list: those started last come first.
+// rowKey returns the key of a run in the list. Runs that started last come first.
 func rowKey(s *store.Summary) []byte {
 	key := binary.BigEndian.AppendUint64(nil, ^sortable(micros(s.Started)))
 	key = append(key, workflowPrefix(s.Workflow)...)
@@ -191,7 +191,7 @@ func expiryKey(expires time.Time, key []byte) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, sortable(seconds(expires))), key...)
 }
 
-// decodeExpiry reads what expiryKey made: when an item expires, and its key in the log, which
+// decodeExpiry reads the result of expiryKey: when an item expires, and its key in the log, which
 // shares memory with k.
 func decodeExpiry(k []byte) (expires time.Time, key []byte, err error) {
 	if len(k) < 8 || !isLogKey(k[8:]) {

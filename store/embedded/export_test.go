@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/store/storetest"
 )
 
-// Damage damages something in a directory that nobody has open, for the conformance suite.
+// Damage damages a directory that is not open, for the conformance suite.
 func Damage(t *testing.T, dir string, d storetest.Damaged) {
 	t.Helper()
 	switch {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What earlier versions stored is read: these are the keys and values of items and attempts as they
-// have stood behind version 1 since docs/decisions/0033-log-and-tables.md.
+// Data of earlier versions is read. These are the keys and values of items and attempts in the form
+// that follows version 1 since docs/decisions/0033-log-and-tables.md.
 func TestStoredForms(t *testing.T) {
 	t.Parallel()
 	stored := func(text string) []byte {
@@ -24,7 +24,7 @@ func TestStoredForms(t *testing.T) {
 	}
 	attempt, err := decodeAttempt(stored("000177000000010000000000000005"), stored("800000000000000100000000000000000172626f6479"))
 	want := attemptOf("w")
-	want.Workflow, want.Run, want.Event = "", 0, 0 // which are in the key
+	want.Workflow, want.Run, want.Event = "", 0, 0 // these are in the key
 	if err != nil || !reflect.DeepEqual(attempt, want) {
 		t.Errorf("the attempt is %+v, %v; want %+v", attempt, err, want)
 	}

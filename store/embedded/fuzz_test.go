@@ -7,8 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/disk"
 )
 
-// Whatever the keys and values of the data directory are, a decoder returns what it read or that
-// they are damaged.
+// A decoder of any keys and values of the data directory returns a result, or that they are
+// damaged.
 func FuzzStored(f *testing.F) {
 	item, attempt := itemOf("w", 1, 1), attemptOf("w")
 	key, value := logKey(item.Key), encodeItem(item)

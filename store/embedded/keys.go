@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// signingKey is where the key is kept that the server signs with.
+// signingKey is the key in the file of the server's signing key.
 var signingKey = []byte("key")
 
 // ReadKey implements store.Keys.
@@ -20,7 +20,7 @@ func (s *Store) ReadKey(ctx context.Context) (key []byte, err error) {
 	return key, err
 }
 
-// MakeKey implements store.Keys. When it returns nil the key is on the disk.
+// MakeKey implements store.Keys. The key is on the disk when it returns nil.
 func (s *Store) MakeKey(ctx context.Context, key []byte) error {
 	return s.write(ctx, func(tx *disk.Tx) error {
 		standing, err := s.getOrReplace(tx, signingKey)
@@ -28,7 +28,7 @@ func (s *Store) MakeKey(ctx context.Context, key []byte) error {
 			return err
 		}
 		if standing != nil {
-			return fmt.Errorf("%w: there is a key", store.ErrStale)
+			return fmt.Errorf("%w: a key exists already", store.ErrStale)
 		}
 		tx.Put(disk.Marks, signingKey, key)
 		return nil

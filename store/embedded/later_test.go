@@ -20,7 +20,7 @@ func (s *Store) marks(t *testing.T) [][]byte {
 	return [][]byte{markKey, signingKey, []byte("rate/q")}
 }
 
-// A damaged mark is taken for none, and replaced. A damaged key is an error to who reads it, until
+// A damaged mark is treated as missing, and replaced. A damaged key is an error to its reader until
 // a new one is made.
 func TestDamagedMarks(t *testing.T) {
 	t.Parallel()
@@ -50,8 +50,8 @@ func TestDamagedMarks(t *testing.T) {
 	}
 }
 
-// A value of a version that is not known is never interpreted and never replaced: who asks for it
-// gets an error, and scans report it.
+// A value of an unknown version is never interpreted and never replaced. Its reader gets an error,
+// and scans report it.
 func TestStoredByALaterVersion(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()

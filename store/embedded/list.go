@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// scanned is how many rows of the list one call looks at, at most: a filter that selects few
-// returns a short page, and the token to go on from, instead of holding a reader for long.
+// scanned is the highest number of rows of the list that one call reads. A filter that selects few
+// runs gets a short page and a token to continue, and does not hold a reader for long.
 const scanned = 100_000
 
 // ListRuns implements store.Lister.
@@ -49,7 +49,7 @@ func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limi
 	return runs, next, err
 }
 
-// decodeToken reads a token: the key of the last row that was looked at.
+// decodeToken reads a token: the key of the last row that was read.
 func decodeToken(token string) ([]byte, error) {
 	key, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(token) > 0 && !isRowKey(key) {

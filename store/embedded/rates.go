@@ -9,9 +9,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Reserve implements store.Rates. When it returns nil the mark is on the disk, in microseconds
-// since 1970. A damaged mark is reported and replaced: the rate begins anew, and at most one burst
-// more begins than it allows.
+// Reserve implements store.Rates. The mark, in microseconds since 1970, is on the disk when it
+// returns nil. A damaged mark is reported and replaced: the rate begins anew, and permits at most
+// one burst too many.
 func (s *Store) Reserve(ctx context.Context, slot store.Slot) (at time.Time, err error) {
 	key := []byte("rate/" + slot.TaskQueue)
 	err = s.write(ctx, func(tx *disk.Tx) error {

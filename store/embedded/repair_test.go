@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// A damaged attempt is an error of its own run, goes with the run, and a damaged expiry still
-// deletes its item.
+// A damaged attempt is an error only of its own run, and is deleted with the run. A damaged expiry
+// still deletes its item.
 func TestDamageGoesWithItsRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,11 +12,11 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// markKey is where the mark is kept.
+// markKey is the key of the mark.
 var markKey = []byte("scan")
 
-// Scan implements store.Scanner. The cursor is the key of the last item, which need not be there
-// any more.
+// Scan implements store.Scanner. The cursor is the key of the last item, which may have been
+// deleted.
 func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []store.Item, next string, err error) {
 	after, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(after) > 0 && !isLogKey(after) {
@@ -48,9 +48,9 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []sto
 	return items, next, err
 }
 
-// Delete implements store.Scanner. It is one transaction: a crash leaves all or nothing. What is
-// damaged stays, as nobody can tell whether it is what was read: it is an error that wraps
-// disk.ErrCorrupt, and the others are deleted.
+// Delete implements store.Scanner in one transaction: a crash leaves all or nothing. It leaves
+// damaged items, because it is unknown whether they are what was read, and returns an error for
+// them that wraps disk.ErrCorrupt. It deletes the others.
 func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
 	keys := make([][]byte, len(items))
 	for i, item := range items {
@@ -78,7 +78,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 			case there == nil:
 				continue
 			case there.Commit != item.Commit:
-				stay = errors.Join(stay, fmt.Errorf("%w: another commit stands at %v", store.ErrStale, item.Key))
+				stay = errors.Join(stay, fmt.Errorf("%w: there is another commit at %v", store.ErrStale, item.Key))
 				continue
 			}
 			tx.Delete(disk.Expiry, expiryKey(there.Expires, keys[i]))
@@ -93,7 +93,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 	return damaged(cmp.Or(err, stay))
 }
 
-// deleteAttempts deletes attempts, and returns why others stay.
+// deleteAttempts deletes attempts. stay says why it left some.
 func deleteAttempts(tx *disk.Tx, attempts []store.Attempt) (stay, err error) {
 	for _, a := range attempts {
 		key := keyOfAttempt(a)
@@ -105,7 +105,7 @@ func deleteAttempts(tx *disk.Tx, attempts []store.Attempt) (stay, err error) {
 			return stay, err
 		case there == nil:
 		case there.Number != a.Number || there.RunID != a.RunID:
-			stay = errors.Join(stay, fmt.Errorf("%w: attempt %d of run %q is recorded of event %d", store.ErrStale, there.Number, there.RunID, a.Event))
+			stay = errors.Join(stay, fmt.Errorf("%w: event %d has the record of attempt %d of run %q", store.ErrStale, a.Event, there.Number, there.RunID))
 		default:
 			tx.Delete(disk.Attempts, key)
 		}
@@ -122,7 +122,7 @@ func (s *Store) ReadMark(ctx context.Context) (mark []byte, err error) {
 	return mark, err
 }
 
-// WriteMark implements store.Scanner. When it returns nil the mark is on the disk.
+// WriteMark implements store.Scanner. The mark is on the disk when it returns nil.
 func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
 	return s.write(ctx, func(tx *disk.Tx) error {
 		standing, err := s.getOrReplace(tx, markKey)

@@ -14,7 +14,7 @@ func timerKey(t store.Timer) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, sortable(t.Due.UnixMicro())), t.ID...)
 }
 
-// PutTimers implements store.Timers. When it returns nil the timers are on the disk; a crash before
+// PutTimers implements store.Timers. The timers are on the disk when it returns nil. A crash before
 // that leaves all of them or none.
 func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
 	bytes := 0
@@ -53,8 +53,8 @@ func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) (tim
 	return timers, err
 }
 
-// DeleteTimers implements store.Timers. A crash before it is on the disk leaves timers that are
-// sent again.
+// DeleteTimers implements store.Timers. A crash before the deletion is on the disk leaves timers
+// that are sent again.
 func (s *Store) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	return s.write(ctx, func(tx *disk.Tx) error {
 		for _, t := range timers {

@@ -9,10 +9,10 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// attempt is the state of an activity, as it was handed over.
+// attempt is the record of an activity, as the caller passed it.
 type attempt struct {
 	store.Attempt
-	sum        uint64      // of its body when it was recorded
+	sum        uint64      // the digest of its body when it was recorded
 	perishable *perishable // nil if it never expires
 }
 
@@ -56,7 +56,7 @@ func (s *Store) keep(run place, a *attempt) {
 	s.expiry.add(a.perishable)
 }
 
-// forget takes an attempt out.
+// forget removes an attempt.
 func (s *Store) forget(run place, a *attempt) {
 	s.examineAttempt(a)
 	if delete(s.attempts[run], a.Event); len(s.attempts[run]) == 0 {

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// perishable is something that may be deleted at some time after a moment.
+// perishable is something that may be deleted after a moment.
 type perishable struct {
 	at time.Time
-	// remove takes it out of the store.
+	// remove removes it from the store.
 	remove func()
-	// index is its place among those that wait, or among those that are due.
+	// index is its index in expiry.waiting or in expiry.due.
 	index int
 	due   bool
 }
 
-// expiry knows what in the store may be deleted, and finds each in time that does not grow with the
-// others.
+// expiry has everything in the store that may be deleted. It finds each one in time that does not
+// grow with the others.
 type expiry struct {
 	waiting perishables
 	due     []*perishable // in no order
@@ -24,7 +24,7 @@ type expiry struct {
 
 func (e *expiry) add(p *perishable) { heap.Push(&e.waiting, p) }
 
-// drop forgets one that was overwritten; nil is none.
+// drop removes one that was overwritten; nil does nothing.
 func (e *expiry) drop(p *perishable) {
 	switch {
 	case p == nil:
@@ -39,8 +39,8 @@ func (e *expiry) drop(p *perishable) {
 	}
 }
 
-// take removes the one that pick selects of those whose moment is before now, and reports whether
-// there was one.
+// take removes the one that pick selects of those whose moment is before now. It returns false if
+// there is none.
 func (e *expiry) take(now time.Time, pick func(n int) int) bool {
 	for len(e.waiting) > 0 && e.waiting[0].at.Before(now) {
 		p := heap.Pop(&e.waiting).(*perishable)
@@ -56,7 +56,7 @@ func (e *expiry) take(now time.Time, pick func(n int) int) bool {
 	return true
 }
 
-// perishables is a heap, the earliest first.
+// perishables is a heap with the earliest one first.
 type perishables []*perishable
 
 // Len implements heap.Interface.

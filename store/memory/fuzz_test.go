@@ -7,7 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// A token is one that this store made, or an error.
+// A token is one that this store made, or is refused.
 func FuzzToken(f *testing.F) {
 	f.Add("")
 	f.Add("AAAA")

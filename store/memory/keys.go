@@ -26,7 +26,7 @@ func (s *Store) MakeKey(ctx context.Context, key []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.key != nil {
-		return fmt.Errorf("%w: there is a key", store.ErrStale)
+		return fmt.Errorf("%w: a key exists already", store.ErrStale)
 	}
 	s.key = bytes.Clone(key)
 	return nil

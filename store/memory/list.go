@@ -47,13 +47,13 @@ func position(row store.Summary) rowPosition {
 	return rowPosition{row.Started.UnixMicro(), place{row.Workflow, row.Run}}
 }
 
-// compare puts those started last first.
+// compare sorts runs that started last first.
 func (p rowPosition) compare(q rowPosition) int {
 	return cmp.Or(cmp.Compare(q.started, p.started), cmp.Compare(p.workflow, q.workflow), cmp.Compare(q.run, p.run))
 }
 
-// token is the page token of the rows after p. Its checksum tells it from what this store did not
-// make.
+// token returns the page token for the rows after p. By its checksum, parseToken recognizes tokens
+// of this store.
 func (p rowPosition) token() string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(p.started))
 	b = binary.BigEndian.AppendUint32(b, p.run)

@@ -9,12 +9,12 @@ import (
 
 // record is an item that was put.
 type record struct {
-	// item is what was handed over: body and summary are the caller's own, who must not change
+	// item is what the caller passed. Body and summary are the caller's own, who must not change
 	// them.
 	item store.Item
-	// digest is the item's when it was put.
+	// digest is the item's digest when it was put.
 	digest uint64
-	// number counts the items that were put.
+	// number is the number of the put in the order of all puts.
 	number int
 	// perishable is nil if it never expires.
 	perishable *perishable
@@ -34,10 +34,10 @@ func (r *record) read() store.Item {
 
 func (r *record) size() int { return len(r.item.Body) + len(r.item.Workflow) + overhead }
 
-// workflow is the log of one workflow. Its methods take a nil one for one without items.
+// workflow is the log of one workflow. Its methods treat nil as a workflow without items.
 type workflow struct {
 	records []*record // in order
-	// ends has, for each run that ever was, the slot after its last one. It outlives the items.
+	// ends has, for each run that ever existed, the slot after its last one. It survives the items.
 	ends map[uint32]uint32
 }
 
@@ -48,8 +48,8 @@ func compare(a, b store.Key) int {
 	return cmp.Compare(a.Slot, b.Slot)
 }
 
-// find returns the index of the first record that is not before a key, and whether it stands at
-// that key.
+// find returns the index of the first record that is not before a key, and whether it is at that
+// key.
 func (w *workflow) find(k store.Key) (int, bool) {
 	return slices.BinarySearchFunc(w.records, k, func(r *record, k store.Key) int { return compare(r.item.Key, k) })
 }
@@ -72,7 +72,7 @@ func (w *workflow) has(run uint32) bool {
 
 func (w *workflow) insert(r *record) {
 	if !w.has(r.item.Run) {
-		w.ends[r.item.Run] = 0 // a run whose items have expired may be there anew
+		w.ends[r.item.Run] = 0 // a run whose items have expired may begin anew
 	}
 	w.ends[r.item.Run] = max(w.ends[r.item.Run], r.item.Slot+1)
 	i, _ := w.find(r.item.Key)
@@ -110,8 +110,8 @@ func (w *workflow) forward(from store.Key, limit int) store.Page {
 	})
 }
 
-// page makes a page of the first of n records, as far as there is one at i. A page that is full up
-// to its limit says More without having looked further, as DynamoDB does.
+// page returns a page of the first of n records, as far as at returns one. A page that has limit
+// items always has More, without a further look, as in DynamoDB.
 func page(n, limit int, at func(i int) *record) store.Page {
 	var p store.Page
 	size, most := 0, n

@@ -1,10 +1,10 @@
-// Package memory is the store of tests and simulations. It keeps the promises of the port and no
-// others, and it checks its callers: a call that breaks a rule of the port is reported, at the
-// latest by [Store.Check] at the end of a test.
+// Package memory is the store of tests and simulations. It gives the port's guarantees and no
+// others, and it checks its callers: it reports a call that breaks a rule of the port, at the
+// latest in [Store.Check] at the end of a test.
 //
-// Where the port leaves a choice, this store takes the one that is harder on callers: it keeps the
-// very slices that it is given, it rounds times as the coarsest adapter does, and it says that
-// there may be more where it need not know.
+// If the port leaves a choice, this store does what is harder for callers. It keeps the slices that
+// it is given, it rounds times as the coarsest adapter does, and it reports that there may be more
+// if it need not know.
 package memory
 
 import (
@@ -20,25 +20,25 @@ import (
 )
 
 const (
-	// maxBody is what an item of DynamoDB leaves for a body when the keys have had their share.
+	// maxBody is the space in an item of DynamoDB that the longest keys leave for a body.
 	maxBody = 396 << 10
 	// pageBytes is the size of a page.
 	pageBytes = 1 << 20
-	// overhead is what an item counts for in a page besides its body and its workflow's id.
+	// overhead is what an item counts for in a page in addition to its body and its workflow's id.
 	overhead = 100
 )
 
 // Options are the options of a store. The zero value works.
 type Options struct {
-	// Clock tells DeleteExpired the time, and does not go back; nil is time.Now.
+	// Clock returns the time for DeleteExpired, and does not go back; nil means time.Now.
 	Clock func() time.Time
-	// Violation is told what rule of the port a caller has broken; nil panics. It must not call the
-	// store.
+	// Violation is called with the rule of the port that a caller broke; nil panics. It must not
+	// call the store.
 	Violation func(format string, args ...any)
-	// Encoded reports whether a body is encrypted, so that the same Append may have other bytes
-	// when it is repeated with another data key (see internal/codec); nil is never.
+	// Encoded reports whether a body is encrypted; nil means never. A repeat of an Append may have
+	// other encrypted bytes, if the data key was replaced (see internal/codec).
 	Encoded func(body []byte) bool
-	// MaxBody is the largest body; 0 is about what DynamoDB takes.
+	// MaxBody is the largest body; 0 means about DynamoDB's limit.
 	MaxBody int
 }
 
@@ -52,15 +52,15 @@ type Store struct {
 	workflows map[string]*workflow
 	attempts  map[place]map[int64]*attempt
 	timers    []*timer          // by due, then by id
-	returned  map[timerKey]bool // those that DueTimers has returned, so that they may be deleted
+	returned  map[timerKey]bool // the timers that DueTimers has returned, which may be deleted
 	rows      map[place]store.Summary
 	expiry    expiry
-	// commits has the digest of the Append that first used a commit id. It outlives the items: an
+	// commits has the digest of the Append that first used a commit id. It survives the items: an
 	// id is used once.
 	commits map[[16]byte]uint64
 	mark    []byte
-	key     []byte           // that the deployment signs with; nil if there is none
-	marks   map[string]int64 // of task queues with a rate, in microseconds since 1970
+	key     []byte           // the deployment's signing key, or nil
+	marks   map[string]int64 // by task queue, in microseconds since 1970
 	puts    int
 }
 
@@ -78,7 +78,7 @@ type place struct {
 	run      uint32
 }
 
-// errMisuse is what a call returns that was reported and makes no sense to carry out.
+// errMisuse is the error of a call that was reported and cannot be carried out.
 var errMisuse = errors.New("store/memory: the call breaks a rule of the port")
 
 // New returns an empty store.
@@ -126,7 +126,7 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	return nil
 }
 
-// fits tells a body that is too large.
+// fits returns an error for a body that is too large.
 func (s *Store) fits(body []byte) error {
 	if len(body) > s.options.MaxBody {
 		return fmt.Errorf("%w: %d bytes, at most %d", store.ErrTooLarge, len(body), s.options.MaxBody)
@@ -159,8 +159,8 @@ func (s *Store) put(item store.Item) {
 	}
 }
 
-// expire takes a record out whose time has passed, or that is deleted. The row of a run goes with
-// its last item.
+// expire removes a record that has expired or is deleted. With the last item of a run it removes
+// the run's row.
 func (s *Store) expire(w *workflow, r *record) {
 	s.examine(r)
 	s.expiry.drop(r.perishable)
@@ -203,16 +203,16 @@ func (s *Store) Dump(workflow string) []store.Item {
 	return items
 }
 
-// DeleteExpired deletes one item or attempt whose expiry has passed, and reports whether there was
-// one. There are n, in no order that means anything, and pick says which: a simulation that picks
-// at random sees runs lose their items as they do in DynamoDB.
+// DeleteExpired deletes one expired item or attempt, and returns false if there is none. pick
+// selects one of n, which are in no meaningful order: in a simulation that picks at random, runs
+// lose their items as in DynamoDB.
 func (s *Store) DeleteExpired(pick func(n int) int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.expiry.take(s.options.Clock(), pick)
 }
 
-// roundUp is how an expiry is kept: to the second, and never earlier than it was given.
+// roundUp returns an expiry as the store keeps it: in whole seconds, and never earlier than given.
 func roundUp(t time.Time) time.Time {
 	if whole := t.Truncate(time.Second); whole.Before(t) {
 		return whole.Add(time.Second)

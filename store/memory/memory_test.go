@@ -21,13 +21,13 @@ func TestConformance(t *testing.T) {
 		New: func(t *testing.T) func() storetest.Store {
 			s := New(Options{Violation: t.Errorf})
 			t.Cleanup(s.Check)
-			return func() storetest.Store { return s } // what is in memory outlives whoever has opened it
+			return func() storetest.Store { return s } // memory survives a reopening
 		},
 		MaxBody: maxBody, PageBytes: pageBytes, Reopens: true, Lists: true,
 	})
 }
 
-// watch is a store that keeps its callers' violations.
+// watch is a store that records its callers' violations.
 type watch struct {
 	*Store
 	seen []string
@@ -44,7 +44,8 @@ func newWatch() *watch {
 	return w
 }
 
-// saw wants exactly one violation since the last call, with this text in it; "" is none.
+// saw demands exactly one violation since the last call, which contains this text, or none if the
+// text is "".
 func (w *watch) saw(t *testing.T, text string) {
 	t.Helper()
 	switch {
@@ -161,7 +162,7 @@ func TestPanicsByDefault(t *testing.T) {
 	_ = New(Options{}).Append(context.Background(), item(1, 7, 1))
 }
 
-// An item goes only after its expiry, and when items of a run have gone, what follows them is no
+// An item is deleted only after its expiry. If items of a run were deleted, the next item leaves no
 // gap.
 func TestDeleteExpired(t *testing.T) {
 	t.Parallel()
@@ -207,8 +208,7 @@ func TestDeleteExpired(t *testing.T) {
 	w.saw(t, "")
 }
 
-// Where all of a workflow has expired, its runs are numbered from 1 again, and gaps count from
-// there.
+// When a whole workflow has expired, its runs are numbered from 1 again, and gaps count from there.
 func TestRunAnew(t *testing.T) {
 	t.Parallel()
 	w := newWatch()
@@ -227,7 +227,7 @@ func TestRunAnew(t *testing.T) {
 	w.saw(t, "leaves a gap")
 }
 
-// An attempt that replaces one that would have expired is not deleted in its place.
+// An attempt that replaces an expiring one is not deleted in its place.
 func TestAttemptOutlivesTheOneBefore(t *testing.T) {
 	t.Parallel()
 	for _, due := range []bool{false, true} {
@@ -239,7 +239,7 @@ func TestAttemptOutlivesTheOneBefore(t *testing.T) {
 			}
 		}
 		w.now = w.now.Add(2 * time.Second)
-		if due { // all three have been found to be due, and one is gone
+		if due { // all three are due, and one is deleted
 			w.DeleteExpired(func(n int) int { return n - 1 })
 		}
 		if err := w.RecordAttempt(ctx, store.Attempt{Workflow: "w", Run: 1, Event: 1, Number: 2, Expires: w.now.Add(time.Hour)}); err != nil {

@@ -10,7 +10,7 @@ func (s *Store) violation(format string, args ...any) {
 	s.options.Violation("store/memory: "+format, args...)
 }
 
-// inspect reports the rules that an Append breaks. It returns false for one that cannot be carried
+// inspect reports the rules that an Append breaks. It returns false if the Append cannot be carried
 // out. The items are in order.
 func (s *Store) inspect(items []store.Item) bool {
 	if len(items) == 0 || len(items) > store.MaxAppend {
@@ -37,8 +37,8 @@ func (s *Store) inspect(items []store.Item) bool {
 	return true
 }
 
-// inspectPlace reports an item that leaves a gap before it: in its run, or, where it begins one,
-// among the runs. What has expired is no gap. The items before it in the same Append count.
+// inspectPlace reports an item that leaves a gap before it: in its run or, if it opens a run, among
+// the runs. Expired items are no gap. Earlier items of the same Append count.
 func (s *Store) inspectPlace(k store.Key, before []store.Item) {
 	var ends map[uint32]uint32
 	if w := s.workflows[k.Workflow]; w != nil {
@@ -65,9 +65,9 @@ func (s *Store) inspectPlace(k store.Key, before []store.Item) {
 	s.violation("an Append at %v leaves a gap: there was no earlier run", k)
 }
 
-// inspectCommits reports a commit id that was used for another Append. Both items of an Append may
-// have the same. What is encoded is not compared: if the data key was replaced between two tries of
-// an Append, the second one encodes the same body with the new key (see internal/codec).
+// inspectCommits reports a commit id that was used for another Append. All items of an Append may
+// have the same id. Encoded bodies are not compared: if the data key was replaced between two tries
+// of an Append, the second one encodes the same body with the new key (see internal/codec).
 func (s *Store) inspectCommits(items []store.Item) {
 	var digest uint64
 	for _, item := range items {
@@ -90,7 +90,7 @@ func (s *Store) inspectCommits(items []store.Item) {
 	}
 }
 
-// digest tells items apart, and one that was changed from what it was.
+// digest returns a digest of an item. It differs between items, and after a change of an item.
 func (s *Store) digest(item store.Item) uint64 {
 	var h maphash.Hash
 	h.SetSeed(s.seed)
@@ -113,8 +113,7 @@ func (s *Store) examine(r *record) {
 	}
 }
 
-// Check reports what was changed by callers after they had handed it over. A test calls it at its
-// end.
+// Check reports what callers changed after they had handed it over. A test calls it at its end.
 func (s *Store) Check() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slot.By < time.Microsecond {
-		s.violation("the mark of the task queue %q is to be moved by %v: a microsecond is the least", slot.TaskQueue, slot.By)
+		s.violation("a Reserve moves the mark of the task queue %q by %v: less than a microsecond", slot.TaskQueue, slot.By)
 		return time.Time{}, errMisuse
 	}
 	next, err := slot.Next(s.marks[slot.TaskQueue])

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Scan implements store.Scanner. The cursor is the token of the last item's place.
+// Scan implements store.Scanner. The cursor is the token of the last item's position.
 func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []store.Item, next string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
@@ -39,7 +39,7 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []sto
 	return items, "", nil
 }
 
-// Delete implements store.Scanner. It reports a run whose last commit goes before the others.
+// Delete implements store.Scanner. It reports a run whose last commit is deleted before others.
 func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 		switch {
 		case r == nil:
 		case r.item.Commit != item.Commit:
-			stale = fmt.Errorf("%w: another commit stands at %v", store.ErrStale, item.Key)
+			stale = fmt.Errorf("%w: there is another commit at %v", store.ErrStale, item.Key)
 		default:
 			s.expire(s.workflows[item.Workflow], r)
 		}
@@ -66,7 +66,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 		switch {
 		case kept == nil:
 		case kept.Number != a.Number || kept.RunID != a.RunID:
-			stale = fmt.Errorf("%w: attempt %d of run %q is recorded of event %d", store.ErrStale, kept.Number, kept.RunID, a.Event)
+			stale = fmt.Errorf("%w: event %d has the record of attempt %d of run %q", store.ErrStale, a.Event, kept.Number, kept.RunID)
 		default:
 			s.expiry.drop(kept.perishable)
 			s.forget(run, kept)
@@ -75,8 +75,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 	return stale
 }
 
-// inspectDelete reports a commit that is deleted while commits are there on which it follows, and
-// none after it.
+// inspectDelete reports the deletion of a run's last commit if earlier commits of the run exist.
 func (s *Store) inspectDelete(k store.Key) {
 	w := s.workflows[k.Workflow]
 	last := w.at(k)

@@ -9,14 +9,13 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// timer is a timer, as it was handed over.
+// timer is a timer, as the caller passed it.
 type timer struct {
 	store.Timer
-	sum uint64 // of its body when it was put
+	sum uint64 // the digest of its body when it was put
 }
 
-// timerKey is what tells a timer from others: it is the same one if it is put again after it was
-// deleted.
+// timerKey identifies a timer. A timer that is deleted and put again is the same one.
 type timerKey struct {
 	due int64 // in nanoseconds
 	id  string
@@ -90,7 +89,7 @@ func (s *Store) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 		}
 		s.examineTimer(s.timers[i])
 		if s.timers[i] = nil; i == 0 {
-			s.timers = s.timers[1:] // the usual case: the earliest goes first, and nothing has to move
+			s.timers = s.timers[1:] // the usual case: the earliest is deleted first, and nothing has to move
 		} else {
 			s.timers = slices.Delete(s.timers, i, i+1)
 		}

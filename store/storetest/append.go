@@ -7,17 +7,17 @@ import (
 )
 
 var appendTests = []test{
-	{"one item is put where none stands", appendOne},
-	{"a conflict returns the item that stands there", appendConflict},
+	{"one item is put at a free key", appendOne},
+	{"a conflict returns the existing item", appendConflict},
 	{"a repeat conflicts with the caller's own item", appendRepeat},
-	{"an item takes the place of the one that it names", appendOver},
-	{"an item takes the place of no other", appendOverAnother},
-	{"two items of which one takes a place are put all or none", appendOverTwo},
+	{"an item replaces the one that it names", appendOver},
+	{"an item replaces no other", appendOverAnother},
+	{"two items of which one replaces another are put all or none", appendOverTwo},
 	{"two items are put together", appendTwo},
 	{"two items are put all or none", appendAllOrNone},
-	{"a repeat of two conflicts with one's own", appendRepeatTwo},
+	{"a repeat of two conflicts with the caller's own", appendRepeatTwo},
 	{"many items are put all or none", appendMany},
-	{"what was put is seen at once", appendVisible},
+	{"an item is visible at once", appendVisible},
 }
 
 func appendOne(f *fixture) {
@@ -54,7 +54,7 @@ func appendRepeat(f *fixture) {
 	f.holds("order", items[0], next)
 }
 
-// over is an item that may take the place of another.
+// over returns an item that may replace another.
 func (f *fixture) over(standing store.Item) store.Item {
 	item := f.item(standing.Workflow, standing.Run, standing.Slot)
 	item.Over = standing.Commit
@@ -74,7 +74,7 @@ func appendOver(f *fixture) {
 	f.put(third)
 	f.holds("order", third)
 
-	free := f.over(f.item("parcel", 1, 0)) // nothing stands there
+	free := f.over(f.item("parcel", 1, 0)) // the key has no item
 	f.put(free)
 	f.holds("parcel", free)
 }
@@ -99,7 +99,7 @@ func appendTwo(f *fixture) {
 	first := f.item("order", 1, 0)
 	f.put(first)
 	closing, opening := f.item("order", 1, 1), f.item("order", 2, 0)
-	opening.Commit = closing.Commit // both are one commit's doing
+	opening.Commit = closing.Commit // one commit does both
 	f.put(closing, opening)
 	f.holds("order", first, closing, opening)
 
@@ -147,7 +147,7 @@ func appendMany(f *fixture) {
 	for slot := range uint32(store.MaxAppend - 1) {
 		item := f.item("order", 2, slot)
 		if slot > 0 {
-			item.Commit = many[1].Commit // a reset gives all the commits of a run one id
+			item.Commit = many[1].Commit // a reset gives all commits of a run the same id
 		}
 		many = append(many, item)
 	}

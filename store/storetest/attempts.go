@@ -19,10 +19,10 @@ var attemptTests = []test{
 	{"numbers may be large", attemptLarge},
 	{"they are listed by event id", attemptOrder},
 	{"runs and workflows are separate", attemptSeparate},
-	{"they are no part of the log", attemptNotInLog},
+	{"they are not in the log", attemptNotInLog},
 	{"bodies and expiries come back", attemptValues},
 	{"more than a page of them", attemptMany},
-	{"of 20 with one number one is recorded", attemptRace},
+	{"one of 20 with the same number is recorded", attemptRace},
 	{"the highest of many wins", attemptHighest},
 	{"attempts of runs are separate, whatever bytes their numbers have", attemptsOfNumbers},
 }
@@ -50,7 +50,7 @@ func (f *fixture) attempts(workflow string, run uint32) []store.Attempt {
 	return attempts
 }
 
-// hasAttempts wants a run to have these and no others, in this order.
+// hasAttempts demands that a run has exactly these attempts, in this order.
 func (f *fixture) hasAttempts(workflow string, run uint32, want ...store.Attempt) {
 	f.Helper()
 	got := f.attempts(workflow, run)
@@ -68,7 +68,7 @@ func (f *fixture) hasAttempts(workflow string, run uint32, want ...store.Attempt
 	}
 }
 
-// attempt returns an attempt whose body says which it is.
+// attempt returns an attempt with a body that identifies it.
 func attempt(workflow string, run uint32, event int64, number int) store.Attempt {
 	a := store.Attempt{Workflow: workflow, Run: run, Event: event, Number: number}
 	a.Body = bytesOf(int(event)+number, 20)

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// What is called with a context that has ended may be done or not, but its answer is true.
+// A call with a context that has ended may or may not be done, but its result is true.
 var cancelTests = []test{
 	{"Append", cancelAppend},
 	{"reads", cancelReads},
@@ -16,7 +16,7 @@ var cancelTests = []test{
 	{"timers", cancelTimers},
 }
 
-// ended is a context that has ended.
+// ended returns a context that has ended.
 func (f *fixture) ended() context.Context {
 	ctx, cancel := context.WithCancel(f.Context())
 	cancel()
@@ -42,7 +42,7 @@ func cancelAppend(f *fixture) {
 			f.Errorf("Append put the item at %v and returned %v, which says that it did not", pair[0].Key, err)
 		case put:
 			f.conflicts(pair, pair...)
-		default: // where the outcome is not known, the put may come still: the identical Append settles it
+		default: // if the outcome is unknown, the put may still come: the identical Append settles it
 			if conflict := f.try(pair...); conflict != nil && !f.own(conflict.Existing, pair) {
 				f.Errorf("Append where nothing stands: %v", conflict)
 			}
@@ -61,10 +61,10 @@ func cancelReads(f *fixture) {
 		f.same("Forward", p.Items, items...)
 	}
 	if a, err := f.store.ReadAttempts(f.ended(), "order", 1); err == nil && len(a) > 0 {
-		f.Errorf("ReadAttempts found %v if there are none", a)
+		f.Errorf("ReadAttempts found %v, although there are none", a)
 	}
 	if due, err := f.store.DueTimers(f.ended(), f.now, 1); err == nil && len(due) > 0 {
-		f.Errorf("DueTimers found %v if there are none", due)
+		f.Errorf("DueTimers found %v, although there are none", due)
 	}
 }
 

@@ -7,13 +7,12 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Damaged is what Harness.Damage is to damage: the one of these that is set.
+// Damaged names what Harness.Damage has to damage: the field that is set.
 type Damaged struct {
 	Item    *store.Item
 	Attempt *store.Attempt
 	Timer   *store.Timer
-	// Row is what the list has of an item that has a summary. The item itself may be damaged with
-	// it.
+	// Row is the row in the list of an item with a summary. The item itself may be damaged too.
 	Row *store.Item
 }
 
@@ -21,9 +20,9 @@ var damageTests = []test{
 	{"a damaged item is an error, and its neighbours are read", damageItem},
 	{"an Append at a damaged item is an error", damageAppend},
 	{"a damaged attempt is an error", damageAttempt},
-	{"a damaged timer is passed over", damageTimer},
-	{"a scan goes on past a damaged item", damageScan},
-	{"a list goes on past a damaged row", damageRow},
+	{"a damaged timer is skipped", damageTimer},
+	{"a scan continues past a damaged item", damageScan},
+	{"a list continues past a damaged row", damageRow},
 }
 
 // damage damages something, and opens the store again.
@@ -33,7 +32,7 @@ func (f *fixture) damage(d Damaged) {
 	f.store = f.open()
 }
 
-// corrupt wants an error to say that something is damaged.
+// corrupt demands an error that wraps ErrCorrupt.
 func (f *fixture) corrupt(what string, err error) {
 	f.Helper()
 	if !errors.Is(err, store.ErrCorrupt) {

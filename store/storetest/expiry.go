@@ -7,13 +7,13 @@ import (
 )
 
 var expiryTests = []test{
-	{"what has expired goes, and what has not stays", expiryPassed},
+	{"expired items are deleted, and others stay", expiryPassed},
 	{"a limit", expiryLimit},
-	{"an item in the place of one that expires", expiryReplaced},
-	{"the list and the attempts go with the last item", expiryRest},
+	{"an item that replaces an expiring one", expiryReplaced},
+	{"the list and the attempts are deleted with the last item", expiryRest},
 }
 
-// expire deletes what has expired by a moment, at most limit items, and wants so many to be
+// expire deletes what has expired by a moment, at most limit items, and demands that want are
 // deleted.
 func (f *fixture) expire(now time.Time, limit, want int) {
 	f.Helper()
@@ -26,14 +26,14 @@ func (f *fixture) expire(now time.Time, limit, want int) {
 	}
 }
 
-// perishable is an item that expires a whole number of seconds from now.
+// perishable returns an item that expires a whole number of seconds from now.
 func (f *fixture) perishable(workflow string, run, slot uint32, seconds int) store.Item {
 	item := f.item(workflow, run, slot)
 	item.Expires = f.second(seconds)
 	return item
 }
 
-// second is a moment a whole number of seconds from now.
+// second returns the moment n whole seconds from now.
 func (f *fixture) second(n int) time.Time {
 	return f.now.Truncate(time.Second).Add(time.Duration(n) * time.Second)
 }

@@ -20,8 +20,8 @@ type fixture struct {
 	Harness
 	open  func() Store
 	store Store
-	// now is a moment near the present, as precise as the port keeps times. Nothing here depends on
-	// how long things take.
+	// now is a moment near the present, as precise as the port stores times. Nothing here depends
+	// on elapsed time.
 	now     time.Time
 	commits atomic.Uint64
 }
@@ -45,8 +45,8 @@ func (f *fixture) item(workflow string, run, slot uint32) store.Item {
 	return store.Item{Key: k, Commit: id, Body: fmt.Appendf(nil, "%v by %x", k, id)}
 }
 
-// settle appends until the outcome is known, and returns it. repeated says that it was not known at
-// first.
+// settle repeats an Append until its outcome is known, and returns the outcome. repeated is set if
+// it was unknown at first.
 func (f *fixture) settle(items ...store.Item) (outcome error, repeated bool) {
 	for {
 		err := f.store.Append(f.Context(), items...)
@@ -79,7 +79,7 @@ func (f *fixture) own(existing store.Item, items []store.Item) bool {
 	return slices.ContainsFunc(items, func(i store.Item) bool { return i.Commit == existing.Commit })
 }
 
-// put appends items that nothing stands in the way of.
+// put appends items, and demands that there is no conflict.
 func (f *fixture) put(items ...store.Item) {
 	f.Helper()
 	if conflict := f.try(items...); conflict != nil {
@@ -100,7 +100,7 @@ func (f *fixture) fill(workflow string, run uint32, n int) []store.Item {
 	return items
 }
 
-// conflicts appends, wants one of these items to stand in the way, and returns the one that does.
+// conflicts appends, demands a Conflict with one of the standing items, and returns that item.
 func (f *fixture) conflicts(standing []store.Item, items ...store.Item) store.Item {
 	f.Helper()
 	err, _ := f.settle(items...)
@@ -166,13 +166,13 @@ func (f *fixture) all(workflow string) []store.Item {
 	return items
 }
 
-// holds wants a workflow to have these items, in order, and no others.
+// holds demands that a workflow has exactly these items, in order.
 func (f *fixture) holds(workflow string, want ...store.Item) {
 	f.Helper()
 	f.same("the items of "+workflow, f.all(workflow), want...)
 }
 
-// same wants two lists of items to be equal.
+// same demands that two lists of items are equal.
 func (f *fixture) same(what string, got []store.Item, want ...store.Item) {
 	f.Helper()
 	if !slices.Equal(keys(got), keys(want)) {
@@ -186,13 +186,13 @@ func (f *fixture) same(what string, got []store.Item, want ...store.Item) {
 	}
 }
 
-// difference says how two items at the same key differ; empty if they do not.
+// difference describes how two items at the same key differ. It returns "" if they are equal.
 func difference(got, want store.Item) string {
 	switch {
 	case got.Commit != want.Commit:
 		return fmt.Sprintf("commit %x, want %x", got.Commit, want.Commit)
 	case got.Over != [16]byte{}:
-		return fmt.Sprintf("it says that it may take the place of %x: no read returns that", got.Over)
+		return fmt.Sprintf("it has Over %x, which no read returns", got.Over)
 	case !bytes.Equal(got.Body, want.Body):
 		return fmt.Sprintf("body %s, want %s", brief(got.Body), brief(want.Body))
 	case !got.Expires.Equal(want.Expires):

@@ -9,7 +9,7 @@ import (
 
 var keyTests = []test{
 	{"there is one key, and the first stays", keyStays},
-	{"of many who make one, one does", keyRace},
+	{"one of many concurrent MakeKeys succeeds", keyRace},
 }
 
 // key reads the key.

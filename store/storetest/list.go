@@ -64,7 +64,7 @@ func (f *fixture) pages(filter store.Filter, limit int, between func(page int)) 
 
 func nothing(int) {}
 
-// lists wants a filter to select these runs, in order, however the list is cut into pages.
+// lists demands that a filter selects these runs, in order, however the list is cut into pages.
 func (f *fixture) lists(filter store.Filter, want ...store.Summary) {
 	f.Helper()
 	for _, limit := range []int{1, 2, 3, 100} {
@@ -82,7 +82,7 @@ func rowNames(rows []store.Summary) []string {
 	return n
 }
 
-// start puts the first item of a run and returns its row.
+// start puts the first item of a run, and returns the run's row.
 func (f *fixture) start(workflow string, run uint32, kind string, started time.Time) store.Summary {
 	f.Helper()
 	item, row := f.opening(workflow, run, kind, started)
@@ -134,7 +134,7 @@ func listOrder(f *fixture) {
 	f.lists(store.Filter{}, someRows(f)...)
 }
 
-// listFilters holds the store to a twin, with all filters of a few values.
+// listFilters compares the store with a simple twin, with all filters of a few values.
 func listFilters(f *fixture) {
 	rows := someRows(f)
 	times := []time.Time{{}, f.now.Add(-time.Second), f.now, f.now.Add(3 * time.Millisecond), f.now.Add(time.Second)}
@@ -154,7 +154,7 @@ func listFilters(f *fixture) {
 	}
 }
 
-// wheres are conditions on each part of a row.
+// wheres has conditions on each part of a row.
 var wheres = []func(*store.Summary) bool{
 	nil,
 	func(r *store.Summary) bool { return r.Workflow < "order-4" },
@@ -165,10 +165,10 @@ var wheres = []func(*store.Summary) bool{
 	func(*store.Summary) bool { return false },
 }
 
-// attributesOf are bytes as a caller may encode search attributes.
+// attributesOf returns bytes like those of encoded search attributes.
 func attributesOf(workflow string) string { return "\x01\x00\xff" + workflow }
 
-// selects is the twin of what a store does with a filter.
+// selects is a simple twin of a store's filter.
 func selects(filter store.Filter, r store.Summary) bool {
 	if filter.Where != nil && !filter.Where(&r) {
 		return false
@@ -193,7 +193,7 @@ func listPages(f *fixture) {
 	if len(first) == 4 && token == "" {
 		f.Error("no token after 4 of 9 runs")
 	}
-	for range 2 { // a token is good more than once
+	for range 2 { // a token is valid more than once
 		second, _ := f.list(store.Filter{}, token, 4)
 		if len(first)+len(second) > 0 && !slices.EqualFunc(append(slices.Clone(first), second...), rows[:len(first)+len(second)], sameSummary) {
 			f.Errorf("two pages: %v and %v\nwant the first of %v", rowNames(first), rowNames(second), rowNames(rows))
@@ -208,7 +208,7 @@ func listTies(f *fixture) {
 	f.eachOnce(f.pages(store.Filter{}, 1, nothing), ids...)
 }
 
-// eachOnce wants one row of each of these workflows.
+// eachOnce demands one row of each of these workflows.
 func (f *fixture) eachOnce(rows []store.Summary, workflows ...string) {
 	f.Helper()
 	times := map[string]int{}
@@ -239,7 +239,7 @@ func listClosing(f *fixture) {
 
 func listClosingBetweenPages(f *fixture) {
 	rows := someRows(f)
-	first, last := rows[2], rows[len(rows)-1] // both are open; one has been read when it closes
+	first, last := rows[2], rows[len(rows)-1] // both are open; one closes after it was read
 	got := f.pages(store.Filter{}, 4, func(page int) {
 		if page == 0 {
 			one, _ := f.closing(first, "canceled")
@@ -285,7 +285,7 @@ func listBadToken(f *fixture) {
 	}
 }
 
-// listMoving moves a run to one build after the other, and then closes it: its last row counts.
+// listMoving moves a run to several builds, and then closes it. Its last row counts.
 func listMoving(f *fixture) {
 	row := f.start("order", 1, "Order", f.now)
 	other := f.start("parcel", 1, "Order", f.now.Add(-time.Second))
@@ -305,14 +305,14 @@ func listMoving(f *fixture) {
 	f.lists(withBuild("build-3"))
 }
 
-// change puts an item in a slot that changes a row.
+// change puts an item that changes a row, in a slot.
 func (f *fixture) change(row store.Summary, slot uint32) {
 	item := f.item(row.Workflow, row.Run, slot)
 	item.Summary = &row
 	f.put(item)
 }
 
-// listAttributes changes attributes and memo of a run, removes them, and closes it.
+// listAttributes changes the attributes and the memo of a run, removes them, and closes the run.
 func listAttributes(f *fixture) {
 	row := f.start("order", 1, "Order", f.now)
 	for slot, value := range []string{"a", "\xff\xfe", "", strings.Repeat("x", 6<<10), "z"} {
@@ -325,7 +325,7 @@ func listAttributes(f *fixture) {
 	f.lists(store.Filter{}, row)
 }
 
-// listOldRows asks for what rows said before.
+// listOldRows filters by the contents of outdated rows.
 func listOldRows(f *fixture) {
 	var rows []store.Summary
 	for i := range 5 {

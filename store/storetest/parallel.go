@@ -8,14 +8,15 @@ import (
 )
 
 var parallelTests = []test{
-	{"of 50 Appends to one key one is put", raceForOneKey},
-	{"of Appends to the same two keys one is put", raceForTwoKeys},
+	{"one of 50 Appends to one key is put", raceForOneKey},
+	{"one of several Appends to the same two keys is put", raceForTwoKeys},
 	{"an Append of one and one of two exclude each other", raceOneWithTwo},
 	{"Appends to different workflows do not hinder each other", raceSeparate},
 	{"a run that many writers extend has no gap", raceToTheEnd},
 }
 
-// race lets n writers append at once. It returns the items of the only one whose Append was put.
+// race lets n writers append concurrently. It demands that one Append is put, and returns its
+// items.
 func (f *fixture) race(n int, items func(i int) []store.Item) []store.Item {
 	f.Helper()
 	tries := make([][]store.Item, n)
@@ -89,7 +90,7 @@ func raceSeparate(f *fixture) {
 	})
 }
 
-// Each writer reads the end, appends after it, and begins again when it has lost.
+// Each writer reads the end, appends after it, and starts again after a lost race.
 func raceToTheEnd(f *fixture) {
 	const writers, each = 8, 5
 	f.fill("order", 1, 1)

@@ -9,19 +9,20 @@ import (
 )
 
 var rateTests = []test{
-	{"the mark is moved from the floor, or from where it stands", rateMoves},
-	{"a mark stays that would come to stand too late", rateLatest},
+	{"the mark moves from the floor, or from its own place", rateMoves},
+	{"a mark that would move too far stays", rateLatest},
 	{"task queues are separate", rateSeparate},
-	{"of many slots at once each is another", rateRace},
+	{"concurrent reservations are different", rateRace},
 }
 
-// slot is one of a task queue, from this many milliseconds after now, and as long.
+// slot returns a reservation of a task queue: floor is in milliseconds after now, by in
+// milliseconds.
 func (f *fixture) slot(taskQueue string, floor, by int) store.Slot {
 	const ms = time.Millisecond
 	return store.Slot{TaskQueue: taskQueue, Floor: f.now.Add(time.Duration(floor) * ms), By: time.Duration(by) * ms}
 }
 
-// reserves wants the mark to come to stand this many milliseconds after now.
+// reserves demands that a Reserve moves the mark to this many milliseconds after now.
 func (f *fixture) reserves(s store.Slot, want int) {
 	f.Helper()
 	at, err := f.store.Reserve(f.Context(), s)
@@ -29,7 +30,7 @@ func (f *fixture) reserves(s store.Slot, want int) {
 		f.Fatalf("Reserve %+v: %v", s, err)
 	}
 	if got := at.Sub(f.now); got != time.Duration(want)*time.Millisecond {
-		f.Errorf("the mark of %q stands at %v, want %d ms", s.TaskQueue, got, want)
+		f.Errorf("the mark of %q is at %v, want %d ms", s.TaskQueue, got, want)
 	}
 }
 
@@ -41,7 +42,7 @@ func rateMoves(f *fixture) {
 	f.reserves(f.slot("reports", -5000, 30), 50)
 	precise := store.Slot{TaskQueue: "reports", Floor: f.now.Add(50*time.Millisecond + 7*time.Microsecond), By: time.Microsecond}
 	if at, err := f.store.Reserve(f.Context(), precise); err != nil || !at.Equal(precise.Floor.Add(time.Microsecond)) {
-		f.Errorf("the mark stands at %v, %v", at, err)
+		f.Errorf("the mark is at %v, %v", at, err)
 	}
 	if !f.Reopens {
 		return
@@ -94,7 +95,7 @@ func rateRace(f *fixture) {
 		for {
 			at, err := f.store.Reserve(f.Context(), f.slot("reports", 0, 10))
 			if errors.Is(err, store.ErrThrottled) || errors.Is(err, store.ErrUnknown) {
-				continue // the slot that it may have taken is nobody's
+				continue // its reservation, if any, belongs to nobody
 			}
 			if err != nil {
 				f.Errorf("Reserve: %v", err)

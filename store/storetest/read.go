@@ -27,7 +27,7 @@ func someRuns(f *fixture) []store.Item {
 	return append(items, f.fill("order", 4, 3)...)
 }
 
-// readBackward holds the store to a twin that is too simple to be wrong.
+// readBackward compares the store with a twin that is too simple to be wrong.
 func readBackward(f *fixture) {
 	items := someRuns(f)
 	slices.Reverse(items)
@@ -58,8 +58,8 @@ func readForward(f *fixture) {
 	}
 }
 
-// window wants a page to have the first of these items, as many as the limit lets through. A page
-// that is full may say More although nothing follows.
+// window demands that a page has the first of these items, at most limit. A full page may have More
+// although nothing follows.
 func (f *fixture) window(p store.Page, want []store.Item, limit int) {
 	f.Helper()
 	rest := 0
@@ -75,7 +75,7 @@ func (f *fixture) window(p store.Page, want []store.Item, limit int) {
 	}
 }
 
-// numbers are numbers of runs around those that a byte, or its lower half, ends with.
+// numbers has run numbers around the ends of a byte, or of its lower half.
 var numbers = []uint32{1, 127, 128, 129, 130, 191, 192, 254, 255, 256, 257, 383, 384, 385, 511, 512, 0x7fff, 0x8000, 0x8080, 0x80ff, 0xffff, 0x10000}
 
 func readNumbers(f *fixture) {
@@ -134,7 +134,7 @@ func large(f *fixture) []store.Item {
 	return items
 }
 
-// full wants a page that was cut to be about as large as a page can be.
+// full demands that a page which was cut is about as large as a page can be.
 func (f *fixture) full(p store.Page, next int) {
 	f.Helper()
 	if n := size(p.Items); p.More && n+next < f.PageBytes/2 {
@@ -179,8 +179,8 @@ func readPagesForward(f *fixture) {
 	}
 }
 
-// ids are workflow ids that an adapter could take for each other if it joined them with something
-// that they contain.
+// ids has workflow ids that an adapter could confuse if it joined them with a separator that they
+// contain.
 var ids = []string{
 	"a", "ab", "a/", "a/1", "a/1/0", "a#1", "a#1#0", "a|1", "a:1", "a-1", "a.1", "a,1", "a 1", "a\x00", "a\x00\x00", "a\x00\x01",
 	"a\x01", "a\x1f1", "a\n", "a%", "a%2F", "a_", "A", "a\u00ff", "a\u00e9", "ae\u0301", "a\U0010ffff", "/", "#", "\x00", " ", ".", "..",

@@ -10,7 +10,7 @@ import (
 
 var reopenTests = []test{
 	{"items", reopenItems},
-	{"what many writers were told is put", reopenParallel},
+	{"everything acknowledged to parallel writers survives", reopenParallel},
 	{"attempts", reopenAttempts},
 	{"timers", reopenTimers},
 	{"the list", reopenList},

@@ -10,11 +10,11 @@ import (
 )
 
 var scanTests = []test{
-	{"a walk comes by everything, in order within a workflow", scanAll},
-	{"what is no commit is not in it", scanCommitsOnly},
-	{"walks that delete what they find come to an end", scanPastDeleted},
-	{"a cursor that was not made here", scanBadCursor},
-	{"what is deleted is gone, and again is no error", deleteItems},
+	{"a walk returns everything, in order within a workflow", scanAll},
+	{"a walk returns only commits", scanCommitsOnly},
+	{"walks that delete their findings end", scanPastDeleted},
+	{"a cursor that Scan did not make", scanBadCursor},
+	{"deleted items are gone, and may be deleted again", deleteItems},
 	{"another commit in its place stays", deleteStale},
 	{"attempts", deleteAttempts},
 	{"a deleted run is not listed", deleteListed},
@@ -22,7 +22,7 @@ var scanTests = []test{
 	{"the mark moves from what it was", markMoves},
 }
 
-// walk reads from a cursor to the end, and calls each with every page.
+// walk reads from a cursor to the end, and calls each for every page.
 func (f *fixture) walk(cursor string, limit int, each func(page []store.Item, next string)) {
 	f.Helper()
 	if f.CatchUp != nil {
@@ -40,7 +40,7 @@ func (f *fixture) walk(cursor string, limit int, each func(page []store.Item, ne
 			return
 		}
 		if next == cursor {
-			f.Fatalf("Scan does not go on from %q", cursor)
+			f.Fatalf("Scan does not continue from %q", cursor)
 		}
 		cursor = next
 	}
@@ -53,7 +53,7 @@ func (f *fixture) delete(items []store.Item, attempts ...store.Attempt) {
 	}
 }
 
-// some fills a few workflows, whose ids begin with one another's, and returns their items.
+// some fills a few workflows, whose ids are prefixes of each other, and returns their items.
 func (f *fixture) some() map[string][]store.Item {
 	held := map[string][]store.Item{}
 	for i, name := range []string{"o", "order", "order/1", "order-2", "ö"} {
@@ -105,7 +105,7 @@ func scanPastDeleted(f *fixture) {
 		left = 0
 		f.walk("", 50, func(page []store.Item, _ string) {
 			left += len(page)
-			for _, item := range page { // one by one, in order: the last one last
+			for _, item := range page { // one by one, the last one last
 				f.delete([]store.Item{item})
 			}
 		})
@@ -172,7 +172,7 @@ func deleteAttempts(f *fixture) {
 	f.delete(nil, attempt("order", 1, 7, 4))
 	f.hasAttempts("order", 1)
 	f.hasAttempts("order", 2, next)
-	f.record(one) // as the first of a run that has the number now
+	f.record(one) // as the first attempt of a run that has the number now
 	f.hasAttempts("order", 1, one)
 }
 
@@ -202,14 +202,14 @@ func deleteNumbers(f *fixture) {
 	if !f.Lists {
 		return
 	}
-	var rows []store.Summary // of those that are left, the last one first
+	var rows []store.Summary // the rows left, the last one first
 	items := map[uint32]store.Item{}
 	for i, run := range numbers {
 		item, row := f.opening("chain", run, "Order", f.now.Add(time.Duration(i)*time.Second))
 		f.put(item)
 		rows, items[run] = append([]store.Summary{row}, rows...), item
 	}
-	for _, run := range numbers { // as retention deletes them
+	for _, run := range numbers { // in the order of retention
 		f.delete([]store.Item{items[run]})
 		rows = rows[:len(rows)-1]
 		if got := f.pages(store.Filter{}, 100, nothing); !slices.EqualFunc(got, rows, sameSummary) {

@@ -1,14 +1,14 @@
-// Package storetest is the conformance suite of the store port, and its specification in code:
-// every adapter passes it, and a sentence of the port that is not tested here is not promised.
+// Package storetest is the conformance suite of the store port, and its specification in code.
+// Every adapter passes it. A sentence of the port that is not tested here is not a promise.
 //
-// An adapter's own test says what it is like in a [Harness] and calls [Run]:
+// An adapter's own test describes the adapter in a [Harness] and calls [Run]:
 //
 //	func TestConformance(t *testing.T) {
 //		storetest.Run(t, storetest.Harness{
 //			New: func(t *testing.T) func() storetest.Store {
 //				dir, last := t.TempDir(), (*embedded.Store)(nil)
 //				return func() storetest.Store {
-//					last = ... // end the one before as a crash would, and open what is in dir
+//					last = ... // end the last one as a crash would, and open dir
 //					return last
 //				}
 //			},
@@ -16,8 +16,8 @@
 //		})
 //	}
 //
-// The suite keeps the rules that callers have, so that a fake which checks them can pass it. It
-// never asks which adapter it tests: the differences between adapters are values of the harness.
+// The suite keeps the rules for callers, so that a fake that checks its callers can pass. It does
+// not know which adapter it tests: the differences between adapters are values of the harness.
 package storetest
 
 import (
@@ -26,34 +26,37 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Store is what every adapter has. One that lists workflows is a store.Lister too, and one that
-// deletes what has expired a store.Expirer.
+// Store is an adapter. One that lists workflows is also a store.Lister, and one that deletes what
+// has expired is also a store.Expirer.
 type Store = store.Store
 
-// Harness is what the suite knows of an adapter.
+// Harness describes an adapter to the suite.
 type Harness struct {
-	// New makes a place for a new, empty store (a directory, a table prefix), and returns what
-	// opens the store that is there. Each test has a place of its own, and tests run in parallel.
-	// Where Reopens is set, the suite calls open again while it uses nothing of the store opened
-	// before; open ends that one first, without a goodbye if it can. What has to be closed in the
-	// end is closed by t.Cleanup.
+	// New makes a place for a new, empty store (a directory, a table prefix), and returns a
+	// function that opens the store of that place.
+	//
+	//   - Each test has a place of its own, and tests run in parallel.
+	//   - If Reopens is set, the suite opens a place again when it no longer uses the store that it
+	//     opened before. open ends that one first, as a crash would if possible.
+	//   - t.Cleanup closes what has to be closed in the end.
 	New func(t *testing.T) (open func() Store)
-	// MaxBody is a size that the body of an item, an attempt and a timer may have. One of twice the
-	// size is refused.
+	// MaxBody is the size of a body that the store takes in an item, an attempt and a timer. It
+	// refuses one of twice the size.
 	MaxBody int
-	// PageBytes is the most that the bodies of one page have together; the port says about 1 MB.
+	// PageBytes is the largest sum of the bodies of one page; the port says about 1 MB.
 	PageBytes int
-	// Reopens says that what was stored outlives the store that was opened.
+	// Reopens says that data survives when the store is opened again.
 	Reopens bool
 	// Lists says that the store is a store.Lister.
 	Lists bool
 	// Expires says that the store is a store.Expirer.
 	Expires bool
-	// CatchUp returns when the list has what was appended before; nil if the list is never behind.
+	// CatchUp returns when the list shows everything that was appended before; nil means that the
+	// list is never behind.
 	CatchUp func(t *testing.T, s Store)
-	// Damage changes a byte of what is stored, as a fault of the medium or of a person would. s is
-	// not used after it, and the suite opens the store again. It is nil if nothing is stored that
-	// could be damaged.
+	// Damage changes a byte of the stored data, as a fault of the medium or of a person would. The
+	// suite does not use s after it, and opens the store again. It is nil if nothing stored can be
+	// damaged.
 	Damage func(t *testing.T, s Store, d Damaged)
 }
 

@@ -35,7 +35,7 @@ func (f *fixture) deleteTimers(timers ...store.Timer) {
 	}
 }
 
-// due reads timers and checks what holds for every answer.
+// due reads timers and checks what holds for every result.
 func (f *fixture) due(before time.Time, limit int) []store.Timer {
 	f.Helper()
 	timers, err := f.store.DueTimers(f.Context(), before, limit)
@@ -56,7 +56,7 @@ func (f *fixture) due(before time.Time, limit int) []store.Timer {
 	return timers
 }
 
-// hasTimers wants these timers to be there and no others.
+// hasTimers demands that exactly these timers exist.
 func (f *fixture) hasTimers(want ...store.Timer) {
 	f.Helper()
 	f.sameTimers(f.due(f.now.AddDate(1, 0, 0), len(want)+10), want...)
@@ -101,7 +101,7 @@ func timerPut(f *fixture) {
 	f.putTimers(one)
 	f.putTimers(two)
 	f.hasTimers(one, two)
-	f.hasTimers(one, two) // a read takes nothing away
+	f.hasTimers(one, two) // a read removes nothing
 	three, four := f.timer("three", 300*24*time.Hour), f.timer("four", -time.Minute)
 	f.putTimers(three, four)
 	f.hasTimers(one, two, three, four)

@@ -4,12 +4,8 @@
 //
 // It reads the files that git tracks in a repository:
 //
-//	words ROOT            fails if a word has more hits than notyet.txt allows
-//	words -list ROOT      lists all hits
-//	words -since REV ROOT lists the hits in lines that the revision does not have
-//	words -rewrite ROOT   lowers the numbers of notyet.txt to the hits that are left
-//
-// A word that notyet.txt does not list has to have no hits.
+//	words ROOT          fails if there is a hit
+//	words -list ROOT    lists all hits
 package main
 
 import (
@@ -20,75 +16,42 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 )
-
-// ratchet is the file of the hits that are left, below the root.
-const ratchet = "tools/words/notyet.txt"
 
 // shown is how many hits of a word are printed when it has too many.
 const shown = 10
 
 func main() {
-	var o options
-	flag.BoolVar(&o.list, "list", false, "list all hits")
-	flag.StringVar(&o.since, "since", "", "list the hits in lines that this revision does not have")
-	flag.BoolVar(&o.rewrite, "rewrite", false, "lower the numbers of "+ratchet)
+	list := flag.Bool("list", false, "list all hits")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: words [-list | -since REV | -rewrite] ROOT")
+		fmt.Fprintln(os.Stderr, "usage: words [-list] ROOT")
 		os.Exit(2)
 	}
-	if err := o.run(flag.Arg(0), os.Stdout); err != nil {
+	if err := run(flag.Arg(0), *list, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "words:", err)
 		os.Exit(1)
 	}
 }
 
-// options say what to do with the hits; the zero value judges them.
-type options struct {
-	list, rewrite bool
-	since         string
-}
-
-// run searches the repository at root.
-func (o options) run(root string, out io.Writer) error {
+// run searches the repository at root. It lists the hits, or fails if there are any.
+func run(root string, list bool, out io.Writer) error {
 	paths, err := tracked(root)
 	if err != nil {
 		return err
 	}
-	all, err := search(os.DirFS(root), paths)
+	files := os.DirFS(root)
+	all, err := search(files, paths)
 	switch {
 	case err != nil:
 		return err
-	case o.list:
+	case list:
 		all.print(out)
 		return nil
-	case o.since != "":
-		lines, err := addedSince(root, o.since)
-		all.in(lines).print(out)
-		return err
 	}
-	return o.compare(root, all, out)
-}
-
-// compare compares the hits with notyet.txt.
-func (o options) compare(root string, all hits, out io.Writer) error {
-	path := filepath.Join(root, ratchet)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	allowed, err := parseAllowed(string(text))
-	if err != nil {
-		return err
-	}
-	if o.rewrite {
-		return os.WriteFile(path, []byte(lowered(string(text), all)), 0o644)
-	}
-	return judge(all, allowed, out)
+	return errors.Join(judge(all, out), stale(files, exemptions))
 }
 
 // tracked returns the files of a repository that git tracks. In a merge, git lists a file once for
@@ -120,22 +83,16 @@ func search(files fs.FS, paths []string) (hits, error) {
 	return all, nil
 }
 
-// judge fails if a rule has more hits than are allowed, and prints the first of them.
-func judge(all hits, allowed map[string]int, out io.Writer) error {
-	counts, failed := all.counts(), false
+// judge fails if there are hits, and prints the first of each rule with what to write instead.
+func judge(all hits, out io.Writer) error {
 	for _, r := range rules {
-		n, most := counts[r.word], allowed[r.word]
-		switch {
-		case n > most:
-			failed = true
-			_, _ = fmt.Fprintf(out, "%q has %d hits, and %d are allowed: write %s (%s)\n", r.word, n, most, r.instead, r.why)
-			all.of(r.word)[:min(n, shown)].print(out)
-		case n < most:
-			_, _ = fmt.Fprintf(out, "%q has %d hits, and %d are allowed: lower that (cd tools && go run ./words -rewrite ..)\n", r.word, n, most)
+		if of := all.of(r.word); len(of) > 0 {
+			_, _ = fmt.Fprintf(out, "%q, %d times: write %s (%s)\n", r.word, len(of), r.instead, r.why)
+			of[:min(len(of), shown)].print(out)
 		}
 	}
-	if failed {
-		return errors.New("new hits: cd tools && go run ./words -since main .. lists those that a branch adds")
+	if len(all) > 0 {
+		return fmt.Errorf("hits: %d; cd tools && go run ./words -list .. lists all", len(all))
 	}
 	return nil
 }
@@ -148,14 +105,6 @@ type hit struct {
 }
 
 type hits []hit
-
-func (h hits) counts() map[string]int {
-	counts := map[string]int{}
-	for _, one := range h {
-		counts[one.word]++
-	}
-	return counts
-}
 
 func (h hits) of(word string) hits {
 	return slices.DeleteFunc(slices.Clone(h), func(one hit) bool { return one.word != word })

@@ -9,7 +9,7 @@ import (
 // A rule is a word that is not written, or another habit. A word is looked for without regard to
 // case, unless its pattern says otherwise.
 type rule struct {
-	// word names the rule, also in notyet.txt.
+	// word names the rule.
 	word string
 	// instead is what to write, and why the reason.
 	instead, why string
@@ -76,6 +76,7 @@ var rules = []rule{
 
 	{word: wideMarkdown, instead: "lines of at most 120 columns", why: "side by side, two fit on a screen"},
 	{word: wideComment, instead: "comments of at most 100 columns", why: "side by side, two fit on a screen"},
+	{word: widePreformatted, instead: "at most 120 columns, with shorter cells or rows", why: "it cannot be wrapped as prose is, but has to fit on a screen"},
 }
 
 // exceptions are files in which nothing is looked for, with the reason.

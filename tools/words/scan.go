@@ -22,11 +22,11 @@ func (c *compiled) isIn(i identifier) bool {
 		i.qualifies && c.qualifier != nil && c.qualifier.MatchString(i.name)
 }
 
-// An identifier of Go code: whether it is the name of a function that is declared there, and
-// whether a period follows.
+// An identifier of Go code: its place in the file, whether it is the name of a function that is
+// declared there, and whether a period follows.
 type identifier struct {
 	name                string
-	line                int
+	line, offset        int
 	declared, qualifies bool
 }
 
@@ -52,7 +52,7 @@ func compileAll() (all []compiled) {
 
 // hitsIn returns the hits of all rules in a file.
 func hitsIn(file, text string) hits {
-	s := &inspection{file: file, lines: strings.Split(text, "\n")}
+	s := &inspection{file: file, text: text, lines: strings.Split(text, "\n")}
 	if path.Ext(file) == ".go" {
 		s.goFile(text)
 	} else {
@@ -66,9 +66,9 @@ func hitsIn(file, text string) hits {
 
 // An inspection is the search in one file.
 type inspection struct {
-	file  string
-	lines []string
-	found hits
+	file, text string
+	lines      []string
+	found      hits
 }
 
 func (s *inspection) add(word string, line int) {
@@ -90,9 +90,9 @@ func (s *inspection) prose(line int, text string) {
 		if p.text == nil || !p.appliesTo(s.file) {
 			continue
 		}
-		left := text
+		left := without(text, p.word, s.file)
 		if p.fine != nil {
-			left = p.fine.ReplaceAllString(text, "")
+			left = p.fine.ReplaceAllString(left, "")
 		}
 		for range p.text.FindAllString(left, -1) {
 			s.add(p.word, line)
@@ -103,7 +103,7 @@ func (s *inspection) prose(line int, text string) {
 // identifier looks for words in an identifier.
 func (s *inspection) identifier(i identifier) {
 	for _, p := range patterns {
-		if p.isIn(i) && p.appliesTo(s.file) {
+		if p.isIn(i) && p.appliesTo(s.file) && !isExempt(p.word, s.file, s.text, i.offset, i.name) {
 			s.add(p.word, i.line)
 		}
 	}
@@ -149,7 +149,7 @@ func (s *inspection) goFile(text string) {
 				s.prose(line+i, part)
 			}
 		case token.IDENT:
-			last = &identifier{name: literal, line: line, declared: declared}
+			last = &identifier{name: literal, line: line, offset: file.Offset(at), declared: declared}
 		}
 	}
 }

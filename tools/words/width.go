@@ -9,9 +9,10 @@ import (
 
 // The rules of lengths, and how long a line may be.
 const (
-	wideMarkdown, markdownColumns = "wide Markdown", 120
-	wideComment, commentColumns   = "wide comment", 100
-	tab                           = "    "
+	wideMarkdown, markdownColumns         = "wide Markdown", 120
+	wideComment, commentColumns           = "wide comment", 100
+	widePreformatted, preformattedColumns = "wide drawing, table or example", 120
+	tab                                   = "    "
 )
 
 var (
@@ -20,6 +21,9 @@ var (
 	// unbroken is a text that cannot be wrapped: a path, an address, a link in a list, perhaps with
 	// a label before it.
 	unbroken = regexp.MustCompile(`^\s*(//|#|[-*]|\d+\.)?\s*(\*\*\w+\*\*: )?\S+$`)
+	// preformatted is a line of a drawing, a table or an example in a comment of Go, which go doc
+	// prints as it is. It cannot be wrapped as prose is.
+	preformatted = regexp.MustCompile(`^\s*//\t`)
 )
 
 // widths looks for lines that are too long.
@@ -51,9 +55,15 @@ func (s *inspection) markdown() {
 // comments looks for long lines that are comments as a whole.
 func (s *inspection) comments(begin string) {
 	for i, line := range s.lines {
-		comment := strings.HasPrefix(strings.TrimSpace(line), begin)
-		if comment && columns(line) > commentColumns && !noProse.MatchString(line) && !unbroken.MatchString(line) {
-			s.add(wideComment, i+1)
+		if !strings.HasPrefix(strings.TrimSpace(line), begin) || noProse.MatchString(line) || unbroken.MatchString(line) {
+			continue
+		}
+		word, most := wideComment, commentColumns
+		if preformatted.MatchString(line) {
+			word, most = widePreformatted, preformattedColumns
+		}
+		if columns(line) > most {
+			s.add(word, i+1)
 		}
 	}
 }

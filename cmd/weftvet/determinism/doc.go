@@ -11,10 +11,12 @@
 //
 // # How it looks
 //
-//	summarize   of each function of each package, dependencies first: what it does that workflow code must not, itself or
-//	            through the functions that it mentions. What other packages must know of it is a fact.
-//	report      of each function that is workflow code: what it does itself, where it does it; what a function does that is
-//	            not workflow code, where it is mentioned, with the way there.
+//	summarize   of each function of each package, dependencies first: what it does that workflow
+//	            code must not, itself or through the functions that it mentions. What other
+//	            packages must know of it is a fact.
+//	report      of each function that is workflow code: what it does itself, where it does it;
+//	            what a function does that is not workflow code, where it is mentioned, with the
+//	            way there.
 //
 // The standard library is not followed: a table lists its functions by rule. Weft's own packages
 // are not followed either. Functions of other modules are followed for the rules time, random,

@@ -37,7 +37,7 @@ func deployed(t *testing.T) (context.Context, *client.Client) {
 	return t.Context(), client.New(url, client.Options{HTTP: signing})
 }
 
-// begin starts an order of its own.
+// begin starts an order with a new id.
 func begin(ctx context.Context, t *testing.T, c *client.Client, seconds int) (id string, result func() (orders.Receipt, error)) {
 	t.Helper()
 	id = "e2e-" + rand.Text()
@@ -48,13 +48,13 @@ func begin(ctx context.Context, t *testing.T, c *client.Client, seconds int) (id
 	return id, func() (orders.Receipt, error) { return run.Result(ctx) }
 }
 
-// An order is refused what it cannot have, grows, is paid, and the card is charged.
+// An order refuses an invalid line, grows, and is paid. The card is charged.
 func TestPaid(t *testing.T) {
 	t.Parallel()
 	ctx, c := deployed(t)
 	id, result := begin(ctx, t, c, 86400)
 	if cents, err := orders.Add.Call(ctx, c, id, orders.Line{Thing: "tea", Quantity: 100, Cents: 450}); !errors.Is(err, orders.ErrQuantity) {
-		t.Errorf("%d, %v; want that it is refused", cents, err)
+		t.Errorf("%d, %v; want a refusal", cents, err)
 	}
 	if cents, err := orders.Add.Call(ctx, c, id, orders.Line{Thing: "tea", Quantity: 2, Cents: 450}); err != nil || cents != 900 {
 		t.Errorf("%d, %v; want 900 cents", cents, err)
@@ -68,7 +68,7 @@ func TestPaid(t *testing.T) {
 	}
 }
 
-// An order that nobody pays ends when its timer fires.
+// An order that is not paid ends when its timer fires.
 func TestNotPaid(t *testing.T) {
 	t.Parallel()
 	ctx, c := deployed(t)

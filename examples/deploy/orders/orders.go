@@ -1,5 +1,5 @@
-// Package orders is the shop's one workflow: an order that grows by updates until it is paid, or
-// until its time is over.
+// Package orders has the shop's only workflow: an order that grows by updates until it is paid, or
+// until its time has passed.
 package orders
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is an order, and what can be said to it.
+// Workflow is an order, with its update and its signal.
 var (
 	Workflow = workflow.NewWorkflow[Order, Receipt]("order")
 	Add      = workflow.NewUpdate[Line, int]("add")
@@ -21,27 +21,27 @@ var (
 	ErrQuantity = workflow.NewError("quantity", "an order takes 1 to 99 of a thing at a time")
 )
 
-// Order is how an order begins.
+// Order is the input of an order.
 type Order struct {
 	Customer string `json:"customer"`
 	// Seconds is how long the shop waits for the payment.
 	Seconds int `json:"seconds"`
 }
 
-// Line is so many of a thing, at so much each.
+// Line is a quantity of one article, with its price.
 type Line struct {
 	Thing    string `json:"thing"`
 	Quantity int    `json:"quantity"`
 	Cents    int    `json:"cents"`
 }
 
-// Bill is what a card is charged.
+// Bill is what is charged to a card.
 type Bill struct {
 	Card  string `json:"card"`
 	Cents int    `json:"cents"`
 }
 
-// Receipt is how an order ends: with a payment, or without one if the time was over.
+// Receipt is the result of an order. It has no payment if the time has passed.
 type Receipt struct {
 	Cents   int    `json:"cents"`
 	Payment string `json:"payment,omitempty"`
@@ -70,12 +70,12 @@ func Run(ctx workflow.Context, o Order) (Receipt, error) {
 	return Receipt{cents, payment}, err
 }
 
-// charge is where the bank would be called.
+// charge stands for the call to the bank.
 func charge(_ context.Context, b Bill) (string, error) {
 	return fmt.Sprintf("%d cents from %s", b.Cents, b.Card), nil
 }
 
-// Registrations is all that the shop runs.
+// Registrations returns everything that the shop runs.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Charge}
 }

@@ -24,7 +24,7 @@ func TestPaid(t *testing.T) {
 			t.Errorf("%d, %v; want 900 cents", cents, err)
 		}
 		if cents, err := orders.Add.Call(ctx, c, "order-1", orders.Line{Thing: "tea", Quantity: 100, Cents: 450}); !errors.Is(err, orders.ErrQuantity) {
-			t.Errorf("%d, %v; want that it is refused", cents, err)
+			t.Errorf("%d, %v; want a refusal", cents, err)
 		}
 		if err := orders.Pay.Send(ctx, c, "order-1", "card-7"); err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestNotPaid(t *testing.T) {
 			t.Errorf("%+v, %v; want no receipt", receipt, err)
 		}
 		if waited := env.Now().Sub(begun); waited != time.Hour {
-			t.Errorf("it waited %v, want an hour", waited)
+			t.Errorf("the order waited %v, want an hour", waited)
 		}
 	})
 }

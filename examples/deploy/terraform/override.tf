@@ -1,5 +1,5 @@
-# Inside Weft's own repository the module is that of the same commit, as the replace in go.mod says
-# of the code. A repository of yours has neither.
+# Inside Weft's own repository the module is that of the same commit, as the code is by the replace
+# in go.mod. Your repository has neither.
 module "weft" {
   source = "../../../infra/terraform"
 }

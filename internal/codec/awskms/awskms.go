@@ -1,5 +1,5 @@
-// Package awskms wraps data keys with keys of AWS KMS. A process makes a request when it writes
-// first, then once an hour, and one for each data key that it finds in what it reads.
+// Package awskms wraps data keys with keys of AWS KMS. A process calls KMS when it first writes,
+// then once an hour, and once for each data key that it finds in what it reads.
 package awskms
 
 import (
@@ -26,17 +26,17 @@ type Client interface {
 
 var arns = regexp.MustCompile(`^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/([A-Za-z0-9-]+)$`)
 
-// Check returns what is wrong with a list of keys.
+// Check returns an error if a list of keys is invalid.
 func Check(keys []string) error {
 	for i, arn := range keys {
 		if !arns.MatchString(arn) && (i > 0 || arn != codec.NoKey || len(keys) == 1) {
-			return fmt.Errorf("WEFT_PAYLOAD_KEY has %q: give the ARN of a KMS key (arn:aws:kms:...:key/...), not of an alias; or several, parted by commas, the one that encrypts first", arn)
+			return fmt.Errorf("WEFT_PAYLOAD_KEY has %q: give the ARN of a KMS key (arn:aws:kms:...:key/...), not of an alias; or several, separated by commas, the one that encrypts first", arn)
 		}
 	}
 	return nil
 }
 
-// Keys are keys of KMS. What is stored has the id of a key, the last part of its ARN.
+// Keys are keys of KMS. The stored form has the id of a key, the last part of its ARN.
 type Keys struct {
 	client  Client
 	current string

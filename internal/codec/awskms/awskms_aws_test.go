@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/awstest"
 )
 
-// The same over a server that speaks KMS's protocol: rotation, another namespace, and a key that is
+// A server that speaks KMS's protocol supports rotation, another namespace, and a key that is
 // disabled and enabled again.
 func TestServer(t *testing.T) {
 	t.Parallel()

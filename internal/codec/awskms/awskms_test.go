@@ -21,8 +21,8 @@ const (
 	second = "arn:aws:kms:eu-central-1:123456789012:key/mrk-2222bbbb22bb22bb22bb222222bbbbbb"
 )
 
-// fake is a KMS of as many keys as are asked for. What it wraps has the key and the encryption
-// context before it.
+// fake is a KMS that has any key it is asked for. It puts the key and the encryption context before
+// what it wraps.
 type fake struct {
 	fail  error
 	asked []string

@@ -1,8 +1,8 @@
 // Package activities makes attempts at activities.
 //
-//	Handle ─▶ admit ──────────────▶ runAttempt ──────────▶ finish
-//	            │                       │                     ├─ the result is committed, or sent to the workflow's queue
-//	            │                       │                     └─ the next attempt is recorded, and its message sent
+//	Handle ─▶ admit ──────────────▶ runAttempt ──────▶ finish
+//	            │                       │                 ├─ the result is committed, or sent to the workflow's queue
+//	            │                       │                 └─ the next attempt is recorded, and its message sent
 //	            │                       ├─ heartbeats, and whether the run still waits for it (heartbeat.go)
 //	            │                       └─ the attempt may go on outside, with a token (pending.go, token.go)
 //	            ├─ has another delivery begun the attempt? (begin.go, package attempts)

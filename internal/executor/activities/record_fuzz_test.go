@@ -7,8 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// FuzzRecords reads any bytes as the claims of a token, and as the key that signs tokens. An error
-// is of a known kind.
+// FuzzRecords reads any bytes as the claims of a token, and as the key that signs tokens. It
+// demands that each error is of a known kind.
 func FuzzRecords(f *testing.F) {
 	for _, v := range []any{
 		&Claims{WorkflowID: "a", RunID: "1-0123456789abcdef", EventID: 5, Attempt: 1}, &signingKey{Key: []byte("key")},
@@ -24,7 +24,7 @@ func FuzzRecords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, err := range []error{history.DecodeBody(body, &Claims{}), history.DecodeBody(body, &signingKey{})} {
 			if err != nil && !errors.Is(err, history.ErrCorrupt) && !errors.Is(err, history.ErrNewer) && !errors.Is(err, history.ErrEncoded) {
-				t.Errorf("an error of no kind: %v", err)
+				t.Errorf("an error of an unknown kind: %v", err)
 			}
 		}
 	})

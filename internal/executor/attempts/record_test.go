@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// FuzzCheck reads any bytes as a record. An error is of a known kind.
+// FuzzCheck reads any bytes as a record. It demands that each error is of a known kind.
 func FuzzCheck(f *testing.F) {
 	body, err := history.EncodeBody(&attempts.Record{Failure: &failure.Failure{Kind: failure.KindApplication, Message: "m"}, Next: 1 << 50})
 	if err != nil {
@@ -22,7 +22,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, number int) {
 		err := attempts.Check(store.Attempt{Body: body, Number: number})
 		if err != nil && !errors.Is(err, history.ErrCorrupt) && !errors.Is(err, history.ErrNewer) && !errors.Is(err, history.ErrEncoded) {
-			t.Errorf("an error of no kind: %v", err)
+			t.Errorf("an error of an unknown kind: %v", err)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // After the clock was set back, the copy of a message waits until the clock has caught up, in steps
-// of LongTimer at most. With a copy every two seconds, doubled by each duplicate, there would be
+// of at most LongTimer. A copy every two seconds, doubled by each duplicate, would become
 // thousands.
 func TestCopyAfter(t *testing.T) {
 	t.Parallel()

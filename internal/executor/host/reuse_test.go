@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A wait and a guard of a server reuse their timers and goroutines, and allocate nothing.
-func TestGuardsAreUsedAgain(t *testing.T) {
+// A wait and a guard of a server reuse their timers and goroutines and allocate nothing.
+func TestGuardsAreReused(t *testing.T) {
 	w, woken := NewMachine(), make(chan struct{})
 	defer w.Close()
 	close(woken)

@@ -6,7 +6,8 @@
 //	the slot that it names     what it is about        what its handler does
 //	─────────────────────────  ──────────────────────  ─────────────────────────────────────────────────────
 //	holds another commit       -                       deletes it (Never)
-//	is empty                   -                       looks again; sends copies, each later; after Grace, fences (NotYet)
+//	is empty                   -                       looks again; sends copies, each later; after Grace,
+//	                                                   fences (NotYet)
 //	holds its commit           still needed            acts: put, send, delete (InLog)
 //	holds its commit           already done            repairs, and deletes it
 //	holds its commit           left to another         reads again; sends a copy for when no put can be in flight;

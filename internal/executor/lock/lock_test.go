@@ -50,7 +50,7 @@ func (a *acquirer) want(when string, want ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !slices.Equal(a.ended, want) {
-		a.t.Errorf("%s: ended are %q, want %q", when, a.ended, want)
+		a.t.Errorf("%s: the calls that ended are %q, want %q", when, a.ended, want)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestTake(t *testing.T) {
 		}
 		taken := a.table.Take(workflow, 3)
 		if got := calls(taken); !slices.Equal(got, []string{"b", "c", "d"}) {
-			t.Fatalf("taken are %q", got)
+			t.Fatalf("the calls taken are %q", got)
 		}
 		time.Sleep(time.Minute)
 		a.want("when the time of a taken call is over", "holder", "c taken")
@@ -108,7 +108,7 @@ func TestTake(t *testing.T) {
 		a.table.GiveBack(workflow, taken[1:])
 		a.release("when the others are given back", "holder", "c taken", "b answered", "d")
 		if got := a.table.Take(workflow, 3); got != nil {
-			t.Errorf("a holder whose call was given back takes %q", calls(got))
+			t.Errorf("a holder that gave its call back takes %q", calls(got))
 		}
 		a.release("after a call that was given back", "holder", "c taken", "b answered", "d", "")
 		a.release("at last", "holder", "c taken", "b answered", "d", "", "e")

@@ -45,7 +45,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := outbox.Decode(once)
 		if err != nil {
-			t.Fatalf("%x was read, and %x is not: %v", body, once, err)
+			t.Fatalf("%x can be decoded, and its encoding %x cannot: %v", body, once, err)
 		}
 		if twice, err := history.EncodeBody(again); err != nil || !bytes.Equal(once, twice) {
 			t.Fatalf("%x became %x: %v", once, twice, err)
@@ -53,7 +53,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Decode refuses a message that lacks what its kind needs, or contradicts itself.
+// Decode refuses a message that lacks a field that its kind needs, and a message that contradicts
+// itself.
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	result := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 5})

@@ -8,8 +8,8 @@
 //
 // Updates that wait for the same lock share a task and a commit (update.go):
 //
-//	Update ─▶ acquire the lock ─┬▶ look the ids up ─▶ run the code with those that are new ─┬▶ accepted: send, put, answer
-//	                            │                                                           └▶ rejected: read, answer
+//	Update ─▶ acquire the lock ─┬▶ look the ids up ─▶ run the code with the new ones ─┬▶ accepted: send, put, answer
+//	                            │                                                     └▶ rejected: read, answer
 //	                            └▶ answered by the holder before it
 //
 // If the code of one fails, the others are carried out together without those of its name. Those

@@ -39,8 +39,8 @@ func IsVoid(item store.Item) bool {
 //
 //	the first expiry has passed         commits may have been deleted, or may be at any time
 //	a slot is empty                     commits have been deleted
-//	it looks open, and should have      its end may have been deleted: it had a shorter retention than the commits that
-//	timed out a day ago                 are left
+//	it looks open, and should have      its end may have been deleted: it had a shorter retention
+//	timed out a day ago                 than the commits that are left
 //
 // The last is a guess. A run that was open while no process ran for a day after its deadline looks
 // the same, and does not time out. Without the guess a run that has completed would be open again,

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// At most maxBlocked runs are remembered. Those whose code has ended are forgotten first, and then
+// At most maxBlocked runs are remembered. Runs whose code has ended are forgotten first, and then
 // the oldest.
 func TestBlocksAreBounded(t *testing.T) {
 	t.Parallel()
@@ -24,20 +24,20 @@ func TestBlocksAreBounded(t *testing.T) {
 		b.add(key(i), "code", time.Unix(int64(i), 0), over)
 	}
 	if !blocked(7) || len(b.of) != maxBlocked {
-		t.Fatalf("run 7 is blocked: %v, and %d are", blocked(7), len(b.of))
+		t.Fatalf("run 7 is blocked: %v, of %d blocked runs", blocked(7), len(b.of))
 	}
 	ended = true
 	b.add(key(maxBlocked), "code", time.Unix(maxBlocked, 0), func() bool { return false })
 	if !blocked(0) || blocked(7) || !blocked(maxBlocked) || len(b.of) != maxBlocked {
-		t.Errorf("one whose code has ended has not made room: %d are blocked", len(b.of))
+		t.Errorf("a run whose code has ended is still blocked, of %d", len(b.of))
 	}
 	b.add(key(maxBlocked+1), "code", time.Unix(maxBlocked+1, 0), func() bool { return false })
 	if blocked(0) || !blocked(1) || !blocked(maxBlocked+1) || len(b.of) != maxBlocked {
-		t.Errorf("the oldest has not made room: %d are blocked", len(b.of))
+		t.Errorf("the oldest run is still blocked, of %d", len(b.of))
 	}
 }
 
-// A run is blocked until all of its code that hangs has ended.
+// A run is blocked until all of its hanging code has ended.
 func TestBlockOfSeveral(t *testing.T) {
 	t.Parallel()
 	var b blocks
@@ -46,10 +46,10 @@ func TestBlockOfSeveral(t *testing.T) {
 	b.add(key, "code", time.Time{}, func() bool { return second })
 	first = true
 	if _, _, blocked := b.find(key); !blocked {
-		t.Error("the block is lifted although the second hangs")
+		t.Error("the run is unblocked although the second code hangs")
 	}
 	second = true
 	if _, _, blocked := b.find(key); blocked || b.n.Load() != 0 {
-		t.Error("the block is not lifted")
+		t.Error("the run is still blocked")
 	}
 }

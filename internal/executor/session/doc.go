@@ -3,8 +3,9 @@
 //
 //	Process.Open ─▶ View.EnsureLoaded or EnsureFresh ─▶ Step ─▶ Commit ─▶ Close
 //	                     │                                 │       │
-//	                     │                                 │       └─ send, then put (a request); put, then send (a message)
-//	                     │                                 └─ the code runs on the instance that the process keeps, if any
+//	                     │                                 │       ├─ of a request: send, then put
+//	                     │                                 │       └─ of a message: put, then send
+//	                     │                                 └─ code runs on the instance that the process keeps, if any
 //	                     └─ reads what the process does not know of the log
 //
 // Insist repeats this while others take the slot, and waits longer the more of them there are

@@ -1,8 +1,9 @@
 // Package emf writes metrics in CloudWatch's embedded metric format: lines of JSON in the log of a
-// Lambda function, which CloudWatch makes metrics of. Nothing is called, and nothing waits.
+// Lambda function, which CloudWatch turns into metrics. A function calls no service, and waits for
+// none.
 //
-// A line is written for an invocation, not for an event, and holds only what has happened: log
-// lines are paid for by their bytes. See docs/observability.md for what that comes to.
+// A line is written for an invocation, not for an event, and holds only what has happened, because
+// log lines are billed by their bytes. See docs/observability.md for the costs.
 //
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 package emf
@@ -29,7 +30,7 @@ const (
 // mostValues is how many values a metric may have in a line.
 const mostValues = 100
 
-// Recorder is a sink that adds metrics up until Flush writes them, or until a metric has as many
+// Recorder is a sink that adds metrics up. It writes them at a Flush, or when a metric has as many
 // values as a line may have. It is safe for concurrent use.
 type Recorder struct {
 	out       io.Writer
@@ -96,7 +97,7 @@ func (r *Recorder) write() error {
 	return nil
 }
 
-// What a line says about its members.
+// The members of a line.
 type (
 	metadata struct {
 		Timestamp         int64
@@ -112,7 +113,7 @@ type (
 
 var units = map[observe.Unit]string{observe.Count: "Count", observe.Milliseconds: "Milliseconds"}
 
-// line is what has been added.
+// line returns a line with what has been added.
 func (r *Recorder) line() ([]byte, error) {
 	d := directive{Namespace: Namespace, Dimensions: [][]string{{Dimension}}}
 	members := map[string]any{Dimension: r.namespace}

@@ -23,7 +23,7 @@ func recorder() (*emf.Recorder, *bytes.Buffer) {
 	return emf.New(&out, "shop", func() time.Time { return at }), &out
 }
 
-// What happened in an invocation is one line, byte for byte.
+// The events of an invocation make one line, byte for byte.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	r, out := recorder()
@@ -45,7 +45,7 @@ func TestLine(t *testing.T) {
 	emftest.Check(t, out.String())
 	out.Reset()
 	if err := r.Flush(); err != nil || out.Len() > 0 {
-		t.Errorf("nothing has happened since, and is told as %q, %v", out, err)
+		t.Errorf("without events the line is %q, %v", out, err)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestAllMetrics(t *testing.T) {
 	}
 }
 
-// Values that a line has no room for are written in lines of their own, each value once, and keep
+// Values that do not fit into a line are written in lines of their own, each value once, and keep
 // no memory.
 func TestManyValues(t *testing.T) {
 	t.Parallel()
@@ -94,7 +94,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-// What cannot be written is dropped, and does not grow.
+// What cannot be written is dropped, and does not accumulate.
 func TestWriteFails(t *testing.T) {
 	t.Parallel()
 	r := emf.New(full{}, "shop", nil)
@@ -103,12 +103,12 @@ func TestWriteFails(t *testing.T) {
 		t.Error("no error")
 	}
 	if err := r.Flush(); err != nil {
-		t.Errorf("there is nothing to write any more: %v", err)
+		t.Errorf("an empty flush: %v", err)
 	}
 }
 
-// Handlers of a batch tell at the same time.
-func TestTogether(t *testing.T) {
+// Handlers of a batch report concurrently.
+func TestConcurrentEvents(t *testing.T) {
 	t.Parallel()
 	r, out := recorder()
 	var all sync.WaitGroup

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 )
 
-// A run whose code fails is in StuckTasks in each quarter of an hour, until code is deployed that
-// does not: an alarm can rely on that.
+// A run whose code fails counts in StuckTasks in each quarter of an hour, until fixed code is
+// deployed: an alarm can rely on that.
 func TestStuckRun(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

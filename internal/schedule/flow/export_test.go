@@ -1,4 +1,4 @@
 package flow
 
-// Between is what the moments to backfill are recorded as.
+// Between is the recorded form of the moments to backfill.
 type Between = between

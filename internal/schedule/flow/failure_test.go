@@ -12,8 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// What has come when a schedule learns of the failure that pauses it still comes, under each
-// policy; what comes later does not.
+// When a schedule learns of the failure that pauses it, the moments until then still count, under
+// each policy. Later moments do not.
 func TestPauseOnFailureAfterOutage(t *testing.T) {
 	t.Parallel()
 	fails := workflow.NewWorkflow[workflow.None, workflow.None]("fails")
@@ -37,9 +37,9 @@ func TestPauseOnFailureAfterOutage(t *testing.T) {
 			}
 			time.Sleep(12 * time.Minute) // the run of 0:10 is open
 			p.Stop()
-			time.Sleep(33 * time.Minute) // it would have failed at 0:15; 0:20, 0:30 and 0:40 have come
+			time.Sleep(33 * time.Minute) // it would have failed at 0:15; 0:20, 0:30 and 0:40 have passed
 			p = d.Idle(executor.Options{}, all...)
-			for range 2 { // its timer, and the news of its end: both before the schedule's own timer
+			for range 2 { // the run's timer, and the message that it ended: both before the schedule's own timer
 				if n := handle(t, d, p, func(m *engine.Message) bool { return m.WorkflowID != "weft.schedule:s" }); n != 1 {
 					t.Errorf("%s: %d messages of the run, want one", overlap, n)
 				}

@@ -1,6 +1,6 @@
-// Package flow is the workflow that a schedule is: it waits for the schedule's next moment, starts
-// a run, and waits for its end. All that makes workflows durable makes schedules durable. Pausing,
-// triggering and the like are updates of it, and describing is a query.
+// Package flow is the workflow of a schedule: it waits for the schedule's next moment, starts a
+// run, and waits for the run's end. Everything that makes workflows durable makes schedules
+// durable. Pausing, triggering and the like are updates of the workflow, and describing is a query.
 package flow
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflow of a schedule, and what can be said to it.
+// The workflow of a schedule, its updates and its queries.
 var (
 	Workflow = workflow.NewWorkflow[State, workflow.None](stored.WorkflowType)
 
@@ -30,11 +30,11 @@ var (
 	describeAt = workflow.NewQuery[stored.Describe, stored.Description](stored.QueryDescribeAt)
 )
 
-// Registration is what each registry has, besides what a program registers.
+// Registration returns the workflow, which each registry has besides what a program registers.
 func Registration() workflow.Registration { return bridge.PartOf(register) }
 
-// register adds the workflow to the registry. What a schedule is created with is checked, with the
-// types that the registry has then.
+// register adds the workflow to the registry. The input that creates a schedule is checked against
+// the types that the registry has then.
 func register(r *engine.Registry) error {
 	bound := workflow.Bind(Workflow, func(ctx workflow.Context, s State) (workflow.None, error) { return run(ctx, s, r) })
 	if err := bridge.Register(r, bound); err != nil {
@@ -55,7 +55,7 @@ func register(r *engine.Registry) error {
 	return nil
 }
 
-// check reports what is wrong with a schedule, given the types that there are.
+// check returns an error if a schedule is invalid, given the existing types.
 func check(types *engine.Registry, id string, s *stored.Schedule) error {
 	if err := schedule.Check(id, s); err != nil {
 		return err
@@ -74,7 +74,7 @@ func check(types *engine.Registry, id string, s *stored.Schedule) error {
 type State struct {
 	ID       string          `json:"id"`
 	Schedule stored.Schedule `json:"schedule"`
-	// Last is the last moment that was looked at.
+	// Last is the last moment that was handled.
 	Last    time.Time        `json:"last,omitzero"`
 	Machine schedule.Machine `json:"machine"`
 	// Running are the runs that are open, and Recent the last ones that were started.
@@ -84,16 +84,16 @@ type State struct {
 	Missed  int          `json:"missed,omitempty"`
 }
 
-// flow is a schedule while it runs.
+// flow is a running schedule.
 type flow struct {
 	State
 	ctx workflow.Context
-	// types are those that a change may name.
+	// types are the workflow types that a change may name.
 	types *engine.Registry
-	// next is the moment that it waits for; stale says that it has to be found again.
+	// next is the moment that it waits for. stale says that next must be computed again.
 	next  schedule.Moment
 	stale bool
-	// resume is when it looks at the moments that did not fit into one task; zero if all did.
+	// resume is when it handles the moments that did not fit into one task; zero if all did.
 	resume time.Time
 	// woken says that something has happened that the main loop has not seen.
 	woken bool
@@ -109,14 +109,14 @@ func run(ctx workflow.Context, s State, types *engine.Registry) (workflow.None, 
 		f.Last = f.seen
 	}
 	f.handle()
-	f.Running = nil // those of the run before: nobody waits for them any more
+	f.Running = nil // those of the run before: the schedule no longer waits for them
 	f.settle()
 	for {
 		f.woken, f.seen = false, workflow.Now(ctx)
 		f.look()
 		if f.long() && f.beginning > 0 {
-			// What has been decided is begun first: no coroutine runs after the return. It may take
-			// another task, in which more comes.
+			// The decided starts and ends are issued first: no coroutine runs after the return.
+			// That may take another task, in which more moments are due.
 			if err := workflow.Await(workflow.Disconnected(ctx), func() bool { return f.beginning == 0 }); err != nil {
 				return workflow.None{}, err
 			}
@@ -133,7 +133,7 @@ func run(ctx workflow.Context, s State, types *engine.Registry) (workflow.None, 
 	}
 }
 
-// cases are what the schedule waits for.
+// cases returns what the schedule waits for.
 func (f *flow) cases() []workflow.Case {
 	all := []workflow.Case{workflow.OnCondition(func() bool { return f.woken })}
 	if f.ticks() && !f.next.Due.IsZero() {
@@ -146,13 +146,14 @@ func (f *flow) cases() []workflow.Case {
 	return all
 }
 
-// ticks reports whether moments are looked at as they come.
+// ticks reports whether moments are handled when they are due.
 func (f *flow) ticks() bool {
 	return !f.Schedule.Paused && !f.Machine.Waits(f.Schedule.Overlap)
 }
 
-// long reports whether it is time for another run: the history is long, and nothing is under way
-// that another run could not go on with. Runs that may overlap anyway are left to themselves.
+// long reports whether the schedule should continue as new: the history is long, and nothing is in
+// progress that the next run could not continue. The schedule does not wait for runs that may
+// overlap.
 func (f *flow) long() bool {
 	quiet := len(f.Running) == 0 || f.Schedule.Overlap == stored.OverlapAllowAll
 	return f.suggested() && quiet && workflow.AllHandlersFinished(f.ctx)
@@ -160,7 +161,7 @@ func (f *flow) long() bool {
 
 func (f *flow) suggested() bool { return workflow.InfoOf(f.ctx).SuggestContinueAsNew }
 
-// look looks at the moments that have come.
+// look handles the moments that are due.
 func (f *flow) look() {
 	if f.resume.After(workflow.Now(f.ctx)) {
 		return
@@ -171,26 +172,26 @@ func (f *flow) look() {
 }
 
 const (
-	// momentsAtOnce is how many moments one task decides about. They are in one event, which no
-	// other task can take a part of.
+	// momentsAtOnce is how many moments one task handles. They are in one event, which cannot be
+	// split between tasks.
 	momentsAtOnce = 100
-	// partEvery is how long a schedule that has more moments to look at waits for the next task.
+	// partEvery is how long a schedule that has more moments to handle waits for the next task.
 	partEvery = time.Second
 )
 
-// catchUp looks at the moments up to now, and reports whether there are more than one task looks
-// at. What they are is recorded: another build may have other time zones.
+// catchUp handles the moments up to now, and reports whether there are more than one task handles.
+// It records them, because another build may have other time zones.
 func (f *flow) catchUp() (more bool) {
 	now, last := workflow.Now(f.ctx), f.Last
 	for more = true; more; {
 		m := workflow.SideEffect(f.ctx, func() schedule.Part { return f.part(last, now, f.passes(now)) })
 		if m.Passed > 0 {
 			last = m.Last
-			f.pass(m.Passed)
+			f.countPassed(m.Passed)
 		}
 		for _, moment := range m.Due {
 			last = moment.At
-			f.come(moment, now)
+			f.handleMoment(moment, now)
 		}
 		more = !m.Next.Due.IsZero() && !m.Next.Due.After(now)
 		f.next = m.Next
@@ -205,8 +206,8 @@ func (f *flow) catchUp() (more bool) {
 	return more
 }
 
-// part is what one task looks at of the moments after last. If each run takes the place of the one
-// before it, that is the first run and, in a further part of the same task, the last one.
+// part returns the moments after last that one task handles. If each run replaces the one before
+// it, these are the first and, in a second part for the same task, the last one.
 func (f *flow) part(last, now time.Time, passes func(schedule.Moment) bool) schedule.Part {
 	spec := f.compile(f.Schedule.Spec)
 	if !f.replaces() || f.Machine.Open > 0 {
@@ -217,13 +218,13 @@ func (f *flow) part(last, now time.Time, passes func(schedule.Moment) bool) sche
 	return p
 }
 
-// replaces reports whether a run takes the place of one that is open.
+// replaces reports whether a new run replaces an open one.
 func (f *flow) replaces() bool {
 	return f.Schedule.Overlap == stored.OverlapCancel || f.Schedule.Overlap == stored.OverlapTerminate
 }
 
-// passes says at which moments nothing is to do, as the schedule is now: they are missed, or left
-// out, or the run of a later moment takes the place of theirs before it begins.
+// passes returns whether a moment needs no action in the present state: the moment is missed or
+// left out, or the run of a later moment would replace its run before it begins.
 func (f *flow) passes(now time.Time) func(schedule.Moment) bool {
 	idle, open := f.Machine.Idle(f.Schedule.Overlap), f.Machine.Open > 0
 	if open && f.replaces() {
@@ -236,8 +237,8 @@ func (f *flow) passes(now time.Time) func(schedule.Moment) bool {
 	return func(m schedule.Moment) bool { return idle || !open && now.Sub(m.Due) > f.window() }
 }
 
-// pass counts moments at which nothing was to do.
-func (f *flow) pass(n int) {
+// countPassed counts moments that needed no action.
+func (f *flow) countPassed(n int) {
 	if f.Machine.Open > 0 {
 		f.Machine.Skipped += n
 	} else {
@@ -245,8 +246,8 @@ func (f *flow) pass(n int) {
 	}
 }
 
-// leave misses the moments up to now that no task has looked at yet.
-func (f *flow) leave() {
+// missRest counts the moments up to now that no task has handled as missed.
+func (f *flow) missRest() {
 	now, last := workflow.Now(f.ctx), f.Last
 	m := workflow.SideEffect(f.ctx, func() schedule.Part {
 		return f.part(last, now, func(schedule.Moment) bool { return true })
@@ -262,9 +263,9 @@ func (f *flow) window() time.Duration {
 	return schedule.DefaultCatchUp
 }
 
-// come is what happens at a moment. One that is late after an outage is missed; one that has come
+// handleMoment handles a moment. A moment that is late after an outage is missed; one that was due
 // while a run was open is not late.
-func (f *flow) come(m schedule.Moment, now time.Time) {
+func (f *flow) handleMoment(m schedule.Moment, now time.Time) {
 	if f.Machine.Open == 0 && now.Sub(m.Due) > f.window() {
 		f.Missed++
 		return
@@ -275,7 +276,7 @@ func (f *flow) come(m schedule.Moment, now time.Time) {
 func (f *flow) compile(s stored.Spec) *schedule.Spec {
 	spec, err := schedule.Compile(f.ID, s)
 	if err != nil {
-		panic(err) // it was checked before: the task fails, and goes on under a build that reads it
+		panic(err) // it was checked before: the task fails, and continues under a build that reads it
 	}
 	return spec
 }

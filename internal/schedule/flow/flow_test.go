@@ -20,7 +20,7 @@ import (
 var job = workflow.NewWorkflow[string, workflow.None]("job")
 
 func runJob(ctx workflow.Context, takes string) (workflow.None, error) {
-	d, _ := time.ParseDuration(takes) // none is no time
+	d, _ := time.ParseDuration(takes) // an empty text is no time
 	return workflow.None{}, workflow.Sleep(ctx, d)
 }
 
@@ -37,7 +37,7 @@ func describe(t *testing.T, s client.Schedule) *client.ScheduleDescription {
 	return d
 }
 
-// What makes no sense is refused before it is written, when a schedule is created and when it is
+// An invalid schedule is refused before it is written, when a schedule is created and when it is
 // changed.
 func TestRefused(t *testing.T) {
 	t.Parallel()
@@ -68,12 +68,12 @@ func TestRefused(t *testing.T) {
 			t.Errorf("too many moments: %v", err)
 		}
 		if after := len(d.Commits("weft.schedule:s", 1)); after != before {
-			t.Errorf("%d commits, and after what was refused %d", before, after)
+			t.Errorf("%d commits, and %d after the refusals", before, after)
 		}
 	})
 }
 
-// What comes next is what is to come, also of a schedule that sleeps while a run is open.
+// The next moments are future ones, even if the schedule sleeps while a run is open.
 func TestNextWhileOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestNextWhileOpen(t *testing.T) {
 	})
 }
 
-// A schedule that was deleted is not there any more, as one that never was.
+// A deleted schedule does not exist, like one that was never created.
 func TestDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,8 +113,7 @@ func TestDeleted(t *testing.T) {
 	})
 }
 
-// A schedule whose history is long goes on in another run, between two runs of its own, and forgets
-// nothing.
+// A schedule whose history is long continues as new, between two of its runs, and forgets nothing.
 func TestContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []client.Overlap{client.OverlapSkip, client.OverlapBufferAll, client.OverlapAllowAll, client.OverlapTerminate} {
@@ -133,7 +132,7 @@ func TestContinuesAsNew(t *testing.T) {
 				t.Errorf("%s: %d started, %d skipped, %d open", overlap, got.Started, got.Skipped, len(got.Running))
 			}
 			if n := len(d.Runs("weft.schedule:s")); n < 5 {
-				t.Errorf("%s: it has gone on in only %d runs", overlap, n)
+				t.Errorf("%s: it continued as new in only %d runs", overlap, n)
 			}
 			if n := len(d.Workflows()); n != 61 {
 				t.Errorf("%s: there are %d workflows, want sixty and the schedule", overlap, n)
@@ -142,7 +141,8 @@ func TestContinuesAsNew(t *testing.T) {
 	}
 }
 
-// So does one whose runs take longer than the time between two, so that one is always open.
+// So does a schedule that always has an open run, because its runs take longer than the time
+// between two.
 func TestContinuesAsNewBetweenRuns(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []client.Overlap{client.OverlapBufferOne, client.OverlapBufferAll} {
@@ -161,7 +161,7 @@ func TestContinuesAsNewBetweenRuns(t *testing.T) {
 				t.Errorf("%s: %d started, %d open", overlap, got.Started, len(got.Running))
 			}
 			if n := len(d.Runs("weft.schedule:s")); n < 5 {
-				t.Errorf("%s: it has gone on in only %d runs", overlap, n)
+				t.Errorf("%s: it continued as new in only %d runs", overlap, n)
 			}
 			if n := len(d.Workflows()); n != 122 {
 				t.Errorf("%s: there are %d workflows", overlap, n)
@@ -170,8 +170,8 @@ func TestContinuesAsNewBetweenRuns(t *testing.T) {
 	}
 }
 
-// What comes while no process is there comes when one is there again, but for what is too late by
-// then.
+// Moments that pass while no process runs are handled when one runs again, except those that are
+// too late by then.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestOutage(t *testing.T) {
 		if _, err := job.Schedule(t.Context(), p.Client, "s", "", o); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(90 * time.Minute) // the first has come
+		time.Sleep(90 * time.Minute) // the first moment has passed
 		p.Stop()
 		time.Sleep(5 * time.Hour) // from 1:30 to 6:30: those of 2 and 3 are too late
 		p = d.Start(executor.Options{}, registrations()...)
@@ -195,8 +195,8 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// A schedule that is paused while a run is open leaves out what comes from then on, and not what
-// came before.
+// A schedule that is paused while a run is open leaves out later moments, but not those before the
+// pause.
 func TestPauseWhileOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -227,13 +227,13 @@ func TestPauseWhileOpen(t *testing.T) {
 	})
 }
 
-// Moments of one second have a run each, also where both are open.
+// Moments within one second have a run each, even if both are open.
 func TestMomentsOfASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.One(t, registrations()...)
 		every := []client.Every{{Interval: time.Minute}, {Interval: time.Minute, Offset: 500 * time.Millisecond}}
-		longest := strings.Repeat("x", 215) // what is longer is refused
+		longest := strings.Repeat("x", 215) // a longer one is refused
 		o := workflow.ScheduleOptions{Every: every, Overlap: client.OverlapAllowAll, WorkflowID: longest}
 		s, err := job.Schedule(t.Context(), p.Client, "s", "20s", o)
 		if err != nil {
@@ -256,7 +256,7 @@ func TestMomentsOfASecond(t *testing.T) {
 	})
 }
 
-// A run that fails is tried again by the schedule's retry policy; the schedule waits for the last
+// A run that fails is retried by the schedule's retry policy. The schedule waits for the last
 // attempt.
 func TestRetry(t *testing.T) {
 	t.Parallel()
@@ -289,7 +289,7 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// The runs of a schedule have the visibility that the schedule says, even after the schedule
+// The runs of a schedule have the visibility that the schedule gives them, even after the schedule
 // continued as new. A schedule with invalid visibility is refused.
 func TestVisibility(t *testing.T) {
 	t.Parallel()
@@ -319,8 +319,8 @@ func TestVisibility(t *testing.T) {
 	})
 }
 
-// handle has a process handle those of the delayed messages that are due that are wanted, and
-// reports how many that were.
+// handle lets a process handle the wanted ones among the delayed messages that are due, and returns
+// how many there were.
 func handle(t *testing.T, d *testbed.Deployment, p *testbed.Process, wanted func(*engine.Message) bool) (handled int) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), queue.Timers, queue.MaxBatch)
@@ -340,7 +340,8 @@ func handle(t *testing.T, d *testbed.Deployment, p *testbed.Process, wanted func
 	return handled
 }
 
-// A run that is to end before it has begun, because its message is late, ends when it has begun.
+// A run that is asked to end before it has begun, because its message is late, ends after it has
+// begun.
 func TestEndBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	for overlap, want := range map[client.Overlap]history.Status{client.OverlapCancel: history.Canceled, client.OverlapTerminate: history.Terminated} {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// handle sets the handlers.
+// handle registers the handlers.
 func (f *flow) handle() {
 	ctx := f.ctx
 	pause.Handle(ctx, func(_ workflow.Context, r stored.Note) (workflow.None, error) {
@@ -43,13 +43,12 @@ func (f *flow) handle() {
 	describeAt.Handle(ctx, func(q stored.Describe) (stored.Description, error) { return f.description(q.Now), nil })
 }
 
-// before is called before something about the moments changes: those that have come still come, as
-// many as one task looks at, and the others are missed. Those that follow are found again, from now
-// on.
+// before is called before the moments change. Moments that have passed still count, as many as one
+// task handles, and the others are missed. Later moments are computed again, from now on.
 func (f *flow) before() {
 	if !f.Schedule.Paused {
 		if f.catchUp() {
-			f.leave()
+			f.missRest()
 		}
 	}
 	if now := workflow.Now(f.ctx); now.After(f.Last) {
@@ -65,8 +64,8 @@ func (f *flow) policy(o stored.Overlap) stored.Overlap {
 	return o
 }
 
-// trigger starts a run now. Its id has a number: another moment, or another trigger, may be of the
-// same second.
+// trigger starts a run now. Its id has a number, because another moment, or another trigger, may be
+// in the same second.
 func (f *flow) trigger(r stored.Trigger) {
 	now := workflow.Now(f.ctx)
 	id := fmt.Sprintf("%s-%d", f.workflowID(now.Truncate(time.Second)), f.Started+len(f.Machine.Buffer)+f.Machine.Skipped+1)
@@ -87,13 +86,13 @@ func (f *flow) checkBackfill(r stored.Backfill) error {
 
 var errTooMany = workflow.NewError("TooMany", "there are more than 1000 moments in that time: backfill it in parts")
 
-// between is what Spec.Between returns.
+// between is the result of Spec.Between.
 type between struct {
 	All  []schedule.Moment `json:"all,omitempty"`
 	More bool              `json:"more,omitempty"`
 }
 
-// backfill starts the runs of the moments of some time, one by one.
+// backfill starts the runs of the moments in a period, one by one.
 func (f *flow) backfill(r stored.Backfill) error {
 	spec := f.Schedule.Spec
 	found := workflow.SideEffect(f.ctx, func() (b between) {
@@ -114,10 +113,10 @@ func (f *flow) backfill(r stored.Backfill) error {
 	return nil
 }
 
-// maxRunning is how many open runs a description has: the last ones that were started.
+// maxRunning is how many open runs a description has: the latest that were started.
 const maxRunning = 1000
 
-// nexts is how many moments a description has that are to come.
+// nexts is how many future moments a description has.
 const nexts = 5
 
 func (f *flow) description(now time.Time) stored.Description {

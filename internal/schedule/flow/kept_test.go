@@ -12,12 +12,12 @@ import (
 )
 
 // kept are histories of schedules, by file in testdata, and how many runs each has started. The
-// version at commit f7d88970 recorded them. It looked at all moments of an outage in one task: each
+// version at commit f7d88970 recorded them. It handled all moments of an outage in one task: each
 // history has an outage of twelve minutes, a pause and the time after it.
 var kept = map[string]int{"allow-all-v1.json": 10, "buffer-one-v1.json": 4, "skip-v1.json": 3, "terminate-v1.json": 6}
 
-// A schedule whose history an earlier version has recorded goes on with the code of today: it
-// replays, with the same commands.
+// A schedule whose history an earlier version recorded continues with the present code: it replays,
+// with the same commands.
 func TestKeptHistories(t *testing.T) {
 	t.Parallel()
 	code := testbed.Registry(t, registrations()...).Workflow("weft.schedule")

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// After a long outage a schedule makes up for all moments, or passes over them, by its policy: in
-// tasks each of which looks at a bounded number and fits into a commit, whatever the input of its
-// runs is.
+// After a long outage a schedule starts runs for all moments, or skips moments, by its policy. Each
+// of its tasks handles a bounded number of moments and fits into a commit, whatever the runs' input
+// is.
 func TestLongOutage(t *testing.T) {
 	t.Parallel()
 	const outage, open = 400 * time.Second, 7 * time.Minute
@@ -73,8 +73,8 @@ func TestLongOutage(t *testing.T) {
 	}
 }
 
-// What a task decides about an outage is small under each policy, whether a run is open or not. A
-// run that others follow at once is ended once, and not for each of them.
+// The commits in which a schedule catches up are small under each policy, whether a run is open or
+// not. A run that is followed by others at once is asked to end once, not for each of them.
 func TestOutageInSmallCommits(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []client.Overlap{
@@ -128,7 +128,8 @@ func TestOutageInSmallCommits(t *testing.T) {
 	}
 }
 
-// A pause stops a schedule that makes up for an outage: what it has not come to is missed.
+// A pause stops a schedule that catches up after an outage: the moments that it has not handled are
+// missed.
 func TestPauseDuringCatchUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

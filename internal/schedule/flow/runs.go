@@ -14,12 +14,12 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// recent is how many runs a description has that have ended.
+// recent is how many ended runs a description has.
 const recent = 10
 
 func (f *flow) arrive(r stored.Run) { f.do(f.Machine.Arrive(r)) }
 
-// do does what was decided.
+// do carries out a decision.
 func (f *flow) do(d schedule.Decision) {
 	for _, r := range f.Running {
 		if d.Cancel || d.Terminate {
@@ -32,7 +32,7 @@ func (f *flow) do(d schedule.Decision) {
 }
 
 // spawn runs fn in a coroutine that no cancellation of the schedule reaches. fn calls begun when it
-// has issued its first command: until then the schedule's run does not end.
+// has issued its first command. The schedule's run does not end before that.
 func (f *flow) spawn(fn func(ctx workflow.Context, begun func())) {
 	f.beginning++
 	waits := true
@@ -48,19 +48,19 @@ func (f *flow) spawn(fn func(ctx workflow.Context, begun func())) {
 	})
 }
 
-// end asks a run to end, or terminates it: again where it is not found, because it may not have
-// begun yet. After that it takes ever longer, because it may also have closed, and the news of that
-// be late.
+// end asks a run to end, or terminates it. It repeats that while the run is not found, because the
+// run may not have begun yet. It waits longer each time, because the run may also have closed, with
+// the message of that still on its way.
 func (f *flow) end(r stored.Run, terminate bool) {
 	const reason = "the schedule's next run takes its place"
 	run := workflow.External(r.WorkflowID)
 	f.spawn(func(ctx workflow.Context, begun func()) {
 		for pause := time.Second; slices.ContainsFunc(f.Running, same(r)); pause = min(2*pause, time.Hour) {
-			told := run.Cancel
+			ask := run.Cancel
 			if terminate {
-				told = run.Terminate
+				ask = run.Terminate
 			}
-			answer := told(ctx, reason)
+			answer := ask(ctx, reason)
 			begun()
 			if _, err := answer.Get(ctx); !errors.Is(err, workflow.ErrNotFound) || workflow.Sleep(ctx, pause) != nil {
 				return
@@ -69,7 +69,7 @@ func (f *flow) end(r stored.Run, terminate bool) {
 	})
 }
 
-// same tells a run from others.
+// same returns a function that recognizes a run.
 func same(r stored.Run) func(stored.Run) bool {
 	return func(other stored.Run) bool {
 		return other.WorkflowID == r.WorkflowID && other.StartedAt.Equal(*r.StartedAt)
@@ -96,7 +96,7 @@ func (f *flow) start(r stored.Run) {
 	})
 }
 
-// retry is a retry policy as workflow code has it.
+// retry returns the form that a retry policy has in workflow code.
 func retry(p *stored.Retry) *workflow.Retry {
 	if p == nil {
 		return nil
@@ -111,7 +111,7 @@ func retry(p *stored.Retry) *workflow.Retry {
 	return r
 }
 
-// memo is a memo as workflow code has it.
+// memo returns the form that a memo has in workflow code.
 func memo(m history.Memo) (fields []workflow.MemoField) {
 	for _, f := range m {
 		fields = append(fields, workflow.MemoField{Name: f.Name, Value: f.Value})
@@ -119,8 +119,8 @@ func memo(m history.Memo) (fields []workflow.MemoField) {
 	return fields
 }
 
-// workflowID is the id of the run of a moment. Two moments may be of one second: an interval's
-// offset may have a fraction.
+// workflowID returns the id of the run of a moment. Two moments may be within one second, because
+// an interval's offset may have a fraction.
 func (f *flow) workflowID(at time.Time) string {
 	id := f.Schedule.Action.WorkflowID
 	if id == "" {
@@ -142,8 +142,8 @@ func runChild(ctx workflow.Context, begun func(), a stored.Action, o workflow.Ch
 	return err
 }
 
-// closed takes the end of a run: the moments that came while it was open, and those that have come
-// before it pauses the schedule, come first.
+// closed handles the end of a run. First it handles the moments that passed while the run was open,
+// and those that passed before the end pauses the schedule.
 func (f *flow) closed(ctx workflow.Context, r stored.Run, err error) {
 	status, why := outcome(err)
 	pauses := f.Schedule.PauseOnFailure && (status == history.Failed || status == history.TimedOut)
@@ -154,7 +154,7 @@ func (f *flow) closed(ctx workflow.Context, r stored.Run, err error) {
 	}
 	if pauses && !f.Schedule.Paused && !f.Machine.Waits(f.Schedule.Overlap) {
 		if f.look(); !f.resume.IsZero() {
-			f.leave()
+			f.missRest()
 		}
 	}
 	f.Running = slices.DeleteFunc(f.Running, same(r))
@@ -165,20 +165,20 @@ func (f *flow) closed(ctx workflow.Context, r stored.Run, err error) {
 	if pauses {
 		f.Schedule.Paused, f.Schedule.Note = true, fmt.Sprintf("paused because %s is %s", r.WorkflowID, r.Status)
 	}
-	if len(f.Running) > 0 || !f.suggested() { // or runs that follow each other without a pause would never leave one to go on in
+	if len(f.Running) > 0 || !f.suggested() { // if runs follow each other without a pause, this leaves a moment without runs, in which to continue as new
 		f.settle()
 	}
 	f.woken = true
 }
 
-// settle starts what waits for the end of runs that are not open any more.
+// settle records the end of runs that are no longer open, and starts the runs that wait for that.
 func (f *flow) settle() {
 	for f.Machine.Open > len(f.Running) {
 		f.do(f.Machine.Closed())
 	}
 }
 
-// outcome is how a run ended.
+// outcome returns how a run ended.
 func outcome(err error) (history.Status, *failure.Failure) {
 	var child *workflow.ChildWorkflowError
 	if errors.As(err, &child) {

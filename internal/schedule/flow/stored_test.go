@@ -21,16 +21,16 @@ func again[T any](text []byte) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// forms are the forms in which a schedule is stored, by what the files in testdata/stored are
-// called. The version at commit cf5ef1c, which shared its types with the HTTP API, recorded them:
-// one with all fields, and one with the fewest.
+// forms are the stored forms of a schedule, by the names of the files in testdata/stored. The
+// version at commit cf5ef1c, which shared its types with the HTTP API, recorded them: one with all
+// fields, and one with the fewest.
 var forms = map[string]func([]byte) ([]byte, error){
 	"created": again[stored.Input], "state": again[flow.State], "note": again[stored.Note], "changed": again[stored.Change],
 	"triggered": again[stored.Trigger], "backfilled": again[stored.Backfill], "asked": again[stored.Describe],
 	"description": again[stored.Description], "part": again[schedule.Part], "between": again[flow.Between],
 }
 
-// What an earlier version stored decodes, and encodes to the same bytes.
+// The form that an earlier version stored decodes, and encodes to the same bytes.
 func TestStoredForms(t *testing.T) {
 	t.Parallel()
 	for name, again := range forms {

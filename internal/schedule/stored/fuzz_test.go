@@ -7,7 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
-// What decodes as a schedule encodes to JSON that decodes to the same schedule.
+// A text that decodes as a schedule encodes to JSON that decodes to the same schedule.
 func FuzzSchedule(f *testing.F) {
 	f.Add([]byte(`{"spec":{"cron":["@daily"],"jitter":"1m"},"action":{"type":"report","input":{"a":[1]},"runTimeout":"1h30m"},"overlapPolicy":"skip"}`))
 	f.Add([]byte(`{"spec":{"intervals":[{"every":"1h","offset":"1.5s"}]},"action":{"type":"report","retryPolicy":{"initialInterval":"-1s"}}}`))

@@ -1,5 +1,5 @@
-// Package stored has the forms in which schedules are stored: what the workflow of a schedule is
-// started with, and what its updates and its queries take and return. A history keeps them, so they
+// Package stored has the forms in which schedules are stored: the input of the workflow of a
+// schedule, and the inputs and results of its updates and queries. A history keeps them, so they
 // outlive the version of Weft that wrote them, and the HTTP API may change without them. Package
 // httpapi converts between its own structs and these.
 package stored
@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// A schedule is a workflow of a type of Weft's own. WorkflowType is its name. IDPrefix with a
-// schedule's id is the workflow's id.
+// A schedule is one of Weft's own workflows. WorkflowType is its type. Its id is IDPrefix followed
+// by the schedule's id.
 const (
 	WorkflowType = "weft.schedule"
 	IDPrefix     = "weft.schedule:"
@@ -31,7 +31,7 @@ const (
 	QueryDescribeAt = "weft.describeAt"
 )
 
-// Overlap says what happens at a moment at which a run that the schedule has started is still open.
+// Overlap says what happens at a moment if an earlier run of the schedule is still open.
 type Overlap string
 
 // The overlap policies. The first is the default.
@@ -52,9 +52,9 @@ type Schedule struct {
 	Overlap Overlap `json:"overlapPolicy,omitempty"`
 	// CatchUpWindow is how late a run may begin, after an outage; 0 is a year.
 	CatchUpWindow Duration `json:"catchUpWindow,omitempty"`
-	// PauseOnFailure pauses the schedule when a run of it does not end well.
+	// PauseOnFailure pauses the schedule when one of its runs fails or times out.
 	PauseOnFailure bool `json:"pauseOnFailure,omitempty"`
-	// Paused keeps the schedule from starting runs, but for those that are triggered or backfilled.
+	// Paused keeps the schedule from starting runs, except those that are triggered or backfilled.
 	// Note says why.
 	Paused bool   `json:"paused,omitempty"`
 	Note   string `json:"note,omitempty"`
@@ -62,9 +62,10 @@ type Schedule struct {
 
 // Spec says which moments a schedule has: those of all of its expressions and intervals.
 type Spec struct {
-	// Cron are cron expressions, in the time zone unless they begin with one of their own.
+	// Cron lists cron expressions. They are in the time zone unless they begin with one of their
+	// own.
 	Cron []string `json:"cron,omitempty"`
-	// Intervals are moments at the same distance.
+	// Intervals are moments at equal distances.
 	Intervals []Interval `json:"intervals,omitempty"`
 	// TimeZone is a name of the IANA database; empty is UTC.
 	TimeZone string `json:"timeZone,omitempty"`
@@ -81,18 +82,18 @@ type Interval struct {
 	Offset Duration `json:"offset,omitempty"`
 }
 
-// Action is the workflow that a schedule starts. Each run has the workflow id and its moment as its
-// own id.
+// Action is the workflow that a schedule starts. Each run's workflow id is the workflow id and the
+// moment of the run.
 type Action struct {
 	Type  string          `json:"type"`
 	Input json.RawMessage `json:"input,omitempty"`
 	// WorkflowID is what the ids of the runs begin with; empty is the schedule's id.
 	WorkflowID string `json:"workflowId,omitempty"`
-	// RunTimeout is how long a run may stay open; 0 is for ever.
+	// RunTimeout is how long a run may stay open; 0 is without limit.
 	RunTimeout Duration `json:"runTimeout,omitempty"`
 	// Retry says when another run follows one that failed; nil is never.
 	Retry *Retry `json:"retryPolicy,omitempty"`
-	// Memo and SearchAttributes are what each run begins with.
+	// Memo and SearchAttributes are those of each run at its start.
 	Memo             history.Memo             `json:"memo,omitempty"`
 	SearchAttributes history.SearchAttributes `json:"searchAttributes,omitempty"`
 }
@@ -106,7 +107,7 @@ type Retry struct {
 	NonRetryableTypes  []string `json:"nonRetryableErrorTypes,omitempty"`
 }
 
-// RetryOf returns the retry policy of a run's start event as a schedule has it.
+// RetryOf returns the form that the retry policy of a run's start event has in a schedule.
 func RetryOf(p history.RetryPolicy) *Retry {
 	return &Retry{
 		InitialInterval: Duration(p.InitialInterval), BackoffCoefficient: p.BackoffCoefficient, MaximumInterval: Duration(p.MaximumInterval),
@@ -114,7 +115,7 @@ func RetryOf(p history.RetryPolicy) *Retry {
 	}
 }
 
-// Policy returns the retry policy as a run's start event has it.
+// Policy returns the form that the retry policy has in a run's start event.
 func (r *Retry) Policy() history.RetryPolicy {
 	return history.RetryPolicy{
 		InitialInterval: history.Duration(r.InitialInterval), BackoffCoefficient: r.BackoffCoefficient,
@@ -122,19 +123,18 @@ func (r *Retry) Policy() history.RetryPolicy {
 	}
 }
 
-// Input is what the workflow of a schedule is started with.
+// Input is the input of the workflow of a schedule.
 type Input struct {
 	ID       string   `json:"id"`
 	Schedule Schedule `json:"schedule"`
 }
 
-// Note is the input of the updates that pause a schedule and let it go on.
+// Note is the input of the updates that pause and resume a schedule.
 type Note struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Change is the input of the update that gives a schedule other moments, another action or other
-// policies.
+// Change is the input of the update that replaces a schedule's moments, action or policies.
 type Change struct {
 	Schedule *Schedule `json:"schedule"`
 }
@@ -156,26 +156,26 @@ type Backfill struct {
 
 // Describe is the input of the query QueryDescribeAt.
 type Describe struct {
-	// Now is when it is asked: the next moments are those after it. A query has no clock:
-	// QueryDescribe returns those after the time at which the schedule did something last.
+	// Now is the time of the query: the next moments are those after it. A query has no clock:
+	// QueryDescribe returns the moments after the last time at which the schedule did something.
 	Now time.Time `json:"now"`
 }
 
-// Description is what is known of a schedule: the result of both queries.
+// Description describes a schedule: it is the result of both queries.
 type Description struct {
 	ScheduleID string   `json:"scheduleId"`
 	Schedule   Schedule `json:"schedule"`
-	// NextAt are the next moments, without their jitter; none if it is paused or has come to its
-	// end.
+	// NextAt are the next moments, without their jitter; none while the schedule is paused or after
+	// it has ended.
 	NextAt []time.Time `json:"nextAt"`
-	// Running are the runs that are open, as far as the schedule waits for their end. Buffered are
-	// those that wait for that.
+	// Running are the open runs whose end the schedule waits for, and Buffered the runs that begin
+	// after them.
 	Running  []Run `json:"running"`
 	Buffered []Run `json:"buffered"`
-	// Recent are the last ten runs that were started, the last one last.
+	// Recent are the last ten runs that were started, the latest last.
 	Recent []Run `json:"recent"`
-	// Started counts the runs that were started, Skipped what the overlap policy has left out, and
-	// Missed what was too late for the catch-up window.
+	// Started counts the runs that were started, Skipped those that the overlap policy left out,
+	// and Missed those that were too late for the catch-up window.
 	Started int `json:"started"`
 	Skipped int `json:"skipped"`
 	Missed  int `json:"missed"`
@@ -183,17 +183,16 @@ type Description struct {
 
 // Run is a run that a schedule has started, or will.
 type Run struct {
-	// At is the moment that it is of. StartedAt is when it was started; nil in one that is
-	// buffered.
+	// At is the run's moment, and StartedAt when it was started; nil if the run is buffered.
 	At        time.Time  `json:"at"`
 	StartedAt *time.Time `json:"startedAt,omitempty"`
 	// WorkflowID is its workflow's id.
 	WorkflowID string `json:"workflowId,omitempty"`
-	// Status is how it ended, or running. It is failed, too, if it could not be started, and empty
-	// if it is buffered.
+	// Status is how the run ended, or running. It is failed if the run could not be started, and
+	// empty if the run is buffered.
 	Status  string           `json:"status,omitempty"`
 	Failure *failure.Failure `json:"failure,omitempty"`
-	// Overlap is the policy that it came with.
+	// Overlap is the policy that the run was requested with.
 	Overlap Overlap `json:"overlapPolicy,omitempty"`
 }
 

@@ -1,5 +1,5 @@
-// Package labels is what localstack/deploy-check adds to the shop of examples/deploy: a workflow
-// with activities on a task queue, each of which says which function made it, and when.
+// Package labels is an addition of localstack/deploy-check to the shop of examples/deploy: a
+// workflow with activities on a task queue, each of which returns which function ran it, and when.
 package labels
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// TaskQueue is where labels are printed. The deployment has to have it.
+// TaskQueue is the queue for printing labels. The deployment has to have it.
 const TaskQueue = "labels"
 
-// Workflow packs so many parcels, all at once, and returns who packed and who printed.
+// Workflow packs this many parcels, concurrently, and returns who packed and who printed.
 var Workflow = workflow.NewWorkflow[int, Packed]("labels")
 
 var (
@@ -22,13 +22,13 @@ var (
 	printed = activity.New("labels.print", made, activity.Options{TaskQueue: TaskQueue})
 )
 
-// Made says by which Lambda function an attempt at an activity was made, and when it began.
+// Made has the Lambda function that ran an attempt at an activity, and when it began.
 type Made struct {
 	Function string    `json:"function"`
 	At       time.Time `json:"at"`
 }
 
-// Packed are the attempts: one of the default task queue, and those of the labels.
+// Packed has the attempts: one of the default task queue, and those of the labels.
 type Packed struct {
 	Parcels Made   `json:"parcels"`
 	Labels  []Made `json:"labels"`
@@ -59,7 +59,7 @@ func Run(ctx workflow.Context, parcels int) (Packed, error) {
 	return all, nil
 }
 
-// Registrations is all of it.
+// Registrations returns the workflow and its activities.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), pack, printed}
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// TestCases plays the scripts of package executor through the functions, over a store in memory.
-// Each line must give the same output as in the bubble that wrote them, with the events of an HTTP
-// API and with those of a REST API. With `make test-aws` TestUpdateCasesOnAWS plays them on
-// DynamoDB.
+// TestCases plays the scripts of package executor through the functions, over a store in memory,
+// with the events of an HTTP API and of a REST API. Each line has to give the same output as in the
+// bubble that wrote the scripts. With `make test-aws`, TestUpdateCasesOnAWS plays them on DynamoDB.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range []string{"http", "rest"} {
@@ -43,7 +42,7 @@ func playThrough(t *testing.T, gateway, path string) {
 	datadriven.RunTestFromString(t, string(text), func(t *testing.T, d *datadriven.TestData) string {
 		t.Helper()
 		if got := script.Play(d.Cmd, testbed.ArgsOf(d.CmdArgs), d.Input); got != d.Expected {
-			t.Errorf("%s of %s: %s came to\n%s\nexpected\n%s", d.Pos, path, d.Cmd, got, d.Expected)
+			t.Errorf("%s of %s: %s returned\n%s\nexpected\n%s", d.Pos, path, d.Cmd, got, d.Expected)
 		}
 		return d.Expected
 	})

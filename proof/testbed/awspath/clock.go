@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// Clock is the time of a testbed. It stands still while anything can happen, and moves to the next
-// thing that is due when a test allows it. It is the host.Host of the testbed's processes, and
+// Clock is the time of a testbed. It does not move while anything can happen. When a test allows
+// it, it moves to the next thing that is due. It is the host.Host of the testbed's processes, and
 // their scheduler: see the package comment.
 type Clock struct {
 	mu      sync.Mutex
-	stopped sync.Cond // running has become 0
+	stopped sync.Cond // signals that running is 0
 	now     time.Time
 	random  *rand.Rand
-	// running is how many goroutines run that will report when they wait or end. The test's own is
-	// not among them.
+	// running is the number of goroutines that run and will report when they wait or end. The
+	// test's own goroutine is not counted.
 	running int
 	driving bool // the test's goroutine waits for the others
 	waiting []*sleeper
@@ -28,47 +28,49 @@ type Clock struct {
 
 // source is the source of new events: messages that become visible, and the schedule.
 type source interface {
-	// deliver begins one thing that can begin now. It reports false if nothing can.
+	// deliver begins one thing that can begin now. It returns false if nothing can.
 	deliver() bool
-	// due returns when something can begin next, besides what waits for the clock; zero is never.
+	// due returns when something can begin next, besides what waits for the clock; zero means
+	// never.
 	due() time.Time
 }
 
-// sleeper is a goroutine that waits for the first of these.
+// sleeper is a goroutine that waits for the first of these things.
 type sleeper struct {
 	until  time.Time
-	wake   <-chan struct{} // nil is never closed
-	ctx    context.Context // nil never ends
-	idle   bool            // only that nothing else can happen now
+	wake   <-chan struct{} // a nil channel is never closed
+	ctx    context.Context // a nil context never ends
+	idle   bool            // it only waits until nothing else can happen now
 	resume chan struct{}
 }
 
 // NewClock returns a clock that begins at the same time as that of testing/synctest, so that
-// testbeds in both print the same times. Its random bytes follow from the name of the test.
-// Parallel tests must not have runs with the same ids, because the workload's code keeps notes in
-// memory by run.
+// testbeds with either clock print the same times. Its random bytes are derived from the name of
+// the test. Parallel tests must not have runs with the same ids, because the workload's code keeps
+// notes in memory by run.
 func NewClock(test string) *Clock {
 	c := &Clock{now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), random: rand.New(rand.NewChaCha8(sha256.Sum256([]byte(test))))}
 	c.stopped.L = &c.mu
 	return c
 }
 
-// Go runs fn on its own goroutine, when the clock lets it. The channel is closed when fn has ended.
+// Go runs fn on a new goroutine when the clock lets it. The returned channel is closed when fn has
+// ended.
 func (c *Clock) Go(fn func()) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, done := c.add(&sleeper{until: c.now}), make(chan struct{})
 	go func() {
 		defer c.leave()
-		defer close(done) // even if fn ends the goroutine
+		defer close(done) // also if fn ends the goroutine
 		<-s.resume
 		fn()
 	}()
 	return done
 }
 
-// Await lets things happen, and time pass, until done is closed. Both the test and the goroutines
-// that it started may call it.
+// Await lets things happen and time pass until done is closed. The test may call it, and so may the
+// goroutines that the test started.
 func (c *Clock) Await(done <-chan struct{}) {
 	if c.nested() {
 		c.sleep(&sleeper{until: c.Now().Add(endless), wake: done})
@@ -77,7 +79,7 @@ func (c *Clock) Await(done <-chan struct{}) {
 	c.drive(func() bool { return closed(done) }, time.Time{})
 }
 
-// Settle lets everything happen that can happen without time passing.
+// Settle lets everything happen that does not need time to pass.
 func (c *Clock) Settle() {
 	if c.nested() {
 		c.sleep(&sleeper{idle: true})
@@ -107,8 +109,8 @@ func (c *Clock) nested() bool {
 	return c.driving
 }
 
-// drive lets things happen, and time pass, until done reports true, but not beyond end, if there is
-// one.
+// drive lets things happen and time pass until done returns true, but not beyond end, if that is
+// set.
 func (c *Clock) drive(done func() bool, end time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +123,7 @@ func (c *Clock) drive(done func() bool, end time.Time) {
 	c.driving = false
 }
 
-// step lets one thing happen that can happen now, and waits until every goroutine that it started
+// step lets one thing happen that can happen now. It waits until every goroutine that this starts
 // waits or has ended.
 func (c *Clock) step() bool {
 	if i := slices.IndexFunc(c.waiting, c.ready); i >= 0 {
@@ -156,7 +158,7 @@ func closed(wake <-chan struct{}) bool {
 	}
 }
 
-// resume lets a sleeper go on.
+// resume lets a sleeper continue.
 func (c *Clock) resume(i int) {
 	s := c.waiting[i]
 	c.waiting = slices.Delete(c.waiting, i, i+1)
@@ -191,7 +193,7 @@ func (c *Clock) jump(end time.Time) {
 	c.limits = slices.DeleteFunc(c.limits, func(l *limited) bool { return !c.now.Before(l.at) && l.expire() })
 }
 
-// add puts a sleeper behind the others; c.mu is held.
+// add puts a sleeper behind the others. The caller holds c.mu.
 func (c *Clock) add(s *sleeper) *sleeper {
 	s.resume = make(chan struct{})
 	c.waiting = append(c.waiting, s)
@@ -214,7 +216,7 @@ func (c *Clock) leave() {
 	c.stop()
 }
 
-// stop decrements the number of running goroutines; c.mu is held.
+// stop decrements the number of running goroutines. The caller holds c.mu.
 func (c *Clock) stop() {
 	if c.running--; c.running == 0 {
 		c.stopped.Signal()

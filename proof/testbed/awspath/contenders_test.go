@@ -11,9 +11,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// race has so many cold processes send an update to a run at the same moment. Each request to the
-// store takes at least the given time, and up to half as much more. It returns how many tries each
-// update took, and how long it took, both sorted.
+// race lets cold processes send an update to a run at the same time. Each request to the store
+// takes at least the given time, and up to half as much more. race returns the number of tries of
+// each update, and how long each took, both sorted.
 func race(t *testing.T, s *Testbed, callers int, request time.Duration) (tries []int, took []time.Duration) {
 	t.Helper()
 	defer s.Close()
@@ -58,9 +58,9 @@ func race(t *testing.T, s *Testbed, callers int, request time.Duration) (tries [
 	return tries, took
 }
 
-// Sixty-four processes that send an update to one run at once all succeed before the soft limit,
-// however long the store takes for a request. At most one update in a hundred takes more than ten
-// tries.
+// Sixty-four processes that send an update to one run at the same time all succeed before the soft
+// limit, however long a request to the store takes. At most one update in a hundred takes more than
+// ten tries.
 func TestContenders(t *testing.T) {
 	t.Parallel()
 	for _, request := range []time.Duration{300 * time.Microsecond, time.Millisecond, 5 * time.Millisecond, 25 * time.Millisecond} {

@@ -11,20 +11,20 @@
 // # Time
 //
 // Code that talks to a server cannot run in a bubble of testing/synctest. Here time is a [Clock],
-// which is the host.Host of all processes. It knows which goroutines wait, lets one of them go on
-// at a time, and moves only when nothing else can happen. So a script plays the same on each run,
-// and its day takes no time. Real time passes only in the requests to the server, and only the
-// goroutine that makes a request waits for it.
+// which is the host.Host of all processes. It knows which goroutines wait, lets one of them
+// continue at a time, and moves only when nothing else can happen. So a script plays the same on
+// each run, and its day takes no time. Real time passes only in requests to the server, and only
+// the goroutine that sends a request waits for it.
 //
 // # What differs from AWS
 //
-//   - The queues are queue/memory, which has SQS's semantics and follows the clock; SQS has a clock
+//   - The queues are queue/memory, which has SQS's semantics and follows the clock. SQS has a clock
 //     of its own. The same suite tests queue/sqs, and an event contains what queue/sqs would have
 //     sent.
 //   - Schedule events arrive each minute. Those whose sweep would find nothing are left out.
-//   - Invocations have no deadline: the activities of the scripts take up to two hours, which no
-//     Lambda function may. internal/function tests the functions' deadlines.
-//   - All functions of a process share a service, and so a cache; on AWS each has its own. A
+//   - Invocations have no deadline, because the activities of the scripts take up to two hours,
+//     which no Lambda function may. internal/function tests the functions' deadlines.
+//   - All functions of a process share a service, and so a cache. On AWS each has its own. A
 //     testbed has several processes.
-//   - The slow check over all runs (executor.Service.Maintain) is left out, as it is in the bubble.
+//   - The slow check over all runs (executor.Service.Maintain) is left out, as in the bubble.
 package awspath

@@ -45,7 +45,7 @@ func taskQueues() (all []mapping) {
 	return all
 }
 
-// queueOf returns the queue with an ARN, as event makes it.
+// queueOf returns the queue with an ARN in the form that event writes.
 func queueOf(arn string) string { return arn[strings.LastIndex(arn, ":weft-")+len(":weft-"):] }
 
 // event returns Lambda's event for a batch.
@@ -67,12 +67,12 @@ func (m mapping) event(batch []queue.Delivery) ([]byte, error) {
 }
 
 // done returns the receipts of the messages that an answer does not list as failed. It returns an
-// error if the answer lists a message that is not in the batch, or if a message of a group
-// succeeded behind one that failed.
+// error if the answer lists a message that is not in the batch, or if a message succeeded after an
+// earlier one of its group failed.
 func done(answer []byte, batch []queue.Delivery) (receipts []string, err error) {
 	var a events.SQSEventResponse
 	if err := json.Unmarshal(answer, &a); err != nil {
-		return nil, fmt.Errorf("the answer to a batch is not one: %w: %s", err, answer)
+		return nil, fmt.Errorf("the answer to a batch cannot be read: %w: %s", err, answer)
 	}
 	failed := map[int]bool{}
 	for _, f := range a.BatchItemFailures {
@@ -85,7 +85,7 @@ func done(answer []byte, batch []queue.Delivery) (receipts []string, err error) 
 	stopped := map[string]bool{}
 	for i, d := range batch {
 		if d.Group != "" && stopped[d.Group] && !failed[i] {
-			return nil, fmt.Errorf("a message of the group %q succeeded behind one that failed", d.Group)
+			return nil, fmt.Errorf("a message of the group %q succeeded after an earlier one failed", d.Group)
 		}
 		stopped[d.Group] = stopped[d.Group] || failed[i]
 		if !failed[i] {
@@ -95,8 +95,8 @@ func done(answer []byte, batch []queue.Delivery) (receipts []string, err error) 
 	return receipts, nil
 }
 
-// deliver implements source. It gives the timer function a schedule event, or gives a batch of
-// messages to the function that consumes their queue.
+// deliver implements source. It passes a schedule event to the timer function, or a batch of
+// messages to the function of their queue.
 func (s *Testbed) deliver() bool {
 	p := s.processes[1]
 	if p == nil || p.stopped {
@@ -136,7 +136,7 @@ func (s *Testbed) due() time.Time {
 	return sweep
 }
 
-// passOver skips the next schedule event of a process if the sweeps of the earlier ones find
+// passOver skips the next schedule event of a process if the sweeps of the events before it find
 // nothing.
 func (s *Testbed) passOver(p *process, now time.Time) {
 	next := s.timers.next(p.sweepAt)
@@ -145,7 +145,7 @@ func (s *Testbed) passOver(p *process, now time.Time) {
 	}
 }
 
-// handOver has a process handle an event on its own goroutine.
+// handOver lets a process handle an event on a new goroutine.
 func (s *Testbed) handOver(p *process, fn func() error) {
 	p.busy++
 	s.clock.Go(func() {
@@ -156,7 +156,8 @@ func (s *Testbed) handOver(p *process, fn func() error) {
 	})
 }
 
-// handle has a function handle a batch, and deletes what is done with. The rest is redelivered.
+// handle lets a function handle a batch, and deletes the messages that were handled. The others are
+// redelivered.
 func (s *Testbed) handle(p *process, m mapping, batch []queue.Delivery) error {
 	for _, d := range batch {
 		if _, err := outbox.Decode(d.Body); err != nil {

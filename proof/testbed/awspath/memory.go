@@ -12,7 +12,7 @@ import (
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
 
-// Memory opens a store in memory, with which the functions are tested if there is no server.
+// Memory opens a store in memory, for tests of the functions without a server.
 func Memory(t testing.TB, clock func() time.Time) Store {
 	t.Helper()
 	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }

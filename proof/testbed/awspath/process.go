@@ -20,22 +20,22 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// process is one process of a testbed: all functions, over one service.
+// process is one process of a testbed. It has all functions, over one service.
 type process struct {
 	build     string
 	registry  *engine.Registry
 	process   *assembly.Process
 	functions map[function.Role]*function.Function
 	hooks     *testbed.Hooks
-	delivered meter.Meter // all events except requests
-	sweepAt   time.Time   // the next schedule event
+	delivered meter.Meter // counts all events except requests
+	sweepAt   time.Time   // the time of the next schedule event
 	api       http.Handler
-	busy      int  // events that it handles, without requests
+	busy      int  // the number of events that it handles, without requests
 	stopped   bool // it gets no more events
 }
 
-// activityVisibility is the visibility timeout of the activity queue: the longest that SQS has. The
-// function shortens it.
+// activityVisibility is the visibility timeout of the activity queue, which is the longest of SQS.
+// The function shortens it.
 const activityVisibility = 12 * time.Hour
 
 func (s *Testbed) boot(build string) *process {
@@ -70,7 +70,7 @@ func (p *process) Invoke(ctx context.Context, name string, event []byte) ([]byte
 
 type roleKey struct{}
 
-// Role returns the role of the function that makes a call with this context. It is empty for calls
+// Role returns the role of the function that makes a call with this context. It is empty for a call
 // of the test itself.
 func Role(ctx context.Context) function.Role {
 	role, _ := ctx.Value(roleKey{}).(function.Role)
@@ -85,7 +85,7 @@ func (s *Testbed) sender() queue.Sender {
 	return watched{s.queue, s.store.Sends}
 }
 
-// watched reports each sending.
+// watched is a sender that reports each sending.
 type watched struct {
 	queue.Sender
 	tell func(ctx context.Context, name string)
@@ -97,17 +97,17 @@ func (w watched) Send(ctx context.Context, name string, messages ...queue.Messag
 	return w.Sender.Send(ctx, name, messages...)
 }
 
-// ServeHTTP answers a request like a gateway, which counts the bytes of the answer itself.
+// ServeHTTP answers a request as a gateway does, which counts the bytes of the answer itself.
 func (p *process) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := httptest.NewRecorder()
 	p.api.ServeHTTP(answer, r)
 	maps.Copy(w.Header(), answer.Header())
 	w.Header().Set("Content-Length", strconv.Itoa(answer.Body.Len()))
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()) // into memory
+	_, _ = w.Write(answer.Body.Bytes()) // writes into memory
 }
 
-// tick has the timer function answer a schedule event.
+// tick lets the timer function answer a schedule event.
 // https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-run-lambda-schedule.html
 func (p *process) tick(ctx context.Context, at time.Time) error {
 	event, err := json.Marshal(map[string]any{

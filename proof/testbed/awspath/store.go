@@ -26,15 +26,15 @@ type Store struct {
 	Ports executor.Ports
 	// Workflows returns the sorted ids of the workflows that have runs.
 	Workflows func(ctx context.Context) ([]string, error)
-	// Dump returns everything that is stored, for comparison with another dump.
+	// Dump returns everything in the store, for comparison with another dump.
 	Dump func(ctx context.Context) (string, error)
-	// Sends is called for each sending to a queue, unless it is nil. The queues are not the
-	// store's, and have no client whose requests could be watched.
+	// Sends is called for each sending to a queue, if it is not nil. The queues do not belong to
+	// the store, and have no client whose requests could be watched.
 	Sends func(ctx context.Context, queue string)
 }
 
 // portsOf returns the ports over a store, without a queue. It leaves out the check over all runs,
-// which changes costs.
+// which would change costs.
 func portsOf(s assembly.Store, list store.Lister) executor.Ports {
 	ports := assembly.PortsOf(s, list, nil)
 	ports.Scanner = nil
@@ -42,8 +42,8 @@ func portsOf(s assembly.Store, list store.Lister) executor.Ports {
 }
 
 // DynamoDB returns a function that opens stores in a table, each in a namespace of its own. The
-// table has the keys and the index of [dynamo.Schema]. It has no TTL: by a server's clock the times
-// of a testbed are long past.
+// table has the keys and the index of [dynamo.Schema]. It has no TTL, because for a server's clock
+// the times of a testbed are long past.
 func DynamoDB(client *dynamodb.Client, table string) func(t testing.TB, clock func() time.Time) Store {
 	beds := 0
 	return func(t testing.TB, clock func() time.Time) Store {
@@ -58,7 +58,7 @@ func DynamoDB(client *dynamodb.Client, table string) func(t testing.TB, clock fu
 	}
 }
 
-// NewTable makes a table for DynamoDB, and deletes it when the test ends.
+// NewTable creates a table for DynamoDB, and deletes it when the test ends.
 func NewTable(t testing.TB, client *dynamodb.Client) string {
 	t.Helper()
 	table := "weft-" + rand.Text()

@@ -30,7 +30,7 @@ type Testbed struct {
 	timers    *timers
 	options   executor.Options
 	processes map[int]*process
-	versions  map[string]*process // earlier processes, by their builds, if they stay; nil if they do not
+	versions  map[string]*process // earlier processes that stay, by their builds; nil if none stays
 	gateway   func(functions lambdahost.Invoker, function string) http.Handler
 	forwarded int
 	told      meter.Cost // the costs that Delivered has returned
@@ -40,15 +40,15 @@ type Testbed struct {
 
 // Ears observe what happens in testbeds.
 type Ears struct {
-	// Observe receives the services' events, and Log all log records; nil is nobody.
+	// Observe receives the services' events, and Log all log records. Both may be nil.
 	Observe *observe.Hub
 	Log     slog.Handler
 }
 
-// Testbeds returns a function that makes the testbeds of a script, which share a clock. Each has
-// its own store. Requests arrive through an HTTP API, or with the argument gateway=rest through a
-// REST API. With the argument versions the functions hand events to the earlier versions. At most
-// one ears argument is allowed.
+// Testbeds returns a function that creates the testbeds of a script. They share a clock, and each
+// has a store of its own. Requests arrive through an HTTP API, or with the argument gateway=rest
+// through a REST API. With the argument versions, the functions pass events on to earlier versions.
+// ears has at most one element.
 func Testbeds(open func(t testing.TB, clock func() time.Time) Store, ears ...Ears) func(testing.TB, testbed.Args) testbed.Testbed {
 	var clock *Clock
 	return func(t testing.TB, args testbed.Args) testbed.Testbed {
@@ -89,8 +89,8 @@ func Testbeds(open func(t testing.TB, clock func() time.Time) Store, ears ...Ear
 	}
 }
 
-// Deploy replaces a process by a new one of a build, after the old one has finished its work. In a
-// testbed with versions the old one stays, as the version with its build.
+// Deploy replaces a process by a new one with a build, after the old one has finished its work. In
+// a testbed with versions the old process stays, as the version of its build.
 func (s *Testbed) Deploy(process int, build string) {
 	if before := s.processes[process]; s.versions != nil && before != nil {
 		s.stop(s.versions[before.build])
@@ -114,7 +114,7 @@ func (s *Testbed) stop(p *process) {
 	s.clock.Await(s.clock.Go(p.process.Service.Close))
 }
 
-// pending is a request that is being answered. A nil answer means that the process died.
+// pending is a request that is being answered. If its answer is nil, the process died.
 type pending struct {
 	answer *testbed.Answer
 	done   <-chan struct{}
@@ -129,7 +129,7 @@ func (s *Testbed) send(process int, r testbed.Request) *pending {
 	return p
 }
 
-// Send has a process answer a request, while other things happen.
+// Send lets a process answer a request while other things happen.
 func (s *Testbed) Send(process int, r testbed.Request) (wait func() *testbed.Answer) {
 	p := s.send(process, r)
 	s.clock.Settle()
@@ -140,7 +140,7 @@ func (s *Testbed) Send(process int, r testbed.Request) (wait func() *testbed.Ans
 	}
 }
 
-// Do has a process answer a request.
+// Do lets a process answer a request.
 func (s *Testbed) Do(process int, r testbed.Request) *testbed.Answer {
 	p := s.send(process, r)
 	s.clock.Await(p.done)
@@ -151,13 +151,13 @@ func (s *Testbed) Do(process int, r testbed.Request) *testbed.Answer {
 // Handler returns a process's handler.
 func (s *Testbed) Handler(process int) http.Handler { return s.processes[process] }
 
-// Run calls fn on a goroutine that may wait by the clock, and returns when it has ended.
+// Run calls fn on a goroutine that may wait for the clock, and returns when fn has ended.
 func (s *Testbed) Run(fn func()) { s.clock.Await(s.clock.Go(fn)) }
 
 // World returns the clock.
 func (s *Testbed) World() host.Host { return s.clock }
 
-// Together has a process answer requests at once.
+// Together lets a process answer requests at the same time.
 func (s *Testbed) Together(process int, requests []testbed.Request) (answers []*testbed.Answer) {
 	op := testbed.OnPut
 	if requests[0].Method == http.MethodGet {
@@ -196,8 +196,8 @@ func (s *Testbed) Hook(process int, op testbed.Op, always bool, hook testbed.Hoo
 // Sleep lets time pass.
 func (s *Testbed) Sleep(d time.Duration) { s.clock.Sleep(d) }
 
-// Delivered returns the cost of the events that were not requests, without reads, since the last
-// call.
+// Delivered returns the cost of the events that were not requests since the last call, without
+// reads.
 func (s *Testbed) Delivered() meter.Cost {
 	before := s.told
 	s.told = s.processes[1].delivered.Cost()
@@ -209,7 +209,7 @@ func (s *Testbed) Delivered() meter.Cost {
 // Warnings returns what the processes have reported to operators.
 func (s *Testbed) Warnings() string { return s.warnings.Take() }
 
-// Snapshot returns everything that is stored and sent.
+// Snapshot returns everything that is in the store and the queues.
 func (s *Testbed) Snapshot() string {
 	s.t.Helper()
 	stored, err := s.store.Dump(s.t.Context())

@@ -56,20 +56,20 @@ func TestBatches(t *testing.T) {
 	functions := play(t, Testbeds(Memory), commands)
 	synctest.Test(t, func(t *testing.T) {
 		if bubble := play(t, testbed.NewBubble, commands); bubble != functions {
-			t.Errorf("in the bubble it comes to\n%s\nand through the functions to\n%s", bubble, functions)
+			t.Errorf("the output in the bubble is\n%s\nand through the functions\n%s", bubble, functions)
 		}
 	})
 	if n := strings.Count(functions, `"status":"completed"`); n != 2*workflows+1 {
-		t.Errorf("%d workflows are completed:\n%s", n, functions)
+		t.Errorf("%d workflows completed:\n%s", n, functions)
 	}
 }
 
 // TestIDs demands that a clock's ids are the same in each run of a test, and differ from those of
-// any other test, which may run in parallel.
+// other tests, which may run in parallel.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	first, again, other := NewClock("a").ID(), NewClock("a").ID(), NewClock("b").ID()
 	if first != again || first == other {
-		t.Errorf("the first ids of a test, of it again and of another are %x, %x and %x", first, again, other)
+		t.Errorf("the first ids of a test, of a second run of it and of another test are %x, %x and %x", first, again, other)
 	}
 }

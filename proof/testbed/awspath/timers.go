@@ -11,7 +11,7 @@ import (
 )
 
 // timers knows when the store's timers are due. A schedule event whose sweep finds nothing only
-// reads, so the clock skips it: otherwise a sleep of days would make a request for each of its
+// reads, so the clock skips it. Otherwise a sleep of days would send a request for each of its
 // minutes.
 type timers struct {
 	store.Timers
@@ -47,8 +47,8 @@ func (t *timers) DeleteTimers(ctx context.Context, all []store.Timer) error {
 	return nil
 }
 
-// next returns the first schedule event, of those that arrive each minute from a moment on, whose
-// sweep finds a timer; zero is none.
+// next returns the first schedule event from a moment on whose sweep finds a timer; zero means
+// none. Schedule events arrive each minute.
 func (t *timers) next(from time.Time) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +61,7 @@ func (t *timers) next(from time.Time) time.Time {
 	if first.IsZero() {
 		return first
 	}
-	const ahead = 2 * outbox.SweepEvery // how far a sweep looks
+	const ahead = 2 * outbox.SweepEvery // how far ahead a sweep looks
 	minutes := max(0, (first.Sub(from)-ahead+outbox.SweepEvery-1)/outbox.SweepEvery)
 	return from.Add(minutes * outbox.SweepEvery)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/function"
 )
 
-// forwarder returns the function that hands a process's events to its versions, or nil in a testbed
-// without versions.
+// forwarder returns the function that passes a process's events on to its versions, or nil in a
+// testbed without versions.
 func (s *Testbed) forwarder(p *process, role function.Role) function.Forward {
 	if s.versions == nil {
 		return nil
@@ -24,7 +24,7 @@ func (s *Testbed) forwarder(p *process, role function.Role) function.Forward {
 			return nil, fmt.Errorf("%w %q", function.ErrNoVersion, build)
 		}
 		s.forwarded++
-		if n := parts(event); n > 0 { // its messages are handled side by side again: see Clock.batch
+		if n := parts(event); n > 0 { // its messages are handled in parallel again: see Clock.batch
 			ctx = s.clock.batch(p.delivered.Counting(context.Background()), n)
 		}
 		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{ClientContext: function.Mark(build, time.Time{})})
@@ -32,7 +32,8 @@ func (s *Testbed) forwarder(p *process, role function.Role) function.Forward {
 	}
 }
 
-// parts returns in how many parts the batch of an event is handled, or 0 if the event is no batch.
+// parts returns the number of parts in which the batch of an event is handled, or 0 if the event is
+// not a batch.
 func parts(event []byte) int {
 	var e events.SQSEvent
 	if json.Unmarshal(event, &e) != nil {
@@ -49,5 +50,5 @@ func parts(event []byte) int {
 	return n
 }
 
-// Forwarded returns how many events were handed to versions.
+// Forwarded returns how many events were passed on to versions.
 func (s *Testbed) Forwarded() int { return s.forwarded }

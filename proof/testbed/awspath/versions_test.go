@@ -9,9 +9,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// TestVersions plays the script of functions that hand events to their versions. It has a command
-// of its own: forwarded prints how many events were handed on since the last time. Rewrite it with
-// `go test ./proof/testbed/awspath -run TestVersions -rewrite`, and read the difference.
+// TestVersions plays the script of functions that pass events on to their versions. It has a
+// command of its own: forwarded prints how many events were passed on since the last time. Rewrite
+// it with `go test ./proof/testbed/awspath -run TestVersions -rewrite`, and read the difference.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	beds := Testbeds(Memory)

@@ -40,7 +40,7 @@ func (c *Clock) Wait(ctx context.Context, d time.Duration, wake <-chan struct{})
 	return ctx.Err()
 }
 
-// Guard implements host.Host. While the caller waits, the goroutine of fn runs instead of it.
+// Guard implements host.Host. While the caller waits, the goroutine of fn runs in its place.
 func (c *Clock) Guard(limit time.Duration, fn func()) bool {
 	done := make(chan struct{})
 	var escaped any
@@ -78,7 +78,8 @@ func (c *Clock) Together(fns ...func()) {
 }
 
 // limited is a context that ends at a moment of the clock. Its Deadline is that of the parent
-// context, in the time of package time: an SDK would consider the clock's deadline long past.
+// context, in the time of package time, because an SDK would consider the clock's deadline long
+// past.
 type limited struct {
 	context.Context
 	outer context.Context
@@ -127,7 +128,7 @@ func (l *limited) expire() bool {
 	return true
 }
 
-// Err returns why it has ended.
+// Err returns why the context has ended, or nil.
 func (l *limited) Err() error {
 	switch {
 	case l.outer.Err() != nil:
@@ -138,15 +139,15 @@ func (l *limited) Err() error {
 	return l.Context.Err()
 }
 
-// batch is an event whose messages a function handles in parallel, on its own goroutines. The clock
-// still runs them one after the other: each waits for the clock when it begins, and reports when it
-// ends.
+// batch is an event whose messages a function handles in parallel, on goroutines of its own. The
+// clock still runs them one after the other. Each waits for the clock when it begins, and reports
+// when it ends.
 type batch struct{ left int }
 
 type batchKey struct{}
 
-// batch is called by a running goroutine, before it has a function handle an event of so many parts
-// with this context. The parts run instead of it until the last part has ended.
+// batch is called by a running goroutine before it lets a function handle an event of this many
+// parts with the returned context. The parts run in its place until the last part has ended.
 func (c *Clock) batch(ctx context.Context, parts int) context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()

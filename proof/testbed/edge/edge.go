@@ -11,14 +11,14 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 )
 
-// Service is an executor that takes requests as callers write them. It parses each, as the HTTP API
-// does.
+// Service is an executor that accepts requests as callers write them. It parses each as the HTTP
+// API does.
 type Service struct{ *executor.Service }
 
-// Of returns the service for requests to an executor.
+// Of returns the service of an executor.
 func Of(s *executor.Service) Service { return Service{s} }
 
-// ask parses a request and has it carried out.
+// ask parses a request and lets it be carried out.
 func ask[C, A any](ctx context.Context, c C, err error, do func(context.Context, C) (A, error)) (answer A, _ error) {
 	if err != nil {
 		return answer, err
@@ -47,7 +47,7 @@ func (s Service) Signal(ctx context.Context, workflowID string, runID history.Ru
 	return ask(ctx, c, err, s.Service.Signal)
 }
 
-// Query asks a query.
+// Query runs a query.
 func (s Service) Query(ctx context.Context, workflowID string, runID history.RunID, name string, input history.Payload) (*api.QueryResponse, error) {
 	c, err := s.Parser().Query(workflowID, runID, name, &api.QueryRequest{Input: json.RawMessage(input)})
 	return ask(ctx, c, err, s.Service.Query)
@@ -77,7 +77,7 @@ func (s Service) FailUpdate(ctx context.Context, workflowID string, runID histor
 	return ask(ctx, c, err, s.Service.FailUpdate)
 }
 
-// Cancel asks a run to end.
+// Cancel requests a run's cancellation.
 func (s Service) Cancel(ctx context.Context, workflowID string, runID history.RunID, reason string) error {
 	c, err := s.Parser().End(workflowID, runID, reason)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s Service) Delete(ctx context.Context, workflowID string, runID history.Ru
 	return s.Service.Delete(ctx, c)
 }
 
-// Reset opens a run that goes on from an earlier task.
+// Reset opens a run that continues from an earlier task.
 func (s Service) Reset(ctx context.Context, workflowID string, runID history.RunID, r api.ResetRequest) (*api.ResetResponse, error) {
 	c, err := s.Parser().Reset(workflowID, runID, &r)
 	return ask(ctx, c, err, s.Service.Reset)
@@ -116,7 +116,7 @@ func (s Service) Move(ctx context.Context, workflowID string, runID history.RunI
 	return ask(ctx, c, err, s.Service.Move)
 }
 
-// Describe returns what is known of a run.
+// Describe returns the description of a run.
 func (s Service) Describe(ctx context.Context, workflowID string, runID history.RunID) (*api.Description, error) {
 	of, err := s.Parser().Target(workflowID, runID)
 	return ask(ctx, of, err, s.Service.Describe)

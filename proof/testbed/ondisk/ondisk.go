@@ -1,6 +1,6 @@
-// Package ondisk has the deployments of package testbed on the embedded store and queue, like those
-// of the local server. It is a separate package so that only the tests that need it compile and
-// link the embedded stores.
+// Package ondisk has the deployments of package testbed on the embedded store and queue of the
+// local server. It is a separate package so that only the tests that need the embedded stores
+// compile and link them.
 package ondisk
 
 import (
@@ -13,8 +13,8 @@ import (
 	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 )
 
-// New returns a deployment without processes, on the embedded store and queue of a directory of its
-// own, and its database.
+// New returns a deployment without processes, on the embedded store and queue of a new directory,
+// and the directory's database.
 func New(t testing.TB) (*testbed.Deployment, *disk.DB) {
 	t.Helper()
 	db, err := disk.Open(t.TempDir())
@@ -34,7 +34,7 @@ func New(t testing.TB) (*testbed.Deployment, *disk.DB) {
 	return testbed.Over(t, storeembedded.New(db), q.Queue), db
 }
 
-// NewBubble is testbed.NewBubble over the embedded store and queue.
+// NewBubble does the same as testbed.NewBubble, over the embedded store and queue.
 func NewBubble(t testing.TB, args testbed.Args) testbed.Testbed {
 	t.Helper()
 	d, _ := New(t)

@@ -12,10 +12,10 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// keeper is a journal that keeps the bodies of messages.
+// keeper is a journal that stores the bodies of messages.
 type keeper struct {
 	bodies map[uint64][]byte
-	read   int // bodies that were read
+	read   int // the number of bodies read
 }
 
 func (k *keeper) Sent(_ string, messages []Kept) error {
@@ -49,8 +49,8 @@ func (k *keeper) Died(id uint64, _ string, m Kept) error {
 	return nil
 }
 
-// Bodies beyond the budget are not in memory, and are delivered in order all the same. What is
-// deleted makes room for others.
+// Bodies beyond the budget are not in memory, and are still delivered in order. A deletion makes
+// room for others.
 func TestBodiesAreBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	const size, budget, messages = 1000, 10_500, 100
@@ -96,8 +96,8 @@ func TestBodiesAreBoundedByBytes(t *testing.T) {
 	}
 }
 
-// A message whose body the journal cannot read is not delivered, nor what follows it in its group;
-// others are. It goes to the dead letters.
+// If the journal cannot read a message's body, the message and those after it in its group are not
+// delivered. Others are. The message moves to the dead letters.
 func TestBodiesThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &keeper{bodies: map[uint64][]byte{}}

@@ -24,7 +24,7 @@ func (q *Queue) line(name string) (*line, error) {
 	return l, nil
 }
 
-// inspect refuses what a queue does not take, before anything is sent.
+// inspect returns an error, before anything is sent, if the queue does not take these messages.
 func (q *Queue) inspect(l *line, messages []queue.Message) error {
 	if len(messages) > queue.MaxBatch {
 		return fmt.Errorf("%w: a Send of %d messages", queue.ErrInvalid, len(messages))
@@ -49,15 +49,15 @@ func (q *Queue) inspect(l *line, messages []queue.Message) error {
 	return nil
 }
 
-// receipt is the receipt of a delivery. Its checksum lets find tell one that was issued from one
-// that was made up, long after the message has gone, with nothing kept of it.
+// receipt returns the receipt of a delivery. Its checksum lets find distinguish an issued receipt
+// from an invented one without storing it, even long after the message is gone.
 func receipt(name string, delivery uint64) string {
 	number := strconv.FormatUint(delivery, 10)
 	return fmt.Sprintf("%s-%08x", number, crc32.ChecksumIEEE([]byte(number+"/"+name)))
 }
 
-// find returns the message in flight that has a receipt; nil if the receipt is no longer valid. It
-// reports a receipt that this queue never issued.
+// find returns the message in flight that has a receipt, or nil if the receipt is no longer valid.
+// It reports a receipt that this queue never issued.
 func (q *Queue) find(name, r string) *message {
 	number, _, _ := strings.Cut(r, "-")
 	delivery, err := strconv.ParseUint(number, 10, 64)
@@ -77,8 +77,7 @@ func (q *Queue) examine(m *message) {
 	}
 }
 
-// Check reports what was changed by callers after they had handed it over. A test calls it at its
-// end.
+// Check reports what callers changed after they had handed it over. A test calls it at its end.
 func (q *Queue) Check() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// hidden are the messages of all queues that are delayed or in flight: a heap, the one that is
-// visible next first. Of those visible at the same moment it is the one that was hidden first, so
-// that a group keeps its order on the way to the dead letters.
+// hidden has the delayed and in-flight messages of all queues. It is a heap: the message that
+// becomes visible next is first. Of those visible at the same moment, the one that was hidden first
+// comes first, so that a group keeps its order on the way to the dead letters.
 type hidden []*message
 
 // Len implements heap.Interface.
@@ -44,7 +44,7 @@ func (h *hidden) Pop() any {
 	return last
 }
 
-// hide makes a message invisible until its moment comes.
+// hide makes a message invisible until its time.
 func (q *Queue) hide(m *message) {
 	q.hides++
 	m.hid = q.hides
@@ -56,8 +56,7 @@ func (q *Queue) hide(m *message) {
 	heap.Push(&q.hidden, m)
 }
 
-// show ends that, for whatever reason. The receipt of a message that was in flight is no longer
-// good.
+// show ends that, for any reason. The receipt of a message in flight becomes invalid.
 func (q *Queue) show(m *message) {
 	heap.Remove(&q.hidden, m.index)
 	m.lane.hidden--
@@ -65,7 +64,8 @@ func (q *Queue) show(m *message) {
 	m.delivery = 0
 }
 
-// advance makes visible what is due, or moves it to the dead letters, and returns the time.
+// advance makes the messages visible that are due, or moves them to the dead letters, and returns
+// the time.
 func (q *Queue) advance() time.Time {
 	now := q.options.Clock()
 	for len(q.hidden) > 0 && !q.hidden[0].visible.After(now) {
@@ -90,12 +90,12 @@ func (q *Queue) advance() time.Time {
 	return now
 }
 
-// worn reports whether a message has been received as often as it may.
+// worn reports whether a message has reached its limit of receives.
 func (m *message) worn() bool { return m.line.dead != nil && m.received >= m.line.MaxReceives }
 
-// keepDeath has the journal keep that a message moves to the dead letters, as k. If it cannot, no
-// message moves for a while: memory must not know of deaths that the disk does not, and those of a
-// group keep their order.
+// keepDeath stores in the journal that a message moves to the dead letters, as k. It returns false
+// if that fails. Then no message moves for a while: memory must not have deaths that the disk does
+// not have, and the deaths of a group keep their order.
 func (q *Queue) keepDeath(m *message, k Kept, now time.Time) bool {
 	if q.options.Journal == nil {
 		return true
@@ -110,7 +110,7 @@ func (q *Queue) keepDeath(m *message, k Kept, now time.Time) bool {
 	return true
 }
 
-// setAlarm has Tick called when the next message is due, where the clock is the time of day.
+// setAlarm schedules a Tick for when the next message is due, if the clock is the system's.
 func (q *Queue) setAlarm() {
 	switch {
 	case q.alarm == nil:

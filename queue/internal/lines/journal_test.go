@@ -12,10 +12,10 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// faulty is a journal that keeps nothing, and cannot while it is full.
+// faulty is a journal that stores nothing, and fails while it is full.
 type faulty struct {
 	full  bool
-	tries int      // while it was full
+	tries int      // calls while it was full
 	died  []string // the bodies of the messages that went to the dead letters
 }
 
@@ -40,7 +40,7 @@ func (f *faulty) Died(_ uint64, _ string, message Kept) (err error) {
 	return err
 }
 
-// settingsOf are those of a queue "q" with a limit of receives, and of its dead letters.
+// settingsOf returns the settings of a queue "q" with a limit of receives, and of its dead letters.
 func settingsOf(fifo bool) map[string]queue.Settings {
 	return map[string]queue.Settings{
 		"q": {FIFO: fifo, MaxReceives: 2, Visibility: 30 * time.Second}, queue.DeadLetters("q"): {FIFO: fifo, Visibility: 30 * time.Second},
@@ -69,8 +69,8 @@ func bodies(deliveries []queue.Delivery) (all []string) {
 	return all
 }
 
-// A delivery that the journal cannot keep has not happened: it does not count, however often it is
-// tried, and the message keeps its place. Between the tries is a pause, not a timeout of a handler.
+// A delivery that the journal cannot store does not count, however many times it is tried, and the
+// message keeps its place. A pause separates the tries, not a handler's time-out.
 func TestJournalThatCannotKeepReceives(t *testing.T) {
 	t.Parallel()
 	for _, fifo := range []bool{false, true} {
@@ -86,8 +86,8 @@ func TestJournalThatCannotKeepReceives(t *testing.T) {
 				if d, err := q.Receive(ctx, "q", 3); !errors.Is(err, errFull) {
 					t.Fatalf("%q, %v; want what the journal says", bodies(d), err)
 				}
-				if q.Ready("q") == fifo { // of a group, the fourth message waits with the others
-					t.Errorf("FIFO %v: that there is a message to receive is %v", fifo, fifo)
+				if q.Ready("q") == fifo { // the fourth message of the group waits with the others
+					t.Errorf("FIFO %v: ready is %v", fifo, fifo)
 				}
 				time.Sleep(pause)
 			}
@@ -118,8 +118,8 @@ func TestJournalThatCannotKeepReceives(t *testing.T) {
 	}
 }
 
-// A message goes to the dead letters when the journal has kept that, and not before. Those of a
-// group keep their order, also if the journal works again in the middle of them.
+// A message moves to the dead letters only when the journal has stored the move. A group keeps its
+// order, even if the journal recovers in the middle of it.
 func TestJournalThatCannotKeepDeaths(t *testing.T) {
 	t.Parallel()
 	for _, fifo := range []bool{false, true} {
@@ -149,10 +149,10 @@ func TestJournalThatCannotKeepDeaths(t *testing.T) {
 			t.Fatalf("%d tries, %d dead letters, %d messages, ready %v; want one try, and nothing moved", f.tries, dead, q.Len("q"), q.Ready("q"))
 		}
 		f.full = false
-		now = now.Add(pause / 4) // the last of them is due, and the first waits
+		now = now.Add(pause / 4) // the last one is due, and the first one waits
 		q.Tick()
 		if len(f.died) > 0 {
-			t.Errorf("%q went before those in front of it", f.died)
+			t.Errorf("%q moved before those in front of it", f.died)
 		}
 		now = now.Add(pause)
 		if q.Tick(); !slices.Equal(f.died, sent) || q.Len(queue.DeadLetters("q")) != len(sent) || q.Len("q") != 0 {
@@ -161,8 +161,8 @@ func TestJournalThatCannotKeepDeaths(t *testing.T) {
 	}
 }
 
-// What an earlier process left goes to the dead letters only when the journal keeps that, too, and
-// nobody receives it meanwhile.
+// Messages of an earlier process move to the dead letters only when the journal stores that, too.
+// Nobody receives them meanwhile.
 func TestJournalThatCannotKeepDeathsOfBefore(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -185,8 +185,8 @@ func TestJournalThatCannotKeepDeathsOfBefore(t *testing.T) {
 	}
 }
 
-// A clock that was ahead in the life of an earlier process hides nothing for longer than a sender
-// may ask for.
+// A clock that was ahead in an earlier process hides no message for longer than a sender may
+// request.
 func TestRestoreWhenClockWentBack(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

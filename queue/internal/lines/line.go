@@ -6,10 +6,10 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// message is a message that was sent and not deleted.
+// message is a message that was sent and is not deleted.
 type message struct {
-	// body is the sender's own, who must not change it, or nil if the journal alone has it; digest
-	// is what it was.
+	// body is the sender's own slice, which the sender must not change, or nil if only the journal
+	// has it. digest is its digest when it was sent.
 	id       uint64
 	body     []byte
 	digest   uint64
@@ -18,33 +18,33 @@ type message struct {
 	prev     *message
 	next     *message
 	received int
-	// restored says that an earlier process sent it.
+	// restored is set if an earlier process sent the message.
 	restored bool
-	// visible is when a message that is delayed or in flight becomes visible.
+	// visible is when a delayed or in-flight message becomes visible.
 	visible time.Time
-	hid     uint64 // when it was hidden, counted
-	index   int    // its place among the hidden ones
-	// delivery is the number of its delivery while it is in flight, otherwise 0.
+	hid     uint64 // the count of hidden messages when it was hidden
+	index   int    // its index in hidden
+	// delivery is the number of its delivery while it is in flight, and 0 otherwise.
 	delivery uint64
 }
 
-// lane is what is delivered in order: a group of a FIFO queue, or a single message of a standard
-// one. It is ready when it has messages and none of them is hidden.
+// lane is a sequence of messages that are delivered in order: a group of a FIFO queue, or one
+// message of a standard queue. It is ready if it has messages and none of them is hidden.
 type lane struct {
 	group  string
 	first  *message
 	last   *message
 	hidden int
-	ready  bool // it stands among the line's ready ones
+	ready  bool // it is in line.ready
 }
 
 // line is one queue.
 type line struct {
 	queue.Settings
 	name  string
-	dead  *line            // its dead letters; nil if it has none
-	lanes map[string]*lane // of a FIFO queue, by group; those without messages are not kept
-	ready []*lane          // the one that has been ready for longest first
+	dead  *line            // its queue of dead letters, or nil
+	lanes map[string]*lane // of a FIFO queue, by group; never without messages
+	ready []*lane          // the one that was ready first comes first
 	held  int              // messages
 	// changed is closed when a lane becomes ready; nil while nobody waits.
 	changed chan struct{}
@@ -69,7 +69,7 @@ func (l *line) add(m *message, group string) {
 	l.held++
 }
 
-// remove takes a message out of its lane. What comes after it may be ready then.
+// remove takes a message out of its lane, which may make the lane ready.
 func (l *line) remove(m *message) {
 	way := m.lane
 	if m.prev != nil {
@@ -89,7 +89,7 @@ func (l *line) remove(m *message) {
 	l.offer(way)
 }
 
-// offer puts a lane among the ready ones, if it is, and wakes those who wait.
+// offer adds a lane to the ready ones, if it is ready, and wakes the waiting receivers.
 func (l *line) offer(way *lane) {
 	if way.ready || way.hidden > 0 || way.first == nil {
 		return
@@ -102,7 +102,7 @@ func (l *line) offer(way *lane) {
 	}
 }
 
-// next takes the lane that has been ready for longest; nil if none is.
+// next takes the lane that was ready first, or returns nil if none is ready.
 func (l *line) next() *lane {
 	if len(l.ready) == 0 {
 		return nil
@@ -114,7 +114,7 @@ func (l *line) next() *lane {
 	return way
 }
 
-// wait returns what is closed when a lane becomes ready.
+// wait returns a channel that is closed when a lane becomes ready.
 func (l *line) wait() <-chan struct{} {
 	if l.changed == nil {
 		l.changed = make(chan struct{})

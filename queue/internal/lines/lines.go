@@ -1,11 +1,11 @@
-// Package lines is what the in-memory and the embedded queue share: the queues of a deployment in
-// memory, with the port's semantics. They keep the promises of the port and no others, and check
-// their callers: a call that breaks a rule of the port is reported, at the latest by [Queue.Check]
-// at the end of a test. A journal, if there is one, gets every change, so that the queues can be
-// rebuilt after a crash.
+// Package lines is the common part of the in-memory and the embedded queue: the queues of a
+// deployment in memory, with the port's semantics. They give the port's guarantees and no others,
+// and check their callers: they report a call that breaks a rule of the port, at the latest in
+// [Queue.Check] at the end of a test. A journal, if there is one, gets every change, so that the
+// queues can be restored after a crash.
 //
-// Time is the clock's alone: whoever moves a clock calls [Queue.Tick], and whatever has become
-// visible is delivered to those who wait for it.
+// Time passes only by the clock. After a move of its clock, a test calls [Queue.Tick], which
+// delivers what has become visible to the waiting receivers.
 package lines
 
 import (
@@ -22,48 +22,48 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// MaxBody is what a message of SQS takes in base64.
+// MaxBody is the largest body that fits into a message of SQS in base64.
 const MaxBody = 768 << 10
 
 // Options are the options of a queue. The zero value works.
 type Options struct {
-	// Clock says what time it is; nil is the time of day, which needs no Tick.
+	// Clock returns the time; nil means the system's clock, which needs no Tick.
 	Clock func() time.Time
-	// Violation is told what rule of the port a caller has broken; nil panics. It must not call the
-	// queue.
+	// Violation is called with the rule of the port that a caller broke; nil panics. It must not
+	// call the queue.
 	Violation func(format string, args ...any)
-	// MaxBody is the largest body; 0 is about what SQS takes.
+	// MaxBody is the largest body; 0 means the constant MaxBody.
 	MaxBody int
-	// Journal is told of what changes; nil keeps nothing.
+	// Journal gets every change; nil stores nothing.
 	Journal Journal
-	// BodyBytes is how many bytes of bodies are in memory, beside those that are being delivered; 0
-	// is no bound, and there is none without a Journal. A body beyond it is read from the journal
-	// when its message is delivered.
+	// BodyBytes is how many bytes of bodies are in memory, besides those being delivered. 0 means
+	// no bound, as does a nil Journal. Further bodies are read from the journal when their messages
+	// are delivered.
 	BodyBytes int64
-	// LastID is the highest number that the journal has given to a message.
+	// LastID is the highest number of a message in the journal.
 	LastID uint64
 }
 
-// Journal is told of what changes. Except for Received its methods are called in the order of the
+// Journal gets every change. Except for Received, its methods are called in the order of the
 // changes, and must not call the queue.
 type Journal interface {
-	// Sent tells of messages that a queue has taken.
+	// Sent stores messages that a queue has accepted.
 	Sent(queue string, messages []Kept) error
-	// Received tells how often messages of a queue have been received. They are delivered when it
-	// returns nil. If wait is set, the counts are kept by then. After an error they are taken back,
-	// and delivered later.
+	// Received stores the counts of a queue's messages, by their numbers. The queue delivers the
+	// messages when it returns nil; if wait is set, the counts are then durable. After an error the
+	// queue takes the messages back, and delivers them later.
 	Received(queue string, counts map[uint64]int, wait bool) error
-	// Deleted tells of messages that are gone.
+	// Deleted removes messages.
 	Deleted(ids []uint64) error
-	// Bodies returns the bodies of messages that were sent. It reports those that it cannot read,
-	// and leaves them out.
+	// Bodies returns the bodies of stored messages. It reports those that it cannot read, and
+	// leaves them out.
 	Bodies(ids []uint64) (map[uint64][]byte, error)
-	// Died tells of a message that is about to move to the dead letters of its queue, as a new one;
-	// without a body, the journal alone has it. After an error the message stays, and moves later.
+	// Died moves a message to the dead letters of its queue, as a new message. If message has no
+	// body, only the journal has it. After an error the message stays, and moves later.
 	Died(id uint64, to string, message Kept) error
 }
 
-// Kept is a message as a journal keeps it.
+// Kept is a message in the form that a journal stores.
 type Kept struct {
 	// ID is its number: later messages have higher ones.
 	ID       uint64
@@ -78,8 +78,8 @@ type Kept struct {
 type Queue struct {
 	options Options
 	seed    maphash.Seed
-	// alarm calls Tick when the next message is due, where the clock is the time of day; otherwise
-	// it is nil.
+	// alarm calls Tick when the next message is due, if the clock is the system's. It is nil
+	// otherwise.
 	alarm *time.Timer
 
 	mu     sync.Mutex
@@ -91,8 +91,8 @@ type Queue struct {
 	hides      uint64
 	bodies     int64 // bytes of bodies in memory
 	lastID     uint64
-	// buryAfter is the moment before which no message is moved to the dead letters: the journal
-	// could not keep that it was.
+	// buryAfter is the time before which no message moves to the dead letters, because the journal
+	// failed to store a move.
 	buryAfter time.Time
 }
 
@@ -101,14 +101,14 @@ var _ interface {
 	queue.Receiver
 } = (*Queue)(nil)
 
-// New returns queues with these settings, all empty. It panics where a queue has a limit of
-// receives and no queue of its kind for the dead letters.
+// New returns empty queues with these settings. It panics if a queue has a limit of receives and
+// there is no queue of the same kind for its dead letters.
 func New(settings map[string]queue.Settings, o Options) *Queue {
 	q := &Queue{options: o, seed: maphash.MakeSeed(), lines: map[string]*line{}, inFlight: map[uint64]*message{}, lastID: o.LastID}
 	if o.Clock == nil {
 		q.options.Clock = time.Now
 		q.alarm = time.AfterFunc(queue.MaxDelay, q.Tick)
-		q.alarm.Stop() // until there is something to wait for
+		q.alarm.Stop() // until a message is hidden
 	}
 	if o.Violation == nil {
 		q.options.Violation = func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
@@ -124,7 +124,7 @@ func New(settings map[string]queue.Settings, o Options) *Queue {
 			continue
 		}
 		if l.dead = q.lines[queue.DeadLetters(name)]; l.dead == nil || l.dead.FIFO != l.FIFO {
-			panic("queue: the dead letters of " + name + " have no queue of its kind")
+			panic("queue: there is no queue of its kind for the dead letters of " + name)
 		}
 	}
 	return q
@@ -162,8 +162,8 @@ func (q *Queue) Send(ctx context.Context, name string, messages ...queue.Message
 	return nil
 }
 
-// enter puts a message at the end of its lane. One that has been received as often as it may is
-// hidden, for advance to bury.
+// enter puts a message at the end of its lane. It hides one that has reached its limit of receives,
+// so that advance moves it to the dead letters.
 func (q *Queue) enter(l *line, k Kept, now time.Time) *message {
 	m := &message{id: k.ID, digest: q.digest(k.Body), line: l, visible: k.Visible, received: k.Received}
 	if q.options.Journal == nil || q.options.BodyBytes == 0 || q.bodies+int64(len(k.Body)) <= q.options.BodyBytes {
@@ -179,10 +179,10 @@ func (q *Queue) enter(l *line, k Kept, now time.Time) *message {
 	return m
 }
 
-// Restore puts messages back that a journal has kept, in the order of their numbers, before the
-// queue is used. What was in flight is visible: whoever held it is gone. Messages that have been
-// received as often as they may go to the dead letters: the process that held them last may have
-// died of them. They go when Restored is called.
+// Restore adds the messages that a journal has stored, in the order of their numbers, before the
+// queue is used. Messages that were in flight are visible, because their receivers are gone.
+// Messages that have reached their limit of receives move to the dead letters when Restored is
+// called: their last process may have died of them.
 func (q *Queue) Restore(name string, messages []Kept) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -195,7 +195,7 @@ func (q *Queue) Restore(name string, messages []Kept) error {
 		q.lastID = max(q.lastID, k.ID)
 		// The clock may have been ahead when the message was sent.
 		switch latest := now.Add(queue.MaxDelay); {
-		case l.FIFO || k.Received > 0: // it was visible before
+		case l.FIFO || k.Received > 0: // it has been visible
 			k.Visible = now
 		case k.Visible.After(latest):
 			k.Visible = latest
@@ -205,11 +205,11 @@ func (q *Queue) Restore(name string, messages []Kept) error {
 	return nil
 }
 
-// Restored ends what Restore began, for all queues.
+// Restored completes the restoration of all queues.
 func (q *Queue) Restored() { q.Tick() }
 
-// Dump returns the messages of a queue in the order of their numbers, those in flight too, as a
-// journal would have kept them.
+// Dump returns the messages of a queue, including those in flight, in the order of their numbers
+// and in the form of a journal.
 func (q *Queue) Dump(name string) []Kept {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -267,9 +267,9 @@ func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.De
 	}
 }
 
-// fetchBodies reads the bodies of deliveries that are not in memory from the journal. It leaves out
-// those that the journal cannot read, and what follows them in their group: they stay in flight
-// until their time-out, as if a handler had failed, and go to the dead letters.
+// fetchBodies reads missing bodies of deliveries from the journal. It leaves out a delivery that
+// the journal cannot read, and those behind it in its group: they stay in flight until their
+// time-out, as if a handler had failed, and later move to the dead letters.
 func (q *Queue) fetchBodies(deliveries []queue.Delivery, taken []taken) ([]queue.Delivery, error) {
 	var ids []uint64
 	for i, d := range deliveries {
@@ -306,24 +306,25 @@ func (q *Queue) drop(m *message) {
 	m.body = nil
 }
 
-// received is what a journal is told of a Receive.
+// received describes a Receive to the journal.
 type received struct {
 	taken  []taken
 	counts map[uint64]int
-	// wait says that the journal has to keep the counts before the handlers begin. It need not if
-	// all messages are delivered for the first time, and were sent in the life of this process: a
-	// process that dies of one of them leaves it to the next, which does wait. So a message is
-	// received at most once more than its limit.
+	// wait is set if the counts have to be durable before the handlers begin. They need not be if
+	// all messages are delivered for the first time and were sent by this process: if one of them
+	// ends the process, the next process does wait. So a message is received at most once more than
+	// its limit.
 	wait bool
 }
 
-// taken is a message and the number of its delivery.
+// taken is a message with the number of its delivery.
 type taken struct {
 	message  *message
 	delivery uint64
 }
 
-// receive takes what is visible, or returns what is closed when there may be something.
+// receive takes visible messages. If there are none, it returns a channel that is closed when there
+// may be some.
 func (q *Queue) receive(name string, limit int) ([]queue.Delivery, received, <-chan struct{}, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -356,11 +357,11 @@ func (q *Queue) receive(name string, limit int) ([]queue.Delivery, received, <-c
 	return nil, received{}, l.wait(), nil
 }
 
-// pause is how long after a failure of the journal what it concerned waits for the next try.
+// pause is the time between a failure of the journal and the next try.
 const pause = time.Second
 
-// takeBack takes deliveries back that the journal could not keep: no handler has seen them. The
-// messages keep their places, and are visible again after a pause.
+// takeBack takes back deliveries whose counts the journal could not store. No handler has seen
+// them. The messages keep their places, and are visible again after a pause.
 func (q *Queue) takeBack(deliveries []taken) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -369,7 +370,7 @@ func (q *Queue) takeBack(deliveries []taken) {
 		m := d.message
 		m.received--
 		if m.delivery != d.delivery {
-			continue // its time-out was over before the journal failed
+			continue // its time-out passed before the journal failed
 		}
 		delete(q.inFlight, d.delivery)
 		m.delivery, m.visible = 0, until
@@ -443,7 +444,7 @@ func (q *Queue) Extend(ctx context.Context, name, r string, d time.Duration) err
 	return nil
 }
 
-// Tick looks at the clock: what has become visible goes to those who wait.
+// Tick delivers what has become visible according to the clock to the waiting receivers.
 func (q *Queue) Tick() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -451,8 +452,8 @@ func (q *Queue) Tick() {
 	q.setAlarm()
 }
 
-// Next returns when the next message that is delayed or in flight becomes visible; ok is false if
-// there is none.
+// Next returns when the next delayed or in-flight message becomes visible; ok is false if there is
+// none.
 func (q *Queue) Next() (at time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -472,7 +473,7 @@ func (q *Queue) Ready(name string) bool {
 	return l != nil && len(l.ready) > 0
 }
 
-// Len is the number of messages that a queue holds, those delayed and in flight included.
+// Len returns the number of messages in a queue, including delayed ones and those in flight.
 func (q *Queue) Len(name string) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -21,13 +21,13 @@ func TestConformance(t *testing.T) {
 			q := New(settings, Options{Clock: clock.Now, Violation: t.Errorf})
 			clock.OnMove(q.Tick)
 			t.Cleanup(q.Check)
-			return func() queuetest.Queue { return q }, clock // what is in memory outlives whoever has opened it
+			return func() queuetest.Queue { return q }, clock // memory survives a reopening
 		},
 		MaxBody: MaxBody, Reopens: true,
 	})
 }
 
-// watch is a queue that keeps its callers' violations.
+// watch is a queue that records its callers' violations.
 type watch struct {
 	*Queue
 	t    *testing.T
@@ -44,7 +44,8 @@ func newWatch(t *testing.T) *watch {
 	return w
 }
 
-// saw wants exactly one violation since the last call, with this text in it; "" is none.
+// saw demands exactly one violation since the last call, which contains this text, or none if the
+// text is "".
 func (w *watch) saw(text string) {
 	w.t.Helper()
 	switch {
@@ -107,7 +108,7 @@ func TestContractOfBodies(t *testing.T) {
 	w.send(queue.Workflow, queue.Message{Body: bodies[3], Group: "group"})
 	w.Check()
 	w.saw("")
-	for _, body := range bodies { // delayed, visible, in flight, behind one that is in flight
+	for _, body := range bodies { // delayed, visible, in flight, behind one in flight
 		body[0]++
 		w.Check()
 		w.saw("was changed after it was sent")
@@ -170,8 +171,8 @@ func TestNextReadyLen(t *testing.T) {
 	}
 }
 
-// What is dumped makes the same queue elsewhere: visible, delayed and in flight, in the order of
-// its groups, and with its counts.
+// A dump restores the same queue: visible, delayed and in-flight messages, the order of groups, and
+// counts.
 func TestDump(t *testing.T) {
 	t.Parallel()
 	w, other := newWatch(t), newWatch(t)
@@ -215,7 +216,7 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// What was deleted leaves nothing behind.
+// A deleted message leaves nothing behind.
 func TestHoldsNothing(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWatch(t), context.Background()
@@ -235,7 +236,7 @@ func TestHoldsNothing(t *testing.T) {
 	}
 }
 
-// Without a clock of its own the queue follows the time of day, here the bubble's.
+// Without a clock of its own the queue uses the system's, which is here the bubble's.
 func TestTimeOfDay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -248,13 +249,13 @@ func TestTimeOfDay(t *testing.T) {
 				t.Fatalf("%d messages after %v, %v, want one after %v", len(d), at, err, want)
 			}
 		}
-		for _, delay := range []time.Duration{time.Minute, 5 * time.Second} { // the alarm is set earlier by the second
+		for _, delay := range []time.Duration{time.Minute, 5 * time.Second} { // the second sets the alarm earlier
 			if err := q.Send(ctx, queue.Timers, queue.Message{Body: []byte("message"), Delay: delay}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		receive(queue.Timers, 5*time.Second)
-		receive(queue.Timers, 35*time.Second) // again: its time-out is over before the other one is due
+		receive(queue.Timers, 35*time.Second) // again: its time-out passes before the other is due
 		receive(queue.Timers, time.Minute)
 		if err := q.Send(ctx, queue.Workflow, queue.Message{Body: []byte("message"), Group: "group"}); err != nil {
 			t.Fatal(err)

@@ -2,8 +2,8 @@ package lines
 
 import "slices"
 
-// Purge loses all messages of a queue, those delayed and in flight included, as an operator can. It
-// is for tests, and tells no journal.
+// Purge deletes all messages of a queue, including delayed ones and those in flight, as an operator
+// can. It is for tests, and does not inform the journal.
 func (q *Queue) Purge(name string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package sqstest makes the queues of a deployment on a server that speaks SQS, with the settings
-// that a deployment gives them.
+// Package sqstest creates the queues of a deployment on a server that speaks SQS, with the settings
+// of a deployment.
 package sqstest
 
 import (
@@ -19,15 +19,15 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// retention is how long SQS keeps a message: as long as it can.
+// retention is how long SQS keeps a message: the longest possible.
 const retention = 14 * 24 * time.Hour
 
-// Create makes queues with these settings, whose names on the server begin with prefix, and returns
-// their URLs by the port's names. A queue with a limit of receives gives up to the queue of its
-// dead letters, which has to be among them.
+// Create creates queues with these settings, and returns their URLs by the port's names. Their
+// names on the server begin with prefix. If a queue has a limit of receives, settings has to
+// include the queue of its dead letters.
 func Create(ctx context.Context, client *sqs.Client, prefix string, settings map[string]queue.Settings) (map[string]string, error) {
 	urls := map[string]string{}
-	// The dead letters first: the queues that give up to them name them.
+	// The queues of dead letters come first: the other queues refer to them.
 	names := slices.SortedFunc(maps.Keys(settings), func(a, b string) int { return len(b) - len(a) })
 	for _, name := range names {
 		s := settings[name]
@@ -71,7 +71,7 @@ func wholeSeconds(d time.Duration) string {
 	return strconv.Itoa(int((d + time.Second - 1) / time.Second))
 }
 
-// redrive is the policy by which messages that were received too often move to another queue.
+// redrive returns the policy that moves messages that were received too often to another queue.
 func redrive(ctx context.Context, client *sqs.Client, url string, receives int) (string, error) {
 	const arn = types.QueueAttributeNameQueueArn
 	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{arn}})
@@ -82,7 +82,7 @@ func redrive(ctx context.Context, client *sqs.Client, url string, receives int) 
 	return string(policy), err
 }
 
-// Delete deletes queues that Create has made.
+// Delete deletes queues that Create created.
 func Delete(ctx context.Context, client *sqs.Client, urls map[string]string) error {
 	var wrong []string
 	for name, url := range urls {

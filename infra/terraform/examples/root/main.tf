@@ -1,4 +1,4 @@
-# A root that uses the module. Yours would say source =
+# A root that uses the module. Yours has source =
 # "github.com/seed-41655fb1/weft//infra/terraform?ref=<version>".
 module "weft" {
   source = "../.."

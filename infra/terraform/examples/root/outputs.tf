@@ -19,7 +19,7 @@ output "queue_urls" {
 }
 
 output "dead_queue_urls" {
-  description = "The URLs of their dead letters."
+  description = "The URLs of the queues of dead letters."
   value       = module.weft.dead_queue_urls
 }
 
@@ -29,6 +29,6 @@ output "function_names" {
 }
 
 output "role_names" {
-  description = "The names of their roles."
+  description = "The names of the functions' roles."
   value       = module.weft.role_names
 }

@@ -13,7 +13,7 @@ locals {
   local = var.endpoint != ""
 }
 
-# A root of yours needs the region only.
+# Your root needs only the region.
 provider "aws" {
   region                      = var.region
   access_key                  = local.local ? "test" : null

@@ -1,5 +1,5 @@
 variable "name" {
-  description = "What every resource is called, or begins with."
+  description = "The name of every resource, or its prefix."
   type        = string
   default     = "weft"
 }
@@ -10,7 +10,7 @@ variable "package" {
 }
 
 variable "architecture" {
-  description = "What the program is built for: arm64 or x86_64."
+  description = "The architecture of the program: arm64 or x86_64."
   type        = string
   default     = "arm64"
 }
@@ -28,7 +28,7 @@ variable "api_authorization" {
 }
 
 variable "alarm_topics" {
-  description = "The ARNs of the SNS topics that learn of alarms."
+  description = "The ARNs of the SNS topics that are notified of alarms."
   type        = list(string)
   default     = []
 }
@@ -40,7 +40,7 @@ variable "max_message_size" {
 }
 
 variable "deletion_protection" {
-  description = "Whether the table refuses to be deleted."
+  description = "Whether the table is protected from deletion."
   type        = bool
   default     = true
 }
@@ -52,7 +52,7 @@ variable "region" {
 }
 
 variable "endpoint" {
-  description = "The address of a LocalStack or another server in place of AWS, for example http://127.0.0.1:4566; empty is AWS."
+  description = "The address of a LocalStack or another server in place of AWS, for example http://127.0.0.1:4566; empty means AWS."
   type        = string
   default     = ""
 }

@@ -1,5 +1,5 @@
-// Package emftest holds lines of metrics to the schema of CloudWatch's embedded metric format, in
-// tests: what breaks it is dropped by CloudWatch without a word to whoever wrote it.
+// Package emftest checks, in tests, that lines of metrics keep to the schema of CloudWatch's
+// embedded metric format: CloudWatch silently drops a line that breaks it.
 //
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 package emftest
@@ -43,7 +43,7 @@ type directive struct {
 	}
 }
 
-// Check reports the lines of a text that CloudWatch would not take.
+// Check reports the lines of a text that CloudWatch would refuse.
 func Check(t testing.TB, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -79,7 +79,7 @@ func Sums(t testing.TB, text string) map[string]float64 {
 	return sums
 }
 
-// Problem returns why CloudWatch would not take a line, or nil if it would.
+// Problem returns why CloudWatch would refuse a line, or nil if it would not.
 func Problem(line string) error {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal([]byte(line), &members); err != nil {
@@ -143,7 +143,7 @@ func (d *directive) problem(members map[string]json.RawMessage) error {
 	return nil
 }
 
-// values are those of a metric: a number, or some.
+// values returns the values of a metric: a number, or several.
 func values(member json.RawMessage) (numbers []float64, err error) {
 	var one float64
 	if err := json.Unmarshal(member, &one); err == nil && string(member) != "null" {

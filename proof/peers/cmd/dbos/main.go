@@ -1,5 +1,5 @@
-// Command dbos measures DBOS: a library in this process over a PostgreSQL server. Its users call it
-// in their own process, so there is no request to a server of its own. run.sh starts PostgreSQL.
+// Command dbos measures DBOS, a library in this process over a PostgreSQL server. Its users call it
+// in their own process, so no request goes to a server of its own. run starts PostgreSQL.
 package main
 
 import (
@@ -38,8 +38,8 @@ type Answer struct {
 	Refused bool
 }
 
-// cart takes messages one after the other, and answers each with an event. DBOS has this instead of
-// a request to a running workflow. A refusal is written too: the message, its receipt and the
+// cart takes messages one after the other, and answers each with an event. DBOS has this in place
+// of a request to a running workflow. A refusal writes too: the message, its receipt and the
 // answer.
 func cart(ctx dbos.DBOSContext, _ int) (int, error) {
 	total := 0
@@ -94,7 +94,7 @@ func main() {
 	flag.Parse()
 	c, err := dbos.NewDBOSContext(context.Background(), dbos.Config{
 		AppName: "side", DatabaseURL: *url, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		ExecutorID: uuid.NewString(), // so that it does not resume the carts of the previous round
+		ExecutorID: uuid.NewString(), // so that it does not resume the carts of the earlier round
 	})
 	if err == nil {
 		dbos.RegisterWorkflow(c, steps)
@@ -106,5 +106,5 @@ func main() {
 		os.Exit(1)
 	}
 	measure.Main("dbos", peer{c}, measure.Options{})
-	os.Exit(0) // otherwise the exit would wait for the open carts
+	os.Exit(0) // an ordinary exit would wait for the open carts
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/seed-41655fb1/weft/proof/peers/measure"
 )
 
-// quietLog keeps Pebble's progress out of the results.
+// quietLog drops Pebble's progress messages.
 type quietLog struct{}
 
 func (quietLog) Infof(string, ...any)         {}
 func (quietLog) Errorf(string, ...any)        {}
 func (quietLog) Fatalf(f string, args ...any) { panic(fmt.Sprintf(f, args...)) }
 
-// disk measures a durable write of 300 bytes, one and sixteen in a group: with bbolt, with Pebble,
-// with a file that is appended to, and with a file whose blocks are already allocated.
+// disk measures a durable write of 300 bytes, one at a time and sixteen in a group: with bbolt,
+// with Pebble, by appending to a file, and in a file whose blocks are already allocated.
 func disk(r *measure.Report, parent string) error {
 	dir, err := os.MkdirTemp(parent, "disk")
 	if err != nil {
@@ -107,7 +107,7 @@ func disk(r *measure.Report, parent string) error {
 		}},
 	}
 	took := map[string][]time.Duration{}
-	for range r.N(1000) { // in turn, so that all of them see the same noise
+	for range r.N(1000) { // in turn, so that all have the same noise
 		for _, group := range []int{1, 16} {
 			for _, w := range ways {
 				begin := time.Now()

@@ -1,5 +1,5 @@
 // Command floor measures the lower bounds of this machine: appending 300 bytes to a file and
-// flushing it (fdatasync), and an HTTP exchange on the loopback with another process that does
+// flushing it (fdatasync), and an HTTP exchange over loopback with another process that does
 // nothing. The first argument is a directory on the servers' disk.
 package main
 
@@ -34,7 +34,7 @@ func main() {
 }
 
 // echoCommand is the argument that makes this program a server that answers requests with their own
-// bodies. It prints its address, and ends when its standard input ends.
+// bodies. The program prints its address, and exits when its standard input ends.
 const echoCommand = "echo"
 
 func serveEcho() {
@@ -44,7 +44,7 @@ func serveEcho() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// startEcho starts the echo server in a process of its own.
+// startEcho starts the echo server as a process.
 func startEcho() (url string, stop func(), err error) {
 	program, err := os.Executable()
 	if err != nil {

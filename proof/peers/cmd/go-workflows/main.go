@@ -1,4 +1,4 @@
-// Command go-workflows measures go-workflows: a library in this process over a SQLite file. It has
+// Command go-workflows measures go-workflows, a library in this process over a SQLite file. It has
 // no updates.
 package main
 

@@ -1,5 +1,5 @@
-// Command restate measures a running Restate server with its Go SDK: it serves the handlers,
-// registers them, and calls them over the ingress. run.sh starts the server.
+// Command restate measures a running Restate server with its Go SDK. It serves the handlers,
+// registers them, and calls them through the ingress. run starts the server.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/peers/measure"
 )
 
-// steps is a workflow: its run handler runs once for an id, and the result is kept for a day.
+// steps is a workflow. Its run handler runs once for each id, and the result is kept for a day.
 type steps struct{}
 
 func (steps) ServiceName() string { return "Steps" }
@@ -37,7 +37,7 @@ func (steps) Run(ctx restate.WorkflowContext, n int) (sum int, err error) {
 	return sum, nil
 }
 
-// cart is a virtual object: one add at a time, and its state is durable.
+// cart is a virtual object. It handles one add at a time, and its state is durable.
 type cart struct{}
 
 func (cart) ServiceName() string { return "Cart" }
@@ -55,7 +55,7 @@ func (cart) Add(ctx restate.ObjectContext, q int) (int, error) {
 	return total, nil
 }
 
-// peer calls over the ingress. Without a key a repeated add may be made twice.
+// peer calls through the ingress. Without a key, a repeated add may take effect twice.
 type peer struct {
 	c   *ingress.Client
 	key bool
@@ -65,7 +65,7 @@ func (p peer) Run(ctx context.Context, id string, n int) (int, error) {
 	return ingress.Workflow[int, int](p.c, "Steps", id, "Run").Request(ctx, n)
 }
 
-func (p peer) Open(context.Context, string) error { return nil } // an object is always there
+func (p peer) Open(context.Context, string) error { return nil } // an object always exists
 
 func (p peer) Add(ctx context.Context, id string, q int) (int, bool, error) {
 	var o []ingress.RequestOption
@@ -82,7 +82,7 @@ func (p peer) Add(ctx context.Context, id string, q int) (int, bool, error) {
 func main() {
 	url := flag.String("ingress", "http://127.0.0.1:28081", "the server's ingress")
 	admin := flag.String("admin", "http://127.0.0.1:28070", "the server's admin API")
-	listen := flag.String("listen", "127.0.0.1:28090", "where the handlers are served")
+	listen := flag.String("listen", "127.0.0.1:28090", "the address of the handlers")
 	flag.Parse()
 	quiet := slog.NewTextHandler(io.Discard, nil)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -109,7 +109,7 @@ func main() {
 	}})
 }
 
-// register tells the server the handlers' address once they listen.
+// register sends the server the address of the handlers once they listen.
 func register(admin, listen string) error {
 	for range 200 {
 		c, err := net.Dial("tcp", listen)

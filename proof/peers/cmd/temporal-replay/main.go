@@ -1,5 +1,6 @@
-// Command temporal-replay measures cold replays with the Go SDK's replayer, of a run that it makes
-// on a running server: from the history in memory, and from its bytes, as a worker gets it.
+// Command temporal-replay measures cold replays with the Go SDK's replayer. It starts the replayed
+// run on a running server. It replays the history from memory, and from its bytes, as a worker gets
+// it.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command temporal measures a running Temporal server with the Go SDK: the worker and the client
-// are in this process. run.sh starts the server.
+// Command temporal measures a running Temporal server with the Go SDK. The worker and the client
+// are in this process. run starts the server.
 package main
 
 import (
@@ -83,7 +83,7 @@ func (p peer) Add(ctx context.Context, id string, q int) (total int, no bool, er
 	return total, false, err
 }
 
-// dial connects, and discards the SDK's default logging.
+// dial connects and discards the SDK's default logs.
 func dial(addr string) client.Client {
 	c, err := client.Dial(client.Options{HostPort: addr, Logger: sdklog.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))})
 	if err != nil {
@@ -95,7 +95,7 @@ func dial(addr string) client.Client {
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:28033", "server")
-	name := flag.String("name", "temporal", "what to call it")
+	name := flag.String("name", "temporal", "the name of the peer")
 	flag.Parse()
 	c := dial(*addr)
 	defer c.Close()
@@ -108,6 +108,6 @@ func main() {
 		os.Exit(1)
 	}
 	defer w.Stop()
-	// A run takes 2,000 updates; then another must be opened.
+	// A run accepts 2,000 updates. After that another run has to be started.
 	measure.Main(*name, peer{c}, measure.Options{AddsOfACart: 1900})
 }

@@ -1,6 +1,8 @@
-// Command weft-replay measures cold replays: of the stored log (the engine decodes it and runs the
-// code), and of a history exported as JSON with weftest.Replay, as a test does. It makes the second
-// one's run on a running server.
+// Command weft-replay measures cold replays of two kinds:
+//
+//   - of the stored log: the engine decodes it and runs the code
+//   - of a history exported as JSON, with weftest.Replay, as a test does; the command starts that
+//     run on a running server
 package main
 
 import (
@@ -35,7 +37,7 @@ func must(err error) {
 	}
 }
 
-// stored replays the stored form of a run that it makes by hand, one result for each task.
+// stored replays the stored form of a run that it builds itself, with one result in each task.
 func stored(r *measure.Report, n int) error {
 	rec, err := measured.Record(measured.Steps.Name(), n, 1)
 	if err != nil {
@@ -78,7 +80,7 @@ func exported(r *measure.Report, url string, n int) error {
 		return err
 	}
 	var failed error
-	testing.Benchmark(func(b *testing.B) { // weftest.Replay needs a test; the measurement is inside
+	testing.Benchmark(func(b *testing.B) { // weftest.Replay needs a test
 		if failed == nil && b.N == 1 {
 			failed = r.Replay("replay_exported", n, len(h.Events), func() error {
 				weftest.Replay(b, measured.Registrations(), weftest.JSON(text))

@@ -1,4 +1,4 @@
-// Command weft-server is a user's program: Weft's whole local server, with the programs of package
+// Command weft-server is a user's program: Weft's whole local server with the programs of package
 // measured.
 package main
 

@@ -15,12 +15,13 @@ import (
 	"github.com/seed-41655fb1/weft/proof/peers/measure"
 )
 
-// mostAdded is more than any single add.
+// mostAdded is greater than any single add.
 const mostAdded = 1_000
 
 type peer struct{ c *client.Client }
 
-// Run makes one request, as for Restate. Start and Result are two, for Temporal and Weft.
+// Run sends one request, as the program for Restate does. Start and Result would be two, as for
+// Temporal.
 func (p peer) Run(ctx context.Context, id string, n int) (int, error) {
 	return measured.Steps.Run(ctx, p.c, id, n)
 }
@@ -45,7 +46,7 @@ func main() {
 	measure.Main("weft", p, measure.Options{Extra: func(ctx context.Context, r *measure.Report) error { return p.long(ctx, r) }})
 }
 
-// long measures updates of one run after it has accepted so many.
+// long measures updates of one run after it has accepted different numbers of them.
 func (p peer) long(ctx context.Context, r *measure.Report) error {
 	id := "long-" + r.Tag
 	if err := p.Open(ctx, id); err != nil {
@@ -73,7 +74,7 @@ func (p peer) long(ctx context.Context, r *measure.Report) error {
 	return nil
 }
 
-// grow makes n adds that must be accepted.
+// grow sends n adds that must be accepted.
 func (p peer) grow(ctx context.Context, id string, n int) error {
 	const callers = 16
 	errs := make([]error, callers)
