@@ -3,7 +3,9 @@ package engine
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -167,6 +169,14 @@ func (in *Instance) Now() history.Timestamp {
 
 // Random returns a source of random numbers that repeats the same numbers on replay.
 func (in *Instance) Random() *rand.Rand { return in.random }
+
+// PendingFutures returns the ids of the events whose futures the code waits for, in ascending
+// order.
+func (in *Instance) PendingFutures() []int64 {
+	return slices.Sorted(slices.Values(slices.Concat(
+		slices.Collect(maps.Keys(in.activities)), slices.Collect(maps.Keys(in.timers)), slices.Collect(maps.Keys(in.children)), slices.Collect(maps.Keys(in.externals)),
+	)))
+}
 
 // source gives numbers only to code that may act: a validator, which does not run on replay, would
 // change all numbers that follow.

@@ -53,7 +53,7 @@ func TestPanicOfAnAwaitedRead(t *testing.T) {
 			}()
 			_, _ = p.Service.Result(t.Context(), "w", "", time.Second)
 		}()
-		if n := p.Service.Watched(); n != 0 {
+		if n := p.Service.Watchers.Len(); n != 0 {
 			t.Errorf("%d workflows are watched, want none", n)
 		}
 	})

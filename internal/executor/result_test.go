@@ -212,7 +212,7 @@ func TestASenderOfResultsThatGivesUp(t *testing.T) {
 				defer cancel()
 				e := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 5})
 				m := engine.Message{Kind: engine.TakeResult, WorkflowID: "w", RunID: history.RunID("1-" + id), EventID: 5, Attempt: 1, Result: &e}
-				_ = p.Service.SendTogether(ctx, m)
+				_ = p.Service.Outbox.SendResult(ctx, m)
 			})
 		}
 		for i := range 60 {

@@ -32,6 +32,10 @@ type Route struct {
 	endpoint endpoint
 }
 
+// Bodies returns the types of the bodies of a route's requests and answers. The first is nil if the
+// requests have none.
+func (t *Route) Bodies() (body, answer reflect.Type) { return t.endpoint.body, t.endpoint.answer }
+
 // Access says what a request may do. openapi.yaml has its name with each operation (x-weft-access),
 // for those who write policies.
 type Access uint8

@@ -20,11 +20,11 @@ var scheduleRoutes = []Route{
 	{ID: "listSchedules", Pattern: "GET /v1/schedules", Query: []string{"pageToken"}, Access: Reads, endpoint: gives((*handler).listSchedules)},
 	{ID: "describeSchedule", Pattern: "GET /v1/schedules/{id}", Access: Asks, endpoint: gives((*handler).describeSchedule)},
 	{ID: "deleteSchedule", Pattern: "DELETE /v1/schedules/{id}", Access: Ends, endpoint: gives((*handler).deleteSchedule)},
-	{ID: "updateSchedule", Pattern: "POST /v1/schedules/{id}/update", Access: Writes, endpoint: updates(stored.UpdateChange, storedChange)},
-	{ID: "pauseSchedule", Pattern: "POST /v1/schedules/{id}/pause", Access: Writes, endpoint: updates(stored.UpdatePause, storedNote)},
-	{ID: "unpauseSchedule", Pattern: "POST /v1/schedules/{id}/unpause", Access: Writes, endpoint: updates(stored.UpdateUnpause, storedNote)},
-	{ID: "triggerSchedule", Pattern: "POST /v1/schedules/{id}/trigger", Access: Writes, endpoint: updates(stored.UpdateTrigger, storedTrigger)},
-	{ID: "backfillSchedule", Pattern: "POST /v1/schedules/{id}/backfill", Access: Writes, endpoint: updates(stored.UpdateBackfill, storedBackfill)},
+	{ID: "updateSchedule", Pattern: "POST /v1/schedules/{id}/update", Access: Writes, endpoint: updates(stored.UpdateChange, StoredChange)},
+	{ID: "pauseSchedule", Pattern: "POST /v1/schedules/{id}/pause", Access: Writes, endpoint: updates(stored.UpdatePause, StoredNote)},
+	{ID: "unpauseSchedule", Pattern: "POST /v1/schedules/{id}/unpause", Access: Writes, endpoint: updates(stored.UpdateUnpause, StoredNote)},
+	{ID: "triggerSchedule", Pattern: "POST /v1/schedules/{id}/trigger", Access: Writes, endpoint: updates(stored.UpdateTrigger, StoredTrigger)},
+	{ID: "backfillSchedule", Pattern: "POST /v1/schedules/{id}/backfill", Access: Writes, endpoint: updates(stored.UpdateBackfill, StoredBackfill)},
 }
 
 // A schedule is a workflow. These endpoints send it the same requests that its callers could send
@@ -81,7 +81,7 @@ func (h *handler) describeSchedule(r *http.Request) (status int, d api.ScheduleD
 	if err := json.Unmarshal(answer.Result, &s); err != nil {
 		return 0, d, err
 	}
-	return http.StatusOK, describedSchedule(&s), nil
+	return http.StatusOK, DescribedSchedule(&s), nil
 }
 
 func (h *handler) listSchedules(r *http.Request) (status int, answer api.ScheduleListResponse, err error) {

@@ -8,7 +8,8 @@ import (
 // A schedule has stored forms of its own, which outlive the API's. These functions convert between
 // the two, field by field.
 
-func storedChange(b *api.UpdateScheduleRequest) (s stored.Change, requestID string) {
+// StoredChange returns the stored form of a change of a schedule, and the id of its request.
+func StoredChange(b *api.UpdateScheduleRequest) (s stored.Change, requestID string) {
 	if b.Schedule != nil {
 		changed := storedSchedule(b.Schedule)
 		s.Schedule = &changed
@@ -16,15 +17,18 @@ func storedChange(b *api.UpdateScheduleRequest) (s stored.Change, requestID stri
 	return s, b.RequestID
 }
 
-func storedNote(b *api.ScheduleNote) (s stored.Note, requestID string) {
+// StoredNote returns the stored form of a note, and the id of its request.
+func StoredNote(b *api.ScheduleNote) (s stored.Note, requestID string) {
 	return stored.Note{Note: b.Note}, b.RequestID
 }
 
-func storedTrigger(b *api.TriggerScheduleRequest) (s stored.Trigger, requestID string) {
+// StoredTrigger returns the stored form of a trigger, and the id of its request.
+func StoredTrigger(b *api.TriggerScheduleRequest) (s stored.Trigger, requestID string) {
 	return stored.Trigger{Overlap: stored.Overlap(b.Overlap)}, b.RequestID
 }
 
-func storedBackfill(b *api.BackfillScheduleRequest) (s stored.Backfill, requestID string) {
+// StoredBackfill returns the stored form of a backfill, and the id of its request.
+func StoredBackfill(b *api.BackfillScheduleRequest) (s stored.Backfill, requestID string) {
 	return stored.Backfill{StartAt: b.StartAt, EndAt: b.EndAt, Overlap: stored.Overlap(b.Overlap)}, b.RequestID
 }
 
@@ -54,7 +58,8 @@ func storedRetry(p *api.RetryPolicy) *stored.Retry {
 	return stored.RetryOf(*p.History())
 }
 
-func describedSchedule(d *stored.Description) api.ScheduleDescription {
+// DescribedSchedule returns the API's form of a stored description.
+func DescribedSchedule(d *stored.Description) api.ScheduleDescription {
 	return api.ScheduleDescription{
 		ScheduleID: d.ScheduleID, Schedule: scheduleOf(&d.Schedule), NextAt: d.NextAt,
 		Running: each(d.Running, runOf), Buffered: each(d.Buffered, runOf), Recent: each(d.Recent, runOf),

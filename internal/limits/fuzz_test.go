@@ -1,9 +1,11 @@
-package limits
+package limits_test
 
 import (
 	"math"
 	"strconv"
 	"testing"
+
+	"github.com/seed-41655fb1/weft/internal/limits"
 )
 
 // Any value from an operator is refused, or is a limit that can be kept.
@@ -14,27 +16,27 @@ func FuzzText(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var limit Limit
+		var limit limits.Limit
 		if limit.UnmarshalText(text) == nil && limit == 0 {
 			t.Errorf("%q is the limit 0, which is the default", text)
 		}
-		var rate Rate
+		var rate limits.Rate
 		if err := rate.UnmarshalText(text); err == nil && (!(rate.PerSecond > 0) || math.IsInf(rate.PerSecond, 0)) {
 			t.Errorf("%q is the rate %v", text, rate)
 		}
-		var most PerSecond
+		var most limits.PerSecond
 		if most.UnmarshalText(text) == nil && most < 0 {
 			t.Errorf("%q is %v in a second", text, most)
 		}
-		var burst Burst
+		var burst limits.Burst
 		if burst.UnmarshalText(text) == nil && burst < 0 {
 			t.Errorf("%q is a burst of %v", text, burst)
 		}
-		var one TaskQueue
+		var one limits.TaskQueue
 		if one.UnmarshalText(text) == nil && one.AtOnce < 0 {
 			t.Errorf("%q is %v", text, one)
 		}
-		var all TaskQueues
+		var all limits.TaskQueues
 		if all.UnmarshalText(text) == nil {
 			for name, q := range all {
 				if name == "" && len(all) > 1 || q.AtOnce < 0 || math.IsNaN(q.Rate.PerSecond) {
@@ -51,7 +53,7 @@ func FuzzSize(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var s, same Size
+		var s, same limits.Size
 		if s.UnmarshalText([]byte(text)) != nil {
 			return
 		}

@@ -86,8 +86,8 @@ func (f *flow) checkBackfill(r stored.Backfill) error {
 
 var errTooMany = workflow.NewError("TooMany", "there are more than 1000 moments in that time: backfill it in parts")
 
-// between is the result of Spec.Between.
-type between struct {
+// Between is the recorded result of Spec.Between.
+type Between struct {
 	All  []schedule.Moment `json:"all,omitempty"`
 	More bool              `json:"more,omitempty"`
 }
@@ -95,7 +95,7 @@ type between struct {
 // backfill starts the runs of the moments in a period, one by one.
 func (f *flow) backfill(r stored.Backfill) error {
 	spec := f.Schedule.Spec
-	found := workflow.SideEffect(f.ctx, func() (b between) {
+	found := workflow.SideEffect(f.ctx, func() (b Between) {
 		all, more := f.compile(spec).Between(r.StartAt, r.EndAt)
 		for _, at := range all {
 			b.All = append(b.All, schedule.Moment{At: at})
