@@ -85,7 +85,7 @@ func TestNotConfigured(t *testing.T) {
 	for want, config := range map[string]aws.Config{
 		"AWS_REGION":            noRegion,
 		"none are configured":   {Region: "eu-west-1"},
-		"the session has ended": expired,
+		"the session has expired": expired,
 	} {
 		if _, err := New(t.Context(), config); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error that says %q", err, want)

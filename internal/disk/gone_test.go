@@ -159,8 +159,10 @@ func TestCompact(t *testing.T) {
 		t.Errorf("compacting a directory in use: %v", err)
 	}
 	closed(t, d)
+	// The tables may be compact already: pebble compacts them by itself, at its own time.
+	const tablesOverhead = 64 << 10
 	before, after, err := Compact(t.Context(), dir)
-	if err != nil || before.Tables < 1<<20 || after.Tables > before.Tables || after.Tables > 1<<20+64<<10 || after.Log > firstSegment {
+	if err != nil || before.Tables < 1<<20 || after.Tables > 1<<20+tablesOverhead || after.Log > firstSegment {
 		t.Errorf("%+v became %+v, %v", before, after, err)
 	}
 	if got := numbers(t, open(t, dir)); len(got) != 100 {

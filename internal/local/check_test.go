@@ -166,7 +166,7 @@ func TestCheckFindings(t *testing.T) {
 		"a key of the list": {func(tx *disk.Tx) error { tx.Put(disk.List, []byte("x"), nil); return nil }, "list 78"},
 		"a timer":           {func(tx *disk.Tx) error { tx.Put(disk.Timers, []byte("12345678id"), []byte("x")); return nil }, `the timer "id"`},
 		"a message":         {func(tx *disk.Tx) error { tx.Put(disk.Messages, make([]byte, 8), []byte("x")); return nil }, "the message 0000000000000000"},
-		"a count":           {func(tx *disk.Tx) error { tx.Put(disk.Received, make([]byte, 8), nil); return nil }, "how often"},
+		"a count":           {func(tx *disk.Tx) error { tx.Put(disk.Received, make([]byte, 8), nil); return nil }, "the count of receives"},
 		"a blob":            {func(tx *disk.Tx) error { tx.Put(disk.Blobs, []byte("b"), nil); return nil }, "blobs 62"},
 		"an expiry":         {func(tx *disk.Tx) error { tx.Put(disk.Expiry, []byte("x"), nil); return nil }, "expiry 78"},
 	} {
