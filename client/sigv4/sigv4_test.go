@@ -83,8 +83,8 @@ func TestNotConfigured(t *testing.T) {
 	errGone := errors.New("the session has expired")
 	expired.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, errGone })
 	for want, config := range map[string]aws.Config{
-		"AWS_REGION":            noRegion,
-		"none are configured":   {Region: "eu-west-1"},
+		"AWS_REGION":              noRegion,
+		"none are configured":     {Region: "eu-west-1"},
 		"the session has expired": expired,
 	} {
 		if _, err := New(t.Context(), config); err == nil || !strings.Contains(err.Error(), want) {
