@@ -56,11 +56,11 @@ test("the README's token is sent", async () => {
   assert.equal(await weft.query("a", "b"), "Bearer secret");
 });
 
-test("what the READMEs show is in these tests", async () => {
+test("what the documents show is in these tests", async () => {
   const lines = (text: string): string => text.replace(/^ +/gm, "").replace(/\n+/g, "\n");
   const tests = lines(await readFile(new URL("../../test/readme.test.ts", import.meta.url), "utf8"));
   let found = 0;
-  for (const readme of ["../../README.md", "../../../../README.md"]) {
+  for (const readme of ["../../README.md", "../../../../docs/local-server.md"]) {
     for (const [, block = ""] of (await readFile(new URL(readme, import.meta.url), "utf8")).matchAll(/```ts\n(.*?)```/gs)) {
       if (block.includes("AwsClient")) {
         continue; // of a library that is not here
