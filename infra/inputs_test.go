@@ -78,6 +78,9 @@ var output = regexp.MustCompile(`(?m)^output "([a-z0-9_]+)" \{\n  description = 
 // TestReadme -tables
 func TestReadme(t *testing.T) {
 	t.Parallel()
+	if *tables {
+		holdFile(t, filepath.Join("terraform", "settings.tf"), moduleSettings()) // the table has its variables
+	}
 	variables := moduleVariables(t)
 	rows := []string{"| input | type | default | |", "|---|---|---|---|"}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {

@@ -3,6 +3,7 @@ package infra_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,12 +63,18 @@ func terraformPlans(t *testing.T) map[string]plan {
 	return all
 }
 
+// write replaces a file at once: tests that run at the same time read it before or after.
 func write(t testing.TB, path string, text []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, text, 0o644); err != nil {
+	f, err := os.CreateTemp(filepath.Dir(path), ".written")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Chmod(0o644), f.Close(), os.Rename(f.Name(), path)); err != nil {
 		t.Fatal(err)
 	}
 }
