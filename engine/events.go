@@ -144,7 +144,7 @@ func (in *Instance) deliver(id int64, e history.Event) error {
 	case history.News:
 		return in.resolve(e)
 	case *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut, history.TaskStep, history.Initiation, history.Record, history.Closing:
-		return corrupt("event %s was brought by a task", e.Type())
+		return corrupt("event %s belongs to an input, and a task recorded it", e.Type())
 	}
 	return nil
 }

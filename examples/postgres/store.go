@@ -267,20 +267,21 @@ func (s *Store) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	return s.pool.SendBatch(ctx, &all).Close()
 }
 
-// Reserve implements store.Rates. It moves the mark as store.Slot.Next says, in one statement.
-func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
+// Reserve implements store.Rates. It moves the mark as store.Reservation.Next says, in one
+// statement.
+func (s *Store) Reserve(ctx context.Context, reservation store.Reservation) (time.Time, error) {
 	latest := int64(math.MaxInt64)
-	if !slot.Latest.IsZero() {
-		latest = slot.Latest.UnixMicro()
+	if !reservation.Latest.IsZero() {
+		latest = reservation.Latest.UnixMicro()
 	}
 	var mark int64
 	err := s.pool.QueryRow(ctx, `
 		INSERT INTO rates AS r (task_queue, mark) SELECT $1, $2::bigint + $3 WHERE $2::bigint + $3 <= $4
 		ON CONFLICT (task_queue) DO UPDATE SET mark = greatest(r.mark, $2) + $3 WHERE greatest(r.mark, $2) + $3 <= $4
 		RETURNING mark`,
-		[]byte(slot.TaskQueue), slot.Floor.UnixMicro(), slot.By.Microseconds(), latest).Scan(&mark)
+		[]byte(reservation.TaskQueue), reservation.Floor.UnixMicro(), reservation.By.Microseconds(), latest).Scan(&mark)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return time.Time{}, fmt.Errorf("%w: the task queue %q has no slot before %v", store.ErrStale, slot.TaskQueue, slot.Latest)
+		return time.Time{}, fmt.Errorf("%w: the next reservation of the task queue %q is after %v", store.ErrStale, reservation.TaskQueue, reservation.Latest)
 	}
 	return time.UnixMicro(mark).UTC(), unknown(err)
 }

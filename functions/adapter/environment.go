@@ -121,7 +121,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	if err := errors.Join(function.CheckRole(role), wrongVariables, wrongCode); err != nil {
 		return nil, err
 	}
-	told, err := openTelemetry(ctx, &e, os.Stdout, log, s.Telemetry)
+	exports, err := openTelemetry(ctx, &e, os.Stdout, log, s.Telemetry)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	process := assembly.NewProcess(assembly.Config{
 		Ports: kept.ports, Registry: registry, Host: host.NewMachine(), Codec: codec, Options: executor.Options{
 			Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
-			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
+			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: exports.hub(), SendsAtOnce: sendsAtOnce,
 		},
 	})
 	if role == Activity && e.Timeout > 0 {
@@ -146,7 +146,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	}
 	f, err := function.New(role, process, function.Options{
 		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, codec, kept.ports.Log) },
-		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Extend: kept.extend, Log: log, Flush: told.flush,
+		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Extend: kept.extend, Log: log, Flush: exports.flush,
 	})
 	if err != nil {
 		return nil, errors.Join(err, kept.close())

@@ -103,7 +103,7 @@ func (f *faulty) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	return f.write("delete of timers", func() error { return f.Ports.Timers.DeleteTimers(ctx, timers) })
 }
 
-func (f *faulty) Reserve(ctx context.Context, s store.Slot) (at time.Time, err error) {
+func (f *faulty) Reserve(ctx context.Context, s store.Reservation) (at time.Time, err error) {
 	err = f.write("slot", func() (err error) {
 		at, err = f.Ports.Rates.Reserve(ctx, s)
 		return err

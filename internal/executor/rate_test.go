@@ -243,7 +243,7 @@ func TestRateOfRedeliveries(t *testing.T) {
 		run := d.start(p, "a", 1)
 		message := d.take()
 		for look := range 3 {
-			if _, err := d.Store.Reserve(t.Context(), store.Slot{Floor: time.Now(), By: time.Minute}); err != nil { // another activity has taken the slot
+			if _, err := d.Store.Reserve(t.Context(), store.Reservation{Floor: time.Now(), By: time.Minute}); err != nil { // another activity has taken the slot
 				t.Fatal(err)
 			}
 			if err := p.Service.Handle(t.Context(), executor.Delivery{Message: message, Received: 1 + 5*look}); err != nil {
@@ -276,7 +276,7 @@ func TestRateOfCopies(t *testing.T) {
 		run := d.start(p, "a", 1)
 		all := []*engine.Message{d.take()}
 		for look := range 20 {
-			if _, err := d.Store.Reserve(t.Context(), store.Slot{Floor: time.Now(), By: time.Minute}); err != nil {
+			if _, err := d.Store.Reserve(t.Context(), store.Reservation{Floor: time.Now(), By: time.Minute}); err != nil {
 				t.Fatal(err)
 			}
 			for _, m := range all {
@@ -341,7 +341,7 @@ func (u *unsure) Send(ctx context.Context, name string, all ...queue.Message) er
 	return errors.New("no answer")
 }
 
-// While the store gives out no slots, no attempt begins or is counted, and operators are warned.
+// While the store gives out no reservations, no attempt begins or is counted, and operators are warned.
 func TestRateWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -369,7 +369,7 @@ type awayRates struct {
 	until time.Time
 }
 
-func (a *awayRates) Reserve(ctx context.Context, s store.Slot) (time.Time, error) {
+func (a *awayRates) Reserve(ctx context.Context, s store.Reservation) (time.Time, error) {
 	if time.Now().Before(a.until) {
 		return time.Time{}, store.ErrThrottled
 	}

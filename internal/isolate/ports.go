@@ -81,7 +81,7 @@ func serveStore(mux *http.ServeMux, p executor.Ports) {
 	})
 	handle(mux, "/readKey", func(ctx context.Context, _ none) ([]byte, error) { return p.Keys.ReadKey(ctx) })
 	handle(mux, "/makeKey", func(ctx context.Context, q []byte) (none, error) { return none{}, p.Keys.MakeKey(ctx, q) })
-	handle(mux, "/reserve", func(ctx context.Context, q store.Slot) (time.Time, error) { return p.Rates.Reserve(ctx, q) })
+	handle(mux, "/reserve", func(ctx context.Context, q store.Reservation) (time.Time, error) { return p.Rates.Reserve(ctx, q) })
 	serveWalks(mux, p)
 }
 
@@ -221,8 +221,8 @@ func (p ports) MakeKey(ctx context.Context, key []byte) error {
 
 // Reserve is store.Rates'. If the parent does not answer, the error wraps store.ErrUnknown: the
 // mark may have moved.
-func (p ports) Reserve(ctx context.Context, s store.Slot) (time.Time, error) {
-	at, err := call[store.Slot, time.Time](ctx, p.c, "/reserve", s)
+func (p ports) Reserve(ctx context.Context, s store.Reservation) (time.Time, error) {
+	at, err := call[store.Reservation, time.Time](ctx, p.c, "/reserve", s)
 	return at, unknown(err)
 }
 

@@ -101,7 +101,7 @@ func running(t *testing.T, dir string, log *heard, keys codec.Keys) (c *client.C
 		}
 	}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s, err := Open(types, Options{Dir: dir, Keys: keys, Log: logger, Turn: executor.Options{Observe: observe.New(observe.Log(logger))}})
+	s, err := Open(types, Options{Dir: dir, Keys: keys, Log: logger, Executor: executor.Options{Observe: observe.New(observe.Log(logger))}})
 	if err != nil {
 		t.Fatal(err)
 	}

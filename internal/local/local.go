@@ -46,8 +46,8 @@ type Options struct {
 	// Backend opens the place where everything is stored, instead of Dir or memory; nil is none.
 	// Dir then has only the token and the crash records.
 	Backend backendport.Open
-	// Turn are the settings of the protocol. An empty Build is derived from the program itself.
-	Turn executor.Options
+	// Executor are the settings of the protocol. An empty Build is derived from the program itself.
+	Executor executor.Options
 	// Concurrency is how many messages of a queue are handled concurrently; 0 is 64.
 	Concurrency int
 	// TaskQueues are task queues besides the default one, and those that activities are declared
@@ -165,7 +165,7 @@ func open(ctx context.Context, registry *engine.Registry, o Options) (*Server, e
 	if err = errors.Join(err, queuesErr, o.checkRates(), o.checkDeletion()); err != nil {
 		return nil, err
 	}
-	o.Turn.Rate = o.rateOf
+	o.Executor.Rate = o.rateOf
 	b, err := o.backend(ctx, slices.Sorted(maps.Keys(taskQueues)))
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func open(ctx context.Context, registry *engine.Registry, o Options) (*Server, e
 	for _, name := range b.taskQueues {
 		taskQueues[name] += 0 // an earlier queue with remaining messages runs too
 	}
-	o.Turn.Engine.TaskQueues = slices.Sorted(maps.Keys(taskQueues))
+	o.Executor.Engine.TaskQueues = slices.Sorted(maps.Keys(taskQueues))
 	s, err := o.serve(registry, b, taskQueues)
 	if err != nil {
 		return nil, errors.Join(err, b.close())
@@ -234,13 +234,13 @@ func (o *Options) setDefaults() {
 	if o.DeleteAtOnce == 0 {
 		o.DeleteAtOnce = 200
 	}
-	if o.Turn.Build == "" {
-		o.Turn.Build = buildID()
+	if o.Executor.Build == "" {
+		o.Executor.Build = buildID()
 	}
 	o.budgets = newBudgets(o.MemoryLimit)
-	o.Turn.Logger = o.Log
-	if o.Turn.Memory == nil {
-		o.Turn.Memory = processMemory{}
+	o.Executor.Logger = o.Log
+	if o.Executor.Memory == nil {
+		o.Executor.Memory = processMemory{}
 	}
 }
 
@@ -251,8 +251,8 @@ const leastRetention = 2 * time.Hour
 func (o *Options) checkDeletion() error {
 	const leastEvery, mostAtOnce = time.Second, 10_000
 	switch {
-	case o.Turn.Retention != 0 && o.Turn.Retention < leastRetention:
-		return fmt.Errorf("a retention of %v is too short: give %v or more", o.Turn.Retention, leastRetention)
+	case o.Executor.Retention != 0 && o.Executor.Retention < leastRetention:
+		return fmt.Errorf("a retention of %v is too short: give %v or more", o.Executor.Retention, leastRetention)
 	case o.DeleteEvery < leastEvery:
 		return fmt.Errorf("the interval of deletions is %v: give %v or more", o.DeleteEvery, leastEvery)
 	case o.DeleteAtOnce < 1 || o.DeleteAtOnce > mostAtOnce:
@@ -263,7 +263,7 @@ func (o *Options) checkDeletion() error {
 
 // serve returns the server over a backend.
 func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[string]int) (*Server, error) {
-	o.Turn.CacheBytes = cmp.Or(o.Turn.CacheBytes, int(o.budgets.cache))
+	o.Executor.CacheBytes = cmp.Or(o.Executor.CacheBytes, int(o.budgets.cache))
 	kept := codec.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
 		kept.Blobs = b.blobs
@@ -283,14 +283,14 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 		}
 	}
 	if o.Isolate.Children == 0 && !o.noCode { // otherwise this process runs no code
-		if recorder := recordCrashes(o.Dir, o.Turn.Build, o.Log); recorder != nil {
-			o.Turn.Recorder, b.close = recorder, closeAfter(recorder, b.close)
+		if recorder := recordCrashes(o.Dir, o.Executor.Build, o.Log); recorder != nil {
+			o.Executor.Recorder, b.close = recorder, closeAfter(recorder, b.close)
 		}
 	}
 	world := world{host.NewMachine(), o.now}
-	o.Turn.WhyRefused = whyRefused
+	o.Executor.WhyRefused = whyRefused
 	process := assembly.NewProcess(assembly.Config{
-		Ports: b.ports, Receiver: b.receiver, Registry: registry, Host: world, Codec: codec, Options: o.Turn, Concurrency: o.Concurrency, TaskQueues: taskQueues,
+		Ports: b.ports, Receiver: b.receiver, Registry: registry, Host: world, Codec: codec, Options: o.Executor, Concurrency: o.Concurrency, TaskQueues: taskQueues,
 	})
 	s := &Server{
 		Service: process.Service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world, connections: o.budgets.connections,
@@ -301,7 +301,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	}
 	handler := process.API
 	if o.Isolate.Children > 0 {
-		o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Turn.Engine.TaskQueues, o.Log, o.Turn.Build
+		o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Executor.Engine.TaskQueues, o.Log, o.Executor.Build
 		o.Isolate.Ports, o.Isolate.Receiver = codec.Ports(b.ports), s.worker.Receiver
 		if o.Dir != "" {
 			o.Isolate.File = filepath.Join(o.Dir, suspectsFile)
@@ -333,13 +333,13 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 func OpenChild(registry *engine.Registry, o Options) error {
 	o.setDefaults()
 	limitChild(o.MemoryLimit)
-	o.Turn.CacheBytes = int(o.budgets.cache)
-	o.Turn.Rate, o.Turn.WhyRefused = o.rateOf, whyRefused
+	o.Executor.CacheBytes = int(o.budgets.cache)
+	o.Executor.Rate, o.Executor.WhyRefused = o.rateOf, whyRefused
 	kept := codec.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
 		kept.Blobs = blobmemory.New(nil) // the parent encodes: only the limits of payloads count here
 	}
-	return isolate.ServeChild(registry, codec.New(kept).Options(o.Turn), o.Log)
+	return isolate.ServeChild(registry, codec.New(kept).Options(o.Executor), o.Log)
 }
 
 // taskQueues returns the configured task queues, with how many of their activities run

@@ -65,7 +65,7 @@ func TestTaskQueues(t *testing.T) {
 	stop()
 	worked.Wait()
 	for name, rated := range map[string]bool{"": true, "given": true, "named": false} {
-		at, err := s.backend.ports.Rates.Reserve(ctx, store.Slot{TaskQueue: name, Floor: time.Unix(0, 0), By: time.Microsecond})
+		at, err := s.backend.ports.Rates.Reserve(ctx, store.Reservation{TaskQueue: name, Floor: time.Unix(0, 0), By: time.Microsecond})
 		if err != nil || at.After(time.Unix(1, 0)) != rated {
 			t.Errorf("the slots of %q are given out until %v, %v; it has a rate: %v", name, at, err, rated)
 		}

@@ -38,7 +38,7 @@ func (p *ports) ListRuns(context.Context, store.Filter, string, int) ([]store.Su
 }
 func (p *ports) ReadKey(context.Context) ([]byte, error) { return nil, p.err }
 func (p *ports) MakeKey(context.Context, []byte) error   { return p.err }
-func (p *ports) Reserve(context.Context, store.Slot) (time.Time, error) {
+func (p *ports) Reserve(context.Context, store.Reservation) (time.Time, error) {
 	return time.Time{}, p.err
 }
 func (p *ports) Send(context.Context, string, ...queue.Message) error { return p.err }
@@ -70,7 +70,7 @@ func TestEachCallIsCounted(t *testing.T) {
 		"forward":       {func(ctx context.Context, p *ports) { _, _ = meter.Log(p).Forward(ctx, store.Key{}, 0) }, read},
 		"read the key":  {func(ctx context.Context, p *ports) { _, _ = meter.Keys(p).ReadKey(ctx) }, read},
 		"make the key":  {func(ctx context.Context, p *ports) { _ = meter.Keys(p).MakeKey(ctx, nil) }, write(1)},
-		"reserve":       {func(ctx context.Context, p *ports) { _, _ = meter.Rates(p).Reserve(ctx, store.Slot{}) }, write(1)},
+		"reserve":       {func(ctx context.Context, p *ports) { _, _ = meter.Rates(p).Reserve(ctx, store.Reservation{}) }, write(1)},
 		"read attempts": {func(ctx context.Context, p *ports) { _, _ = meter.Attempts(p).ReadAttempts(ctx, "a", 1) }, read},
 		"due timers":    {func(ctx context.Context, p *ports) { _, _ = meter.Timers(p).DueTimers(ctx, time.Time{}, 1) }, read},
 		"list":          {func(ctx context.Context, p *ports) { _, _, _ = meter.Lister(p).ListRuns(ctx, store.Filter{}, "", 1) }, read},

@@ -123,7 +123,7 @@ func Rates(inner store.Rates) store.Rates { return &rates{inner} }
 type rates struct{ inner store.Rates }
 
 // Reserve counts a write. If no slot is early enough it counts as lost.
-func (r *rates) Reserve(ctx context.Context, s store.Slot) (time.Time, error) {
+func (r *rates) Reserve(ctx context.Context, s store.Reservation) (time.Time, error) {
 	at, err := r.inner.Reserve(ctx, s)
 	of(ctx).write(err, 1)
 	return at, err

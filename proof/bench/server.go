@@ -220,7 +220,7 @@ func idleMemory() error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	s, err := local.Open(measured.Registry(), local.Options{Dir: dir, Turn: executor.Options{CacheEntries: 100}, Log: quiet})
+	s, err := local.Open(measured.Registry(), local.Options{Dir: dir, Executor: executor.Options{CacheEntries: 100}, Log: quiet})
 	if err != nil {
 		return err
 	}

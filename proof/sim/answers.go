@@ -298,7 +298,7 @@ type lossyRates struct {
 }
 
 // Reserve implements store.Rates.
-func (l lossyRates) Reserve(ctx context.Context, slot store.Slot) (at time.Time, err error) {
+func (l lossyRates) Reserve(ctx context.Context, slot store.Reservation) (at time.Time, err error) {
 	err = l.call("rates.Reserve", store.ErrUnknown, func() error {
 		at, err = l.Rates.Reserve(ctx, slot)
 		return err

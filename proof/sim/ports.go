@@ -219,7 +219,7 @@ func (t *ports) MakeKey(ctx context.Context, key []byte) error {
 }
 
 // Reserve reserves a slot, or returns a wrong answer.
-func (t *ports) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
+func (t *ports) Reserve(ctx context.Context, slot store.Reservation) (time.Time, error) {
 	t.point("before a slot is reserved")
 	if t.s.chance(t.s.plan.faults) {
 		return time.Time{}, store.ErrThrottled

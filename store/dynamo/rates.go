@@ -30,30 +30,30 @@ func (s *Store) ratePartition(taskQueue string) string { return s.namespace + "/
 // An update that adds to the mark cannot compute a CRC, so the mark has an arithmetic check. The
 // sum of mark and check is always the same number (markSum), and each update moves both. A mark of
 // an earlier version has no check. It gets one when it is first moved, for one more write.
-func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
+func (s *Store) Reserve(ctx context.Context, reservation store.Reservation) (time.Time, error) {
 	const moves = 3 // in the worst case another process moves the mark past the floor; it does not move back
 	bare := false
 	for n := range moves {
-		seen, _ := s.marks.Load(slot.TaskQueue)
+		seen, _ := s.marks.Load(reservation.TaskQueue)
 		mark, _ := seen.(int64)
-		next, err := slot.Next(mark)
-		if err != nil && (n > 0 || mark < slot.Floor.UnixMicro()) {
+		next, err := reservation.Next(mark)
+		if err != nil && (n > 0 || mark < reservation.Floor.UnixMicro()) {
 			return time.Time{}, err // a late mark seen earlier is not enough: an operator may have deleted it
 		}
-		there, moved, err := s.move(ctx, slot, mark, next, bare)
+		there, moved, err := s.move(ctx, reservation, mark, next, bare)
 		if err != nil {
 			return time.Time{}, err
 		}
-		at, err := s.decodeMark(slot.TaskQueue, there)
+		at, err := s.decodeMark(reservation.TaskQueue, there)
 		if err != nil {
 			return time.Time{}, err
 		}
-		if s.marks.Store(slot.TaskQueue, at); moved {
+		if s.marks.Store(reservation.TaskQueue, at); moved {
 			return fromMicros(at), nil
 		}
 		bare = there[attrCheck] == nil && there[attrNumber] != nil
 	}
-	return time.Time{}, fmt.Errorf("%w: other processes move the mark of the task queue %q too fast", store.ErrThrottled, slot.TaskQueue)
+	return time.Time{}, fmt.Errorf("%w: other processes move the mark of the task queue %q too fast", store.ErrThrottled, reservation.TaskQueue)
 }
 
 // decodeMark returns the place of a mark, or 0 if it is missing. It returns an error that wraps
@@ -79,15 +79,15 @@ func (s *Store) markSum(taskQueue string) int64 {
 // attributes. moved is false if the assumption was wrong, and then the mark is unchanged. bare is
 // set if the mark was seen without a check: move then adds one, if the mark is still at the same
 // place.
-func (s *Store) move(ctx context.Context, slot store.Slot, mark, next int64, bare bool) (there attributes, moved bool, err error) {
+func (s *Store) move(ctx context.Context, reservation store.Reservation, mark, next int64, bare bool) (there attributes, moved bool, err error) {
 	in := &dynamodb.UpdateItemInput{
-		TableName: &s.table, Key: attributes{attrPartition: str(s.ratePartition(slot.TaskQueue)), attrSort: str(rateSort)},
+		TableName: &s.table, Key: attributes{attrPartition: str(s.ratePartition(reservation.TaskQueue)), attrSort: str(rateSort)},
 		ExpressionAttributeNames:            map[string]string{"#n": attrNumber, "#c": attrCheck},
 		ReturnValues:                        types.ReturnValueUpdatedNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		UpdateExpression:                    aws.String("SET #n = :next, #c = :check"),
 	}
-	floor, check := slot.Floor.UnixMicro(), s.markSum(slot.TaskQueue)-next
+	floor, check := reservation.Floor.UnixMicro(), s.markSum(reservation.TaskQueue)-next
 	switch {
 	case bare:
 		in.ConditionExpression = aws.String("#n = :mark AND attribute_not_exists(#c)")
@@ -98,7 +98,7 @@ func (s *Store) move(ctx context.Context, slot store.Slot, mark, next int64, bar
 	default:
 		in.ConditionExpression = aws.String("#n BETWEEN :floor AND :last AND attribute_exists(#c)")
 		in.UpdateExpression = aws.String("SET #n = #n + :by, #c = #c - :by")
-		in.ExpressionAttributeValues = attributes{":floor": num(floor), ":last": num(lastMark(slot)), ":by": num(slot.By.Microseconds())}
+		in.ExpressionAttributeValues = attributes{":floor": num(floor), ":last": num(lastMark(reservation)), ":by": num(reservation.By.Microseconds())}
 	}
 	var out *dynamodb.UpdateItemOutput
 	err = write(ctx, func(ctx context.Context, o option) (err error) {
@@ -115,11 +115,11 @@ func (s *Store) move(ctx context.Context, slot store.Slot, mark, next int64, bar
 	return out.Attributes, true, nil
 }
 
-// lastMark returns the latest mark that may be moved: its new place is the slot's latest.
-func lastMark(slot store.Slot) int64 {
+// lastMark returns the latest mark that may be moved: its new place is the reservation's latest.
+func lastMark(reservation store.Reservation) int64 {
 	const never = 1 << 60 // in about 36,000 years
-	if slot.Latest.IsZero() {
+	if reservation.Latest.IsZero() {
 		return never
 	}
-	return slot.Latest.UnixMicro() - slot.By.Microseconds()
+	return reservation.Latest.UnixMicro() - reservation.By.Microseconds()
 }

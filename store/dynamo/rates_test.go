@@ -37,21 +37,21 @@ func TestSlotsCostOneWrite(t *testing.T) {
 		{here, 20, 20, 0, 0}, // whatever the mark
 		{here, 9, 12, 12, 1},
 	} {
-		slot := store.Slot{TaskQueue: "reports", Floor: at(test.floor), By: time.Second}
+		reservation := store.Reservation{TaskQueue: "reports", Floor: at(test.floor), By: time.Second}
 		if test.until > 0 {
-			slot.Latest = at(test.until)
+			reservation.Latest = at(test.until)
 		}
 		before := len(f.requests)
-		got, err := test.at.Reserve(t.Context(), slot)
+		got, err := test.at.Reserve(t.Context(), reservation)
 		if test.want == 0 && !errors.Is(err, store.ErrStale) || test.want > 0 && (err != nil || !got.Equal(at(test.want))) {
-			t.Errorf("slot %d: %v, %v, want that at %d s", i, got, err, test.want)
+			t.Errorf("reservation %d: %v, %v, want that at %d s", i, got, err, test.want)
 		}
 		if n := len(f.requests) - before; n != test.requests {
-			t.Errorf("slot %d took %d requests, want %d", i, n, test.requests)
+			t.Errorf("reservation %d took %d requests, want %d", i, n, test.requests)
 		}
 	}
 	f.items = map[string]map[string]record{} // an operator has deleted the mark
-	if got, err := here.Reserve(t.Context(), store.Slot{TaskQueue: "reports", Floor: noon, By: time.Second, Latest: at(1)}); err != nil || !got.Equal(at(1)) {
+	if got, err := here.Reserve(t.Context(), store.Reservation{TaskQueue: "reports", Floor: noon, By: time.Second, Latest: at(1)}); err != nil || !got.Equal(at(1)) {
 		t.Errorf("without the mark: %v, %v", got, err)
 	}
 	if slices.ContainsFunc(f.requests, func(op string) bool { return op != "UpdateItem" }) {
@@ -63,7 +63,7 @@ func TestSlotsCostOneWrite(t *testing.T) {
 // made is lost.
 func TestSlotsThatMayHaveBeenTaken(t *testing.T) {
 	t.Parallel()
-	slot := store.Slot{TaskQueue: "reports", Floor: noon, By: time.Second}
+	reservation := store.Reservation{TaskQueue: "reports", Floor: noon, By: time.Second}
 	for name, test := range map[string]struct {
 		wrong fault
 		want  error
@@ -81,14 +81,14 @@ func TestSlotsThatMayHaveBeenTaken(t *testing.T) {
 			for want := 1; want <= test.next; want++ {
 				if want == 2 {
 					f.fault = func(string, *request) *fault { return &test.wrong }
-					if _, err := s.Reserve(t.Context(), slot); class(err) != test.want {
+					if _, err := s.Reserve(t.Context(), reservation); class(err) != test.want {
 						t.Errorf("%v, want %v", err, test.want)
 					}
 					f.fault = nil
 					want = test.next
 				}
-				if at, err := s.Reserve(t.Context(), slot); err != nil || !at.Equal(noon.Add(time.Duration(want)*time.Second)) {
-					t.Errorf("%v, %v, want slot %d", at, err, want)
+				if at, err := s.Reserve(t.Context(), reservation); err != nil || !at.Equal(noon.Add(time.Duration(want)*time.Second)) {
+					t.Errorf("%v, %v, want reservation %d", at, err, want)
 				}
 			}
 		})
@@ -105,7 +105,7 @@ func TestSlotThatIsThrottled(t *testing.T) {
 		}
 		return answer(400, "ThrottlingException", "")
 	}
-	at, err := f.open(t, "n").Reserve(t.Context(), store.Slot{Floor: noon, By: time.Second})
+	at, err := f.open(t, "n").Reserve(t.Context(), store.Reservation{Floor: noon, By: time.Second})
 	if err != nil || !at.Equal(noon.Add(time.Second)) || len(f.requests) != 3 {
 		t.Errorf("%v, %v, after %d requests", at, err, len(f.requests))
 	}
@@ -120,15 +120,15 @@ func TestMarkOfAnEarlierVersion(t *testing.T) {
 	at := time.UnixMicro(1764000000000000).UTC()
 	pk, sk := "default/r/q", "rate"
 	f.put(record{"pk": value{S: &pk}, "sk": value{S: &sk}, "number": value{N: &n}})
-	slot := store.Slot{TaskQueue: "q", Floor: at.Add(-time.Hour), By: time.Second}
+	reservation := store.Reservation{TaskQueue: "q", Floor: at.Add(-time.Hour), By: time.Second}
 	for i := range 3 {
-		got, err := s.Reserve(t.Context(), slot)
+		got, err := s.Reserve(t.Context(), reservation)
 		if want := at.Add(time.Duration(i+1) * time.Second); err != nil || !got.Equal(want) {
-			t.Fatalf("slot %d: %v, %v; want %v", i, got, err, want)
+			t.Fatalf("reservation %d: %v, %v; want %v", i, got, err, want)
 		}
 	}
 	if writes := len(f.requests); writes != 4 {
-		t.Errorf("%d writes for 3 slots of a mark without a check; want one more", writes)
+		t.Errorf("%d writes for 3 reservations of a mark without a check; want one more", writes)
 	}
 	if f.items[pk][sk]["c"].N == nil {
 		t.Fatal("the mark has no check")
@@ -136,7 +136,7 @@ func TestMarkOfAnEarlierVersion(t *testing.T) {
 	damaged := "1764000009000000"
 	f.items[pk][sk]["number"] = value{N: &damaged}
 	for name, s := range map[string]*dynamo.Store{"this process": s, "another": f.open(t, "default")} {
-		if _, err := s.Reserve(t.Context(), slot); !errors.Is(err, store.ErrCorrupt) {
+		if _, err := s.Reserve(t.Context(), reservation); !errors.Is(err, store.ErrCorrupt) {
 			t.Errorf("%s: %v, want ErrCorrupt", name, err)
 		}
 	}

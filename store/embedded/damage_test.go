@@ -301,7 +301,7 @@ func TestKeysAndValuesOfNoForm(t *testing.T) {
 			t.Errorf("%s: %v, want that it is damaged", what, err)
 		}
 	}
-	if _, err := s.Reserve(ctx, store.Slot{TaskQueue: "q"}); err != nil { // it replaces the damaged mark
+	if _, err := s.Reserve(ctx, store.Reservation{TaskQueue: "q"}); err != nil { // it replaces the damaged mark
 		t.Errorf("Reserve: %v", err)
 	}
 	here := func(want bool) {

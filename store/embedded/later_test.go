@@ -13,7 +13,7 @@ import (
 // marks writes the marks, and returns the keys of their spaces.
 func (s *Store) marks(t *testing.T) [][]byte {
 	t.Helper()
-	_, err := s.Reserve(t.Context(), store.Slot{TaskQueue: "q"})
+	_, err := s.Reserve(t.Context(), store.Reservation{TaskQueue: "q"})
 	if err := errors.Join(err, s.WriteMark(t.Context(), nil, []byte("mark")), s.MakeKey(t.Context(), []byte("first"))); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestDamagedMarks(t *testing.T) {
 	if key, err := s.ReadKey(t.Context()); key != nil || !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("the key is %q, %v; want ErrCorrupt", key, err)
 	}
-	_, err := s.Reserve(t.Context(), store.Slot{TaskQueue: "q"})
+	_, err := s.Reserve(t.Context(), store.Reservation{TaskQueue: "q"})
 	if err := errors.Join(err, s.WriteMark(t.Context(), nil, []byte("next")), s.MakeKey(t.Context(), []byte("second"))); err != nil {
 		t.Errorf("they are not replaced: %v", err)
 	}
@@ -73,7 +73,7 @@ func TestStoredByALaterVersion(t *testing.T) {
 	_, forward := s.Forward(ctx, item.Key, 0)
 	_, backward := s.Backward(ctx, "w", store.Key{}, store.Key{}, 0)
 	_, attempts := s.ReadAttempts(ctx, "w", 1)
-	_, rate := s.Reserve(ctx, store.Slot{TaskQueue: "q"})
+	_, rate := s.Reserve(ctx, store.Reservation{TaskQueue: "q"})
 	_, mark := s.ReadMark(ctx)
 	_, key := s.ReadKey(ctx)
 	for what, err := range map[string]error{

@@ -12,8 +12,8 @@ import (
 // Reserve implements store.Rates. The mark, in microseconds since 1970, is on the disk when it
 // returns nil. A damaged mark is reported and replaced: the rate begins anew, and permits at most
 // one burst too many.
-func (s *Store) Reserve(ctx context.Context, slot store.Slot) (at time.Time, err error) {
-	key := []byte("rate/" + slot.TaskQueue)
+func (s *Store) Reserve(ctx context.Context, reservation store.Reservation) (at time.Time, err error) {
+	key := []byte("rate/" + reservation.TaskQueue)
 	err = s.write(ctx, func(tx *disk.Tx) error {
 		mark := int64(0)
 		standing, err := s.getOrReplace(tx, key)
@@ -27,7 +27,7 @@ func (s *Store) Reserve(ctx context.Context, slot store.Slot) (at time.Time, err
 		if standing != nil {
 			mark = int64(binary.BigEndian.Uint64(standing))
 		}
-		next, err := slot.Next(mark)
+		next, err := reservation.Next(mark)
 		if err != nil {
 			return err
 		}

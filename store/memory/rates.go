@@ -8,20 +8,20 @@ import (
 )
 
 // Reserve implements store.Rates.
-func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
+func (s *Store) Reserve(ctx context.Context, reservation store.Reservation) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slot.By < time.Microsecond {
-		s.violation("a Reserve moves the mark of the task queue %q by %v: less than a microsecond", slot.TaskQueue, slot.By)
+	if reservation.By < time.Microsecond {
+		s.violation("a Reserve moves the mark of the task queue %q by %v: less than a microsecond", reservation.TaskQueue, reservation.By)
 		return time.Time{}, errMisuse
 	}
-	next, err := slot.Next(s.marks[slot.TaskQueue])
+	next, err := reservation.Next(s.marks[reservation.TaskQueue])
 	if err != nil {
 		return time.Time{}, err
 	}
-	s.marks[slot.TaskQueue] = next
+	s.marks[reservation.TaskQueue] = next
 	return time.UnixMicro(next).UTC(), nil
 }

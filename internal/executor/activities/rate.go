@@ -15,11 +15,11 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// slotKept is how long a reservation may be used after its moment, or the interval between two
-// reservations if that is longer. A later attempt makes another reservation: otherwise all past
+// reservationKept is how long a reservation may be used after its moment, or the interval between
+// two reservations if that is longer. A later attempt makes another reservation: otherwise all past
 // ones would be used at once after an outage. In w seconds no more attempts begin than the rate
 // allows in w plus this time, plus the burst.
-const slotKept = 5 * time.Second
+const reservationKept = 5 * time.Second
 
 // pace returns the attempt if it may begin now at the rate of its task queue. It returns nil if the
 // attempt has to wait: a message with a reservation replaces the delivered one. The store makes
@@ -33,21 +33,21 @@ func pace(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) 
 	if mine, err := claim(ctx, t, run, w); !mine || err != nil {
 		return nil, err // a copy that must not continue reserves nothing
 	}
-	slot, err := reserve(ctx, t, w, rate)
+	reservation, err := reserve(ctx, t, w, rate)
 	late := errors.Is(err, store.ErrStale)
 	if err != nil && !late {
-		t.Options.Logger.WarnContext(ctx, "an activity waits: the store gives out no slot of its task queue's rate",
+		t.Options.Logger.WarnContext(ctx, "an activity waits: the store gives out no reservation of its task queue's rate",
 			"workflowId", t.WorkflowID, "eventId", w.Activity.EventID, "taskQueue", w.Activity.TaskQueue, "error", err)
-		return nil, fmt.Errorf("%w: reserve a slot: %w", outcome.ErrBusy, err)
+		return nil, fmt.Errorf("%w: reserve a moment of its rate: %w", outcome.ErrBusy, err)
 	}
-	if !late && slot <= t.Timestamp() {
+	if !late && reservation <= t.Timestamp() {
 		if isLate(&w.Delivery, w.limit, t.Timestamp()) {
 			return nil, errLate
 		}
 		return w, nil
 	}
 	m := *w.Delivery.Message
-	m.Details, m.Due, m.Reserved = w.details, slot, slot
+	m.Details, m.Due, m.Reserved = w.details, reservation, reservation
 	if late { // it waits until it times out
 		m.Due, m.Reserved = w.latest().Add(time.Millisecond), 0
 	}
@@ -66,8 +66,8 @@ func rateOf(s *session.Process, taskQueue string) limits.Rate {
 // delivered before may have used it already. If the count of receives is too low, two attempts
 // share a reservation.
 func (w *Attempt) hasSlot(rate limits.Rate, now history.Timestamp) bool {
-	slot := w.Delivery.Reserved
-	return slot != 0 && w.Delivery.Received == 1 && slot <= now && now.Sub(slot) <= max(slotKept, rate.Every())
+	reservation := w.Delivery.Reserved
+	return reservation != 0 && w.Delivery.Received == 1 && reservation <= now && now.Sub(reservation) <= max(reservationKept, rate.Every())
 }
 
 // reserve makes the task queue's next reservation. It retries until the store confirms: a duplicate
@@ -76,7 +76,7 @@ func (w *Attempt) hasSlot(rate limits.Rate, now history.Timestamp) bool {
 // use it.
 func reserve(ctx context.Context, t *session.Session, w *Attempt, rate limits.Rate) (history.Timestamp, error) {
 	for try := 0; ; try++ {
-		s := store.Slot{
+		s := store.Reservation{
 			TaskQueue: w.Activity.TaskQueue, By: rate.Every(),
 			Floor: t.Timestamp().Add(-time.Duration(rate.AtOnce()) * rate.Every()).Time(),
 		}
