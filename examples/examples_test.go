@@ -50,7 +50,8 @@ func TestAllTogether(t *testing.T) {
 	}
 }
 
-// TestDeploy builds and tests a user's own repository. make lint vets it. make deploy-check deploys it.
+// TestDeploy builds and tests a user's own repository. make lint vets it, and make deploy-check
+// deploys it.
 func TestDeploy(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"build", "-o", t.TempDir(), "."}, {"test", "-vet=off", "./..."}} {
