@@ -16,8 +16,9 @@ export class NoAnswer extends Error {
 const attempts = 12;
 
 /**
- * Sends a request, and repeats it while the answer is lost, busy or unknown. It throws the last error when the attempts are
- * over, and every other error at once. The request must be safe to repeat: it writes nothing, or carries an id.
+ * Sends a request, and repeats it while the answer is lost, busy or unknown. It throws the last
+ * error when the attempts are over, and every other error at once. The request must be safe to
+ * repeat: it writes nothing, or carries an id.
  */
 export async function again<T>(send: () => Promise<T>, pause: Pause, signal?: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -34,8 +35,9 @@ export async function again<T>(send: () => Promise<T>, pause: Pause, signal?: Ab
 }
 
 /**
- * Returns the wait before the next attempt in milliseconds, at least `least`. The wait doubles with each attempt, from 50 ms
- * to 2 seconds. Up to half of it is taken off at random, so that callers who were refused together do not retry together.
+ * Returns the wait before the next attempt in milliseconds, at least `least`. The wait doubles with
+ * each attempt, from 50 ms to 2 seconds. Up to half of it is taken off at random, so that callers
+ * who were refused together do not retry together.
  */
 function backoff(attempt: number, least: number): number {
   const most = Math.min(25 * 2 ** attempt, 2000);
@@ -58,8 +60,9 @@ export const pause: Pause = (ms, signal) =>
   });
 
 /**
- * Returns a fetch that resolves when it has read the whole answer. It rejects with NoAnswer if there is no answer, or if the
- * answer breaks off. If the caller has aborted, it rejects with the caller's reason.
+ * Returns a fetch that resolves when it has read the whole answer. It rejects with NoAnswer if
+ * there is no answer, or if the answer breaks off. If the caller has aborted, it rejects with the
+ * caller's reason.
  */
 export function whole(fetch: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -75,7 +78,9 @@ export function whole(fetch: (request: Request) => Promise<Response>): (request:
   };
 }
 
-/** Returns a new id for a request. By the id, the server recognises the request when it is repeated. */
+/**
+ * Returns a new id for a request. By the id, the server recognises the request when it is repeated.
+ */
 export function newID(): string {
   // crypto.randomUUID is missing from pages that were not loaded over HTTPS.
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");

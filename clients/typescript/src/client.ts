@@ -10,7 +10,10 @@ type Schemas = components["schemas"];
 export interface Options {
   /** Added to every request, for example `Authorization`. */
   headers?: Record<string, string>;
-  /** Sends the requests. The default is the global fetch. For a deployment on AWS, pass one that signs them. */
+  /**
+   * Sends the requests. The default is the global fetch. For a deployment on AWS, pass one that
+   * signs them.
+   */
   fetch?: (request: Request) => Promise<Response>;
   /** Waits between attempts and polls, for tests. The default waits in real time. */
   pause?: Pause;
@@ -31,11 +34,14 @@ export interface StartOptions extends Omit<Schemas["StartRequest"], "workflowId"
 
 /** The options of a signal or an update. */
 export interface CallOptions extends ReadOptions {
-  /** The id by which the server recognises the update or signal when it is repeated. By default the client generates one. */
+  /**
+   * The id by which the server recognises the update or signal when it is repeated. By default the
+   * client generates one.
+   */
   id?: string;
   /**
-   * How long one request of an update may take, for example `5s`. This includes the wait for other requests. The maximum is `20s`,
-   * which is also the default. With `0s` the request does not wait.
+   * How long one request of an update may take, for example `5s`. This includes the wait for other
+   * requests. The maximum is `20s`, which is also the default. With `0s` the request does not wait.
    */
   timeout?: string;
   /** Starts a run if none is open. The default of its idConflictPolicy is `useExisting`. */
@@ -56,10 +62,15 @@ interface Place {
 /** An update that was accepted. The acceptance is durable. The outcome follows. */
 export type Accepted = Place & { stage: "accepted" };
 
-/** An update that was refused, by its validator or because its name is unknown. It has no effect. */
+/**
+ * An update that was refused, by its validator or because its name is unknown. It has no effect.
+ */
 export type Rejected = Place & { stage: "rejected"; failure: Schemas["Failure"] };
 
-/** The outcome of an update: its handler's result, the error that the handler returned, or a refusal. */
+/**
+ * The outcome of an update: its handler's result, the error that the handler returned, or a
+ * refusal.
+ */
 export type Outcome<R> =
   | (Place & { stage: "completed"; result: R })
   | (Place & { stage: "failed"; failure: Schemas["Failure"] })
@@ -73,7 +84,10 @@ export type Ended<R> =
 /** How long one request waits for an outcome. */
 const longPoll = "20s";
 
-/** The wait between two such requests in milliseconds, because a server that is stopping answers at once. */
+/**
+ * The wait between two such requests in milliseconds, because a server that is stopping answers at
+ * once.
+ */
 const pollPause = 50;
 
 /** What openapi-fetch returns. */
@@ -84,15 +98,21 @@ interface Answer<T> {
 }
 
 /**
- * A client of one deployment of Weft. While the answer is lost, busy or unknown, its methods repeat a request with the same
- * id, so that it takes effect once. They reject with a {@link Problem} if the server refuses the request.
+ * A client of one deployment of Weft. While the answer is lost, busy or unknown, its methods repeat
+ * a request with the same id, so that it takes effect once. They reject with a {@link Problem} if
+ * the server refuses the request.
  */
 export class Weft {
-  /** All operations of the API, with the types of its OpenAPI document. Each request is sent once. */
+  /**
+   * All operations of the API, with the types of its OpenAPI document. Each request is sent once.
+   */
   readonly api: Client<paths>;
   readonly #pause: Pause;
 
-  /** Returns a client of the deployment at this address, for example `http://127.0.0.1:8080`. It does not connect. */
+  /**
+   * Returns a client of the deployment at this address, for example `http://127.0.0.1:8080`. It
+   * does not connect.
+   */
   constructor(address: string | URL, options: Options = {}) {
     const send = options.fetch ?? ((request: Request) => globalThis.fetch(request));
     this.api = createClient<paths>({ baseUrl: new URL(address).href.replace(/\/$/, ""), headers: options.headers, fetch: whole(send) });
@@ -106,8 +126,8 @@ export class Weft {
   }
 
   /**
-   * Starts a run, and resolves with its outcome when it has ended. That takes one request if the run ends within 20 seconds.
-   * After a continue-as-new it waits for the next run.
+   * Starts a run, and resolves with its outcome when it has ended. That takes one request if the
+   * run ends within 20 seconds. After a continue-as-new it waits for the next run.
    */
   async run<R>(workflowId: string, type: string, input?: unknown, { signal, ...options }: StartOptions = {}): Promise<Ended<R>> {
     const body = { workflowId, type, input, ...options, requestId: options.requestId ?? newID() };
@@ -146,7 +166,10 @@ export class Weft {
     }
   }
 
-  /** Sends an update, and resolves when it is durably accepted, or rejected. {@link outcome} waits for its outcome. */
+  /**
+   * Sends an update, and resolves when it is durably accepted, or rejected. {@link outcome} waits
+   * for its outcome.
+   */
   async send(workflowId: string, update: string, input?: unknown, options: CallOptions = {}): Promise<Accepted | Rejected> {
     const sent = await this.#update(workflowId, update, input, "accepted", options);
     if (sent.stage === "rejected") {
@@ -180,7 +203,10 @@ export class Weft {
     }
   }
 
-  /** Waits until a run has ended, however long that takes. After a continue-as-new it waits for the next run. */
+  /**
+   * Waits until a run has ended, however long that takes. After a continue-as-new it waits for the
+   * next run.
+   */
   async result<R>(workflowId: string, { runId, signal }: ReadOptions = {}): Promise<Ended<R>> {
     for (;;) {
       const params = { path: { workflowId }, query: { runId, wait: longPoll } };
@@ -200,8 +226,8 @@ export class Weft {
   }
 
   /**
-   * Sends a request, repeats it as {@link again} does, and returns the answer. It throws a Problem if the server refuses the
-   * request, and UnexpectedAnswer if the answer is not one of Weft's.
+   * Sends a request, repeats it as {@link again} does, and returns the answer. It throws a Problem
+   * if the server refuses the request, and UnexpectedAnswer if the answer is not one of Weft's.
    */
   #ask<T>(send: () => Promise<Answer<T>>, isAnswer: (answer: T) => boolean, signal?: AbortSignal): Promise<T> {
     const once = async (): Promise<T> => {

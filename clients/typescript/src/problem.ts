@@ -5,7 +5,10 @@ type Document = components["schemas"]["Problem"];
 /** The kind of a refusal. */
 export type ProblemType = Document["type"];
 
-/** A refusal of a request. The request has no effect, unless the type is `urn:weft:problem:outcome-unknown`. */
+/**
+ * A refusal of a request. The request has no effect, unless the type is
+ * `urn:weft:problem:outcome-unknown`.
+ */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly type: ProblemType;
@@ -14,7 +17,9 @@ export class Problem extends Error {
   readonly detail: string;
   /** The failure of the code that the request ran, if there is one. */
   readonly failure: components["schemas"]["Failure"] | undefined;
-  /** How many milliseconds to wait before sending the request again; 0 if the answer does not say. */
+  /**
+   * How many milliseconds to wait before sending the request again; 0 if the answer does not say.
+   */
   readonly retryAfter: number;
 
   constructor(document: Document, retryAfter = 0) {

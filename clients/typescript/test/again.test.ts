@@ -37,7 +37,10 @@ const answers =
 const busy = answers(503, '{"type":"urn:weft:problem:busy","title":"Busy","status":503,"detail":"x"}', { "Retry-After": "7" });
 const unknown = answers(503, '{"type":"urn:weft:problem:outcome-unknown","title":"Unknown","status":503,"detail":"x"}');
 
-/** Returns a client whose first requests have these faults, the bodies that it sends, and its pauses. */
+/**
+ * Returns a client whose first requests have these faults, the bodies that it sends, and its
+ * pauses.
+ */
 function faulty(...faults: Fault[]): { weft: Weft; bodies: string[]; pauses: number[] } {
   const bodies: string[] = [];
   const pauses: number[] = [];

@@ -13,7 +13,9 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Starts the program that WEFT_BINARY names on a free port, and waits until it prints its address. */
+/**
+ * Starts the program that WEFT_BINARY names on a free port, and waits until it prints its address.
+ */
 export async function serve(): Promise<Server> {
   const binary = process.env["WEFT_BINARY"];
   if (binary === undefined) {
