@@ -3,6 +3,7 @@ package weft
 import (
 	"errors"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
@@ -20,6 +22,21 @@ type Flags struct{ settings.Server }
 
 // Duration is a time as an operator gives it: 90s, 10m, 48h. The zero Duration was not given.
 type Duration = limits.Duration
+
+// BeforeReset removes the variables of flags that are empty from the environment: they count as not
+// given, and kong would parse them.
+func (f *Flags) BeforeReset(c *kong.Context) error {
+	for _, flag := range c.Flags() {
+		for _, name := range flag.Envs {
+			if os.Getenv(name) == "" {
+				if err := os.Unsetenv(name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
 
 // AfterApply returns an error if --auth and --no-auth are both given, because only the last would
 // hold. Either replaces WEFT_AUTH.
@@ -32,7 +49,9 @@ func (f *Flags) AfterApply(c *kong.Context) error {
 }
 
 // Over returns o with each option replaced that was given on the command line or in the
-// environment. A flag that was given as 0 sets 0. An empty text or list counts as not given.
+// environment. A number or a size that was given as 0 sets 0. An empty text, list or variable, and
+// a duration of 0, count as not given. Of a rate or a task queue only the given parts replace those
+// of o.
 func (f *Flags) Over(o Options) Options {
 	replaceAll(reflect.ValueOf(&o).Elem(), reflect.ValueOf(f.Server))
 	given := f.Engine()
@@ -50,7 +69,9 @@ func (f *Flags) Over(o Options) Options {
 	if len(f.TaskQueues) > 0 {
 		all := map[string]TaskQueue{}
 		maps.Copy(all, o.TaskQueues)
-		maps.Copy(all, f.TaskQueues)
+		for name, given := range f.TaskQueues {
+			all[name] = options.Merge(all[name], given)
+		}
 		o.TaskQueues = all
 	}
 	return o
@@ -78,8 +99,19 @@ func replaceAll(options, flags reflect.Value) {
 		if none || !option.IsValid() || given.Kind() == reflect.Map {
 			continue // it was not given, or Over handles it
 		}
-		if given.CanConvert(option.Type()) {
+		if given.Type() == option.Type() && given.Kind() == reflect.Struct {
+			replaceParts(option, given)
+		} else if given.CanConvert(option.Type()) {
 			option.Set(given.Convert(option.Type()))
+		}
+	}
+}
+
+// replaceParts sets each field of an option that is given.
+func replaceParts(option, given reflect.Value) {
+	for i := range given.NumField() {
+		if !given.Field(i).IsZero() {
+			option.Field(i).Set(given.Field(i))
 		}
 	}
 }

@@ -45,13 +45,18 @@ var optionCases = map[string]struct {
 	"KeyFile":       {"passed", "--key-file=given", "given", "Serve reads it"},
 	"Compress":      {true, "--compress=off", false, ""},
 	"SmallPayloads": {true, "--large-payloads", false, ""},
-	"TaskQueues":    {map[string]TaskQueue{"a": {AtOnce: 1}, "b": {AtOnce: 2}}, "--task-queues=b=3;c=4", map[string]TaskQueue{"a": {AtOnce: 1}, "b": {AtOnce: 3}, "c": {AtOnce: 4}}, ""},
-	"Rate":          {Rate{PerSecond: 1}, "--rate=50/s", Rate{PerSecond: 50}, ""},
-	"Isolate":       {Isolation{Children: 1, MemoryMiB: 64}, "--isolate=2 --isolate-cpus=1 --isolate-memory=0", Isolation{Children: 2, CPUs: 1}, ""},
-	"MemoryLimit":   {int64(1 << 30), "--memory-limit=512MiB", int64(512 << 20), ""},
-	"Greeting":      {func(io.Writer, string) {}, "", nil, "Serve prints it"},
-	"Log":           {slog.New(slog.DiscardHandler), "", nil, ""},
-	"Telemetry":     {Telemetry(func(context.Context, observe.Settings) (observe.Telemetry, error) { return nil, nil }), "", nil, "Serve opens it"},
+	"TaskQueues": {
+		map[string]TaskQueue{"a": {AtOnce: 1}, "b": {AtOnce: 2, Rate: Rate{PerSecond: 7, Burst: 9}}},
+		"--task-queues=b=3;c=4",
+		map[string]TaskQueue{"a": {AtOnce: 1}, "b": {AtOnce: 3, Rate: Rate{PerSecond: 7, Burst: 9}}, "c": {AtOnce: 4}},
+		"",
+	},
+	"Rate":        {Rate{PerSecond: 1, Burst: 9}, "--rate=50/s", Rate{PerSecond: 50, Burst: 9}, ""},
+	"Isolate":     {Isolation{Children: 1, MemoryMiB: 64}, "--isolate=2 --isolate-cpus=1 --isolate-memory=0", Isolation{Children: 2, CPUs: 1}, ""},
+	"MemoryLimit": {int64(1 << 30), "--memory-limit=512MiB", int64(512 << 20), ""},
+	"Greeting":    {func(io.Writer, string) {}, "", nil, "Serve prints it"},
+	"Log":         {slog.New(slog.DiscardHandler), "", nil, ""},
+	"Telemetry":   {Telemetry(func(context.Context, observe.Settings) (observe.Telemetry, error) { return nil, nil }), "", nil, "Serve opens it"},
 }
 
 // zeroCases are flags that are given as 0. A 0 is a value like any other.
@@ -59,6 +64,7 @@ var zeroCases = map[string]struct{ passed, given Options }{
 	"--isolate=0":        {Options{Isolate: Isolation{Children: 2, MemoryMiB: 64, CPUs: 1}}, Options{}},
 	"--isolate-memory=0": {Options{Isolate: Isolation{Children: 2, MemoryMiB: 64}}, Options{Isolate: Isolation{Children: 2}}},
 	"--isolate-cpus=0":   {Options{Isolate: Isolation{Children: 2, CPUs: 1}}, Options{Isolate: Isolation{Children: 2}}},
+	"--memory-limit=0":   {Options{MemoryLimit: 1 << 30}, Options{}},
 	"--delete-at-once=0": {Options{DeleteAtOnce: 7}, Options{}},
 }
 
@@ -209,13 +215,25 @@ func TestOptionsReachTheServer(t *testing.T) {
 	}
 }
 
-// An empty variable of a text counts as not set.
+// An empty variable counts as not set.
 func TestEmptyVariable(t *testing.T) {
 	withoutVariables(t)
-	t.Setenv("WEFT_KEY_FILE", "")
+	var f Flags
+	parser, err := kong.New(&f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range parser.Model.Flags {
+		for _, name := range flag.Envs {
+			t.Setenv(name, "")
+		}
+	}
 	t.Setenv("WEFT_DATA", "given")
-	if o := parse(t, "").Over(Options{KeyFile: "passed", Data: "passed"}); o.KeyFile != "passed" || o.Data != "given" {
-		t.Errorf("with variables the options are %+v", o)
+	passed := Options{KeyFile: "passed", Data: "passed", Auth: true, Compress: true, MemoryLimit: 1 << 30, Retention: time.Hour}
+	want := passed
+	want.Data = "given"
+	if o := parse(t, "").Over(passed); !reflect.DeepEqual(o, want) {
+		t.Errorf("with variables the options are %+v, want %+v", o, want)
 	}
 }
 

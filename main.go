@@ -31,8 +31,9 @@ import (
 
 // Main runs the local server with these workflows and activities until it is interrupted. If the
 // server cannot run, Main prints the reason and ends the process with status 1. A flag or variable
-// of Flags replaces the option of the same name. If there are several sets of options, the fields
-// of a later set replace those of an earlier one.
+// of Flags replaces the option of the same name. Several sets of options are merged: lists and maps
+// are joined, and of any other field the last that is given counts. A function that two sets give
+// panics.
 //
 // If Log is nil and the program has not set a default logger for slog, Main logs lines of text to
 // standard error, from the level in WEFT_LOG_LEVEL on (debug, info, warn or error; info by

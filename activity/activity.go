@@ -93,8 +93,8 @@ type Activity[In, Out any] struct {
 type part = bridge.Part
 
 // New declares an activity. Declare each once, as a package variable, and register it with
-// weft.Register. If there are several sets of options, the fields of a later set replace those of
-// an earlier one.
+// weft.Register. Several sets of options are merged: lists are joined, and of any other field the
+// last that is given counts.
 func New[In, Out any](name string, run func(context.Context, In) (Out, error), sets ...Options) Activity[In, Out] {
 	return Activity[In, Out]{name: name, run: run, where: where.Caller()}.tuned(options.Of(sets))
 }

@@ -61,8 +61,8 @@ type Local[In, Out any] struct {
 }
 
 // NewLocal declares a local activity. Declare each once, as a package variable, and register it
-// together with the workflow that calls it. If there are several sets of options, the fields of a
-// later set replace those of an earlier one.
+// together with the workflow that calls it. Several sets of options are merged: lists are joined,
+// and of any other field the last that is given counts.
 func NewLocal[In, Out any](name string, run func(context.Context, In) (Out, error), sets ...LocalOptions) Local[In, Out] {
 	return Local[In, Out]{name: name, run: run, where: where.Caller()}.tuned(options.Of(sets))
 }

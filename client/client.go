@@ -65,8 +65,8 @@ func manyConnections() http.RoundTripper {
 }
 
 // New returns a client of the deployment at this address, for example "http://127.0.0.1:8080". It
-// does not connect. If there are several sets of options, the fields of a later set replace those
-// of an earlier one.
+// does not connect. Several sets of options are merged: lists and headers are joined, and of any
+// other field the last that is given counts.
 func New(address string, sets ...Options) *Client {
 	o := options.Of(sets)
 	c := &Client{base: strings.TrimSuffix(address, "/"), http: shared, pause: sleep, newID: uuid.NewString, header: o.Header, around: o.Interceptors}

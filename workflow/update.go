@@ -45,7 +45,7 @@ func Validate[In any](fn func(In) error) HandlerOptions[In] {
 // Handle sets the handler of the update. The handler runs in a coroutine of its own and may wait.
 // If it returns an error, that is the update's outcome, and the workflow continues. Set it before
 // the workflow first waits. Setting it twice fails the task with an error that names both places.
-// If there are several sets of options, the fields of a later set replace those of an earlier one.
+// Several sets of options are merged. Two sets that both give Validate fail the task.
 func (u Update[In, Out]) Handle(ctx Context, fn func(Context, In) (Out, error), sets ...HandlerOptions[In]) {
 	o := options.Of(sets)
 	h := &engine.UpdateHandler{

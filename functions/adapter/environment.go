@@ -113,15 +113,12 @@ const sendsAtOnce = 8
 
 // Open is the function Open with settings.
 func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(string) string, log *slog.Logger, registrations ...workflow.Registration) (*Function, error) {
-	if err := function.CheckRole(role); err != nil {
-		return nil, err
+	registry, wrongCode := program.Registry(registrations...)
+	if wrongCode != nil {
+		wrongCode = fmt.Errorf("cannot use these registrations: %w", wrongCode)
 	}
-	registry, err := program.Registry(registrations...)
-	if err != nil {
-		return nil, fmt.Errorf("cannot use these registrations: %w", err)
-	}
-	e, err := readEnvironment(get, s.optional()...)
-	if err != nil {
+	e, wrongVariables := readEnvironment(get, s.optional()...)
+	if err := errors.Join(function.CheckRole(role), wrongVariables, wrongCode); err != nil {
 		return nil, err
 	}
 	told, err := openTelemetry(ctx, &e, os.Stdout, log, s.Telemetry)

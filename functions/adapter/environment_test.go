@@ -132,6 +132,12 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v, want %q", what, err, c.text)
 		}
 	}
+	_, err := Settings{}.open(t.Context(), "", func(string) string { return "" }, slog.New(slog.DiscardHandler), append(cart.Registrations(), cart.Registrations()...))
+	for _, text := range []string{"WEFT_ROLE", "WEFT_TABLE is not set", "registered twice"} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v does not say %q", err, text)
+		}
+	}
 	vars["WEFT_NAMESPACE"] = "a namespace"
 	if _, err := (Settings{}).open(t.Context(), API, get, slog.New(slog.DiscardHandler), nil); err == nil {
 		t.Error("an invalid namespace is no error")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 
@@ -22,7 +23,8 @@ import (
 //   - It makes slog.Default the function's logger: lines of JSON on standard error, with the id of
 //     the request.
 //   - It answers one event after the other. When Lambda has the answer, it exports metrics, and
-//     spans for at most half a second.
+//     spans for at most half a second. It does so before it returns an error, because Lambda calls
+//     nothing after that.
 //   - If workflow code hangs, it ends the process with status 1 when Lambda has the answer.
 //
 // It reads these variables, in all roles. The first four are required. FromEnvironment reads
@@ -95,13 +97,10 @@ type Settings struct {
 
 // Main is the function Main with settings.
 func (s Settings) Main(role Role, registrations ...workflow.Registration) {
-	log, err := newLogger(os.Stderr, os.Getenv)
+	log, wrongLevel := newLogger(os.Stderr, os.Getenv)
 	slog.SetDefault(log) // workflows and activities log in the same form
-	var f *Function
-	if err == nil {
-		f, err = s.open(context.Background(), role, os.Getenv, log, registrations)
-	}
-	if err != nil {
+	f, err := s.open(context.Background(), role, os.Getenv, log, registrations)
+	if err := errors.Join(wrongLevel, err); err != nil {
 		log.Error("the function cannot run", "error", err)
 		os.Exit(1)
 	}

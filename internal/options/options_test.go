@@ -1,6 +1,10 @@
 package options
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -17,6 +21,8 @@ type set struct {
 	Where  *retry
 	Names  []string
 	Inline bool
+	Memo   map[string]string
+	Check  func()
 }
 
 func TestMerge(t *testing.T) {
@@ -57,4 +63,22 @@ func TestOf(t *testing.T) {
 	if got := Of([]set{{Name: "a"}, {Inline: true}}); got.Name != "a" || !got.Inline {
 		t.Errorf("of two: %+v", got)
 	}
+	first := set{Where: &retry{Attempts: 3}, Names: []string{"x"}, Memo: map[string]string{"a": "1", "b": "2"}, Check: func() {}}
+	got := Of([]set{first, {Where: &retry{Wait: 1}, Names: []string{"y"}, Memo: map[string]string{"b": "3"}}})
+	if *got.Where != (retry{Attempts: 3, Wait: 1}) || !slices.Equal(got.Names, []string{"x", "y"}) || !maps.Equal(got.Memo, map[string]string{"a": "1", "b": "3"}) || got.Check == nil {
+		t.Errorf("of two: %+v", got)
+	}
+	if *first.Where != (retry{Attempts: 3}) || first.Memo["b"] != "2" || len(first.Names) != 1 {
+		t.Errorf("Of changed its argument: %+v", first)
+	}
+}
+
+func TestOfTwoFunctions(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.Contains(got, "Check: give it once") {
+			t.Errorf("two sets that give a function: %s", got)
+		}
+	}()
+	Of([]set{{Check: func() {}}, {Check: func() {}}})
 }

@@ -19,11 +19,11 @@ type Server struct {
 	Updates
 	Keys
 	Compression
-	LargePayloads *bool       `negatable:"" env:"WEFT_LARGE_PAYLOADS" help:"Accept payloads of up to 5 MiB: those that are too large for an item of the table are stored separately. With --no-large-payloads the limit is 256 KiB."`
-	MemoryLimit   limits.Size `env:"WEFT_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process aims to stay within, as 512MiB: GOMEMLIMIT, and the sizes of caches and buffers, follow from it. Without it the limit is half of the machine's or the container's memory. At least 64MiB."`
-	Isolate       *int        `env:"WEFT_ISOLATE" placeholder:"N" help:"Run the code of workflows and activities in this many child processes; 0 runs it in the server's own."`
-	IsolateMemory *int        `env:"WEFT_ISOLATE_MEMORY" placeholder:"MIB" help:"Hard limit of the memory of each child process, in MiB; 0 is half of the machine's, divided among them."`
-	IsolateCPUs   *int        `name:"isolate-cpus" env:"WEFT_ISOLATE_CPUS" placeholder:"N" help:"Processors that each child process uses at once; 0 is all."`
+	LargePayloads *bool        `negatable:"" env:"WEFT_LARGE_PAYLOADS" help:"Accept payloads of up to 5 MiB: those that are too large for an item of the table are stored separately. With --no-large-payloads the limit is 256 KiB."`
+	MemoryLimit   *limits.Size `env:"WEFT_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process aims to stay within, as 512MiB: GOMEMLIMIT, and the sizes of caches and buffers, follow from it. Without it the limit is half of the machine's or the container's memory. At least 64MiB."`
+	Isolate       *int         `env:"WEFT_ISOLATE" placeholder:"N" help:"Run the code of workflows and activities in this many child processes; 0 runs it in the server's own."`
+	IsolateMemory *int         `env:"WEFT_ISOLATE_MEMORY" placeholder:"MIB" help:"Hard limit of the memory of each child process, in MiB; 0 is half of the machine's, divided among them."`
+	IsolateCPUs   *int         `name:"isolate-cpus" env:"WEFT_ISOLATE_CPUS" placeholder:"N" help:"Processors that each child process uses at once; 0 is all."`
 }
 
 // Queues are the task queues of a local server. They have flags, and no variables.
