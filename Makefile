@@ -3,19 +3,19 @@
 ADDR ?= 127.0.0.1:8080
 DATA ?= .weft
 SEEDS ?= 5000
-# The first seed, and a limit of time for the search. By default seeds are fresh, and there is no
-# limit.
+# The first seed and a time limit for the search. The default is a fresh seed and no limit.
 SEED ?=
 FOR ?=
 FUZZTIME ?= 30s
 LOCALSTACK_PORT ?= 4566
 
-# The race detector needs a C compiler. The tests with servers run without it if there is none.
+# The race detector needs a C compiler. Without one, the tests with servers run without the
+# detector.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 GO_RACE := $(if $(RACE),CGO_ENABLED=1) go
 
-# Everything else is built without cgo. One of the store's dependencies, whose Go version serves as
-# well, would bring in 40 files of C, and they take as long to compile as a third of the Go code.
+# Everything else is built without cgo. With cgo, a dependency of the store adds 40 files of C,
+# which take as long to compile as a third of the Go code. Its Go version does the same.
 export CGO_ENABLED := 0
 
 # The fast DynamoDB server is published for Linux on x86-64 only.
@@ -33,11 +33,11 @@ run: ## run the local server with the example workflows (ADDR=127.0.0.1:9090 DAT
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
 	@exec bin/weft dev --addr '$(ADDR)' --data '$(DATA)'
 
-demo: ## play a cart through against a fresh server, and show what each step costs
+demo: ## run a shopping cart on a fresh server, and print what each step costs
 	@go run ./cmd/weft demo
 
-# Without go vet, which would load every package of the tests again: make lint vets all of them.
-# Without debugging information, which no test reads and which takes a third of the time to link.
+# Tests run without go vet, which loads every package again: make lint vets all of them. They are
+# linked without debugging information: no test reads it, and it takes a third of the time to link.
 GOTEST = go test -vet=off -ldflags=-w -timeout 20m
 
 test: ## run all tests
@@ -54,18 +54,17 @@ test-ts: ## lint the OpenAPI document, and test the TypeScript client against th
 	cd clients/typescript && npm ci --silent && npm run document && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
 
 test-postgres: ## run the store and the queues of examples/postgres against PostgreSQL (Debian: apt-get install postgresql)
-	@# In its folder and without a pattern, so that the reason of a skip is printed.
+	@# go test prints the reason of a skip only in the package's folder and without a pattern.
 	cd examples/postgres && $(GO_RACE) test $(RACE) -count=1 -timeout 20m
 
-# The tests that need servers, and their packages. `make test` runs the other tests of these
-# packages.
+# The tests that need servers, and their packages. make test runs the other tests of these packages.
 AWS_FILES = grep -rl --include='*_test.go' '^//go:build aws' .
 AWS_PACKAGES = $$($(AWS_FILES) | xargs -n 1 dirname | sort -u)
 AWS_TESTS = $$($(AWS_FILES) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | sort -u | paste -sd '|' -)
 
 test-aws: ## run the tests against DynamoDB, SQS and LocalStack (installs the servers; PYTHON=python3.13)
 	@localstack/install
-	@# One package after the other: under load visibility timeouts pass too early. Tests that wait for a server do not need a core.
+	@# One package at a time: under load, visibility timeouts end too early. Tests that wait for a server need no core.
 	localstack/servers run -- env $(GO_RACE) test $(RACE) -tags aws -p 1 -parallel 40 -timeout 20m -run "^($(AWS_TESTS))\$$" $(AWS_PACKAGES)
 
 deploy-check: ## deploy examples/deploy with SAM and with Terraform to LocalStack, and test it (needs terraform)
@@ -88,40 +87,38 @@ lint: weftvet switches words ## vet, staticcheck, formatting, weftvet, switches 
 	cd examples/deploy && go vet -tags e2e ./...
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
 
-# The linter of workflow code, on all workflows of this repository: the examples, and those of the
-# tests.
-weftvet: ## look for what workflow code must not do, in the examples and in the workflows of the tests
+weftvet: ## lint the workflow code of the examples and the tests (cmd/weftvet)
 	@mkdir -p bin && go build -C cmd/weftvet -o '$(CURDIR)/bin/weftvet' .
 	go vet -vettool='$(CURDIR)/bin/weftvet' -tags aws,deploycheck ./...
 	@for e in hello deploy postgres; do go vet -C examples/$$e -vettool='$(CURDIR)/bin/weftvet' ./... || exit 1; done
 
-# Proofs are left out: each looks only at the events of its subject.
-switches: ## look for switches over events or messages that leave some out (tools/switches)
+# The proofs are excluded: each handles only the events of its subject.
+switches: ## find switches over events or messages that leave some out (tools/switches)
 	@mkdir -p bin && go build -C tools -o '$(CURDIR)/bin/switches' ./switches
 	cd tools && go vet ./... && go test ./...
 	go vet -vettool='$(CURDIR)/bin/switches' -tags aws,deploycheck $$(go list -tags aws,deploycheck ./... | grep -v '/proof/')
 
-words: ## look for words that Weft does not use, and for long lines (tools/words)
+words: ## find words that Weft does not use, and long lines (tools/words)
 	@cd tools && go run ./words ..
 
-check: lint test ## the linters, and the tests that need no server
+check: lint test ## run the linters, and the tests that need no server
 
-# A failure is shrunk, and kept: commit what it writes to proof/sim/testdata.
+# The search shrinks a failure and writes it to proof/sim/testdata: commit that file.
 SEARCH = go test -count=1 -timeout 0 ./proof/sim -run 'TestSeeds$$|TestLinearizable' -v -fresh -keep -failures=10 -seeds=$(SEEDS) $(if $(SEED),-seed=$(SEED)) $(if $(FOR),-for=$(FOR))
 
-sim: ## search for a counterexample with fresh seeds, on all cores (SEEDS=100000, FOR=8h, SEED=1 for one that was printed)
+sim: ## search for a counterexample with fresh seeds, on all cores (SEEDS=100000, FOR=8h, SEED=1 for a printed seed)
 	$(SEARCH)
 
-model: ## explore the protocol's model: every shape with two faults, all states (ONLY=part of a name; an unknown one lists them)
+model: ## explore the protocol's model: every shape with two faults, all states (ONLY=part of a name; an unknown name lists all)
 	go test -count=1 -timeout 0 ./proof/model -run 'TestShapes|TestVariants' -v -all $(if $(ONLY),-only='$(ONLY)')
 
-sim-mutants: ## break the protocol in every way there is: each break must be found within the seeds that it states
+sim-mutants: ## break the protocol with each mutant, and check that the simulation finds it within its stated seeds
 	go test -count=1 -timeout 0 ./proof/sim -run 'TestMutants' -v -all-mutants
 
-sim-coverage: ## what the simulation covers of the engine and of internal/executor, in statements and in branches (SEEDS=n)
+sim-coverage: ## measure what the simulation covers of engine and internal/executor, in statements and blocks (SEEDS=n)
 	@mkdir -p bin
 	$(SEARCH) -coverpkg=./engine/...,./internal/executor -coverprofile=bin/sim.cover
-	@echo "Go counts blocks, which run as a whole: each way that a branch goes is one. So blocks stand for branches."
+	@echo "Go counts blocks, not branches. Each arm of a branch is a block, so blocks measure branches."
 	@awk 'NR > 1 { split($$1, p, ":"); d = p[1]; sub(/\/[^\/]*$$/, "", d); s[d] += $$2; b[d]++; if ($$3 > 0) { cs[d] += $$2; cb[d]++ } } \
 		END { for (d in s) printf "%-58s statements %5.1f%%, blocks %5.1f%% (%d of %d)\n", d, 100 * cs[d] / s[d], 100 * cb[d] / b[d], cb[d], b[d] }' bin/sim.cover | sort
 
@@ -132,23 +129,23 @@ fuzz: ## fuzz every decoder for FUZZTIME each
 		done; \
 	done
 
-schemathesis: ## try the HTTP API with what the OpenAPI document allows, and with what it does not (SEED=1 EXAMPLES=10 SECONDS=90; Python)
+schemathesis: ## send the HTTP API requests that the OpenAPI document allows, and others (SEED=1 EXAMPLES=10 SECONDS=90; Python)
 	@localstack/schemathesis '$(or $(SEED),1)' '$(or $(EXAMPLES),10)' '$(or $(SECONDS),90)'
 
-torture: ## do to the local server what machines, disks, clients and bad code do (TORTURE_MINUTES=3; in full it takes three hours; ONLY=kill9,soak; SEED=1)
+torture: ## run the local server under faults of machines, disks, clients and code (TORTURE_MINUTES=3, default three hours; ONLY=kill9,soak; SEED=1)
 	@mkdir -p bin
 	go run ./proof/torture $(if $(ONLY),-only='$(ONLY)') $(if $(SEED),-seed '$(SEED)')
 
-cost: ## what AWS would bill for the canonical work, counted in the SDK (installs the servers)
+cost: ## count in the SDK what AWS would bill for the canonical work (installs the servers)
 	@localstack/install
 	@localstack/servers run $(DYNAMODB) elasticmq -- go run ./proof/cost
 
-bench: ## measure, beside the floors of the same run (with a DynamoDB server, which it installs, if Node.js and a JDK are there)
+bench: ## measure Weft, and the machine's floors in the same run (installs a DynamoDB server if Node.js and a JDK are there)
 	@if localstack/install dynamodb; then localstack/servers run $(DYNAMODB) -- go run ./proof/bench; \
-	else echo "NOT measured: what needs a DynamoDB server" >&2; go run ./proof/bench; fi
+	else echo "NOT measured: the benchmarks with a DynamoDB server" >&2; go run ./proof/bench; fi
 
-bench-peers: ## measure Weft beside Temporal, Restate, DBOS and go-workflows (18 minutes; ROUNDS=1, QUICK=1, PEERS="weft dbos")
+bench-peers: ## compare Weft with Temporal, Restate, DBOS and go-workflows (18 minutes; ROUNDS=1, QUICK=1, PEERS="weft dbos")
 	@proof/peers/run
 
-clean: ## remove what was built, and the data of the local server
+clean: ## remove the binaries, and the data of the local server
 	rm -rf bin .weft

@@ -10,25 +10,25 @@ import (
 	"github.com/seed-41655fb1/weft/infra"
 )
 
-// template prints the infrastructure of a program on AWS. It is of the same version as the code
-// that it deploys.
+// template prints the infrastructure of a program on AWS. The binary contains it, so it has the
+// version of the code that it deploys.
 type template struct {
 	SAM samTemplate `cmd:"" name:"sam" help:"Print the template for AWS SAM: weft template sam > template.yaml && sam build && sam deploy --guided."`
 }
 
 // samTemplate prints the template for AWS SAM.
 type samTemplate struct {
-	Code       string   `default:"." help:"Directory of the main package that is every function (adapter.FromEnvironment), from where the template is."`
-	TaskQueues []string `placeholder:"NAME" help:"Task queues besides the default one: each gets a queue, a function and parameters of its own. The same each time the template is printed."`
+	Code       string   `default:"." help:"Directory of the main package of all functions (adapter.FromEnvironment), relative to the template."`
+	TaskQueues []string `placeholder:"NAME" help:"Task queues besides the default one: each gets a queue, a function and parameters of its own. Name the same ones each time you print the template."`
 }
 
-const samHead = `# Printed by "weft template sam", to be printed again when Weft is upgraded: what differs between deployments is a parameter.
+const samHead = `# Printed by "weft template sam". Print it again when you upgrade Weft. What differs between deployments is a parameter.
 `
 
-// codeURI matches the line with a function's code.
+// codeURI matches the line that names a function's code.
 var codeURI = regexp.MustCompile(`(?m)^( +CodeUri:) .*$`)
 
-// Run prints it.
+// Run prints the template. It fails if the name of a task queue is invalid.
 func (s samTemplate) Run(k *kong.Kong) error {
 	text, err := infra.SAMWith(s.TaskQueues...)
 	if err != nil {
@@ -38,9 +38,9 @@ func (s samTemplate) Run(k *kong.Kong) error {
 	return err
 }
 
-// render returns a template whose functions all have the same code.
+// render returns the template with s.Code as the code of all functions.
 func (s samTemplate) render(text string) string {
-	code, _ := json.Marshal(s.Code) // which YAML reads as well; a string always encodes
+	code, _ := json.Marshal(s.Code) // JSON is valid YAML, and a string always encodes
 	return codeURI.ReplaceAllStringFunc(text, func(line string) string {
 		return codeURI.FindStringSubmatch(line)[1] + " " + string(code)
 	})

@@ -15,7 +15,7 @@ var (
 )
 
 // weft template prints the template of infra/sam, with one program as the code of all functions.
-// (The sam command reads it in localstack/check.)
+// localstack/check reads it with the sam command.
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	const code = `../a "folder"`
@@ -44,7 +44,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// With task queues the template is the one that infra writes for them. An invalid name is refused.
+// With task queues, weft template prints what infra.SAMWith returns. It refuses an invalid name.
 func TestTemplateWithTaskQueues(t *testing.T) {
 	t.Parallel()
 	binary := build(t)
@@ -57,7 +57,7 @@ func TestTemplateWithTaskQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, printed, _ := strings.Cut(string(out), "\n"); codeURI.ReplaceAllString(printed, "") != codeURI.ReplaceAllString(want, "") {
-		t.Errorf("the template differs from that of infra:\n%s", printed)
+		t.Errorf("the template differs from that of infra.SAMWith:\n%s", printed)
 	}
 	if out, err := exec.Command(binary, "template", "sam", "--task-queues", "Reports").CombinedOutput(); err == nil || !strings.Contains(string(out), "a-z") {
 		t.Errorf("an invalid name: %v, %s", err, out)

@@ -61,7 +61,7 @@ func Refused(ctx context.Context, c *client.Client, token string) error {
 	return Ask.Fail(ctx, c, token, ErrRefused)
 }
 
-// Provider stands for the payment provider. It keeps tokens as one keeps passwords.
+// Provider simulates the payment provider. It keeps tokens as secret as passwords.
 var Provider = &provider{tokens: map[string]string{}}
 
 type provider struct {

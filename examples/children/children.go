@@ -67,7 +67,8 @@ func Run(ctx workflow.Context, trip Trip) ([]string, error) {
 	return tickets, nil
 }
 
-// allHeld waits until all parts hold what they are to book, or until one of them cannot.
+// allHeld waits until each part holds its booking. It returns the error of the first part that
+// cannot.
 func allHeld(ctx workflow.Context, parts []workflow.Child[string]) (err error) {
 	held := 0
 	for held < len(parts) && err == nil {
@@ -102,7 +103,7 @@ func RunPart(ctx workflow.Context, b Booking) (string, error) {
 	return seat, nil
 }
 
-// reserve and release stand for what a travel agency offers.
+// reserve and release simulate the services of a travel agency.
 func reserve(_ context.Context, b Booking) (string, error) {
 	if b.What == "a room with a view" {
 		return "", ErrSoldOut.Final()

@@ -1,4 +1,4 @@
-// Package conditions shows a workflow that waits until something is true, whatever made it true.
+// Package conditions shows a workflow that waits until a condition is true, for whatever reason.
 // Await waits without a limit, AwaitFor waits for a time, and AwaitHandlers waits for the handlers
 // that still run. Look at Run: it names no events, only the conditions.
 package conditions
@@ -24,7 +24,7 @@ type Plan struct {
 	Wait time.Duration `json:"wait"`
 }
 
-// Dinner is what became of the dinner.
+// Dinner is the outcome of the dinner.
 type Dinner struct {
 	Guests []string `json:"guests"`
 	Cold   bool     `json:"cold"` // whether the soup was cold

@@ -1,4 +1,4 @@
-// Shop serves as every Lambda function of a shop. WEFT_ROLE says which function it is.
+// Shop is the program of every Lambda function of a shop. WEFT_ROLE names the function.
 package main
 
 import (

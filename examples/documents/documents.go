@@ -20,14 +20,14 @@ var (
 	Redact   = activity.New("documents.redact", redact)
 )
 
-// Document is what nobody else may read.
+// Document is the secret version of a document.
 type Document struct {
 	Text string `json:"text"`
 	// Names are blacked out.
 	Names []string `json:"names"`
 }
 
-// Public is what everybody may read.
+// Public is the version that everybody may read.
 type Public struct {
 	Text string `json:"text"`
 	Note string `json:"note,omitempty"`

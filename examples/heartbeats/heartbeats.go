@@ -29,7 +29,7 @@ type Table struct {
 	LostAt []int `json:"lostAt,omitempty"`
 }
 
-// Report is what became of a copy.
+// Report is the outcome of a copy.
 type Report struct {
 	// Rows is how many rows the successful attempt copied. From is the row at which it began.
 	Rows int `json:"rows"`

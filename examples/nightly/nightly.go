@@ -57,7 +57,7 @@ func Run(ctx workflow.Context, _ workflow.None) (Report, error) {
 	return Report{Until: workflow.Now(ctx), Total: last.Total + n, Attempt: attempt}, nil
 }
 
-// count stands for a query of the day's figures. After a Saturday the figures are an hour late.
+// count simulates a query of the day's figures. After a Saturday the figures are an hour late.
 func count(_ context.Context, f Figures) (int, error) {
 	if f.Since.Weekday() == time.Saturday && f.Asked < 3 {
 		return 0, ErrNoData

@@ -185,7 +185,7 @@ func (q *Queue) take(ctx context.Context, name string, s queue.Settings, limit i
 		return nil, err
 	}
 	if buried > 0 {
-		q.wake() // wakes those who wait for dead letters
+		q.wake() // wakes receivers of dead letters
 	}
 	return deliveries, nil
 }
@@ -215,7 +215,7 @@ func (q *Queue) Delete(ctx context.Context, name string, receipts ...string) err
 	if err := q.pool.SendBatch(ctx, &all).Close(); err != nil {
 		return err
 	}
-	q.wake() // wakes those who wait for the next message of a group
+	q.wake() // wakes receivers that wait for the next message of a group
 	return nil
 }
 

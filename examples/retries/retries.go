@@ -40,7 +40,7 @@ type Order struct {
 	DownFor int `json:"downFor"`
 }
 
-// Paid is what became of the payment.
+// Paid is the outcome of the payment.
 type Paid struct {
 	Attempts int    `json:"attempts"`
 	Problem  string `json:"problem,omitempty"`

@@ -45,7 +45,7 @@ func Run(ctx workflow.Context, ride Ride) (log []string, err error) {
 		return log, err
 	}
 
-	// A channel, a signal and a condition, in a loop: the ride continues whatever is said.
+	// A channel, a signal and a condition, in a loop: signals do not end the ride.
 	miles, arrived := workflow.NewChannel[int](0), false
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for n := range ride.Miles {
@@ -81,7 +81,7 @@ func call(ctx context.Context, d time.Duration) (activity.None, error) {
 	}
 }
 
-// Registrations is all that a program has to register to run this.
+// Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(Workflow, Run), Call}
 }

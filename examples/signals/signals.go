@@ -28,7 +28,7 @@ type Log struct {
 	Seen []string `json:"seen"`
 }
 
-// asleep is how long nobody reads the reports at first. The reports wait meanwhile.
+// asleep is the time at the beginning in which nobody reads the reports. The reports wait.
 const asleep = 8 * time.Hour
 
 // harbor is the last thing that is sighted.

@@ -34,7 +34,7 @@ type Document struct {
 	Fetch time.Duration `json:"fetch"`
 }
 
-// Report is what became of the work: "done", or the limit that passed.
+// Report is the outcome of the work: "done", or the limit that passed.
 type Report struct {
 	Scan  string `json:"scan"`
 	Fetch string `json:"fetch"`

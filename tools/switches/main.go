@@ -1,10 +1,10 @@
-// Switches is a linter for go vet: a switch over the type of an event, or the kind of a message,
-// names every one. A default case does not stand for those that it leaves out, so that a new type
-// fails the linter at each place that has to know it.
+// Switches is a linter for go vet. It reports a switch over the type of an event, or over the kind
+// of a message, that does not name every one. A default case does not count. So a new type fails
+// the linter at each switch that has to handle it.
 //
-// It is the analyzer of github.com/nishanths/exhaustive. That one also asks for the types that only
-// contain attributes, as history.Event does: no attributes have such a type, so what it says of
-// them is left out.
+// It is the analyzer of github.com/nishanths/exhaustive, without one kind of report. The analyzer
+// also asks for types that only contain attributes, such as history.Event. No attributes have such
+// a type.
 package main
 
 import (
@@ -20,7 +20,7 @@ const (
 	vocabulary = "github.com/seed-41655fb1/weft/engine/history"
 	// enums match the types whose switches are checked.
 	enums = `^github\.com/seed-41655fb1/weft/engine(/history)?\.(Type|Attributes|Arrival|News|TaskStep|Initiation|Record|Closing|MessageKind)$`
-	// missing begins what is said of a type switch.
+	// missing is how the analyzer's report of a type switch begins.
 	missing = "missing cases in type switch: "
 )
 
@@ -54,7 +54,7 @@ func run(pass *analysis.Pass) (any, error) {
 	return exhaustive.Analyzer.Run(&asked)
 }
 
-// events returns those of a list of types that are the attributes of a type of event.
+// events returns the types in a list that are the attributes of an event type.
 func events(from *types.Package, names string) string {
 	var all []string
 	for name := range strings.SplitSeq(names, ", ") {
@@ -65,7 +65,7 @@ func events(from *types.Package, names string) string {
 	return strings.Join(all, ", ")
 }
 
-// declares reports whether the vocabulary of events, as a package sees it, has a constant.
+// declares reports whether engine/history declares a name, if the package imports it or is it.
 func declares(from *types.Package, name string) bool {
 	for _, p := range append(from.Imports(), from) {
 		if p.Path() == vocabulary {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// The linter finds what switches leave out, also beside a default case, and no type that only
-// contains attributes.
+// The linter reports the cases that a switch leaves out, even if it has a default case. It does not
+// report types that only contain attributes.
 func TestSwitches(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), analyzer(), "a")
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// An exemption is an exact text that may have the word of a rule, in some files.
+// An exemption is an exact text in some files that may contain the word of a rule.
 type exemption struct {
 	word, text string
 	files      []string
@@ -23,18 +23,18 @@ const (
 var exemptions = []exemption{
 	{word: "seal", text: "k.aead.Seal(", files: []string{"internal/codec/codec.go"}, why: ciphers},
 	{word: "seal", text: "f.keys[f.current].Seal(", files: []string{"internal/codec/keyfile.go"}, why: ciphers},
-	{word: "seal", text: `"weft seal: "`, files: []string{"internal/codec/ring.go"}, why: "what is stored was encrypted with keys derived under this label"},
+	{word: "seal", text: `"weft seal: "`, files: []string{"internal/codec/ring.go"}, why: "stored bodies are encrypted with keys that are derived under this label"},
 	{word: "seal", text: `"Seal"`, files: []string{"infra/payloads_test.go", "infra/security_test.go", "infra/terraform/rights.tf"}, why: sids},
 	{word: "seal", text: "- Sid: Seal #", files: []string{"infra/sam/template.yaml"}, why: sids},
-	{word: "seal", text: "(0013-sealed-bodies.md)", files: []string{"docs/decisions/0036-checksums.md"}, why: "the file of a record, in the words of then"},
+	{word: "seal", text: "(0013-sealed-bodies.md)", files: []string{"docs/decisions/0036-checksums.md"}, why: "the file name of an old record"},
 }
 
-// covers reports whether the exemption is one from a rule in a file.
+// covers reports whether the exemption holds for a rule in a file.
 func (e *exemption) covers(word, file string) bool {
 	return e.word == word && slices.Contains(e.files, file)
 }
 
-// without returns a line of prose without the texts that are exempt from a rule.
+// without returns a line of prose, less the texts that are exempt from a rule.
 func without(line, word, file string) string {
 	for i := range exemptions {
 		if e := &exemptions[i]; e.covers(word, file) {
@@ -53,7 +53,7 @@ func isExempt(word, file, text string, at int, name string) bool {
 	})
 }
 
-// stale fails if a file does not have a text that is exempt there: the exemption has to go.
+// stale fails if a file no longer contains the text of one of its exemptions.
 func stale(files fs.FS, all []exemption) error {
 	var errs []error
 	for _, e := range all {

@@ -1,6 +1,6 @@
-// Words is a linter of words. It rejects the words that Weft does not use, in comments, string
-// literals, identifiers, documents and scripts, and lines that are too long. rules.go lists the
-// words, with what to write instead.
+// Words is a linter of words. It rejects words that Weft does not use, in comments, string literals,
+// identifiers, documents and scripts. It also rejects lines that are too long. rules.go lists the
+// words, and what to write instead.
 //
 // It reads the files that git tracks in a repository:
 //
@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// shown is how many hits of a word are printed when it has too many.
+// shown is how many hits of a word are printed at most.
 const shown = 10
 
 func main() {
@@ -36,7 +36,8 @@ func main() {
 	}
 }
 
-// run searches the repository at root. It lists the hits, or fails if there are any.
+// run searches the repository at root. It prints all hits if list is set. Otherwise it fails if
+// there is a hit, or an exemption that is no longer needed.
 func run(root string, list bool, out io.Writer) error {
 	paths, err := tracked(root)
 	if err != nil {
@@ -54,8 +55,8 @@ func run(root string, list bool, out io.Writer) error {
 	return errors.Join(judge(all, out), stale(files, exemptions))
 }
 
-// tracked returns the files of a repository that git tracks. In a merge, git lists a file once for
-// each side.
+// tracked returns the files that git tracks in a repository, each once. During a merge, git lists a
+// file once for each side.
 func tracked(root string) ([]string, error) {
 	command := exec.Command("git", "-C", root, "ls-files", "-z")
 	command.Stderr = os.Stderr

@@ -6,23 +6,24 @@ import (
 	"strings"
 )
 
-// A rule is a word that is not written, or another habit. A word is looked for without regard to
-// case, unless its pattern says otherwise.
+// A rule rejects a word, or another habit. Its text ignores case, unless it contains [A-Z] or the
+// word begins with a capital letter.
 type rule struct {
 	// word names the rule.
 	word string
-	// instead is what to write, and why the reason.
+	// instead is what to write instead, and why is the reason.
 	instead, why string
-	// text matches prose: comments, string literals, documents, scripts. Empty matches none.
+	// text matches prose: comments, string literals, documents, scripts. An empty pattern matches
+	// nothing.
 	text string
-	// name matches identifiers, cut into words: "settle child" for SettleChild.
+	// name matches identifiers, split into words: "settle child" for SettleChild.
 	name string
-	// exact matches identifiers as they are; function only the names of declared functions and
-	// methods, and qualifier only what a period follows, as the name of a package.
+	// exact matches whole identifiers. function matches only the names of declared functions and
+	// methods. qualifier matches only identifiers before a period, such as package names.
 	exact, function, qualifier string
-	// fine matches what is taken out of a line of prose before text is looked for.
+	// fine matches the parts of a line of prose that may contain the word.
 	fine string
-	// under are the folders to which the rule is limited; none are all.
+	// under are the folders that the rule applies to. Empty means all.
 	under []string
 }
 
@@ -30,7 +31,7 @@ const (
 	plain   = "the plain word"
 	private = "the field has a term"
 	riddle  = "it has to be read twice"
-	verb    = "a function that acts reads as a command, and one that fetches says so"
+	verb    = "a function that acts reads as a command, and a function that fetches says so"
 )
 
 var (
@@ -38,7 +39,7 @@ var (
 	runs      = []string{"engine", "internal", "client", "workflow", "proof/sim", "proof/testbed"}
 )
 
-// The rules of words. Those of lengths are in width.go.
+// The rules for words. width.go has those for lengths.
 var rules = []rule{
 	{word: "mend", instead: "fix", why: plain, text: `\bmend(s|ed|ing)?\b`, name: `\bmend(s|ed|ing)?\b`},
 	{word: "comes again", instead: "is redelivered, is retried, or who sends it", why: plain, text: `\b(come|comes|came|coming) again\b`},
@@ -76,22 +77,22 @@ var rules = []rule{
 
 	{word: wideMarkdown, instead: "lines of at most 120 columns", why: "side by side, two fit on a screen"},
 	{word: wideComment, instead: "comments of at most 100 columns", why: "side by side, two fit on a screen"},
-	{word: widePreformatted, instead: "at most 120 columns, with shorter cells or rows", why: "it cannot be wrapped as prose is, but has to fit on a screen"},
+	{word: widePreformatted, instead: "at most 120 columns, with shorter cells or rows", why: "it cannot be wrapped like prose, but has to fit on a screen"},
 }
 
-// exceptions are files in which nothing is looked for, with the reason.
+// exceptions are the files that the linter skips, with the reason.
 var exceptions = []struct {
 	pattern *regexp.Regexp
 	why     string
 }{
 	{regexp.MustCompile(`(^|/)testdata/`), "golden data, recordings and stored forms"},
-	{regexp.MustCompile(`^docs/decisions/00([0-2]\d|3[0-5])-`), "a record of what was decided then, in the words of then"},
+	{regexp.MustCompile(`^docs/decisions/00([0-2]\d|3[0-5])-`), "an old record of a decision, which keeps its words"},
 	{regexp.MustCompile(`^tools/words/`), "it names the words"},
-	{regexp.MustCompile(`_gen\.go$`), "written by a generator, from what is checked"},
-	{regexp.MustCompile(`^LICENSE$|go\.(mod|sum)$|^localstack/locks/`), "the text of others"},
+	{regexp.MustCompile(`_gen\.go$`), "generated from code that is checked"},
+	{regexp.MustCompile(`^LICENSE$|go\.(mod|sum)$|^localstack/locks/`), "text by others"},
 }
 
-// excluded returns why nothing is looked for in a file, or "" if something is.
+// excluded returns why the linter skips a file, or "" if it does not.
 func excluded(file string) string {
 	for _, e := range exceptions {
 		if e.pattern.MatchString(file) {
@@ -102,10 +103,10 @@ func excluded(file string) string {
 	case ".go", ".md", ".sh", ".yaml", ".yml", ".tf", ".ts", ".py", ".js", "":
 		return ""
 	}
-	return "it is data"
+	return "data"
 }
 
-// appliesTo reports whether a rule is looked for in a file.
+// appliesTo reports whether the rule applies to a file.
 func (r *rule) appliesTo(file string) bool {
 	for _, folder := range r.under {
 		if strings.HasPrefix(file, folder+"/") {

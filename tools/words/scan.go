@@ -9,21 +9,21 @@ import (
 	"unicode"
 )
 
-// compiled are the patterns of a rule; a pattern that the rule does not have is nil.
+// compiled holds the patterns of a rule. A pattern that the rule lacks is nil.
 type compiled struct {
 	*rule
 	text, name, exact, function, qualifier, fine *regexp.Regexp
 }
 
-// isIn reports whether an identifier breaks the rule.
-func (c *compiled) isIn(i identifier) bool {
+// isBrokenBy reports whether an identifier breaks the rule.
+func (c *compiled) isBrokenBy(i identifier) bool {
 	return c.name != nil && c.name.MatchString(words(i.name)) || c.exact != nil && c.exact.MatchString(i.name) ||
 		i.declared && c.function != nil && c.function.MatchString(i.name) ||
 		i.qualifies && c.qualifier != nil && c.qualifier.MatchString(i.name)
 }
 
-// An identifier of Go code: its place in the file, whether it is the name of a function that is
-// declared there, and whether a period follows.
+// An identifier is a name in Go code, with its place in the file. declared is true if a function
+// with this name is declared there. qualifies is true if a period follows.
 type identifier struct {
 	name                string
 	line, offset        int
@@ -79,8 +79,7 @@ func (s *inspection) add(word string, line int) {
 	s.found = append(s.found, hit{word, s.file, line, text})
 }
 
-// slashed are paths and addresses: a folder has its name until it is moved, and a link or an import
-// follows.
+// slashed matches paths and addresses. A link or an import has to use the name that its folder has.
 var slashed = regexp.MustCompile(`[\w.:~-]*(/[\w.-]+)+/?`)
 
 // prose looks for words in a line of text, but not in paths.
@@ -103,13 +102,13 @@ func (s *inspection) prose(line int, text string) {
 // identifier looks for words in an identifier.
 func (s *inspection) identifier(i identifier) {
 	for _, p := range patterns {
-		if p.isIn(i) && p.appliesTo(s.file) && !isExempt(p.word, s.file, s.text, i.offset, i.name) {
+		if p.isBrokenBy(i) && p.appliesTo(s.file) && !isExempt(p.word, s.file, s.text, i.offset, i.name) {
 			s.add(p.word, i.line)
 		}
 	}
 }
 
-// words cuts an identifier into words: "settle child id" for SettleChildID.
+// words splits an identifier into words: "settle child id" for SettleChildID.
 func words(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
@@ -132,7 +131,7 @@ func (s *inspection) goFile(text string) {
 	var scan scanner.Scanner
 	scan.Init(file, []byte(text), nil, scanner.ScanComments)
 	var names declarations
-	var last *identifier // until the token after it is known
+	var last *identifier // waits for the token after it
 	for {
 		at, kind, literal := scan.Scan()
 		if last != nil {
@@ -154,13 +153,13 @@ func (s *inspection) goFile(text string) {
 	}
 }
 
-// declarations follows tokens, to know which names a func declares.
+// declarations reads tokens, and finds the names of declared functions.
 type declarations struct {
-	after bool // a func that has no name yet
+	after bool // the keyword func was read, and its name was not
 	depth int  // of the receiver's parentheses
 }
 
-// next takes the next token, and reports whether it is the name of a declared function.
+// next reads the next token, and reports whether it is the name of a declared function.
 func (d *declarations) next(kind token.Token) bool {
 	switch {
 	case kind == token.FUNC:

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// The rules of lengths, and how long a line may be.
+// The names of the rules for lengths, and their limits.
 const (
 	wideMarkdown, markdownColumns         = "wide Markdown", 120
 	wideComment, commentColumns           = "wide comment", 100
@@ -16,17 +16,17 @@ const (
 )
 
 var (
-	// noProse are comments that tools read, which have to be one line.
+	// noProse matches comments that tools read. Each has to be one line.
 	noProse = regexp.MustCompile(`^\s*//(go:|nolint|weftvet:|lint:|\s*want )`)
-	// unbroken is a text that cannot be wrapped: a path, an address, a link in a list, perhaps with
-	// a label before it.
+	// unbroken matches text that cannot be wrapped: a path, an address or a link in a list, perhaps
+	// after a label.
 	unbroken = regexp.MustCompile(`^\s*(//|#|[-*]|\d+\.)?\s*(\*\*\w+\*\*: )?\S+$`)
-	// preformatted is a line of a drawing, a table or an example in a comment of Go, which go doc
-	// prints as it is. It cannot be wrapped as prose is.
+	// preformatted matches a line of a drawing, a table or an example in a Go comment. go doc prints
+	// it as it is, so it cannot be wrapped like prose.
 	preformatted = regexp.MustCompile(`^\s*//\t`)
 )
 
-// widths looks for lines that are too long.
+// widths finds lines that are too long.
 func (s *inspection) widths(text string) {
 	switch path.Ext(s.file) {
 	case ".md":
@@ -38,7 +38,7 @@ func (s *inspection) widths(text string) {
 	}
 }
 
-// markdown looks for long lines. Code, tables and headings cannot be wrapped.
+// markdown finds long lines. Code, tables and headings cannot be wrapped.
 func (s *inspection) markdown() {
 	code := false
 	for i, line := range s.lines {
@@ -52,7 +52,7 @@ func (s *inspection) markdown() {
 	}
 }
 
-// comments looks for long lines that are comments as a whole.
+// comments finds long lines that consist of a comment.
 func (s *inspection) comments(begin string) {
 	for i, line := range s.lines {
 		if !strings.HasPrefix(strings.TrimSpace(line), begin) || noProse.MatchString(line) || unbroken.MatchString(line) {

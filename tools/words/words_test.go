@@ -48,8 +48,8 @@ var broken = map[string]struct{ path, text string }{
 	widePreformatted: {"a.go", "// Package a is\n//\n//\t" + strings.Repeat("a ─▶ ", 24) + "a\npackage a\n"},
 }
 
-// Each rule finds the file that breaks it, and no other rule does. The hit fails, and is printed
-// with what to write instead.
+// Each rule finds the file that breaks it, and no other rule finds it. judge fails on the hit, and
+// prints it with what to write instead.
 func TestRules(t *testing.T) {
 	for _, r := range rules {
 		b, found := broken[r.word]
@@ -69,7 +69,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// What is well said has no hits, and neither has what may say anything.
+// Good prose has no hits. Neither have files that the linter skips.
 func TestNoHits(t *testing.T) {
 	for path, text := range map[string]string{
 		"docs/a.md": "Where [internal/seal](../internal/seal/doc.go) is. The types tell them apart; clocks are 10 s apart.\n\n| " + strings.Repeat("a table ", 20) + "|\n\n```\n" +
@@ -90,7 +90,8 @@ func TestNoHits(t *testing.T) {
 	}
 }
 
-// A drawing, a table or an example may have 120 columns; prose, and comments of scripts, may not.
+// A drawing, a table or an example in a Go comment may have 120 columns. Prose and comments of
+// scripts may have 100.
 func TestPreformatted(t *testing.T) {
 	for _, c := range []struct {
 		path, begin string
@@ -114,8 +115,8 @@ func TestPreformatted(t *testing.T) {
 	}
 }
 
-// An exemption lets its text through in its files, and neither its text in other files nor the word
-// beside it.
+// An exemption covers its text in its files. It does not cover its text in other files, or the word
+// elsewhere in the line.
 func TestExemptions(t *testing.T) {
 	for _, e := range exemptions {
 		for _, file := range e.files {
@@ -137,7 +138,7 @@ func TestExemptions(t *testing.T) {
 	}
 }
 
-// An exemption whose text is gone has to go, too.
+// stale fails on an exemption whose text is no longer in its file.
 func TestStale(t *testing.T) {
 	all := []exemption{{word: "seal", text: "Sid: Seal", files: []string{"a.yaml"}}}
 	for text, want := range map[string]bool{"Sid: Seal": false, "Sid: Encrypt": true} {
@@ -146,6 +147,6 @@ func TestStale(t *testing.T) {
 		}
 	}
 	if stale(fstest.MapFS{}, all) == nil {
-		t.Error("an exemption of a file that is not there is fine")
+		t.Error("an exemption for a missing file is accepted")
 	}
 }

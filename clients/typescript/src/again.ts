@@ -1,9 +1,9 @@
 import { Problem } from "./problem.js";
 
-/** Waits some milliseconds, or until the signal aborts; it rejects then. */
+/** Waits some milliseconds. It rejects if the signal aborts first. */
 export type Pause = (ms: number, signal?: AbortSignal) => Promise<void>;
 
-/** A request without an answer; `cause` says why. It may have taken effect. */
+/** A request without an answer. `cause` is the reason. The request may have taken effect. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 
@@ -12,12 +12,13 @@ export class NoAnswer extends Error {
   }
 }
 
-/** How often a request is sent: enough for the time that a deployment needs to restart. */
+/** How often a request is sent at most: enough for the time that a deployment takes to restart. */
 const attempts = 12;
 
 /**
- * Sends a request, again and again while the answer is lost, busy or unknown. It may be sent twice: it writes nothing, or
- * carries an id.
+ * Sends a request, and repeats it while the answer is lost, busy or unknown. It throws the last
+ * error when the attempts are over, and every other error at once. The request must be safe to
+ * repeat: it writes nothing, or carries an id.
  */
 export async function again<T>(send: () => Promise<T>, pause: Pause, signal?: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -34,8 +35,9 @@ export async function again<T>(send: () => Promise<T>, pause: Pause, signal?: Ab
 }
 
 /**
- * The wait before the next attempt in milliseconds: 25, doubled up to 2 seconds, and up to half of it taken off at random,
- * so that callers who were refused together do not come back together.
+ * Returns the wait before the next attempt in milliseconds, at least `least`. The wait doubles with
+ * each attempt, from 50 ms to 2 seconds. Up to half of it is taken off at random, so that callers
+ * who were refused together do not retry together.
  */
 function backoff(attempt: number, least: number): number {
   const most = Math.min(25 * 2 ** attempt, 2000);
@@ -58,8 +60,9 @@ export const pause: Pause = (ms, signal) =>
   });
 
 /**
- * Returns a fetch whose answers have come as a whole: one that breaks off is no answer. Where none comes it rejects with
- * NoAnswer, unless the caller has aborted.
+ * Returns a fetch that resolves when it has read the whole answer. It rejects with NoAnswer if
+ * there is no answer, or if the answer breaks off. If the caller has aborted, it rejects with the
+ * caller's reason.
  */
 export function whole(fetch: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -75,7 +78,9 @@ export function whole(fetch: (request: Request) => Promise<Response>): (request:
   };
 }
 
-/** An id for a request, by which it is recognised when it is sent again. */
+/**
+ * Returns a new id for a request. By the id, the server recognises the request when it is repeated.
+ */
 export function newID(): string {
   // crypto.randomUUID is missing from pages that were not loaded over HTTPS.
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -6,39 +6,45 @@ import type { components, paths } from "./schema.js";
 
 type Schemas = components["schemas"];
 
-/** Tunes a client. */
+/** The options of a client. */
 export interface Options {
   /** Added to every request, for example `Authorization`. */
   headers?: Record<string, string>;
-  /** Sends the requests; the default is the global fetch. To reach a deployment on AWS, give one that signs them. */
+  /**
+   * Sends the requests. The default is the global fetch. For a deployment on AWS, pass one that
+   * signs them.
+   */
   fetch?: (request: Request) => Promise<Response>;
-  /** Waits between attempts and polls; the default waits in real time. It is for tests. */
+  /** Waits between attempts and polls, for tests. The default waits in real time. */
   pause?: Pause;
 }
 
-/** Tunes a request that reads. */
+/** The options of a request that reads. */
 export interface ReadOptions {
-  /** Names a run; absent, the latest. */
+  /** The id of a run. The default is the latest run. */
   runId?: string;
-  /** Ends only the wait: a request that was sent takes effect. */
+  /** Ends only the wait. A request that was sent still takes effect. */
   signal?: AbortSignal;
 }
 
-/** Tunes the start of a run. */
+/** The options of the start of a run. */
 export interface StartOptions extends Omit<Schemas["StartRequest"], "workflowId" | "type" | "input"> {
   signal?: AbortSignal;
 }
 
-/** Tunes a signal or an update. */
+/** The options of a signal or an update. */
 export interface CallOptions extends ReadOptions {
-  /** Recognises the update, or the signal, when it is sent again; absent, one is made. */
+  /**
+   * The id by which the server recognises the update or signal when it is repeated. By default the
+   * client generates one.
+   */
   id?: string;
   /**
-   * How long one request of an update may take, as `5s`: the wait behind others included. 20s at most, which is the default. With `0s` it
-   * waits for nothing.
+   * How long one request of an update may take, for example `5s`. This includes the wait for other
+   * requests. The maximum is `20s`, which is also the default. With `0s` the request does not wait.
    */
   timeout?: string;
-  /** Opens a run if none is open. The idConflictPolicy is `useExisting`, unless another is given. */
+  /** Starts a run if none is open. The default of its idConflictPolicy is `useExisting`. */
   start?: Schemas["StartRequest"];
 }
 
@@ -49,17 +55,22 @@ export type Run = Schemas["StartResponse"];
 interface Place {
   updateId: string;
   runId: string;
-  /** Of an update with a start: whether it opened the run. */
+  /** Whether the update started the run. Only an update with a start has it. */
   started?: boolean;
 }
 
-/** An update that was accepted. That is durable, and its outcome follows. */
+/** An update that was accepted. The acceptance is durable. The outcome follows. */
 export type Accepted = Place & { stage: "accepted" };
 
-/** An update that was refused, by its validator or because its name is unknown: nothing happened. */
+/**
+ * An update that was refused, by its validator or because its name is unknown. It has no effect.
+ */
 export type Rejected = Place & { stage: "rejected"; failure: Schemas["Failure"] };
 
-/** The outcome of an update: its handler's result, the error that the handler returned, or a refusal. */
+/**
+ * The outcome of an update: its handler's result, the error that the handler returned, or a
+ * refusal.
+ */
 export type Outcome<R> =
   | (Place & { stage: "completed"; result: R })
   | (Place & { stage: "failed"; failure: Schemas["Failure"] })
@@ -73,7 +84,10 @@ export type Ended<R> =
 /** How long one request waits for an outcome. */
 const longPoll = "20s";
 
-/** The wait between two such requests in milliseconds: a server that stops answers at once. */
+/**
+ * The wait between two such requests in milliseconds, because a server that is stopping answers at
+ * once.
+ */
 const pollPause = 50;
 
 /** What openapi-fetch returns. */
@@ -84,15 +98,21 @@ interface Answer<T> {
 }
 
 /**
- * A client of one deployment of Weft. Its methods send a request again while the answer is lost, busy or unknown, with the
- * same id, so that it is carried out once. They reject with a {@link Problem} where the request is refused.
+ * A client of one deployment of Weft. While the answer is lost, busy or unknown, its methods repeat
+ * a request with the same id, so that it takes effect once. They reject with a {@link Problem} if
+ * the server refuses the request.
  */
 export class Weft {
-  /** All operations of the API, typed as its OpenAPI document has them. Each request is sent once. */
+  /**
+   * All operations of the API, with the types of its OpenAPI document. Each request is sent once.
+   */
   readonly api: Client<paths>;
   readonly #pause: Pause;
 
-  /** Returns a client of the deployment at this address, for example `http://127.0.0.1:8080`. It does not connect. */
+  /**
+   * Returns a client of the deployment at this address, for example `http://127.0.0.1:8080`. It
+   * does not connect.
+   */
   constructor(address: string | URL, options: Options = {}) {
     const send = options.fetch ?? ((request: Request) => globalThis.fetch(request));
     this.api = createClient<paths>({ baseUrl: new URL(address).href.replace(/\/$/, ""), headers: options.headers, fetch: whole(send) });
@@ -106,8 +126,8 @@ export class Weft {
   }
 
   /**
-   * Starts a run, waits until it has ended, and says how: start and result in one request, if the run ends within 20 seconds. It follows
-   * the run as result does.
+   * Starts a run, and resolves with its outcome when it has ended. That takes one request if the
+   * run ends within 20 seconds. After a continue-as-new it waits for the next run.
    */
   async run<R>(workflowId: string, type: string, input?: unknown, { signal, ...options }: StartOptions = {}): Promise<Ended<R>> {
     const body = { workflowId, type, input, ...options, requestId: options.requestId ?? newID() };
@@ -125,7 +145,7 @@ export class Weft {
     await this.#ask(send, () => true, options.signal);
   }
 
-  /** Asks a query. Nothing is written. */
+  /** Sends a query, and resolves with its answer. A query writes nothing. */
   async query<R>(workflowId: string, query: string, input?: unknown, options: ReadOptions = {}): Promise<R> {
     const params = { path: { workflowId, query }, query: { runId: options.runId } };
     const send = () => this.api.POST("/v1/workflows/{workflowId}/queries/{query}", { params, body: { input }, signal: options.signal });
@@ -133,7 +153,7 @@ export class Weft {
     return answer.result as R;
   }
 
-  /** Sends an update and waits for its outcome, for as long as that takes. */
+  /** Sends an update and waits for its outcome, however long that takes. */
   async call<R>(workflowId: string, update: string, input?: unknown, options: CallOptions = {}): Promise<Outcome<R>> {
     const sent = await this.#update(workflowId, update, input, "completed", options);
     switch (sent.stage) {
@@ -146,7 +166,10 @@ export class Weft {
     }
   }
 
-  /** Sends an update, and resolves when it has been accepted, which is durable, or rejected. {@link outcome} waits for the rest. */
+  /**
+   * Sends an update, and resolves when it is durably accepted, or rejected. {@link outcome} waits
+   * for its outcome.
+   */
   async send(workflowId: string, update: string, input?: unknown, options: CallOptions = {}): Promise<Accepted | Rejected> {
     const sent = await this.#update(workflowId, update, input, "accepted", options);
     if (sent.stage === "rejected") {
@@ -166,7 +189,7 @@ export class Weft {
     return this.#ask(send, (a) => isStage(a.stage) || a.stage === "rejected", signal);
   }
 
-  /** Waits for the outcome of an accepted update, whoever sent it. */
+  /** Waits for the outcome of an accepted update. Another client may have sent it. */
   async outcome<R>(workflowId: string, updateId: string, { runId, signal }: ReadOptions = {}): Promise<Outcome<R>> {
     for (;;) {
       const params = { path: { workflowId, update: updateId }, query: { runId, wait: longPoll } };
@@ -175,12 +198,15 @@ export class Weft {
       if (answer.stage === "completed") {
         return outcome<R>(answer);
       }
-      runId = answer.runId; // the same run, also if another one is started
+      runId = answer.runId; // stay with this run even if another one is started
       await this.#pause(pollPause, signal);
     }
   }
 
-  /** Waits until a run has ended, for as long as that takes. After a continue-as-new it waits for the next run. */
+  /**
+   * Waits until a run has ended, however long that takes. After a continue-as-new it waits for the
+   * next run.
+   */
   async result<R>(workflowId: string, { runId, signal }: ReadOptions = {}): Promise<Ended<R>> {
     for (;;) {
       const params = { path: { workflowId }, query: { runId, wait: longPoll } };
@@ -199,7 +225,10 @@ export class Weft {
     }
   }
 
-  /** Sends a request until it is answered, and returns the answer if it is well-formed. */
+  /**
+   * Sends a request, repeats it as {@link again} does, and returns the answer. It throws a Problem
+   * if the server refuses the request, and UnexpectedAnswer if the answer is not one of Weft's.
+   */
   #ask<T>(send: () => Promise<Answer<T>>, isAnswer: (answer: T) => boolean, signal?: AbortSignal): Promise<T> {
     const once = async (): Promise<T> => {
       const { data, error, response } = await read(send);
@@ -207,7 +236,7 @@ export class Weft {
         return data;
       }
       if (response.ok) {
-        throw new UnexpectedAnswer(`the server answered ${response.status}, and it is not Weft's answer: check the address`);
+        throw new UnexpectedAnswer(`the server answered ${response.status}, but this is not an answer of Weft: check the address`);
       }
       throw problemOf(response, error);
     };
@@ -215,7 +244,7 @@ export class Weft {
   }
 }
 
-/** Sends a request whose answer may not be JSON. It throws UnexpectedAnswer then. */
+/** Sends a request once. It throws UnexpectedAnswer if the answer is not JSON. */
 async function read<T>(send: () => Promise<Answer<T>>): Promise<Answer<T>> {
   try {
     return await send();
@@ -246,7 +275,7 @@ function outcome<R>(answer: Schemas["UpdateCompleted"]): Outcome<R> {
   return withStarted({ updateId, runId, ...what }, answer.started);
 }
 
-/** Returns the outcome of a run, or undefined if it is open or another run follows it. */
+/** Returns the outcome of a run, or undefined if the run is open or another run follows it. */
 function endOf<R>({ status, runId, result, failure, newRunId }: Schemas["ResultResponse"]): Ended<R> | undefined {
   if (status === "completed" && newRunId === undefined) {
     return { status, runId, result: result as R };
@@ -257,12 +286,12 @@ function endOf<R>({ status, runId, result, failure, newRunId }: Schemas["ResultR
   return undefined;
 }
 
-/** Returns the same with the ids of its start. */
+/** Returns the update with whether it started its run, if that is known. */
 function withStarted<T extends Place>(place: T, started: boolean | undefined): T {
   return started === undefined ? place : { ...place, started };
 }
 
-/** Returns a start that can be sent again. */
+/** Returns a start that is safe to repeat: it has a request id. */
 function withID(start: Schemas["StartRequest"] | undefined): Schemas["StartRequest"] | undefined {
   return start && { idConflictPolicy: "useExisting", ...start, requestId: start.requestId ?? newID() };
 }

@@ -20,9 +20,9 @@ export { Problem, UnexpectedAnswer, type ProblemType } from "./problem.js";
 export type { components, operations, paths } from "./schema.js";
 import type { components } from "./schema.js";
 
-/** An error of workflow or activity code, or of what runs it. */
+/** An error of workflow or activity code, or of the server that runs it. */
 export type Failure = components["schemas"]["Failure"];
 /** The description of a run. */
 export type Description = components["schemas"]["Description"];
-/** Something that happened to a run. Its `type` names the kind. */
+/** An event in the history of a run. Its `type` names the kind. */
 export type HistoryEvent = components["schemas"]["HistoryEvent"];

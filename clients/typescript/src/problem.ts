@@ -5,7 +5,10 @@ type Document = components["schemas"]["Problem"];
 /** The kind of a refusal. */
 export type ProblemType = Document["type"];
 
-/** A refusal of a request: nothing happened, unless its type is `urn:weft:problem:outcome-unknown`. */
+/**
+ * A refusal of a request. The request has no effect, unless the type is
+ * `urn:weft:problem:outcome-unknown`.
+ */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly type: ProblemType;
@@ -14,7 +17,9 @@ export class Problem extends Error {
   readonly detail: string;
   /** The failure of the code that the request ran, if there is one. */
   readonly failure: components["schemas"]["Failure"] | undefined;
-  /** How many milliseconds to wait before sending the request again; 0 if the answer does not say. */
+  /**
+   * How many milliseconds to wait before sending the request again; 0 if the answer does not say.
+   */
   readonly retryAfter: number;
 
   constructor(document: Document, retryAfter = 0) {
@@ -26,21 +31,21 @@ export class Problem extends Error {
     this.retryAfter = retryAfter;
   }
 
-  /** Whether sending the request again, with the same id, can help. */
+  /** Whether the request can succeed if it is repeated with the same id. */
   get again(): boolean {
     return this.type === "urn:weft:problem:busy" || this.type === "urn:weft:problem:outcome-unknown";
   }
 }
 
-/** An answer with a status of success that is not Weft's: a proxy between client and server made it. */
+/** An answer with a status of success that Weft did not send, for example the page of a proxy. */
 export class UnexpectedAnswer extends Error {
   override readonly name = "UnexpectedAnswer";
 }
 
-/** The longest time that a server can ask to wait, in milliseconds. */
+/** The longest wait that the client grants a server, in milliseconds. */
 const longestRetryAfter = 60_000;
 
-/** Returns the problem of a refusal. A refusal that is not Weft's (a proxy's page, a gateway's timeout) becomes a problem, too. */
+/** Returns the Problem of a refusal. A refusal by a proxy or a gateway becomes a Problem, too. */
 export function problemOf(response: Response, body: unknown): Problem {
   const seconds = Number(response.headers.get("Retry-After"));
   const retryAfter = seconds > 0 ? Math.min(seconds * 1000, longestRetryAfter) : 0;
@@ -52,6 +57,7 @@ function isDocument(body: unknown): body is Document {
   return typeof type === "string" && type.startsWith("urn:weft:problem:");
 }
 
+/** Returns a document for a refusal that Weft did not send. */
 function foreign(response: Response): Document {
   const detail = `the server answered ${response.status} ${response.statusText}`.trim();
   switch (response.status) {

@@ -9,7 +9,7 @@ let server: Server;
 before(async () => (server = await serve()));
 after(() => server.stop());
 
-/** What becomes of a request. */
+/** Handles a request instead of fetch. */
 type Fault = (request: Request) => Promise<Response>;
 
 const lostBefore: Fault = async () => {
@@ -37,7 +37,10 @@ const answers =
 const busy = answers(503, '{"type":"urn:weft:problem:busy","title":"Busy","status":503,"detail":"x"}', { "Retry-After": "7" });
 const unknown = answers(503, '{"type":"urn:weft:problem:outcome-unknown","title":"Unknown","status":503,"detail":"x"}');
 
-/** A client of the server whose first requests have these faults, the bodies that it sends, and its pauses. */
+/**
+ * Returns a client whose first requests have these faults, the bodies that it sends, and its
+ * pauses.
+ */
 function faulty(...faults: Fault[]): { weft: Weft; bodies: string[]; pauses: number[] } {
   const bodies: string[] = [];
   const pauses: number[] = [];
@@ -51,7 +54,7 @@ function faulty(...faults: Fault[]): { weft: Weft; bodies: string[]; pauses: num
   return { weft: new Weft(server.url, options), bodies, pauses };
 }
 
-test("what is lost, busy or unknown is sent again as it was, and done once", async () => {
+test("a lost, busy or unknown request is repeated unchanged, and takes effect once", async () => {
   await new Weft(server.url).start("cart-1", "cart", { owner: "ada" });
   let items = 0;
   for (const faults of [
@@ -71,11 +74,11 @@ test("what is lost, busy or unknown is sent again as it was, and done once", asy
     assert(added.stage === "completed");
     assert.equal(added.result.items, ++items);
     assert.equal(bodies.length, sent);
-    assert.equal(new Set(bodies).size, 1, "each sending carries the same id");
+    assert.equal(new Set(bodies).size, 1, "each attempt sends the same id");
   }
 });
 
-test("starts, signals and polls are sent again too", async () => {
+test("starts, signals and queries are repeated, too", async () => {
   const { weft } = faulty(lostAfter, lostAfter);
   const { runId } = await weft.start("cart-2", "cart", { owner: "ada" });
   const signals = faulty(lostAfter, busy);
@@ -86,7 +89,7 @@ test("starts, signals and polls are sent again too", async () => {
   assert.equal(description.data?.runId, runId);
 });
 
-test("the wait grows, and is never shorter than the server asks", async () => {
+test("the wait grows, and is at least as long as the server asks", async () => {
   const { weft, pauses } = faulty(lostBefore, lostBefore, lostBefore, busy);
   await weft.start("cart-3", "cart");
   for (const [i, most] of [50, 100, 200].entries()) {
@@ -95,7 +98,7 @@ test("the wait grows, and is never shorter than the server asks", async () => {
   assert.equal(pauses[3], 7000);
 });
 
-test("in the end it fails with what went wrong", async () => {
+test("after twelve attempts the client rejects with the last error", async () => {
   for (const [fault, type] of [
     [busy, "urn:weft:problem:busy"],
     [unknown, "urn:weft:problem:outcome-unknown"],
@@ -110,7 +113,7 @@ test("in the end it fails with what went wrong", async () => {
   assert.equal(bodies.length, 12);
 });
 
-test("what will not get better is not sent again", async () => {
+test("a request that cannot succeed is not repeated", async () => {
   for (const [status, type] of [
     [400, "urn:weft:problem:internal"],
     [403, "urn:weft:problem:forbidden"],
@@ -133,10 +136,10 @@ test("an abort ends the wait for the next attempt", async () => {
     },
   });
   await assert.rejects(weft.start("x", "cart", null, { signal: leaving.signal }), /the user has left/);
-  await assert.rejects(weft.start("x", "cart", null, { signal: leaving.signal }), /the user has left/, "and is not sent at all then");
+  await assert.rejects(weft.start("x", "cart", null, { signal: leaving.signal }), /the user has left/, "an aborted signal sends nothing");
 });
 
-test("who waits stays with the run, and follows one that goes on in another", async () => {
+test("a wait stays with its run, and follows it when it continues as new", async () => {
   const first = "1-6f1a9ac0be13a5d2";
   const second = "2-0d3ab1aa5fb0c972";
   const said = [

@@ -11,21 +11,21 @@ let server: Server;
 before(async () => (server = await serve()));
 after(() => server.stop());
 
-/** The client as a web page gets it: one script, in a world without anything of Node.js. */
+/** Returns the client as a web page loads it: one script, in a context without Node.js. */
 async function page(origin: string): Promise<typeof client> {
   const bundle = await build({
     entryPoints: [new URL("../src/index.js", import.meta.url).pathname],
     bundle: true,
     minify: true,
     write: false,
-    platform: "browser", // refuses what Node.js has and browsers have not
+    platform: "browser", // the build fails if the client uses Node.js
     format: "iife",
     globalName: "weft",
     target: "es2022",
   });
   const script = bundle.outputFiles[0];
   assert(script !== undefined && script.contents.length < 20_000, `the script has ${script?.contents.length} bytes`);
-  // A browser says where a page comes from, and so does this.
+  // A browser sends these headers with each request.
   const asked = (request: Request): Promise<Response> => {
     request.headers.set("Origin", origin);
     request.headers.set("Sec-Fetch-Site", "cross-site");
@@ -45,7 +45,7 @@ test("a web page sends an update", async () => {
   assert(refused.stage === "rejected" && refused.failure.type === "badQuantity");
 });
 
-test("the browser is told that it may", async () => {
+test("the server answers a preflight request", async () => {
   const headers = { Origin: shop, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type" };
   const preflight = await fetch(`${server.url}/v1/workflows`, { method: "OPTIONS", headers });
   assert.equal(preflight.status, 204);
@@ -53,7 +53,7 @@ test("the browser is told that it may", async () => {
   assert.equal(preflight.headers.get("Access-Control-Allow-Headers"), "content-type");
 });
 
-test("a page that the server does not know is refused", async () => {
+test("a page of another origin is refused", async () => {
   const { Problem, Weft } = await page("https://elsewhere.test");
   await assert.rejects(new Weft(server.url).start("cart-2", "cart"), (error) => error instanceof Problem && error.type === "urn:weft:problem:forbidden");
 });

@@ -13,14 +13,14 @@ interface Total {
   cents: number;
 }
 
-/** A cart that is open, and its client. */
+/** Starts a cart, and returns a client. */
 async function cart(id: string, owner = "ada"): Promise<Weft> {
   const weft = new Weft(server.url);
   await weft.start(id, "cart", { owner });
   return weft;
 }
 
-test("an update is answered with its result, a refusal with why", async () => {
+test("call returns the result of an update, or the reason of its rejection", async () => {
   const weft = await cart("cart-1");
   const added: Outcome<Total> = await weft.call<Total>("cart-1", "addItem", { sku: "tea", quantity: 2 }, { id: "add-1" });
   assert(added.stage === "completed");
@@ -38,7 +38,7 @@ test("an update is answered with its result, a refusal with why", async () => {
   assert.equal((await weft.query<{ total: Total }>("cart-1", "cart")).total.items, 2);
 });
 
-test("a handler that fails is an outcome, and so is how a run ends", async () => {
+test("call returns the error of a handler, and result the failure of a run", async () => {
   const weft = await cart("cart-2", "mallory");
   await weft.signal("cart-2", "note", "hurry");
   await weft.call("cart-2", "addItem", { sku: "kettle", quantity: 1 });
@@ -54,7 +54,7 @@ test("a handler that fails is an outcome, and so is how a run ends", async () =>
   assert.equal(ended.failure.kind, "terminated");
 });
 
-test("a run is started and has its result in one request", async () => {
+test("run starts a workflow and returns its result in one request", async () => {
   let requests = 0;
   const counting = (request: Request) => (requests++, fetch(request));
   const weft = new Weft(server.url, { fetch: counting });
@@ -63,7 +63,7 @@ test("a run is started and has its result in one request", async () => {
   assert.equal(requests, 1);
 });
 
-test("a checkout is accepted first, and has its outcome and result later", async () => {
+test("send returns when an update is accepted, and outcome when it has ended", async () => {
   const weft = await cart("cart-3");
   await weft.call("cart-3", "addItem", { sku: "tea", quantity: 2 });
   const sent = await weft.send("cart-3", "checkout", undefined, { id: "checkout-1" });
@@ -72,10 +72,10 @@ test("a checkout is accepted first, and has its outcome and result later", async
   assert(receipt.stage === "completed");
   assert.equal(receipt.result.cents, 900);
   assert.deepEqual(await weft.result("cart-3"), { status: "completed", runId: sent.runId, result: receipt.result });
-  assert.deepEqual(await weft.call("cart-3", "checkout", undefined, { id: "checkout-1" }), receipt, "sent again, it has the outcome that it had");
+  assert.deepEqual(await weft.call("cart-3", "checkout", undefined, { id: "checkout-1" }), receipt, "a repeated update has the same outcome");
 });
 
-test("an update opens the run that it is for", async () => {
+test("an update starts its run if none is open", async () => {
   const weft = new Weft(server.url);
   const start = { type: "cart", input: { owner: "ada" } };
   const first = await weft.call<Total>("cart-4", "addItem", { sku: "tea", quantity: 1 }, { start });
@@ -84,7 +84,7 @@ test("an update opens the run that it is for", async () => {
   assert.deepEqual([first.started, second.started, second.result.items], [true, false, 2]);
 });
 
-/** Notes each request before it is sent. */
+/** Records each request before it is sent. */
 class Wire {
   readonly sent: { method: string; path: string; body: string }[] = [];
   readonly #waiting = new Set<() => void>();
@@ -96,7 +96,7 @@ class Wire {
     return fetch(request);
   };
 
-  /** Resolves when a request has been sent whose method and path match. */
+  /** Resolves when a request has been sent whose method and path match the pattern. */
   until(pattern: RegExp): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {
@@ -111,7 +111,7 @@ class Wire {
   }
 }
 
-test("a call outlives the wait of a request: it polls with the id and the run", async () => {
+test("a call that outlasts its request polls with the update's id and run", async () => {
   const wire = new Wire();
   const weft = new Weft(server.url, { fetch: wire.fetch });
   const { runId } = await weft.start("desk-1", "approval");
@@ -140,7 +140,7 @@ test("whoever aborts stops waiting, and nothing else", async () => {
   await assert.rejects(weft.query("desk-2", "x", null, { signal }), { name: "AbortError" });
 });
 
-test("a refusal is a problem of a type", async () => {
+test("a refusal rejects with a Problem of its type", async () => {
   const weft = await cart("cart-5");
   const refusals: [() => Promise<unknown>, Problem["type"], number][] = [
     [() => weft.call("nobody", "addItem", {}), "urn:weft:problem:not-found", 404],
@@ -157,7 +157,7 @@ test("a refusal is a problem of a type", async () => {
   }
 });
 
-test("a page in the place of Weft is not taken for an answer", async () => {
+test("an answer that is not Weft's rejects with UnexpectedAnswer", async () => {
   for (const page of ["<html>sign in</html>", "", "{}", "null", "[]", '{"stage":"done"}']) {
     const weft = new Weft("http://weft.test", { fetch: async () => new Response(page, { status: 200 }) });
     const asks = [

@@ -13,7 +13,7 @@ interface Total {
   items: number;
 }
 
-test("the README's client does what it says", async () => {
+test("the example of the README", async () => {
   const shown: unknown[] = [];
   const show = (total: Total): unknown => shown.push(total.items);
   const explain = (...why: unknown[]): unknown => shown.push(...why);
@@ -21,7 +21,7 @@ test("the README's client does what it says", async () => {
   {
     class Weft extends at {
       constructor(_: string) {
-        super(server.url); // 8080 may be another's
+        super(server.url); // another process may use port 8080
       }
     }
 
@@ -41,14 +41,14 @@ test("the README's client does what it says", async () => {
   assert.deepEqual(shown, [2]);
 });
 
-test("the README's ticket is sold", async () => {
+test("the example of docs/local-server.md", async () => {
   const weft = new Weft(server.url);
   await weft.start("show-7", "tickets", 100);
   const sold = await weft.call<string>("show-7", "buy", { buyer: "ada", seats: 2 }); // completed, failed or rejected, typed
   assert(sold.stage === "completed" && sold.result.startsWith("ticket show-7"));
 });
 
-test("the README's token is sent", async () => {
+test("the README's example with a token", async () => {
   const token = "secret";
   const address = "https://weft.test";
   const weft = new Weft(address, { headers: { Authorization: `Bearer ${token}` } });
@@ -56,14 +56,14 @@ test("the README's token is sent", async () => {
   assert.equal(await weft.query("a", "b"), "Bearer secret");
 });
 
-test("what the documents show is in these tests", async () => {
+test("the examples of the documents are in these tests", async () => {
   const lines = (text: string): string => text.replace(/^ +/gm, "").replace(/\n+/g, "\n");
   const tests = lines(await readFile(new URL("../../test/readme.test.ts", import.meta.url), "utf8"));
   let found = 0;
   for (const readme of ["../../README.md", "../../../../docs/local-server.md"]) {
     for (const [, block = ""] of (await readFile(new URL(readme, import.meta.url), "utf8")).matchAll(/```ts\n(.*?)```/gs)) {
       if (block.includes("AwsClient")) {
-        continue; // of a library that is not here
+        continue; // its library is not installed
       }
       const code = lines(block.replace(/^import .*\n/, ""));
       assert(tests.includes(code.trim()), `no test has this code of ${readme}:\n${block}`);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** The origin whose pages the server answers. */
+/** The origin that the server allows. */
 export const shop = "https://shop.test";
 
 /** A running local server with the example workflows. */
@@ -13,7 +13,9 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Starts the program that WEFT_BINARY names on a free port, and waits until it says where it is. */
+/**
+ * Starts the program that WEFT_BINARY names on a free port, and waits until it prints its address.
+ */
 export async function serve(): Promise<Server> {
   const binary = process.env["WEFT_BINARY"];
   if (binary === undefined) {

@@ -70,7 +70,7 @@ func Run(ctx workflow.Context, o Order) (Receipt, error) {
 	return Receipt{cents, payment}, err
 }
 
-// charge stands for the call to the bank.
+// charge simulates the call to the bank.
 func charge(_ context.Context, b Bill) (string, error) {
 	return fmt.Sprintf("%d cents from %s", b.Cents, b.Card), nil
 }
