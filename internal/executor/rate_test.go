@@ -341,7 +341,8 @@ func (u *unsure) Send(ctx context.Context, name string, all ...queue.Message) er
 	return errors.New("no answer")
 }
 
-// While the store gives out no reservations, no attempt begins or is counted, and operators are warned.
+// While the store gives out no reservations, no attempt begins or is counted, and operators are
+// warned.
 func TestRateWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -357,7 +358,7 @@ func TestRateWithoutTheStore(t *testing.T) {
 		if ran := d.result(run); ran != 2 || len(d.begun) != 2 || d.begun[0] < time.Minute {
 			t.Errorf("%d ran, after %v", ran, d.begun)
 		}
-		if told := warnings.Take(); !strings.Contains(told, "gives out no slot") {
+		if told := warnings.Take(); !strings.Contains(told, "gives out no reservation") {
 			t.Errorf("operators see %q", told)
 		}
 	})
