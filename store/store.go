@@ -105,7 +105,9 @@ type Conflict struct {
 }
 
 // Error names the key.
-func (e *Conflict) Error() string { return "store: there already is an item at " + e.Existing.Key.String() }
+func (e *Conflict) Error() string {
+	return "store: there already is an item at " + e.Existing.Key.String()
+}
 
 var (
 	// ErrUnknown is wrapped by the error of Append if it is unknown whether the items were put, or
