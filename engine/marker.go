@@ -84,8 +84,8 @@ func (in *Instance) sideEffect(run func() history.Payload) (value history.Payloa
 	return value
 }
 
-// Patched reports whether the run takes the new way of a patch: it does, unless it passed this
-// place before the patch was there. The first answer holds for the life of the run.
+// Patched reports whether the run takes the patched branch. It does unless it passed this place
+// before the patch was there. The first answer holds for the life of the run.
 func (in *Instance) Patched(id string) bool {
 	in.s.MustRun("ask for a patch")
 	if answer, ok := in.markers.answers[id]; ok {
@@ -120,7 +120,7 @@ func isPatch(e history.Event) bool {
 }
 
 // withForgotten adds to commands the markers of patches that the code no longer asks for. Once no
-// run needs the way without a patch, the code may drop the call.
+// run needs the branch without the patch, the code may drop the call.
 func withForgotten(commands []*command, recorded []history.Event) []*command {
 	if !slices.ContainsFunc(recorded, isPatch) {
 		return commands

@@ -111,7 +111,8 @@ func refers[A Attributes](f func(A) int64) column[A] {
 	return func(k *kind) { k.refers = func(a Attributes) int64 { return f(a.(A)) } }
 }
 
-// says sets the column of what code supplies in a command. Without it, that is all of the command.
+// says sets the column that returns what the code supplies of a command. Without it, the code
+// supplies the whole command.
 func says[A Attributes](f func(A) Attributes) column[A] {
 	return func(k *kind) { k.says = func(a Attributes) Attributes { return f(a.(A)) } }
 }
@@ -244,7 +245,7 @@ func (a *UpsertWorkflowSearchAttributes) names() string {
 // names returns the names of the memo's fields that the event changes.
 func (a *WorkflowPropertiesModified) names() string { return namesOf(a.UpsertedMemo, a.Removed) }
 
-// namesOf returns the names of values, and others.
+// namesOf returns others, followed by the names of all.
 func namesOf[V any](all []Named[V], others []string) string {
 	names := slices.Clone(others)
 	for _, n := range all {

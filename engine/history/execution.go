@@ -134,7 +134,8 @@ func (*WorkflowExecutionTerminated) Type() Type { return TypeWorkflowExecutionTe
 func (*WorkflowExecutionTerminated) isArrival() {}
 
 // WorkflowExecutionTimedOut closes a run that was open for longer than its run timeout, or whose
-// chain was for longer than its execution timeout: the other one is 0.
+// chain was open for longer than its execution timeout. The field of the timeout that did not end
+// it is 0.
 type WorkflowExecutionTimedOut struct {
 	RunTimeout Duration `cbor:"1,keyasint,omitempty" json:"runTimeout,omitempty"`
 	// NewRunID is the run that follows, by the retry policy or the cron expression, or empty.

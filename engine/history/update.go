@@ -15,8 +15,8 @@ func (*WorkflowExecutionUpdateAdmitted) Type() Type { return TypeWorkflowExecuti
 func (*WorkflowExecutionUpdateAdmitted) isArrival() {}
 
 // WorkflowExecutionUpdateAccepted is an update whose validator agreed. It has the whole request,
-// because the request is not stored before, and replay needs nothing but history. For an update of
-// a reset it has no input: its WorkflowExecutionUpdateAdmitted event has.
+// because no earlier event stores it and replay reads nothing but history. If a reset carried the
+// update over, its WorkflowExecutionUpdateAdmitted event has the input, and this one has none.
 type WorkflowExecutionUpdateAccepted struct {
 	UpdateID   string  `cbor:"1,keyasint" json:"updateId"`
 	UpdateName string  `cbor:"2,keyasint" json:"updateName"`

@@ -18,7 +18,7 @@ import (
 const short = 50 * time.Millisecond
 
 // A try on a connection that has gone silent fails by itself, although the caller has no deadline.
-// The next try is made on a connection of its own, although others are idle.
+// The next try uses a new connection, although others are idle.
 func TestSilentConnections(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -201,7 +201,7 @@ func (h *handler) history(r *http.Request) (int, historyPage, error) {
 		id, event, found := strings.Cut(token, "/")
 		n, err := strconv.ParseInt(event, 10, 64)
 		if err != nil || !found || n < 1 || id == "" || run != "" && string(run) != id {
-			return 0, historyPage{}, refusal.Invalid.New("the pageToken is none that this history returned")
+			return 0, historyPage{}, refusal.Invalid.New("this history did not return the pageToken")
 		}
 		run, from = history.RunID(id), n
 	}

@@ -27,8 +27,8 @@ const CostHeader = "Weft-Cost"
 // BuildHeader is the header of a refusal that names the build that has to carry the request out.
 const BuildHeader = "Weft-Build"
 
-// MaxBody is the largest body that is read, in bytes. If large payloads are offloaded, it is how
-// much larger than the largest payload a body may be.
+// MaxBody is the largest body that is read, in bytes. If large payloads are offloaded, a body may
+// exceed the largest payload by this much.
 const MaxBody = 1 << 20
 
 // handler is the API over one service.
@@ -100,7 +100,7 @@ func (t *router) unknown(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// serve returns the handler of requests that do carries out.
+// serve returns a handler that carries out requests with do.
 func (h *handler) serve(do serve) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { h.answer(w, r, do) }
 }

@@ -514,7 +514,7 @@ func Listen(address string) (net.Listener, error) {
 	if err != nil {
 		advice := "give a host and a port of this machine, as 127.0.0.1:8080"
 		if errors.Is(err, syscall.EADDRINUSE) {
-			advice = "stop what listens there, or choose another address"
+			advice = "stop what listens there, or choose another address (--addr)"
 		}
 		return nil, fmt.Errorf("cannot listen at %s: %w: %s", address, err, advice)
 	}

@@ -127,7 +127,7 @@ func TestLogLines(t *testing.T) {
 	for line, file := range map[string]string{
 		"workflow task failed":                             "internal/executor/runner/tasks.go",
 		"a message was received too often":                 "internal/executor/deliveries/dead.go",
-		"sends again what has not come":                    "internal/executor/maintenance/resend.go",
+		"resends messages that are overdue":                "internal/executor/maintenance/resend.go",
 		"workflow code does not return":                    "internal/executor/runner/runner.go",
 		"a message cannot be read":                         "internal/worker/handler.go",
 		"the function cannot run":                          "functions/adapter/main.go",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -22,6 +23,8 @@ type guide struct {
 	checkout string
 	dir      string // the reader's folder
 	server   *url.URL
+	proxy    string // a module proxy that refuses every request
+	document string
 	did      map[string]int // the number of steps of each kind
 }
 
@@ -69,6 +72,11 @@ func newGuide(t *testing.T) *guide {
 	if err != nil {
 		t.Fatal(err)
 	}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "the test has no "+r.URL.Path, http.StatusForbidden)
+	}))
+	t.Cleanup(proxy.Close)
+	g.proxy = proxy.URL
 	return g
 }
 
@@ -76,7 +84,8 @@ func newGuide(t *testing.T) *guide {
 // output.
 func (g *guide) follow(document string) {
 	g.t.Helper()
-	steps := step.FindAllStringSubmatch(readFile(g.t, document), -1)
+	g.document = readFile(g.t, document)
+	steps := step.FindAllStringSubmatch(g.document, -1)
 	if n := len(blocks(g.t, document, "go")) + len(blocks(g.t, document, "sh")); n != len(steps) {
 		g.t.Fatalf("%s has %d blocks, %d of them with a paragraph before it", document, n, len(steps))
 	}
@@ -130,8 +139,9 @@ func withoutTime(text string) string {
 }
 
 // shell runs a script in the reader's folder, remembers the folder in which the script ends, and
-// returns its output. It downloads no modules. The replaced module has the path of the checkout, so
-// that go does not build it again for each test.
+// returns its output. All modules come from the module cache. The module proxy refuses Weft, as a
+// user's does. The replaced module has the path of the checkout, so that go does not build it again
+// for each test.
 func (g *guide) shell(script string) string {
 	g.t.Helper()
 	if script == "" {
@@ -142,7 +152,7 @@ func (g *guide) shell(script string) string {
 	command := exec.Command("sh", "-eu")
 	command.Stdin = strings.NewReader(script + "pwd >'" + where + "'\n")
 	command.Dir = g.dir
-	command.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off", "GOWORK=off")
+	command.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY="+g.proxy, "GOPRIVATE=", "GONOPROXY=", "GOSUMDB=off", "GOWORK=off")
 	var failed strings.Builder
 	command.Stderr = &failed
 	out, err := command.Output()
@@ -161,7 +171,25 @@ func (g *guide) serve() {
 	g.shell("go build -o '" + program + "' .\n")
 	server := exec.Command(program, "--addr", "127.0.0.1:0")
 	server.Dir = g.dir
-	g.server = serve(g.t, server)
+	var printed strings.Builder
+	g.t.Cleanup(func() { g.checkPrinted(printed.String()) }) // serve's own cleanup ends the output before
+	g.server = serve(g.t, server, &printed)
+}
+
+// printedRequest matches a request that a server prints, after its address.
+var printedRequest = regexp.MustCompile(`(?m)^ *curl -i ('?)http://[0-9.:]+(/.*)$`)
+
+// checkPrinted demands that the document has each request that the program prints.
+func (g *guide) checkPrinted(printed string) {
+	found := printedRequest.FindAllStringSubmatch(printed, -1)
+	if len(found) == 0 {
+		g.t.Errorf("the program printed no request:\n%s", printed)
+	}
+	for _, c := range found {
+		if line := "curl -i " + c[1] + "127.0.0.1:8080" + c[2]; !strings.Contains(g.document, "\n"+line+"\n") {
+			g.t.Errorf("the program printed a request that the document does not have:\n%s", line)
+		}
+	}
 }
 
 // ask sends the requests of a block, and compares the answers with the comments after them.
@@ -196,8 +224,9 @@ func (g *guide) ask(block string) {
 
 var greeting = regexp.MustCompile(`http://[0-9.]+:[0-9]+`)
 
-// serve starts a local server until the test ends, and returns the address that it prints.
-func serve(t *testing.T, server *exec.Cmd) *url.URL {
+// serve starts a local server until the test ends, and returns the address that it prints. It
+// copies what the server prints afterwards to rest, until the test's cleanup.
+func serve(t *testing.T, server *exec.Cmd, rest io.Writer) *url.URL {
 	t.Helper()
 	out, err := server.StdoutPipe()
 	if err == nil {
@@ -206,16 +235,20 @@ func serve(t *testing.T, server *exec.Cmd) *url.URL {
 	if err != nil {
 		t.Fatal(err)
 	}
+	lines, copied := bufio.NewReader(out), make(chan struct{})
 	t.Cleanup(func() {
 		_ = server.Process.Kill() // the server's data is deleted, too
+		<-copied
 		_ = server.Wait()
 	})
-	lines := bufio.NewReader(out)
 	line, err := lines.ReadString('\n')
+	go func() { // ends with the server
+		defer close(copied)
+		_, _ = io.Copy(rest, lines)
+	}()
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the server
 	u, err := url.Parse(greeting.FindString(line))
 	if err != nil || u.Host == "" {
 		t.Fatalf("the server printed %q: %v", line, err)

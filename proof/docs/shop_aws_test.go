@@ -4,6 +4,7 @@ package docs_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -46,5 +47,5 @@ func shop(t *testing.T) *url.URL {
 	if out, err := exec.Command("go", "build", "-C", module, "-overlay", overlay, "-o", binary, "./server").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	return serve(t, exec.Command(binary, "--addr", "127.0.0.1:0", "--data", filepath.Join(folder, "data")))
+	return serve(t, exec.Command(binary, "--addr", "127.0.0.1:0", "--data", filepath.Join(folder, "data")), io.Discard)
 }

@@ -35,7 +35,7 @@ func cancelAppend(f *fixture) {
 		var conflict *store.Conflict
 		switch {
 		case errors.As(err, &conflict):
-			f.Errorf("Append where nothing stands: %v", err)
+			f.Errorf("Append to an empty slot: %v", err)
 		case err == nil && !put:
 			f.Errorf("Append returned nil and put nothing at %v", pair[0].Key)
 		case err != nil && put && !errors.Is(err, store.ErrUnknown):
@@ -44,7 +44,7 @@ func cancelAppend(f *fixture) {
 			f.conflicts(pair, pair...)
 		default: // if the outcome is unknown, the put may still come: the identical Append settles it
 			if conflict := f.try(pair...); conflict != nil && !f.own(conflict.Existing, pair) {
-				f.Errorf("Append where nothing stands: %v", conflict)
+				f.Errorf("Append to an empty slot: %v", conflict)
 			}
 		}
 		items = append(items, pair...)

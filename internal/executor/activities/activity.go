@@ -205,9 +205,9 @@ func admit(ctx context.Context, t *session.Session, run *engine.Run, d inbox.Del
 	return pace(ctx, t, run, w)
 }
 
-// mayHaveBegun reports whether the attempt's record must be read before the attempt is made. If the
-// count of receives is too low, an attempt that is not counted is made once more, from the
-// heartbeat that its message carries.
+// mayHaveBegun reports whether the attempt's record must be read before the attempt runs. If the
+// count of receives is too low, an attempt that is not counted runs once more, from the heartbeat
+// that its message carries.
 func mayHaveBegun(d *inbox.Delivery) bool { return d.Begun || d.Received > 1 || d.Seen > 0 }
 
 // interrupt records that an interrupted attempt has failed. The retry policy decides what follows.

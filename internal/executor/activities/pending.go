@@ -54,7 +54,7 @@ func tokenNotTaken(w *Attempt) *failure.Failure {
 }
 
 // pend records that an attempt continues outside, and sends a message that watches it. If the
-// process crashes before the record, the attempt is made again. If it crashes afterwards, the
+// process crashes before the record, the attempt runs again. If it crashes afterwards, the
 // message that began the attempt is redelivered, finds the record and sends the watching message
 // (compare).
 func pend(ctx context.Context, s *session.Process, w *Attempt) error {

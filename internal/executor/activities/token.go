@@ -55,7 +55,7 @@ func signToken(ctx context.Context, s *session.Process, k *Claims) (string, erro
 
 // Verify decodes a token. It refuses a token that this deployment did not sign.
 func Verify(ctx context.Context, s *session.Process, token string) (*Claims, error) {
-	foreign := refusal.Invalid.New("the token is none that this deployment made, or it was changed on the way: give it as activity.Token returned it")
+	foreign := refusal.Invalid.New("this deployment did not make the token, or it was changed on the way: give it as activity.Token returned it")
 	signed, err := tokenText.DecodeString(token)
 	if err != nil || len(signed) <= sha256.Size {
 		return nil, foreign

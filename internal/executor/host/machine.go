@@ -19,9 +19,9 @@ const (
 	// ClockSkew is how far the clocks of two machines may differ. A run is treated as gone that
 	// long before its expiry.
 	ClockSkew = 10 * time.Second
-	// ClockGap is how far the clocks of two processes may differ for a child to be found that
-	// was started before: a run that began that long before the child was asked for is another, and
-	// so are the runs before it.
+	// ClockGap is how far the clocks of two processes may differ when a parent looks for a child
+	// that it has already started. A run that began more than ClockGap before the parent asked for
+	// the child is not that child, and neither are the runs before it.
 	ClockGap = time.Hour
 )
 

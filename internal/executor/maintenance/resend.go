@@ -46,7 +46,7 @@ func resend(ctx context.Context, s *session.Process, r *round, workflowID string
 		return nil
 	}
 	if late > 0 {
-		s.Options.Logger.WarnContext(ctx, "sends again what has not come", "workflowId", workflowID, "run", number, "messages", late)
+		s.Options.Logger.WarnContext(ctx, "resends messages that are overdue", "workflowId", workflowID, "run", number, "messages", late)
 	}
 	if err := s.Outbox.Send(ctx, messages); err != nil {
 		return err

@@ -59,7 +59,7 @@ func listMark(asked string) string {
 }
 
 func errPageToken() error {
-	return refusal.Invalid.New("the pageToken is none that this list returned: give all other parameters as for the page before, or begin again without a pageToken")
+	return refusal.Invalid.New("this list did not return the pageToken: give all other parameters as for the page before, or begin again without a pageToken")
 }
 
 // visibility returns the memo and the search attributes of a row. It leaves out a memo that cannot

@@ -78,13 +78,13 @@ func checkResult(s *session.Process, activityType string, result history.Payload
 		return nil
 	}
 	if err := code.CheckResult(result); err != nil {
-		return refusal.Invalid.New("the result is none of activity %q: %v", activityType, err)
+		return refusal.Invalid.New("activity %q cannot have this result: %v", activityType, err)
 	}
 	return nil
 }
 
 // retryOutside records that an attempt has failed, and sends the next: a request sends first, and
-// then writes. After a crash between the two, the next attempt is made although no failure is
+// then writes. After a crash between the two, the next attempt runs although no failure is
 // recorded. The caller got no answer, and repeats the request.
 func retryOutside(ctx context.Context, t *session.Session, run *engine.Run, w *activities.Attempt, next *engine.Message, f *failure.Failure) error {
 	if err := t.View.EnsureFresh(ctx); err != nil {

@@ -56,7 +56,7 @@ func (q *Queue) hide(m *message) {
 	heap.Push(&q.hidden, m)
 }
 
-// show ends that, for any reason. The receipt of a message in flight becomes invalid.
+// show makes a hidden message visible. If it was in flight, its receipt becomes invalid.
 func (q *Queue) show(m *message) {
 	heap.Remove(&q.hidden, m.index)
 	m.lane.hidden--
@@ -93,9 +93,9 @@ func (q *Queue) advance() time.Time {
 // worn reports whether a message has reached its limit of receives.
 func (m *message) worn() bool { return m.line.dead != nil && m.received >= m.line.MaxReceives }
 
-// keepDeath stores in the journal that a message moves to the dead letters, as k. It returns false
-// if that fails. Then no message moves for a while: memory must not have deaths that the disk does
-// not have, and the deaths of a group keep their order.
+// keepDeath records in the journal that a message moves to the dead letters, where it is stored as
+// k. It returns false if the journal fails. Then no message moves for a while: memory must not have
+// deaths that the disk does not have, and the deaths of a group keep their order.
 func (q *Queue) keepDeath(m *message, k Kept, now time.Time) bool {
 	if q.options.Journal == nil {
 		return true
