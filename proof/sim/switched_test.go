@@ -3,8 +3,8 @@
 package sim
 
 import (
-	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -21,9 +21,9 @@ const switchedOn = "WEFT_SIM_MUTANT"
 // that is on.
 const switchFile = "mutant_switch.go"
 
-// A switched source has several mutants in it, of which one may be switched on at run time. So one
-// build plays them all. Each function that a mutant changes exists once more, broken, and the whole
-// one begins with a call of it:
+// switched is a source file with several mutants in it, of which one may be switched on at run
+// time: one build plays them all. Each function that a mutant changes exists once more, broken, and
+// the whole one begins with a call of it:
 //
 //	func (r *Run) close() error {
 //		if mutantSwitch == "7" {
@@ -32,11 +32,9 @@ const switchFile = "mutant_switch.go"
 //		...
 //	}
 type switched struct {
-	source   string
-	file     *ast.File
-	set      *token.FileSet
+	parsed
 	inserted []insertion
-	added    bytes.Buffer
+	added    strings.Builder
 }
 
 type insertion struct {
@@ -44,60 +42,60 @@ type insertion struct {
 	text string
 }
 
-func newSwitched(source string) (*switched, error) {
-	s := &switched{source: source, set: token.NewFileSet()}
-	var err error
-	s.file, err = parser.ParseFile(s.set, "", source, parser.SkipObjectResolution)
-	return s, err
+// parsed is a source file and its syntax.
+type parsed struct {
+	source string
+	file   *ast.File
+	set    *token.FileSet
 }
+
+func parse(source string) (p parsed, err error) {
+	p = parsed{source: source, set: token.NewFileSet()}
+	p.file, err = parser.ParseFile(p.set, "", source, parser.SkipObjectResolution)
+	return p, err
+}
+
+// offset returns a position in bytes.
+func (p *parsed) offset(at token.Pos) int { return p.set.Position(at).Offset }
+
+// text returns the source between two positions.
+func (p *parsed) text(from, to token.Pos) string { return p.source[p.offset(from):p.offset(to)] }
 
 // add adds a mutant with a number of its own. It returns false, and adds nothing, if the mutant
 // changes more than the bodies of functions: it needs a build of its own.
 func (s *switched) add(number, broken string) (bool, error) {
-	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, "", broken, parser.SkipObjectResolution)
-	if err != nil {
+	b, err := parse(broken)
+	if err != nil || len(b.file.Decls) != len(s.file.Decls) {
 		return false, err
 	}
-	if len(file.Decls) != len(s.file.Decls) {
-		return false, nil
-	}
 	var changed [][2]*ast.FuncDecl
-	for i, whole := range s.file.Decls {
-		if textOf(s.set, s.source, whole) == textOf(set, broken, file.Decls[i]) {
+	for i, d := range s.file.Decls {
+		other := b.file.Decls[i]
+		if s.text(d.Pos(), d.End()) == b.text(other.Pos(), other.End()) {
 			continue
 		}
-		a, okA := whole.(*ast.FuncDecl)
-		b, okB := file.Decls[i].(*ast.FuncDecl)
-		if !okA || !okB || !s.canSwitch(a) || s.signature(a) != broken[set.Position(b.Type.Pos()).Offset:set.Position(b.Body.Pos()).Offset] {
+		whole, isFunc := d.(*ast.FuncDecl)
+		mutant, isFuncToo := other.(*ast.FuncDecl)
+		if !isFunc || !isFuncToo || !canSwitch(whole) || s.text(whole.Pos(), whole.Body.Pos()) != b.text(mutant.Pos(), mutant.Body.Pos()) {
 			return false, nil
 		}
-		changed = append(changed, [2]*ast.FuncDecl{a, b})
+		changed = append(changed, [2]*ast.FuncDecl{whole, mutant})
 	}
 	if len(changed) == 0 {
-		return false, fmt.Errorf("the broken source has the functions of the whole one")
+		return false, errors.New("the broken source has the functions of the whole one")
 	}
 	for _, c := range changed {
-		name := c[0].Name.Name + "__" + number
-		s.inserted = append(s.inserted, insertion{s.set.Position(c[0].Body.Lbrace).Offset + 1, s.call(c[0], number, name)})
-		start, end := set.Position(c[1].Pos()).Offset, set.Position(c[1].End()).Offset
-		at := set.Position(c[1].Name.Pos()).Offset
-		fmt.Fprintf(&s.added, "\n%s%s%s\n", broken[start:at], name, broken[at+len(c[1].Name.Name):end])
+		whole, mutant := c[0], c[1]
+		name := whole.Name.Name + "__" + number
+		s.inserted = append(s.inserted, insertion{s.offset(whole.Body.Lbrace) + 1, call(whole, number, name)})
+		fmt.Fprintf(&s.added, "\n%s%s%s\n", b.text(mutant.Pos(), mutant.Name.Pos()), name, b.text(mutant.Name.End(), mutant.End()))
 	}
 	return true, nil
 }
 
-// textOf returns the text of a declaration without its comment.
-func textOf(set *token.FileSet, source string, d ast.Decl) string {
-	return source[set.Position(d.Pos()).Offset:set.Position(d.End()).Offset]
-}
-
-func (s *switched) signature(f *ast.FuncDecl) string {
-	return s.source[s.set.Position(f.Type.Pos()).Offset:s.set.Position(f.Body.Pos()).Offset]
-}
-
-// canSwitch reports whether a function can hand a call on: all that it takes has a name.
-func (s *switched) canSwitch(f *ast.FuncDecl) bool {
+// canSwitch reports whether a function can pass its call on: its receiver and all parameters have
+// names.
+func canSwitch(f *ast.FuncDecl) bool {
 	if f.Recv == nil && (f.Name.Name == "init" || f.Name.Name == "main") {
 		return false
 	}
@@ -115,8 +113,8 @@ func (s *switched) canSwitch(f *ast.FuncDecl) bool {
 	return true
 }
 
-// call returns the statement that hands a call on to the broken function.
-func (s *switched) call(f *ast.FuncDecl, number, name string) string {
+// call returns the statement that passes a call on to the broken function.
+func call(f *ast.FuncDecl, number, name string) string {
 	var args []string
 	for _, field := range f.Type.Params.List {
 		for _, n := range field.Names {
@@ -145,8 +143,8 @@ func (s *switched) call(f *ast.FuncDecl, number, name string) string {
 	return fmt.Sprintf("\nif mutantSwitch == %q {\nreturn %s\n}\n", number, call)
 }
 
-// text returns the source with all mutants that were added.
-func (s *switched) text() string {
+// render returns the source with all mutants that were added.
+func (s *switched) render() string {
 	slices.SortStableFunc(s.inserted, func(a, b insertion) int { return cmp.Compare(a.at, b.at) })
 	var out strings.Builder
 	last := 0
@@ -156,7 +154,7 @@ func (s *switched) text() string {
 		last = i.at
 	}
 	out.WriteString(s.source[last:])
-	out.Write(s.added.Bytes())
+	out.WriteString(s.added.String())
 	return out.String()
 }
 
@@ -165,7 +163,7 @@ func (s *switched) text() string {
 func switches(sources map[string]*switched) map[string]string {
 	texts := map[string]string{}
 	for file, s := range sources {
-		texts[file] = s.text()
+		texts[file] = s.render()
 		texts[path.Join(path.Dir(file), switchFile)] = fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar mutantSwitch = os.Getenv(%q)\n", s.file.Name.Name, switchedOn)
 	}
 	return texts
