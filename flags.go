@@ -23,8 +23,8 @@ type Flags struct{ settings.Server }
 // Duration is a time as an operator gives it: 90s, 10m, 48h. The zero Duration was not given.
 type Duration = limits.Duration
 
-// BeforeReset removes the variables of flags that are empty from the environment: they count as not
-// given, and kong would parse them.
+// BeforeReset removes empty variables of flags from the environment: they count as not given, but
+// kong would parse them.
 func (f *Flags) BeforeReset(c *kong.Context) error {
 	for _, flag := range c.Flags() {
 		for _, name := range flag.Envs {
@@ -66,6 +66,7 @@ func (f *Flags) Over(o Options) Options {
 	if f.LargePayloads != nil {
 		o.SmallPayloads = !*f.LargePayloads
 	}
+	o.Rate = options.Merge(o.Rate, f.Rate)
 	if len(f.TaskQueues) > 0 {
 		all := map[string]TaskQueue{}
 		maps.Copy(all, o.TaskQueues)
@@ -85,33 +86,22 @@ func replace[T comparable](option *T, given T) {
 	}
 }
 
-// replaceAll sets each option from the given flag of the same name, if the types match.
-func replaceAll(options, flags reflect.Value) {
+// replaceAll sets each option in all from the given flag of the same name, if the types match.
+func replaceAll(all, flags reflect.Value) {
 	for i := range flags.NumField() {
 		field, given := flags.Type().Field(i), flags.Field(i)
 		if field.Anonymous {
-			replaceAll(options, given)
+			replaceAll(all, given)
 			continue
 		}
-		option := options.FieldByName(field.Name)
+		option := all.FieldByName(field.Name)
 		none := given.IsZero() || given.Kind() == reflect.Slice && given.Len() == 0
 		given = reflect.Indirect(given)
-		if none || !option.IsValid() || given.Kind() == reflect.Map {
-			continue // it was not given, or Over handles it
+		if none || !option.IsValid() || given.Kind() == reflect.Map || given.Kind() == reflect.Struct {
+			continue // it was not given, or Over merges it
 		}
-		if given.Type() == option.Type() && given.Kind() == reflect.Struct {
-			replaceParts(option, given)
-		} else if given.CanConvert(option.Type()) {
+		if given.CanConvert(option.Type()) {
 			option.Set(given.Convert(option.Type()))
-		}
-	}
-}
-
-// replaceParts sets each field of an option that is given.
-func replaceParts(option, given reflect.Value) {
-	for i := range given.NumField() {
-		if !given.Field(i).IsZero() {
-			option.Field(i).Set(given.Field(i))
 		}
 	}
 }

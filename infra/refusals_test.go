@@ -51,17 +51,17 @@ var bad = withDeclared(map[string][]any{
 		map[string]any{"reports": map[string]any{"environment": map[string]string{"WEFT_TABLE": "x"}}},
 	},
 	"environment": {map[string]string{"WEFT_TABLE": "x"}}, "architecture": {"arm"}, "namespace": {"a/b"},
-	"long_timer": {"0s", "16m"}, "updates_in_flight": {"0"}, "update_bytes_in_flight": {"1kB"}, "updates_in_total": {""},
+	"long_timer": {"0s", "16m"}, "retention_days": {0, 3651}, "check_commits": {0, 1000001}, "updates_in_flight": {"0"}, "update_bytes_in_flight": {"1kB"}, "updates_in_total": {""},
 	"memory": {127, 10241}, "activity_memory": {127, 10241}, "workflow_timeout": {9, 901}, "activity_timeout": {9, 901},
 	"workflow_visibility": {9, 43201}, "activity_visibility": {9, 43201}, "max_receives": {1, 1001}, "max_message_size": {262143, 1048577},
 	"workflow_batch_size": {0, 11}, "timer_batch_size": {0, 11}, "activity_batch_size": {0, 11},
 	"workflow_maximum_concurrency": {-1, 1001}, "timer_maximum_concurrency": {-1, 1001}, "activity_maximum_concurrency": {-1, 1001},
 	"api_reserved_concurrency": {-2}, "workflow_reserved_concurrency": {-2}, "activity_reserved_concurrency": {-2}, "activity_rate": {-1, 1001}, "activity_burst": {-1, 100001},
 	"api": {"soap"}, "api_authorization": {"BASIC"}, "throttling_rate": {0}, "throttling_burst": {0},
-	"kms": {"alias/key"}, "payload_keys": {[]string{"alias/key"}, []string{"create", "create"}}, "bucket": {"a/b", "s3://a"}, "log_retention_days": {2}, "age_alarm_seconds": {900},
+	"kms": {"alias/key"}, "payload_keys": {[]string{"alias/key"}, []string{"create", "create"}}, "compress": {"gzip"}, "bucket": {"a/b", "s3://a"}, "log_retention_days": {2}, "log_level": {"loud"}, "metrics": {"some"}, "age_alarm_seconds": {900},
 })
 
-// withDeclared adds bad values of the settings that all functions get, unless there are some.
+// withDeclared adds bad values for each setting that all functions get and that has none in all.
 func withDeclared(all map[string][]any) map[string][]any {
 	for _, s := range handedOn() {
 		name := snake(s.Parameter)
@@ -70,7 +70,9 @@ func withDeclared(all map[string][]any) map[string][]any {
 		case all[name] != nil || isSwitch(s):
 		case s.Type.Kind() == reflect.Int && err == nil:
 			all[name] = []any{0, most + 1}
-		case s.Values != nil || pattern(s) != "":
+		case len(s.Values) > 0:
+			all[name] = []any{s.Values[0] + "x"}
+		case pattern(s) != "":
 			all[name] = []any{"?"}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // pointers are replaced as a whole.
 func Merge[T any](base T, more ...T) T {
 	for i := range more {
-		merge(reflect.ValueOf(&base).Elem(), reflect.ValueOf(&more[i]).Elem(), replace)
+		merge(reflect.ValueOf(&base).Elem(), reflect.ValueOf(&more[i]).Elem(), "", replace)
 	}
 	return base
 }
@@ -26,22 +26,19 @@ func Merge[T any](base T, more ...T) T {
 //   - Any other field is the last that is not zero.
 func Of[T any](sets []T) (o T) {
 	for i := range sets {
-		merge(reflect.ValueOf(&o).Elem(), reflect.ValueOf(&sets[i]).Elem(), add)
+		merge(reflect.ValueOf(&o).Elem(), reflect.ValueOf(&sets[i]).Elem(), "", add)
 	}
 	return o
 }
 
-// merge sets each field that from gives, with set for the fields that are no plain structs.
-func merge(to, from reflect.Value, set func(to, from reflect.Value, name string)) {
-	mergeField(to, from, to.Type().Name(), set)
-}
-
-func mergeField(to, from reflect.Value, name string, set func(to, from reflect.Value, name string)) {
+// merge sets each field that from gives. set sets a field that is not a plain struct; name is the
+// field's.
+func merge(to, from reflect.Value, name string, set func(to, from reflect.Value, name string)) {
 	switch {
 	case from.IsZero():
 	case isPlain(to.Type()):
 		for i := range to.NumField() {
-			mergeField(to.Field(i), from.Field(i), to.Type().Field(i).Name, set)
+			merge(to.Field(i), from.Field(i), to.Type().Field(i).Name, set)
 		}
 	default:
 		set(to, from, name)
@@ -52,35 +49,27 @@ func replace(to, from reflect.Value, _ string) { to.Set(from) }
 
 // add keeps what the earlier sets gave. It changes nothing that they share with their caller.
 func add(to, from reflect.Value, name string) {
-	if to.IsZero() {
-		to.Set(from)
+	was := reflect.ValueOf(to.Interface())
+	to.Set(from)
+	if !was.IsValid() || was.IsZero() {
 		return
 	}
-	switch to.Kind() {
-	case reflect.Func:
+	switch kind := to.Kind(); {
+	case kind == reflect.Func:
 		panic(fmt.Sprintf("weft: two sets of options give %s: give it once", name))
-	case reflect.Slice:
-		all := reflect.MakeSlice(to.Type(), 0, to.Len()+from.Len())
-		to.Set(reflect.AppendSlice(reflect.AppendSlice(all, to), from))
-	case reflect.Map:
-		all := reflect.MakeMap(to.Type())
-		for _, m := range []reflect.Value{to, from} {
+	case kind == reflect.Slice:
+		to.Set(reflect.AppendSlice(was.Slice3(0, was.Len(), was.Len()), from))
+	case kind == reflect.Map:
+		to.Set(reflect.MakeMap(to.Type()))
+		for _, m := range []reflect.Value{was, from} {
 			for key, value := range m.Seq2() {
-				all.SetMapIndex(key, value)
+				to.SetMapIndex(key, value)
 			}
 		}
-		to.Set(all)
-	case reflect.Pointer:
-		if isPlain(to.Type().Elem()) {
-			merged := reflect.New(to.Type().Elem())
-			merged.Elem().Set(to.Elem())
-			merge(merged.Elem(), from.Elem(), add)
-			to.Set(merged)
-			return
-		}
-		to.Set(from)
-	default:
-		to.Set(from)
+	case kind == reflect.Pointer && isPlain(to.Type().Elem()):
+		to.Set(reflect.New(to.Type().Elem()))
+		to.Elem().Set(was.Elem())
+		merge(to.Elem(), from.Elem(), name, add)
 	}
 }
 
