@@ -49,8 +49,8 @@ type Options struct {
 var shared = &http.Client{Transport: manyConnections()}
 
 // idleConnections is how many unused connections are kept to one deployment: more than callers of
-// one process use at once. Each costs a socket and about 20 KB, and is closed when nobody has used
-// it for 90 s.
+// one process use at once. Each costs a socket and about 20 KB, and is closed after 90 s
+// without use.
 const idleConnections = 1024
 
 // manyConnections returns the default transport, except that it keeps more idle connections.

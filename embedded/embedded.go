@@ -13,7 +13,7 @@ import (
 	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 )
 
-// Open opens the data directory dir, which it makes if there is none, with the queues of a
+// Open opens the data directory dir, and creates it if it does not exist, with the queues of a
 // deployment that has these task queues besides the default one. The directory belongs to this
 // process alone until Close: a second Open of it fails. It has the format of the directory in
 // weft.Options.Data.

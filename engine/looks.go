@@ -120,8 +120,8 @@ func (in *Instance) handed(number int, input history.Payload) {
 }
 
 // lookAgain repeats the looks of another instance that came before a commit, or in its task. It
-// leaves out those by which the commit has accepted an update: the replay repeats these itself. A
-// nil commit is none.
+// leaves out those by which the commit has accepted an update: the replay repeats these itself. c
+// is nil if the slot has no commit.
 func (in *Instance) lookAgain(c *history.Commit) {
 	if in.looks == nil {
 		return

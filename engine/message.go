@@ -24,7 +24,7 @@ const (
 	// TakeResult carries the result of an activity, or an event of a child or of another workflow,
 	// to the workflow queue.
 	TakeResult MessageKind = 5
-	// StartTask asks for a task whose events are in the log and that nobody has run: the first of a
+	// StartTask asks for a task whose events are in the log and that has not run: the first of a
 	// run with a start delay, the first after a reset, or a deferred one.
 	StartTask MessageKind = 6
 	// CloseActivity says that the time of an activity, all its attempts together, is over.

@@ -10,7 +10,7 @@ import (
 // Commits are commits of a run, in order, as they are read. An error is the last element.
 type Commits = iter.Seq2[*history.Commit, error]
 
-// Commits returns the commits of a run of which Trim has dropped nothing.
+// Commits returns the commits of a run. Trim must not have dropped any.
 func (r *Run) Commits() Commits {
 	return func(yield func(*history.Commit, error) bool) {
 		for _, c := range r.Log {

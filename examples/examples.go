@@ -1,4 +1,4 @@
-// Package examples lists the examples, each of which is a folder that shows one idea. The local
+// Package examples lists the examples. Each is a folder that shows one idea. The local
 // server and the deployed functions register this list.
 package examples
 

@@ -34,7 +34,7 @@ type Scheduler struct {
 	asked   int // conditions asked since LimitConditions
 	mostAsk int // how many may be asked; 0 is no limit
 
-	forbidden string // who may only read now; empty for nobody
+	forbidden string // who may only read now; empty if Forbid is not in force
 	misuse    *failure.OtherError
 	abandoned bool // code that Forbid called still runs: nothing that it may read changes any more
 	onCancel  func()
@@ -201,9 +201,9 @@ func (s *Scheduler) RunningOwner() string {
 func (s *Scheduler) Running() *Coroutine { return s.running.Load() }
 
 // Park makes the running coroutine wait until one of the lists wakes it, the condition is true, or
-// the scope is canceled. A nil condition is none. The scheduler evaluates a condition when nothing
-// else is ready; it must only read. Park may return for no reason: callers check again what they
-// wait for.
+// the scope is canceled. A nil condition is never true. The scheduler evaluates a condition when
+// nothing else is ready; it must only read. Park may return for no reason: callers check again what
+// they wait for.
 func (s *Scheduler) Park(scope *Scope, condition func() bool, lists ...*List) {
 	c := s.MustRun("wait")
 	for _, p := range c.places {

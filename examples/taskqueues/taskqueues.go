@@ -25,7 +25,7 @@ var (
 	Collect = activity.New("taskqueues.collect", collect)
 	// Render runs on functions with more memory.
 	Render = activity.New("taskqueues.render", render, activity.Options{TaskQueue: "reports", StartToClose: 5 * time.Minute})
-	// Archive runs on functions of which only a few run at once.
+	// Archive runs on functions with a low concurrency.
 	Archive = activity.New("taskqueues.archive", archive, activity.Options{TaskQueue: "slow", StartToClose: 2 * time.Minute})
 )
 

@@ -57,9 +57,9 @@ func (w *clockWatch) handle(ctx context.Context, in middleware.DeserializeInput,
 	return out, metadata, err
 }
 
-// difference returns how far, at least, the clock was ahead of the one that wrote date. It is
-// negative if the clock was behind. Some moment between asked and answered was within a second
-// after date.
+// difference returns at least how far this machine's clock was ahead of the service's, which wrote
+// date. It is negative if the clock was behind. Some moment between asked and answered was within a
+// second after date.
 func difference(asked, date, answered time.Time) time.Duration {
 	// Wall clocks are compared: a monotonic reading stops while the process is frozen.
 	asked, answered = asked.Round(0), answered.Round(0)

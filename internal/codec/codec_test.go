@@ -304,7 +304,7 @@ func TestKeyFiles(t *testing.T) {
 	}
 }
 
-// No stored bytes make Open panic, or open to what nobody encoded.
+// No stored bytes make Open panic, and Open returns only bodies that were encoded.
 func FuzzOpen(f *testing.F) {
 	s := codec.New(codec.Options{Keys: keysOf(f, "k1"), Compress: true})
 	plain := codec.New(codec.Options{Compress: true})

@@ -2,7 +2,7 @@
 // the week), or "@daily" and the like, or "@every 90m". Each may begin with a time zone:
 // "CRON_TZ=Europe/Berlin 30 9 * * 1-5". Without one it is in UTC.
 //
-// Programs embed the time zones: a Lambda function has none of its own.
+// Programs embed the time zones, because Lambda's file system has no time zone files.
 package cron
 
 import (

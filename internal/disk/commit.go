@@ -203,7 +203,7 @@ func (d *DB) confirmIdle() {
 
 // commit runs the operations of a group, flushes their records, and then shows them to readers. It
 // returns how many it ran: the first, and as many more as groupBytes allow. A crash before the
-// flush is over leaves a part of the group or none; nobody has been answered then. After ErrFull
+// flush ends may leave a part of the group on the disk. No caller was answered then. After ErrFull
 // nothing was written.
 func (d *DB) commit(jobs []*job) (n int, err error) {
 	if err := d.watch.broken.Load(); err != nil {

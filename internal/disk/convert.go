@@ -181,7 +181,7 @@ func convert(dir string, w *watcher, o Options) error {
 
 // unfinished reports whether the tables of a directory are those of a conversion that has not
 // ended. The mark alone does not say so: a crash, or an earlier version, can leave it behind. The
-// log is made after the end, and before anything is written.
+// log is created after the conversion ends, and before the first write.
 func unfinished(fs vfs.FS, dir string) (bool, error) {
 	marked, err := exists(fs, fs.PathJoin(dir, converting))
 	if err != nil || !marked {

@@ -124,9 +124,9 @@ type Options struct {
 // which is also the most that Cache and Tables can be. Cache and Tables are no memory of Go's if
 // the program was built with cgo: GOMEMLIMIT does not count them.
 type Memory struct {
-	// Line bounds the operations that wait to be committed, by what their callers say that they
-	// hold: nobody is let in while so much is held, so it may be exceeded by one operation. The
-	// default is 64 MiB.
+	// Line bounds the bytes of the operations that wait to be committed, as their callers state
+	// them. At the bound no operation is let in, so one operation may exceed it. The default is
+	// 64 MiB.
 	Line int64
 	// Cache is how much of the tables' files is kept in memory; 128 MiB.
 	Cache int64
@@ -263,8 +263,8 @@ func reporter(w *watcher, o Options) func(error) {
 // Report reports a value that cannot be read, as damage to stored data.
 func (d *DB) Report(err error) { d.report(err) }
 
-// Ended returns a channel that is closed when the directory takes no more writes because nobody can
-// tell what is on the disk: a flush failed, its tables cannot be written, or it has a defect. The
+// Ended returns a channel that is closed when the directory takes no more writes, because what is
+// on the disk is not known: a flush failed, its tables cannot be written, or it has a defect. The
 // process should end, and the next one reads what is there. Err says why.
 func (d *DB) Ended() <-chan struct{} { return d.watch.over }
 

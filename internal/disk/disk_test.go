@@ -156,7 +156,7 @@ func (f *failingFile) SyncData() error {
 	return f.File.SyncData()
 }
 
-// After a failed flush nobody knows what is on the disk. The waiting caller gets ErrUnknown, later
+// After a failed flush it is unknown what is on the disk. The waiting caller gets ErrUnknown, later
 // writes are refused, and the write is not seen.
 func TestAFlushThatFails(t *testing.T) {
 	t.Parallel()

@@ -32,8 +32,9 @@
 //
 // The tables forget what Pebble has not written out of its memory; they keep a prefix of the
 // groups, and the number of the last one (the key applied). Open replays the records after that
-// number from the log, writes the tables out and begins a new log. A group whose flush was not over
-// has answered nobody: its records are taken as far as they are whole.
+// number from the log, writes the tables out and begins a new log. The callers
+// of a group whose flush had not ended were not answered: Open replays the records of that group
+// that are complete.
 //
 // # Damage
 //
@@ -65,8 +66,8 @@
 // # A full disk
 //
 // Writes return ErrFull at once when the log or the tables find no room, and nothing was written.
-// Reads go on. Writes go on by themselves when there is room. Operations that nobody waits for stay
-// in the line meanwhile. ErrFull also stands for a disk that fails: it wraps the reason. If Pebble
+// Reads continue. Writes continue when there is room. Operations without a waiting caller stay in
+// the line until then. ErrFull also stands for a disk that fails: it wraps the reason. If Pebble
 // cannot write its list of files when it makes the tables, Open returns an error. So it does if
 // that fails while it replays the log. Later, it ends all writing: see Failures.
 //
@@ -92,14 +93,14 @@
 //
 // An operation that panics has refused. A panic in a goroutine of this package, or in what Pebble
 // calls, ends all writing, and not the process. So does Pebble's Fatalf. A panic within Pebble's
-// own goroutines would end the process: Go lets nobody else recover from it. They panic on
-// contradictions in their own memory alone. What they read and write comes as errors, damage too:
-// decision 0033 has the list.
+// own goroutines would end the process, because other goroutines cannot recover from it. They panic
+// on contradictions in their own memory alone. What they read and write comes as errors, damage
+// too: decision 0033 has the list.
 //
 // # Failures
 //
-// A group whose flush fails may be on the disk or not: nobody can tell, and trying again cannot
-// help. Those that wait get ErrUnknown. The directory takes no more writes then, and neither after
+// A group whose flush fails may be on the disk or not. Another try cannot find out. Waiting callers
+// get ErrUnknown. The directory then takes no more writes. The same holds after
 // a defect, or if the tables cannot be written (ErrEnded). The process should end, and the next one
 // reads what is there: see DB.Ended. Reads go on until then.
 package disk

@@ -166,8 +166,8 @@ func TestSequence(t *testing.T) {
 	})
 }
 
-// A function whose mapping has a queue that its variables do not name handles none of its messages,
-// and says what to change. With the variable it handles them.
+// A function refuses the messages of a queue that its variables do not name, and says what to
+// change. With the variable it handles them.
 func TestUnknownQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

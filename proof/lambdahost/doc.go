@@ -14,7 +14,7 @@
 //
 //   - If all environments of a function are busy, Invoke waits. AWS refuses with 429, which
 //     mappings and gateways retry or pass on. On a small machine a test would measure little else.
-//   - A process has the file system, the network and the rights of the test, but none of its
+//   - A process has the file system, the network and the rights of the test, but not its
 //     environment variables.
 //   - A mapping receives messages as soon as it is free. AWS scales its pollers by the backlog.
 package lambdahost

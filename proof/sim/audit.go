@@ -44,13 +44,13 @@ type audit struct {
 	attempts  attemptAudit
 }
 
-// ack is something that a client was told had happened.
+// ack is a request whose success was acknowledged to a client.
 type ack struct {
 	workflow, request string
 	run               history.RunID
 }
 
-// resetAck is a reset that a client was told had happened.
+// resetAck is an acknowledged reset.
 type resetAck struct {
 	ack
 	exclude []string

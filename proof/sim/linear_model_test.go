@@ -80,7 +80,7 @@ func step(l ledgerState, t try, s said) (bool, ledgerState) {
 
 // lighter returns a history with fewer tries of unknown outcome that is linearizable if and only if
 // this one is. Such a try may be in any place, which makes the search long. An update takes effect
-// once, so the first of such tries with one id can represent all. If somebody was told the id's
+// once, so the first of such tries with one id can represent all. If a client received the id's
 // result, the update had taken effect by then.
 func lighter(history []porcupine.Operation) []porcupine.Operation {
 	first, settled := map[int]int64{}, map[int]int64{}

@@ -144,7 +144,7 @@ func begun(run *engine.Run) history.Timestamp {
 	return run.State.StartTime
 }
 
-// firstTask returns the commit of a run's first task, or nil if none of its code has run.
+// firstTask returns the commit of a run's first task, or nil if its code has not run.
 func firstTask(run *engine.Run) *history.Commit {
 	i := slices.IndexFunc(run.Log, func(c *history.Commit) bool { return c.Task != nil })
 	if i < 0 {

@@ -1,6 +1,6 @@
-// Words is a linter of words. It rejects words that Weft does not use, in comments, string literals,
-// identifiers, documents and scripts. It also rejects lines that are too long. rules.go lists the
-// words, and what to write instead.
+// Words is a linter of words. It rejects words that Weft does not use, in comments, string
+// literals, identifiers, documents and scripts. It also rejects lines that are too long. rules.go
+// lists the words, and what to write instead.
 //
 // It reads the files that git tracks in a repository:
 //

@@ -21,8 +21,8 @@ var (
 	// unbroken matches text that cannot be wrapped: a path, an address or a link in a list, perhaps
 	// after a label.
 	unbroken = regexp.MustCompile(`^\s*(//|#|[-*]|\d+\.)?\s*(\*\*\w+\*\*: )?\S+$`)
-	// preformatted matches a line of a drawing, a table or an example in a Go comment. go doc prints
-	// it as it is, so it cannot be wrapped like prose.
+	// preformatted matches a line of a drawing, a table or an example in a Go comment. go doc
+	// prints it as it is, so it cannot be wrapped like prose.
 	preformatted = regexp.MustCompile(`^\s*//\t`)
 )
 

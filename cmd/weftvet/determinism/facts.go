@@ -13,8 +13,7 @@ type effect struct {
 	Instead string // what to write
 	// At is where it is done, as file:line.
 	At string
-	// Via are the functions through which it is done, from the one that is called first to the one
-	// that does it.
+	// Via are the calls that lead to it, from the first function to the one that does it.
 	Via []step
 	// Local means that it is not followed into another module.
 	Local bool

@@ -65,9 +65,9 @@ func (k *Known) MadeVoid(number uint32, first [16]byte) {
 	k.noteVanishing(number, first)
 }
 
-// Trim drops commits from memory, so that the latest run keeps about logBytes. The state of the run
-// before answers what is asked of it, so none of its commits stay. Trim returns about how many
-// bytes are left.
+// Trim drops commits from memory, so that the latest run keeps about logBytes. It drops all commits
+// of the run before, whose state is enough for requests. Trim returns about how many bytes are
+// left.
 func (k *Known) Trim(logBytes int64) (bytes int) {
 	k.Run.Trim(logBytes)
 	bytes = k.Run.Footprint()
