@@ -28,10 +28,13 @@ type pkg struct {
 	Imports    []string
 }
 
+// list runs go list with cgo, which is the default of users' builds. The tests run with cgo or
+// without it.
 func list(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list"}, args...)...)
 	cmd.Dir = filepath.Join("..", "..")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
