@@ -49,6 +49,7 @@ type phase struct {
 type request struct {
 	order      int // the number of its event
 	at         time.Time
+	phase      phase // of the schedule at this event; the next phase may have the same time
 	overlap    stored.Overlap
 	start, end time.Time // zero for a single run
 }
@@ -228,11 +229,11 @@ func (l *life) update(at time.Time, u *history.WorkflowExecutionUpdateAccepted) 
 	case stored.UpdateTrigger:
 		var r stored.Trigger
 		l.decode(u.Input, &r)
-		l.asked = append(l.asked, request{order: l.events, at: at, overlap: r.Overlap})
+		l.asked = append(l.asked, request{order: l.events, at: at, phase: *l.now(), overlap: r.Overlap})
 	case stored.UpdateBackfill:
 		var r stored.Backfill
 		l.decode(u.Input, &r)
-		l.asked = append(l.asked, request{order: l.events, at: at, overlap: r.Overlap, start: r.StartAt, end: r.EndAt})
+		l.asked = append(l.asked, request{order: l.events, at: at, phase: *l.now(), overlap: r.Overlap, start: r.StartAt, end: r.EndAt})
 	}
 }
 

@@ -223,10 +223,6 @@ func (l *life) behind(p *phase, m, looked time.Time) bool {
 // checkAsked demands that requested runs start at once if no run is open, or runs may overlap.
 func (l *life) checkAsked() {
 	for _, r := range l.asked {
-		i := slices.IndexFunc(l.phases, func(p phase) bool { return !r.at.Before(p.from) && (p.to.IsZero() || r.at.Before(p.to)) })
-		if i < 0 {
-			continue
-		}
 		begun := func(m time.Time) bool {
 			return slices.ContainsFunc(l.shifts, func(s *started) bool {
 				return s.startedAt(r.at) && (s.triggered && m.IsZero() || !s.triggered && s.at.Equal(m))
@@ -234,13 +230,13 @@ func (l *life) checkAsked() {
 		}
 		moments := []time.Time{{}}
 		if !r.start.IsZero() {
-			moments = momentsOf(l.phases[i].Spec, r.start.Add(-time.Microsecond), r.end)
+			moments = momentsOf(r.phase.Spec, r.start.Add(-time.Microsecond), r.end)
 		}
 		// Commits may have the same time if the clock of the later one's writer is behind. The
 		// order in the log decides what was open.
 		idle := !slices.ContainsFunc(l.shifts, func(s *started) bool { return s.order < r.order && s.keepsOthers(r.at) })
 		for j, m := range moments {
-			if (cmp.Or(r.overlap, l.phases[i].Overlap) == stored.OverlapAllowAll || idle && j == 0) && !begun(m) {
+			if (cmp.Or(r.overlap, r.phase.Overlap) == stored.OverlapAllowAll || idle && j == 0) && !begun(m) {
 				l.fail("was asked at %v for a run, of %v if that is a moment, and has not started it", r.at, m)
 			}
 		}

@@ -40,6 +40,11 @@ func TestPolicyOfThePhase(t *testing.T) {
 	}
 }
 
+// accepts adds an accepted update to a schedule's log.
+func accepts(l *life, at time.Time, name string, input any) {
+	l.event(0, at, history.Event{Attributes: &history.WorkflowExecutionUpdateAccepted{UpdateName: name, Input: history.Payload(encoded(input))}})
+}
+
 // A request without a policy has the schedule's policy at that time.
 func TestPolicyOfARequest(t *testing.T) {
 	t.Parallel()
@@ -50,14 +55,12 @@ func TestPolicyOfARequest(t *testing.T) {
 	}{{stored.OverlapAllowAll, stored.OverlapSkip, 0}, {stored.OverlapSkip, stored.OverlapAllowAll, 1}} {
 		s := &simulation{}
 		l := &life{
-			a: &audit{s: s},
-			phases: []phase{
-				{Schedule: stored.Schedule{Overlap: c.before}, from: start, to: start.Add(time.Minute)},
-				{Schedule: stored.Schedule{Overlap: c.after}, from: start.Add(time.Minute)},
-			},
-			asked:  []request{{order: 2, at: start.Add(time.Hour)}},
-			shifts: []*started{{order: 1, at: start, from: start}},
+			a:      &audit{s: s},
+			phases: []phase{{Schedule: stored.Schedule{Overlap: c.before}, from: start}},
+			shifts: []*started{{at: start, from: start}},
 		}
+		accepts(l, start.Add(time.Minute), stored.UpdateChange, stored.Change{Schedule: &stored.Schedule{Overlap: c.after}})
+		accepts(l, start.Add(time.Hour), stored.UpdateTrigger, stored.Trigger{})
 		if l.checkAsked(); len(s.wrong) != c.fails {
 			t.Errorf("from %q to %q: %q", c.before, c.after, s.wrong)
 		}
@@ -114,6 +117,31 @@ func TestRunsWhoseEndIsNotCounted(t *testing.T) {
 		if c.asked == 22 {
 			event(13, at(22), asked)
 		}
+		if l.checkAsked(); len(s.wrong) != c.fails {
+			t.Errorf("%+v: %q", c, s.wrong)
+		}
+	}
+}
+
+// If the clock goes back, a request and the changes before and after it may have the same time. The
+// request is for the moments of the schedule that it met.
+func TestRequestsAndChangesOfOneTime(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	everyTen := stored.Spec{Intervals: []stored.Interval{{Every: stored.Duration(10 * time.Minute)}}}
+	for _, c := range []struct {
+		run   string
+		fails int
+	}{{"s-2026-11-21T10:10:00Z", 0}, {"s-2026-11-21T10:15:00Z", 1}} {
+		s := &simulation{}
+		l := &life{
+			id: "s", a: &audit{s: s}, open: map[int64]*started{},
+			phases: []phase{{Schedule: stored.Schedule{Spec: everyTen}, from: start}},
+		}
+		accepts(l, start, stored.UpdateBackfill, stored.Backfill{StartAt: start.Add(5 * time.Minute), EndAt: start.Add(15 * time.Minute)})
+		l.event(7, start, history.Event{Attributes: &history.StartChildWorkflowExecutionInitiated{WorkflowID: c.run}})
+		everyFive := stored.Spec{Intervals: []stored.Interval{{Every: stored.Duration(5 * time.Minute)}}}
+		accepts(l, start, stored.UpdateChange, stored.Change{Schedule: &stored.Schedule{Spec: everyFive}})
 		if l.checkAsked(); len(s.wrong) != c.fails {
 			t.Errorf("%+v: %q", c, s.wrong)
 		}
