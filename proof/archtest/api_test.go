@@ -45,8 +45,8 @@ func goldenName(name string) string {
 	return strings.ReplaceAll(name, "/", "-") + ".txt"
 }
 
-// TestAPI compares the output of `go doc -all` for each public package with a golden file, so that
-// a review shows each change of the API.
+// TestAPI compares the output of `go doc -all` for each public package, and the types that it does
+// not print, with a golden file, so that a review shows each change of the API.
 func TestAPI(t *testing.T) {
 	t.Parallel()
 	files := map[string]bool{}
@@ -55,7 +55,7 @@ func TestAPI(t *testing.T) {
 		files[file] = true
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			checkGolden(t, filepath.Join(apiDir, file), documentation(t, name))
+			checkGolden(t, filepath.Join(apiDir, file), documentation(t, name)+hiddenTypes(t, name))
 		})
 	}
 	kept, err := os.ReadDir(apiDir)
