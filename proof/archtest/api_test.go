@@ -199,9 +199,6 @@ var ownedByWeft = map[string]string{
 	"engine":                "what calls the engine is Weft's own",
 	"engine/failure":        "its codec is the engine's",
 	"engine/history":        "its codec is the engine's",
-	"blob/embedded":         "package embedded opens it for others",
-	"queue/embedded":        "package embedded opens it for others",
-	"store/embedded":        "package embedded opens it for others",
 	"weft.Flags":            "it embeds the flags of several packages, whose fields are its own then",
 	"workflow.Registration": "only Weft's packages make one: its method has no name outside of internal/bridge",
 }
