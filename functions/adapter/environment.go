@@ -126,7 +126,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		return nil, err
 	}
 	c.APIOptions = append(slices.Clip(c.APIOptions), awstry.WatchClock(func(ahead time.Duration) { reportClock(log, ahead) }))
-	kept, err := s.kept(ctx, &e, c)
+	kept, err := s.kept(ctx, &e, c, log)
 	if err != nil {
 		return nil, err
 	}
