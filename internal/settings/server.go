@@ -1,20 +1,26 @@
 package settings
 
-import "github.com/seed-41655fb1/weft/internal/limits"
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/seed-41655fb1/weft/internal/limits"
+)
 
 // Server are the settings of a local server, as kong reads them. A field that was not given is
 // empty or nil.
 type Server struct {
-	Addr         string          `env:"WEFT_ADDR" placeholder:"HOST:PORT" help:"Address to serve the HTTP API at (127.0.0.1:8080)."`
-	Data         string          `env:"WEFT_DATA" placeholder:"DIR" help:"Directory in which everything is stored (.weft)."`
+	Addr         string          `env:"WEFT_ADDR" placeholder:"HOST:PORT" unset:"127.0.0.1:8080" help:"Address to serve the HTTP API at."`
+	Data         string          `env:"WEFT_DATA" placeholder:"DIR" unset:".weft" help:"Directory in which everything is stored."`
 	AllowedHosts []string        `name:"allowed-hosts" env:"WEFT_ALLOWED_HOSTS" placeholder:"HOST" help:"Names by which the server may be addressed, besides localhost and the address it is bound to, or * for any."`
 	CORSOrigins  []string        `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
 	Auth         *bool           `negatable:"" env:"WEFT_AUTH" help:"Demand the token in the file token of the data directory; --no-auth demands none. Without either, a server demands it if it is bound to any address but loopback."`
 	TLSCert      string          `name:"tls-cert" env:"WEFT_TLS_CERT" placeholder:"FILE" help:"Certificate chain in PEM; with --tls-key, the server speaks HTTPS only."`
 	TLSKey       string          `name:"tls-key" env:"WEFT_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate in PEM."`
-	Retention    limits.Duration `env:"WEFT_RETENTION" placeholder:"TIME" help:"How long a run is kept after it has closed, as 48h; at least two hours (168h)."`
-	DeleteEvery  limits.Duration `env:"WEFT_DELETE_EVERY" placeholder:"TIME" help:"How often the server looks for what has expired, and deletes it (1m)."`
-	DeleteAtOnce *int            `env:"WEFT_DELETE_AT_ONCE" placeholder:"N" help:"How many expired items one write deletes, 10,000 at most; 0 is the default (200)."`
+	Retention    limits.Duration `env:"WEFT_RETENTION" placeholder:"TIME" unset:"168h" help:"How long a run is kept after it has closed, as 48h; at least two hours."`
+	DeleteEvery  limits.Duration `env:"WEFT_DELETE_EVERY" placeholder:"TIME" unset:"1m" help:"How often the server looks for what has expired, and deletes it."`
+	DeleteAtOnce *int            `env:"WEFT_DELETE_AT_ONCE" placeholder:"N" unset:"200" help:"How many expired items one write deletes, 10,000 at most; 0 is the default."`
 	Queues
 	Updates
 	Keys
@@ -24,6 +30,32 @@ type Server struct {
 	Isolate       *int         `env:"WEFT_ISOLATE" placeholder:"N" help:"Run the code of workflows and activities in this many child processes; 0 runs it in the server's own."`
 	IsolateMemory *int         `env:"WEFT_ISOLATE_MEMORY" placeholder:"MIB" help:"Hard limit of the memory of each child process, in MiB; 0 is half of the machine's, divided among them."`
 	IsolateCPUs   *int         `name:"isolate-cpus" env:"WEFT_ISOLATE_CPUS" placeholder:"N" help:"Processors that each child process uses at once; 0 is all."`
+}
+
+// Defaults returns the defaults of a local server that are not those of the executor.
+func Defaults() (s Server) {
+	for _, declared := range Of[Server]() {
+		switch to := reflect.ValueOf(&s).Elem().FieldByName(declared.Field).Addr().Interface().(type) {
+		case *string:
+			*to = declared.Default
+		case *limits.Duration:
+			mustRead(&declared, to.UnmarshalText([]byte(declared.Default)))
+		case **int:
+			if declared.Default != "" {
+				n, err := strconv.Atoi(declared.Default)
+				mustRead(&declared, err)
+				*to = &n
+			}
+		}
+	}
+	return s
+}
+
+// mustRead panics if a default could not be read.
+func mustRead(s *Setting, err error) {
+	if err != nil {
+		panic(fmt.Sprintf("the default of %s: %v", s.Field, err))
+	}
 }
 
 // Queues are the task queues of a local server. They have flags, and no variables.
@@ -39,7 +71,7 @@ type Keys struct {
 
 // Compression says how the contents of a data directory are compressed.
 type Compression struct {
-	Compress *string `enum:"off,zstd" env:"WEFT_COMPRESS" placeholder:"off|zstd" help:"Compress what is stored: off or zstd (off)."`
+	Compress *string `enum:"off,zstd" env:"WEFT_COMPRESS" placeholder:"off|zstd" help:"Compress what is stored: off or zstd."`
 }
 
 // Compresses reports whether the contents are compressed; otherwise is the answer if that was not
