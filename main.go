@@ -181,8 +181,10 @@ func (r *Registry) longerByDefault() (types []string) {
 }
 
 // Serve runs the local server until ctx ends, and then stops it cleanly. Open workflows continue
-// when a server is started on the same directory again, also after a crash.
-func Serve(ctx context.Context, r *Registry, o Options) error {
+// when a server is started on the same directory again, also after a crash. Several sets of options
+// are merged as in Main.
+func Serve(ctx context.Context, r *Registry, sets ...Options) error {
+	o := options.Of(sets)
 	if err := r.Err(); err != nil {
 		return err
 	}
