@@ -202,8 +202,8 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 // which AWS accepts a signature.
 const oldestPut = 15 * time.Minute
 
-// unmade returns the error of a put that is not repeated. unknown says that an earlier try of it may
-// have landed.
+// unmade returns the error of a put that is not repeated. unknown says that an earlier try of it
+// may have landed.
 func unmade(unknown bool) error {
 	if unknown {
 		return outcome.ErrUnknown
