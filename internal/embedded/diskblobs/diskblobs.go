@@ -1,5 +1,5 @@
-// Package embedded keeps blobs in the file of package disk, beside the store and the queues.
-package embedded
+// Package diskblobs keeps blobs in the file of package disk, beside the store and the queues.
+package diskblobs
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package embedded_test
+package diskblobs_test
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/blob/blobtest"
-	"github.com/seed-41655fb1/weft/blob/embedded"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/disk/disktest"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskblobs"
 )
 
 // place returns a directory, a function that opens its blobs and one that closes them.
@@ -30,7 +30,7 @@ func place(t *testing.T) (dir string, open func() blob.Blobs, end func()) {
 		if db, err = disk.Open(dir, disk.Options{Log: slog.New(slog.DiscardHandler)}); err != nil {
 			t.Fatal(err)
 		}
-		return embedded.New(db, nil)
+		return diskblobs.New(db, nil)
 	}, end
 }
 

@@ -1,4 +1,4 @@
-// Package embedded is the store of a deployment in one process: a file in its data directory,
+// Package diskstore is the store of a deployment in one process: a file in its data directory,
 // without any service. An Append is on the disk when it returns; many Appends share a flush (see
 // package disk).
 //
@@ -15,7 +15,7 @@
 //
 // Numbers are big-endian, and a workflow's id is preceded by its length. So keys sort in the port's
 // order, and no id is a prefix of another.
-package embedded
+package diskstore
 
 import (
 	"bytes"

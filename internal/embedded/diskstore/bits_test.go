@@ -1,4 +1,4 @@
-package embedded
+package diskstore
 
 import (
 	"bytes"
@@ -181,7 +181,7 @@ func TestFlippedBits(t *testing.T) {
 	for seed == 0 {
 		seed = rand.Uint64()
 	}
-	t.Logf("repeat it with: go test ./store/embedded -run TestFlippedBits -bits=%d -bits-seed=%d", *bits, seed)
+	t.Logf("repeat it with: go test ./internal/embedded/diskstore -run TestFlippedBits -bits=%d -bits-seed=%d", *bits, seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	w := &world{map[store.Key]store.Item{}, map[string]store.Attempt{}, map[string]store.Timer{}, map[string][]byte{}}
 	dir, whole := t.TempDir(), t.TempDir()

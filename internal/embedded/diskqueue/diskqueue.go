@@ -1,4 +1,4 @@
-// Package embedded is the queue of a deployment in one process. The messages are in memory (see
+// Package diskqueue is the queue of a deployment in one process. The messages are in memory (see
 // package lines), and in the file of the data directory, from which they are restored after a
 // crash.
 //
@@ -19,7 +19,7 @@
 //     is received.
 //   - A sweep sends timers, and no limit stops a sweep. So the first receive of a timer waits for
 //     the disk, too.
-package embedded
+package diskqueue
 
 import (
 	"encoding/binary"
@@ -32,8 +32,8 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/lines"
 	"github.com/seed-41655fb1/weft/queue"
-	"github.com/seed-41655fb1/weft/queue/internal/lines"
 )
 
 // Options are the options of a queue. The zero value works.

@@ -1,4 +1,4 @@
-package embedded_test
+package diskstore_test
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskstore"
 	"github.com/seed-41655fb1/weft/store"
-	"github.com/seed-41655fb1/weft/store/embedded"
 	"github.com/seed-41655fb1/weft/store/storetest"
 )
 
@@ -24,16 +24,16 @@ func TestConformance(t *testing.T) {
 			return func() storetest.Store {
 				closeDB(t, db)
 				db = openDB(t, dir)
-				s := embedded.New(db)
+				s := diskstore.New(db)
 				dirs.Store(s, place{dir, db})
 				return s
 			}
 		},
-		MaxBody: embedded.MaxBody, PageBytes: 1 << 20, Reopens: true, Lists: true, Expires: true,
+		MaxBody: diskstore.MaxBody, PageBytes: 1 << 20, Reopens: true, Lists: true, Expires: true,
 		Damage: func(t *testing.T, s storetest.Store, d storetest.Damaged) {
 			at, _ := dirs.Load(s)
 			closeDB(t, at.(place).db)
-			embedded.Damage(t, at.(place).dir, d)
+			diskstore.Damage(t, at.(place).dir, d)
 		},
 	})
 }
@@ -70,7 +70,7 @@ func TestDeleteExpired(t *testing.T) {
 	ctx := context.Background()
 	db := openDB(t, t.TempDir())
 	t.Cleanup(func() { closeDB(t, db) })
-	s := embedded.New(db)
+	s := diskstore.New(db)
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	for slot := range uint32(3) {
 		item := store.Item{Key: store.Key{Workflow: "w", Run: 1, Slot: slot}, Commit: [16]byte{byte(slot)}, Body: []byte("x"), Expires: now.Add(time.Duration(3-slot) * time.Minute)}
@@ -115,7 +115,7 @@ func FuzzListToken(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { _ = db.Close() })
-	s := embedded.New(db)
+	s := diskstore.New(db)
 	item := store.Item{Key: store.Key{Workflow: "w", Run: 1}, Body: bytes.Repeat([]byte("x"), 10), Summary: &store.Summary{Workflow: "w", Run: 1, Started: time.Now()}}
 	if err := s.Append(context.Background(), item); err != nil {
 		f.Fatal(err)

@@ -1,4 +1,4 @@
-package embedded
+package diskstore
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package embedded
+package diskqueue
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package embedded
+package diskstore
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 		return err
 	}
 	if len(a.RunID) > maxRunID {
-		return fmt.Errorf("store/embedded: a run id of %d bytes: at most %d", len(a.RunID), maxRunID)
+		return fmt.Errorf("diskstore: a run id of %d bytes: at most %d", len(a.RunID), maxRunID)
 	}
 	key := keyOfAttempt(a)
 	return s.writeSized(ctx, len(a.Body), func(tx *disk.Tx) error {

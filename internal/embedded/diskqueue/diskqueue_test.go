@@ -1,4 +1,4 @@
-package embedded_test
+package diskqueue_test
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskqueue"
 	"github.com/seed-41655fb1/weft/queue"
-	"github.com/seed-41655fb1/weft/queue/embedded"
 	"github.com/seed-41655fb1/weft/queue/queuetest"
 )
 
@@ -46,7 +46,7 @@ func conformance(t *testing.T, bodyBytes int64) {
 				if db, err = disk.Open(dir); err != nil {
 					t.Fatal(err)
 				}
-				q, err := embedded.New(db, settings, embedded.Options{Clock: clock.Now, Violation: t.Errorf, BodyBytes: bodyBytes})
+				q, err := diskqueue.New(db, settings, diskqueue.Options{Clock: clock.Now, Violation: t.Errorf, BodyBytes: bodyBytes})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -54,7 +54,7 @@ func conformance(t *testing.T, bodyBytes int64) {
 				return q
 			}, clock
 		},
-		MaxBody: embedded.MaxBody, Reopens: true,
+		MaxBody: diskqueue.MaxBody, Reopens: true,
 	})
 }
 
@@ -72,7 +72,7 @@ func TestMessageThatEndsTheProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := embedded.New(db, settings, embedded.Options{Violation: t.Errorf})
+		q, err := diskqueue.New(db, settings, diskqueue.Options{Violation: t.Errorf})
 		if err == nil && life == 0 {
 			err = errors.Join(q.Send(ctx, "q", queue.Message{Body: []byte("poison")}, queue.Message{Body: []byte("good")}), db.Write(func(*disk.Tx) error { return nil }))
 			crashed = copyOf(t, dir) // without the count of the first receive
@@ -123,7 +123,7 @@ func TestTaskQueueThatIsLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := embedded.New(db, queue.Standard(asked...), embedded.Options{Violation: t.Errorf})
+		q, err := diskqueue.New(db, queue.Standard(asked...), diskqueue.Options{Violation: t.Errorf})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestTimerThatEndsTheProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := embedded.New(db, settings, embedded.Options{Violation: t.Errorf})
+		q, err := diskqueue.New(db, settings, diskqueue.Options{Violation: t.Errorf})
 		if err != nil {
 			t.Fatal(err)
 		}
