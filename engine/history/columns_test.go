@@ -43,6 +43,17 @@ func TestEachTypeHasARow(t *testing.T) {
 	}
 }
 
+// started returns how many things an event starts.
+func started(a Attributes) (n int) {
+	what := InitiatedBy(a)
+	for _, is := range []bool{what.Activity != nil, what.Timer != nil, what.Child != nil, what.External != nil} {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
 // The columns of a type of event fit its role.
 func TestColumnsFitTheRoles(t *testing.T) {
 	t.Parallel()
@@ -66,6 +77,8 @@ func TestColumnsFitTheRoles(t *testing.T) {
 			t.Errorf("%s has %d roles", typ, roles)
 		case news && k.resolves == nil && typ != TypeChildWorkflowExecutionStarted:
 			t.Errorf("%s is news, and resolves nothing", typ)
+		case initiation == (k.starts == nil), initiation && started(a) != 1:
+			t.Errorf("%s starts %d things", typ, started(a))
 		case closing && (k.ends == nil || EndOf(a).Status == Running), arrival && k.ends != nil && EndOf(a).Status == Running:
 			t.Errorf("%s ends its run without a status", typ)
 		case !command && (k.named != nil || k.refers != nil || k.says != nil):
