@@ -77,7 +77,10 @@ func (s *State) Received(e history.Attributes) bool {
 		return s.asked[a.RequestID]
 	case *history.WorkflowExecutionTerminated:
 		return s.asked[a.RequestID]
-	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // come from no workflow
+	case *history.WorkflowExecutionStarted, *history.WorkflowExecutionUpdateAdmitted, *history.WorkflowExecutionUpdateFailed,
+		*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTimedOut:
+		// no other workflow sends them
+	case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // do not arrive
 	}
 	return false
 }
