@@ -133,7 +133,7 @@ var coreMutants = []mutant{
 		old: "if run.State.Reset.RequestID == requestID {", new: "if false {", more: true,
 	},
 	{
-		name: "a reset forgets the updates that have completed", file: "engine/reset.go",
+		name: "a reset forgets the updates that have completed", file: "engine/events.go",
 		old: "if !r.admitted[a.SequencingEventID] {", new: "if false {", more: true,
 	},
 	{
