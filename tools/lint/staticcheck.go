@@ -147,8 +147,8 @@ func ignored(all []*ignore, check string, at token.Position) (is bool) {
 	return is
 }
 
-// useless reports whether a directive for a line, with checks that are on, covered no finding. Unused
-// code can be used under other build tags, so a directive for it is never useless.
+// useless reports whether a directive for a line, with checks that are on, covered no finding.
+// Unused code can be used under other build tags, so a directive for it is never useless.
 func (i *ignore) useless(on []string) bool {
 	if i.used || i.line == 0 {
 		return false
