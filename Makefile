@@ -24,7 +24,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test race test-ts test-postgres test-aws deploy-check localstack localstack-down lint weftvet switches words check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
+.PHONY: help run demo test race test-ts test-postgres test-aws deploy-check localstack localstack-down lint weftvet switches words check sim sim-fixed sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,7 +92,7 @@ lint: bin/lint words ## vet, staticcheck, formatting, weftvet, switches over eve
 RACE_PACKAGES = $$(grep -rlE --include='*.go' '^//go:build (.*[^!])?race\b' . | xargs -n 1 dirname | sort -u)
 
 bin/lint: FORCE
-	@go build -C tools/lint -o '$(CURDIR)/bin/lint' .
+	@mkdir -p bin && go build -C tools/lint -o '$(CURDIR)/bin/lint' .
 
 FORCE:
 
@@ -114,8 +114,11 @@ SEARCH = go test -count=1 -timeout 0 ./proof/sim -run 'TestSeeds$$|TestLineariza
 sim: ## search for a counterexample with fresh seeds, on all cores (SEEDS=100000, FOR=8h, SEED=1 for a printed seed)
 	$(SEARCH)
 
-model: ## explore the protocol's model: every shape with two faults, all states (ONLY=part of a name; an unknown name lists all)
-	go test -count=1 -timeout 0 ./proof/model -run 'TestShapes|TestVariants' -v -all $(if $(ONLY),-only='$(ONLY)')
+model: ## explore the protocol's model: every shape with two faults, all states, and its reduction (ONLY=part of a name; an unknown name lists all)
+	go test -count=1 -timeout 0 ./proof/model -run 'TestShapes|TestVariants|TestReductionKeepsEnds' -v -all $(if $(ONLY),-only='$(ONLY)')
+
+sim-fixed: ## play the thousand fixed seeds, of which make test plays a hundred, and the main mutants
+	go test -count=1 -timeout 0 ./proof/sim -run 'TestSeeds$$|TestLinearizable$$|TestMutants$$' -v -seeds=1000
 
 sim-mutants: ## break the protocol with each mutant, and check that the simulation finds it within its stated seeds
 	go test -count=1 -timeout 0 ./proof/sim -run 'TestMutants' -v -all-mutants

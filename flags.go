@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/settings"
@@ -54,15 +55,15 @@ func (f *Flags) AfterApply(c *kong.Context) error {
 // of o.
 func (f *Flags) Over(o Options) Options {
 	replaceAll(reflect.ValueOf(&o).Elem(), reflect.ValueOf(f.Server))
-	given := f.Engine()
+	given := settings.EngineLimits(f.Updates)
 	replace(&o.Limits.UpdatesInFlight, given.UpdatesInFlight)
 	replace(&o.Limits.UpdateBytesInFlight, given.UpdateBytesInFlight)
 	replace(&o.Limits.UpdatesInTotal, given.UpdatesInTotal)
-	o.Isolate = o.Isolate.Over(f.Isolate, f.IsolateMemory, f.IsolateCPUs)
+	o.Isolate = isolate.ReplaceLimits(o.Isolate, f.Isolate, f.IsolateMemory, f.IsolateCPUs)
 	if f.Auth != nil {
 		o.Auth, o.NoAuth = *f.Auth, !*f.Auth
 	}
-	o.Compress = f.Compresses(o.Compress)
+	o.Compress = settings.Compresses(f.Compression, o.Compress)
 	if f.LargePayloads != nil {
 		o.SmallPayloads = !*f.LargePayloads
 	}

@@ -196,7 +196,7 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	if o.Auth && o.NoAuth {
 		return errors.New("the options Auth and NoAuth are both set: choose one")
 	}
-	if err := o.Isolate.Check(); err != nil {
+	if err := isolate.CheckLimits(o.Isolate); err != nil {
 		return err
 	}
 	if o.Greeting == nil {
@@ -265,7 +265,7 @@ func (o *Options) local(bound net.Addr, keys codec.Keys, hub *observe.Hub) local
 	return local.Options{
 		Dir: o.Data, Backend: o.Backend, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
 		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
-		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit, Isolate: o.Isolate.Options(),
+		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit, Isolate: isolate.OptionsOf(o.Isolate),
 		Executor: executor.Options{Engine: engine.Options{Limits: o.Limits}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks},
 	}
 }
