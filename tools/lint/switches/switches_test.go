@@ -1,4 +1,4 @@
-package main
+package switches
 
 import (
 	"testing"
@@ -9,5 +9,5 @@ import (
 // The linter reports the cases that a switch leaves out, even if it has a default case. It does not
 // report types that only contain attributes.
 func TestSwitches(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), analyzer(), "a")
+	analysistest.Run(t, analysistest.TestData(), Analyzer, "a", "weft/proof/b")
 }
