@@ -100,7 +100,7 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	if o.Auth && o.NoAuth {
 		return errors.New("the options Auth and NoAuth are both set: choose one")
 	}
-	if err := o.Isolate.Check(); err != nil {
+	if err := isolate.CheckLimits(o.Isolate); err != nil {
 		return err
 	}
 	if o.Greeting == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/options"
+	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
 // Options are the settings of a local server. The zero value serves at 127.0.0.1:8080 and keeps
@@ -116,7 +117,7 @@ func (o *Options) local(bound net.Addr, keys codec.Keys, hub *observe.Hub) local
 	return local.Options{
 		Dir: o.Data, Backend: o.Backend, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
 		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
-		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit, Isolate: o.Isolate.Options(),
+		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit, Isolate: isolate.OptionsOf(o.Isolate),
 		Executor: executor.Options{Engine: engine.Options{Limits: o.Limits}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks},
 	}
 }
@@ -127,15 +128,15 @@ func (o *Options) local(bound net.Addr, keys codec.Keys, hub *observe.Hub) local
 // of o.
 func (f *Flags) Over(o Options) Options {
 	replaceAll(reflect.ValueOf(&o).Elem(), reflect.ValueOf(f.Server))
-	given := f.Engine()
+	given := settings.EngineLimits(f.Updates)
 	replace(&o.Limits.UpdatesInFlight, given.UpdatesInFlight)
 	replace(&o.Limits.UpdateBytesInFlight, given.UpdateBytesInFlight)
 	replace(&o.Limits.UpdatesInTotal, given.UpdatesInTotal)
-	o.Isolate = o.Isolate.Over(f.Isolate, f.IsolateMemory, f.IsolateCPUs)
+	o.Isolate = isolate.ReplaceLimits(o.Isolate, f.Isolate, f.IsolateMemory, f.IsolateCPUs)
 	if f.Auth != nil {
 		o.Auth, o.NoAuth = *f.Auth, !*f.Auth
 	}
-	o.Compress = f.Compresses(o.Compress)
+	o.Compress = settings.Compresses(f.Compression, o.Compress)
 	if f.LargePayloads != nil {
 		o.SmallPayloads = !*f.LargePayloads
 	}
