@@ -13,10 +13,10 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -112,7 +112,7 @@ func TestRetentionOfRunsThatFollow(t *testing.T) {
 			if _, err := run.Result(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := p.Service.Reset(ctx, "w", "", api.ResetRequest{To: "firstTask"}); err != nil {
+			if _, err := p.Service.Reset(ctx, "w", "", wire.ResetRequest{To: "firstTask"}); err != nil {
 				t.Fatal(err)
 			}
 			p.Stop()
@@ -365,7 +365,7 @@ func TestStartOverVoidRuns(t *testing.T) {
 				start := func(id string) history.RunID {
 					t.Helper()
 					w := "w"
-					a, err := p.Service.Start(ctx, api.StartRequest{WorkflowID: &w, Type: "kid", Input: []byte(`"quick"`), RequestID: id})
+					a, err := p.Service.Start(ctx, wire.StartRequest{WorkflowID: &w, Type: "kid", Input: []byte(`"quick"`), RequestID: id})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -13,10 +13,10 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/wire"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -102,7 +102,7 @@ func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 		})
 		p := d.Idle(executor.Options{}, all...)
 		startPulse(t, p)
-		var now api.Description
+		var now wire.Description
 		sent := messages(t, d, queue.Activities)
 		go func() { _ = p.Service.Handle(ctx, executor.Delivery{Message: sent[0], Received: 1}) }()
 		synctest.Wait()

@@ -3,7 +3,7 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/wire"
 )
 
 // activityRoutes are the routes of attempts that go on outside of their function.
@@ -15,7 +15,7 @@ var activityRoutes = []Route{
 
 // The token of an attempt is in the body, because paths and query strings are logged on the way.
 
-func (h *handler) completeActivity(r *http.Request, body api.CompleteActivityRequest) (int, *api.ActivityResponse, error) {
+func (h *handler) completeActivity(r *http.Request, body wire.CompleteActivityRequest) (int, *wire.ActivityResponse, error) {
 	c, err := h.service.Parser().CompleteActivity(&body)
 	if err != nil {
 		return 0, nil, err
@@ -24,7 +24,7 @@ func (h *handler) completeActivity(r *http.Request, body api.CompleteActivityReq
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) failActivity(r *http.Request, body api.FailActivityRequest) (int, *api.ActivityResponse, error) {
+func (h *handler) failActivity(r *http.Request, body wire.FailActivityRequest) (int, *wire.ActivityResponse, error) {
 	c, err := h.service.Parser().FailActivity(&body)
 	if err != nil {
 		return 0, nil, err
@@ -33,7 +33,7 @@ func (h *handler) failActivity(r *http.Request, body api.FailActivityRequest) (i
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) beatActivity(r *http.Request, body api.HeartbeatActivityRequest) (int, *api.HeartbeatResponse, error) {
+func (h *handler) beatActivity(r *http.Request, body wire.HeartbeatActivityRequest) (int, *wire.HeartbeatResponse, error) {
 	c, err := h.service.Parser().Heartbeat(&body)
 	if err != nil {
 		return 0, nil, err

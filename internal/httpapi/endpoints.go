@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -36,7 +36,7 @@ var workflowRoutes = []Route{
 	{ID: "moveWorkflow", Pattern: "POST /v1/workflows/{id}/move", Access: Writes, endpoint: takes((*handler).move)},
 }
 
-func (h *handler) start(r *http.Request, body api.StartRequest) (int, *api.StartResponse, error) {
+func (h *handler) start(r *http.Request, body wire.StartRequest) (int, *wire.StartResponse, error) {
 	d, err := wait(r.URL.Query())
 	if err != nil {
 		return 0, nil, err
@@ -47,7 +47,7 @@ func (h *handler) start(r *http.Request, body api.StartRequest) (int, *api.Start
 	}
 	begin := h.service.Start
 	if d > 0 {
-		begin = func(ctx context.Context, c *command.Start) (*api.StartResponse, error) {
+		begin = func(ctx context.Context, c *command.Start) (*wire.StartResponse, error) {
 			return h.service.StartAndAwait(ctx, c, d)
 		}
 	}
@@ -61,7 +61,7 @@ func (h *handler) start(r *http.Request, body api.StartRequest) (int, *api.Start
 	return http.StatusOK, answer, nil
 }
 
-func (h *handler) signal(r *http.Request, body api.SignalRequest) (int, *api.SignalResponse, error) {
+func (h *handler) signal(r *http.Request, body wire.SignalRequest) (int, *wire.SignalResponse, error) {
 	c, err := h.service.Parser().Signal(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
 	if err != nil {
 		return 0, nil, err
@@ -70,7 +70,7 @@ func (h *handler) signal(r *http.Request, body api.SignalRequest) (int, *api.Sig
 	return http.StatusAccepted, answer, err
 }
 
-func (h *handler) query(r *http.Request, body api.QueryRequest) (int, *api.QueryResponse, error) {
+func (h *handler) query(r *http.Request, body wire.QueryRequest) (int, *wire.QueryResponse, error) {
 	c, err := h.service.Parser().Query(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
 	if err != nil {
 		return 0, nil, err
@@ -79,7 +79,7 @@ func (h *handler) query(r *http.Request, body api.QueryRequest) (int, *api.Query
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) update(r *http.Request, body api.UpdateRequest) (int, *api.UpdateResponse, error) {
+func (h *handler) update(r *http.Request, body wire.UpdateRequest) (int, *wire.UpdateResponse, error) {
 	c, err := h.service.Parser().Update(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
 	if err != nil {
 		return 0, nil, err
@@ -88,7 +88,7 @@ func (h *handler) update(r *http.Request, body api.UpdateRequest) (int, *api.Upd
 	return updateStatus(answer), answer, err
 }
 
-func (h *handler) poll(r *http.Request) (int, *api.UpdateResponse, error) {
+func (h *handler) poll(r *http.Request) (int, *wire.UpdateResponse, error) {
 	d, err := wait(r.URL.Query())
 	if err != nil {
 		return 0, nil, err
@@ -101,7 +101,7 @@ func (h *handler) poll(r *http.Request) (int, *api.UpdateResponse, error) {
 	return updateStatus(answer), answer, err
 }
 
-func (h *handler) failUpdate(r *http.Request, body api.FailUpdateRequest) (int, *api.UpdateResponse, error) {
+func (h *handler) failUpdate(r *http.Request, body wire.FailUpdateRequest) (int, *wire.UpdateResponse, error) {
 	c, err := h.service.Parser().FailUpdate(r.PathValue("id"), runID(r), r.PathValue("updateID"), &body)
 	if err != nil {
 		return 0, nil, err
@@ -111,19 +111,19 @@ func (h *handler) failUpdate(r *http.Request, body api.FailUpdateRequest) (int, 
 }
 
 // updateStatus returns the HTTP status of an update's stage: 422 if the update is not durable.
-func updateStatus(answer *api.UpdateResponse) int {
+func updateStatus(answer *wire.UpdateResponse) int {
 	switch {
 	case answer == nil:
 		return 0
-	case answer.Stage == api.StageRejected:
+	case answer.Stage == wire.StageRejected:
 		return http.StatusUnprocessableEntity
-	case answer.Stage == api.StageAccepted, answer.Stage == api.StageAdmitted:
+	case answer.Stage == wire.StageAccepted, answer.Stage == wire.StageAdmitted:
 		return http.StatusAccepted
 	}
 	return http.StatusOK
 }
 
-func (h *handler) cancel(r *http.Request, body api.EndRequest) (int, none, error) {
+func (h *handler) cancel(r *http.Request, body wire.EndRequest) (int, none, error) {
 	c, err := h.service.Parser().End(r.PathValue("id"), runID(r), body.Reason)
 	if err != nil {
 		return 0, none{}, err
@@ -132,7 +132,7 @@ func (h *handler) cancel(r *http.Request, body api.EndRequest) (int, none, error
 	return http.StatusAccepted, none{}, err
 }
 
-func (h *handler) terminate(r *http.Request, body api.EndRequest) (int, none, error) {
+func (h *handler) terminate(r *http.Request, body wire.EndRequest) (int, none, error) {
 	c, err := h.service.Parser().End(r.PathValue("id"), runID(r), body.Reason)
 	if err != nil {
 		return 0, none{}, err
@@ -150,7 +150,7 @@ func (h *handler) delete(r *http.Request) (int, none, error) {
 	return http.StatusOK, none{}, err
 }
 
-func (h *handler) reset(r *http.Request, body api.ResetRequest) (int, *api.ResetResponse, error) {
+func (h *handler) reset(r *http.Request, body wire.ResetRequest) (int, *wire.ResetResponse, error) {
 	c, err := h.service.Parser().Reset(r.PathValue("id"), runID(r), &body)
 	if err != nil {
 		return 0, nil, err
@@ -159,7 +159,7 @@ func (h *handler) reset(r *http.Request, body api.ResetRequest) (int, *api.Reset
 	return http.StatusCreated, answer, err
 }
 
-func (h *handler) move(r *http.Request, body api.MoveRequest) (int, *api.MoveResponse, error) {
+func (h *handler) move(r *http.Request, body wire.MoveRequest) (int, *wire.MoveResponse, error) {
 	c, err := h.service.Parser().Move(r.PathValue("id"), runID(r), &body)
 	if err != nil {
 		return 0, nil, err
@@ -168,7 +168,7 @@ func (h *handler) move(r *http.Request, body api.MoveRequest) (int, *api.MoveRes
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) describe(r *http.Request) (int, *api.Description, error) {
+func (h *handler) describe(r *http.Request) (int, *wire.Description, error) {
 	of, err := h.service.Parser().Target(r.PathValue("id"), runID(r))
 	if err != nil {
 		return 0, nil, err
@@ -177,7 +177,7 @@ func (h *handler) describe(r *http.Request) (int, *api.Description, error) {
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) result(r *http.Request) (int, *api.ResultResponse, error) {
+func (h *handler) result(r *http.Request) (int, *wire.ResultResponse, error) {
 	d, err := wait(r.URL.Query())
 	if err != nil {
 		return 0, nil, err
@@ -223,7 +223,7 @@ func (h *handler) history(r *http.Request) (int, historyPage, error) {
 	return http.StatusOK, answer, nil
 }
 
-// historyPage is an api.HistoryResponse whose events are encoded.
+// historyPage is an wire.HistoryResponse whose events are encoded.
 type historyPage struct {
 	WorkflowID    string            `json:"workflowId"`
 	RunID         history.RunID     `json:"runId"`
@@ -237,7 +237,7 @@ type historyPage struct {
 const maxHistoryPage = 1 << 20
 
 // fitting encodes as many of the first events as a page holds, and at least one.
-func fitting(events []api.HistoryEvent) ([]json.RawMessage, error) {
+func fitting(events []wire.HistoryEvent) ([]json.RawMessage, error) {
 	page, size := []json.RawMessage{}, 0
 	for i := range events {
 		encoded, err := json.Marshal(&events[i])
@@ -255,7 +255,7 @@ func fitting(events []api.HistoryEvent) ([]json.RawMessage, error) {
 // listPage is how many runs a page of the list has.
 const listPage = 100
 
-func (h *handler) list(r *http.Request) (int, *api.ListResponse, error) {
+func (h *handler) list(r *http.Request) (int, *wire.ListResponse, error) {
 	q := r.URL.Query()
 	f, err := listFilter(q)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
@@ -161,7 +161,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 // caller should wait, and returns the status. The answer says that the request cost nothing, unless
 // its CostHeader is set already.
 func WriteProblem(w http.ResponseWriter, refused *refusal.Error) (status int) {
-	p := api.ProblemOf(refused)
+	p := problem.Of(refused)
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
+	"github.com/seed-41655fb1/weft/internal/wire"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -30,7 +30,7 @@ var scheduleRoutes = []Route{
 // A schedule is a workflow. These endpoints send it the same requests that its callers could send
 // as requests of a workflow.
 
-func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest) (status int, answer api.CreateScheduleResponse, err error) {
+func (h *handler) createSchedule(r *http.Request, body wire.CreateScheduleRequest) (status int, answer wire.CreateScheduleResponse, err error) {
 	if body.Schedule == nil {
 		return 0, answer, refusal.Invalid.New("what the schedule does is missing: give schedule")
 	}
@@ -43,7 +43,7 @@ func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest
 	if err != nil {
 		return 0, answer, err
 	}
-	c, err := h.service.Parser().Start(&api.StartRequest{WorkflowID: &id, Type: stored.WorkflowType, Input: state, RequestID: body.RequestID})
+	c, err := h.service.Parser().Start(&wire.StartRequest{WorkflowID: &id, Type: stored.WorkflowType, Input: state, RequestID: body.RequestID})
 	if err != nil {
 		return 0, answer, err
 	}
@@ -57,7 +57,7 @@ func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest
 	return http.StatusOK, answer, nil
 }
 
-func (h *handler) describeSchedule(r *http.Request) (status int, d api.ScheduleDescription, err error) {
+func (h *handler) describeSchedule(r *http.Request) (status int, d wire.ScheduleDescription, err error) {
 	id, err := scheduleWorkflow(r.PathValue("id"))
 	if err != nil {
 		return 0, d, err
@@ -66,7 +66,7 @@ func (h *handler) describeSchedule(r *http.Request) (status int, d api.ScheduleD
 	if err != nil {
 		return 0, d, err
 	}
-	q, err := h.service.Parser().Query(id, "", stored.QueryDescribeAt, &api.QueryRequest{Input: input})
+	q, err := h.service.Parser().Query(id, "", stored.QueryDescribeAt, &wire.QueryRequest{Input: input})
 	if err != nil {
 		return 0, d, err
 	}
@@ -84,7 +84,7 @@ func (h *handler) describeSchedule(r *http.Request) (status int, d api.ScheduleD
 	return http.StatusOK, DescribedSchedule(&s), nil
 }
 
-func (h *handler) listSchedules(r *http.Request) (status int, answer api.ScheduleListResponse, err error) {
+func (h *handler) listSchedules(r *http.Request) (status int, answer wire.ScheduleListResponse, err error) {
 	f := store.Filter{Where: func(row *store.Summary) bool {
 		return row.Type == stored.WorkflowType && row.Status == history.Running.String()
 	}}
@@ -92,9 +92,9 @@ func (h *handler) listSchedules(r *http.Request) (status int, answer api.Schedul
 	if err != nil {
 		return 0, answer, err
 	}
-	answer.Schedules, answer.NextPageToken = []api.ScheduleSummary{}, page.NextPageToken
+	answer.Schedules, answer.NextPageToken = []wire.ScheduleSummary{}, page.NextPageToken
 	for _, w := range page.Workflows {
-		answer.Schedules = append(answer.Schedules, api.ScheduleSummary{
+		answer.Schedules = append(answer.Schedules, wire.ScheduleSummary{
 			ScheduleID: strings.TrimPrefix(w.WorkflowID, stored.IDPrefix), CreatedAt: w.StartedAt,
 		})
 	}
@@ -122,7 +122,7 @@ func updates[B, S any](update string, store func(*B) (input S, requestID string)
 			return 0, none{}, err
 		}
 		input, requestID := store(&body)
-		u := api.UpdateRequest{UpdateID: requestID}
+		u := wire.UpdateRequest{UpdateID: requestID}
 		if u.Input, err = json.Marshal(input); err != nil {
 			return 0, none{}, err
 		}
@@ -136,7 +136,7 @@ func updates[B, S any](update string, store func(*B) (input S, requestID string)
 			return 0, none{}, ofSchedule(r.PathValue("id"), err)
 		case answer.Failure != nil: // it was refused, or has changed nothing
 			return 0, none{}, refusal.Invalid.New("%s", answer.Failure.Message)
-		case answer.Stage != api.StageCompleted:
+		case answer.Stage != wire.StageCompleted:
 			return 0, none{}, refusal.OutcomeUnknown.New("the schedule has not answered yet: send the request again with the same requestId")
 		}
 		return http.StatusOK, none{}, nil

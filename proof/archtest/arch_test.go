@@ -93,7 +93,7 @@ type rule struct {
 // executorBelow returns what a layer of the executor may import: the given layers below it, and
 // what all layers may import.
 func executorBelow(layers ...string) []string {
-	all := []string{"engine/...", "store", "queue", "internal/api", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal"}
+	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal", "internal/wire"}
 	for _, layer := range layers {
 		all = append(all, "internal/executor/"+layer)
 	}
@@ -120,7 +120,7 @@ var rules = []rule{
 	{"internal/where", nil},
 	{"internal/cron", nil},
 	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow"}},
-	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored", "internal/refusal"}},
+	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/wire", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored", "internal/refusal"}},
 	{"internal/schedule/stored", []string{"engine/history", "engine/failure"}},
 	{"internal/schedule", []string{"engine", "internal/cron", "internal/schedule/stored"}},
 	{"internal/limits", []string{"engine"}},
@@ -135,8 +135,9 @@ var rules = []rule{
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/refusal", []string{"engine/failure"}},
-	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/api", "internal/cron", "internal/refusal"}},
-	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext", "internal/refusal"}},
+	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/wire", "internal/cron", "internal/refusal"}},
+	{"internal/wire", []string{"engine/history", "engine/failure", "internal/jsontext"}},
+	{"internal/problem", []string{"engine/failure", "internal/refusal"}},
 	{"internal/executor/host", []string{"engine/history", "internal/observe"}},
 	{"internal/executor/lock", []string{"internal/executor/host"}},
 	{"internal/executor/outcome", []string{"store"}},
@@ -153,10 +154,10 @@ var rules = []rule{
 	{"internal/executor/requests", executorBelow("activities", "attempts", "commit", "host", "inbox", "lock", "outcome", "runner", "session", "starts")},
 	{"internal/executor/deliveries", executorBelow("activities", "children", "commit", "inbox", "outcome", "runner", "session")},
 	{"internal/executor/maintenance", executorBelow("activities", "attempts", "children", "commit", "inbox", "outcome", "runlog", "session", "starts")},
-	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal"}},
-	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/command", "internal/filter", "internal/meter", "internal/observe", "internal/refusal", "internal/schedule/stored", "internal/executor"}},
+	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/meter", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal", "internal/wire"}},
+	{"internal/httpapi", []string{"engine/...", "store", "internal/command", "internal/filter", "internal/meter", "internal/observe", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/wire", "internal/executor"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
-	{"internal/replay", []string{"engine/...", "internal/api"}},
+	{"internal/replay", []string{"engine/...", "internal/wire"}},
 	{"internal/codec/awskms", []string{"internal/codec"}},
 	{"internal/codec", []string{"blob", "engine/history", "store", "queue", "internal/meter", "internal/executor"}},
 	{"blob/blobtest", []string{"blob"}},
@@ -168,12 +169,12 @@ var rules = []rule{
 	{"embedded", []string{"backend", "blob/embedded", "internal/disk", "queue", "queue/embedded", "store/embedded"}},
 	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/codec", "internal/executor", "internal/executor/host"}},
 	{"internal/worker", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
-	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options", "internal/schedule/stored", "internal/refusal"}},
+	{"client", []string{"engine/...", "internal/bridge", "internal/header", "internal/options", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/wire"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
-		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/assembly", "internal/bridge", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/worker", "internal/program", "internal/refusal", "internal/replay", "internal/codec", "internal/executor", "internal/executor/host", "internal/executor/outbox",
+		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/assembly", "internal/bridge", "internal/httpapi",
+		"internal/meter", "internal/observe", "internal/payload", "internal/problem", "internal/worker", "internal/program", "internal/refusal", "internal/wire", "internal/replay", "internal/codec", "internal/executor", "internal/executor/host", "internal/executor/outbox",
 	}},
 }
 
@@ -208,8 +209,8 @@ func TestImports(t *testing.T) {
 // authors are the packages of this module that packages workflow and activity may import, directly
 // or not. They contain no store, queue, blob or meter.
 var authors = []string{
-	"workflow", "activity", "client", "engine/...", "internal/api", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
-	"internal/options", "internal/payload", "internal/refusal", "internal/schedule/stored", "internal/tracelog", "internal/where",
+	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
+	"internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/tracelog", "internal/where", "internal/wire",
 }
 
 func TestAuthorsImports(t *testing.T) {
@@ -221,26 +222,13 @@ func TestAuthorsImports(t *testing.T) {
 	}
 }
 
-// The executor does not know HTTP. It returns refusals, and package httpapi answers with their
-// problem documents.
+// The executor does not know HTTP, and neither does anything below it. It returns refusals, and
+// package httpapi answers with their problem documents.
 func TestExecutorKnowsNoHTTP(t *testing.T) {
 	t.Parallel()
-	for _, p := range packages(t) {
-		if name, _ := ours(p.ImportPath); !under(name, "internal/executor", "internal/refusal") {
-			continue
-		}
-		if slices.Contains(p.Imports, "net/http") {
-			t.Errorf("%s imports net/http", p.ImportPath)
-		}
-		for _, file := range p.GoFiles {
-			path := filepath.Join(p.Dir, file)
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bytes.Contains(text, []byte("api.Problem")) {
-				t.Errorf("%s names api.Problem, which has an HTTP status", path)
-			}
+	for _, path := range strings.Fields(string(list(t, "-deps", "./internal/executor/...", "./internal/command", "./internal/refusal", "./internal/wire"))) {
+		if name, _ := ours(path); under(path, "net/http") || under(name, "internal/httpapi", "internal/problem", "client") {
+			t.Errorf("the executor depends on %s", path)
 		}
 	}
 }

@@ -27,7 +27,7 @@ var decoders = map[string]map[string]string{
 		"decodeSlowly": "FuzzDecodeLikeLibrary", "decodePayload": "FuzzPayloadsAreReadBack", "UnmarshalJSON": "FuzzAttributesFromJSON",
 		"UnmarshalText": "FuzzAttributesFromJSON",
 	},
-	"internal/api":    {"UnmarshalJSON": "FuzzReadHistory"},
+	"internal/wire":   {"UnmarshalJSON": "FuzzReadHistory"},
 	"internal/limits": {"UnmarshalText": "FuzzText"},
 	"internal/payload": {
 		"Decode": "- it reads into a type of the author's, with encoding/json", "DecodeOrZero": "- it reads into a type of the author's, with encoding/json",

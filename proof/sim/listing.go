@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/wire"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -111,7 +111,7 @@ func (s *simulation) readList() {
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(60_000)) * time.Millisecond)})
 		began, l, seen := s.now, s.list, map[place]int{}
 		for token := ""; ; {
-			var answer *api.ListResponse
+			var answer *wire.ListResponse
 			_, err := s.insist("list", func(ctx context.Context, t edge.Service) (err error) {
 				answer, err = t.List(ctx, store.Filter{}, "all", token, 1+r.IntN(5))
 				return err

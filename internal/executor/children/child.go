@@ -9,7 +9,6 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
@@ -18,6 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -104,15 +104,15 @@ func neverStarted(t *session.Session, c *engine.PendingChild) bool {
 }
 
 // requestOf returns the request that starts a child, as a caller would send it.
-func requestOf(c *engine.PendingChild) *api.StartRequest {
+func requestOf(c *engine.PendingChild) *wire.StartRequest {
 	id := c.WorkflowID
-	r := &api.StartRequest{
+	r := &wire.StartRequest{
 		WorkflowID: &id, Type: c.WorkflowType, Input: json.RawMessage(c.Input), RequestID: c.RequestID, IDReusePolicy: c.IDReusePolicy,
-		RunTimeout: api.Duration(c.RunTimeout), StartDelay: api.Duration(c.StartDelay), Cron: c.Cron, ExecutionTimeout: api.Duration(c.ExecutionTimeout),
+		RunTimeout: wire.Duration(c.RunTimeout), StartDelay: wire.Duration(c.StartDelay), Cron: c.Cron, ExecutionTimeout: wire.Duration(c.ExecutionTimeout),
 		Header: c.Header, Memo: c.Memo, SearchAttributes: c.SearchAttributes,
 	}
 	if p := c.Retry; p != nil {
-		r.Retry = api.RetryOf(*p)
+		r.Retry = wire.RetryOf(*p)
 	}
 	return r
 }
@@ -146,7 +146,7 @@ func ensure(ctx context.Context, t *session.Session, e *outbound, start *command
 		if err != nil {
 			return nil, err
 		}
-		answer := &api.StartResponse{}
+		answer := &wire.StartResponse{}
 		if run, _, err = commit.Open(ctx, t, nil, answer, engine.Task{InputEvents: []history.Event{history.Of(started)}}, trigger); err != nil {
 			return nil, err
 		}

@@ -5,14 +5,14 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 )
 
 // Open opens a run with a task. If it replaces a run, it terminates that run in the same put.
 // Without triggers, a request caused the task.
-func Open(ctx context.Context, t *session.Session, replaced *engine.Run, answer *api.StartResponse, task engine.Task, triggers ...*engine.Message) (*engine.Run, *engine.Transition, error) {
+func Open(ctx context.Context, t *session.Session, replaced *engine.Run, answer *wire.StartResponse, task engine.Task, triggers ...*engine.Message) (*engine.Run, *engine.Transition, error) {
 	random := t.World.ID()
 	id := history.NewRunID(t.View.Highest+1, [8]byte(random[:8]))
 	opening, transition := opening(ctx, t, id, 0, task, triggers...)

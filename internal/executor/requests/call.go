@@ -8,12 +8,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 )
 
 // updateCall is an update request while it is carried out, and then its answer.
@@ -26,7 +26,7 @@ type updateCall struct {
 	// first is an earlier call with the same id that is carried out with this one, or nil.
 	first *updateCall
 
-	answer api.UpdateResponse
+	answer wire.UpdateResponse
 	err    error
 
 	// batch is the calls that are carried out together, if this call holds the lock for them. It is

@@ -8,16 +8,16 @@ import (
 	"strings"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 	"github.com/seed-41655fb1/weft/store"
 )
 
 // List returns a page of the list of workflows. asked identifies the query: any text that is the
 // same for the same query. A page token is valid only for the query that returned it.
-func (s *Requests) List(ctx context.Context, f store.Filter, asked, token string, limit int) (*api.ListResponse, error) {
+func (s *Requests) List(ctx context.Context, f store.Filter, asked, token string, limit int) (*wire.ListResponse, error) {
 	if s.Lister == nil {
 		return nil, refusal.NotFound.New("this deployment keeps no list of workflows")
 	}
@@ -33,12 +33,12 @@ func (s *Requests) List(ctx context.Context, f store.Filter, asked, token string
 	if err != nil {
 		return nil, s.Problem(outcome.OfRead(err))
 	}
-	answer := &api.ListResponse{Workflows: []api.WorkflowSummary{}}
+	answer := &wire.ListResponse{Workflows: []wire.WorkflowSummary{}}
 	if next != "" {
 		answer.NextPageToken = mark + next
 	}
 	for _, r := range runs {
-		w := api.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build}
+		w := wire.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build}
 		w.Memo, w.SearchAttributes = visibility(s.Process, &r)
 		if err := w.Status.UnmarshalText([]byte(r.Status)); err != nil {
 			return nil, err

@@ -5,22 +5,22 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 )
 
 // Move pins an open run to this build, or unpins it. Only the build itself can be asked to take the
 // run. It first replays the run's history from the beginning, and writes nothing if that fails.
 // When Move returns nil, the move is in the log.
-func (s *Requests) Move(ctx context.Context, m command.Move) (*api.MoveResponse, error) {
+func (s *Requests) Move(ctx context.Context, m command.Move) (*wire.MoveResponse, error) {
 	target := s.Options.Build
 	if m.Unpin() {
 		target = ""
 	}
-	answer := &api.MoveResponse{Build: target}
+	answer := &wire.MoveResponse{Build: target}
 	err := s.Request(ctx, m.Workflow(), func(ctx context.Context, t *session.Session) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/activities"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
@@ -17,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -26,11 +26,11 @@ import (
 //     seen it unless it fails. The same again finds that, and says so.
 //   - It has failed: the retry policy says what follows, as for any other attempt. That is durable
 //     when EndActivity returns nil.
-func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*api.ActivityResponse, error) {
+func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*wire.ActivityResponse, error) {
 	result, f := c.Result(), c.Failure()
-	answer := &api.ActivityResponse{}
+	answer := &wire.ActivityResponse{}
 	err := outside(ctx, s.Process, c.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
-		*answer = api.ActivityResponse{}
+		*answer = wire.ActivityResponse{}
 		run, err := runOf(ctx, t, k)
 		if err != nil {
 			return err
@@ -116,8 +116,8 @@ func recordProblem(err error) error {
 // HeartbeatActivity records that the attempt which a token names is alive, and keeps details for
 // the next one. The answer says whether the attempt should end. The heartbeat is durable when
 // HeartbeatActivity returns nil.
-func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) (*api.HeartbeatResponse, error) {
-	answer := &api.HeartbeatResponse{}
+func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) (*wire.HeartbeatResponse, error) {
+	answer := &wire.HeartbeatResponse{}
 	err := outside(ctx, s.Process, h.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
 			return err

@@ -8,13 +8,13 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 )
 
 // try tries to answer the calls. If it returns an error, it has answered only the settled ones.
@@ -130,7 +130,7 @@ func (calls group) lookUp(t *session.Session) (fresh group, answered int) {
 	run := t.Run()
 	seen := map[string]*updateCall{}
 	for _, c := range calls {
-		c.answer, c.err, c.first = api.UpdateResponse{UpdateID: c.request.ID}, nil, nil
+		c.answer, c.err, c.first = wire.UpdateResponse{UpdateID: c.request.ID}, nil, nil
 		switch {
 		case run == nil:
 			c.err = session.NoSuchWorkflow(t.WorkflowID)
@@ -213,9 +213,9 @@ func (calls group) lookUpBefore(ctx context.Context, t *session.Session, run *en
 // outcome answers a call from the log: the update was accepted.
 func (c *updateCall) outcome(run *engine.Run) {
 	u := run.State.Updates[c.request.ID]
-	c.answer.RunID, c.answer.Stage = run.State.RunID, api.StageAccepted
+	c.answer.RunID, c.answer.Stage = run.State.RunID, wire.StageAccepted
 	if result, f, done := run.State.UpdateOutcome(u); done {
-		c.answer.Stage, c.answer.Result, c.answer.Failure = api.StageCompleted, result, f
+		c.answer.Stage, c.answer.Result, c.answer.Failure = wire.StageCompleted, result, f
 	}
 }
 
@@ -234,7 +234,7 @@ func answer(t *session.Session, run *engine.Run, c *updateCall, transition *engi
 		c.outcome(run)
 	case engine.Rejected:
 		c.verdict = observe.Rejected
-		c.answer.Stage, c.answer.Failure = api.StageRejected, result.Failure
+		c.answer.Stage, c.answer.Failure = wire.StageRejected, result.Failure
 	case engine.Invalid:
 		c.err = refusal.Invalid.New("update %q needs an input", c.request.Name)
 	case engine.TooManyInFlight:

@@ -8,13 +8,13 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 )
 
 // look calls fn with the run that a request is for, as the log has it now.
@@ -187,14 +187,14 @@ func glance(ctx context.Context, s *session.Process, wait time.Duration, workflo
 }
 
 // Result returns how a run ended, when it has ended or after wait.
-func (s *Requests) Result(ctx context.Context, of command.Target, wait time.Duration) (*api.ResultResponse, error) {
+func (s *Requests) Result(ctx context.Context, of command.Target, wait time.Duration) (*wire.ResultResponse, error) {
 	return result(ctx, s.Process, of.Workflow(), of.Run(), wait, nil)
 }
 
 // StartAndAwait is Start, and then waits until the run has closed, and adds the outcome to the
 // answer. The start is durable, so the answer has no outcome if the run cannot be read, or if the
 // caller leaves before the first look.
-func (s *Requests) StartAndAwait(ctx context.Context, c *command.Start, wait time.Duration) (*api.StartResponse, error) {
+func (s *Requests) StartAndAwait(ctx context.Context, c *command.Start, wait time.Duration) (*wire.StartResponse, error) {
 	watched := lock.Watch{}
 	started, err := startWatching(ctx, s.Process, c, &watched)
 	if err != nil {
@@ -213,8 +213,8 @@ func (s *Requests) StartAndAwait(ctx context.Context, c *command.Start, wait tim
 
 // result is Result. wrote is not nil if this process has just written to the run. The answer has no
 // run id if ctx ended before the first look.
-func result(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote) (*api.ResultResponse, error) {
-	answer := &api.ResultResponse{WorkflowID: workflowID}
+func result(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote) (*wire.ResultResponse, error) {
+	answer := &wire.ResultResponse{WorkflowID: workflowID}
 	err := await(ctx, s, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
 		answer.RunID, answer.Status = run.State.RunID, run.State.Status
 		answer.Result, answer.Failure = run.State.Outcome()
@@ -226,8 +226,8 @@ func result(ctx context.Context, s *session.Process, workflowID string, runID hi
 
 // Query runs a query on the state that the log has now. Nothing is written, and the instance that
 // answered is dropped.
-func (s *Requests) Query(ctx context.Context, q *command.Query) (*api.QueryResponse, error) {
-	answer := &api.QueryResponse{}
+func (s *Requests) Query(ctx context.Context, q *command.Query) (*wire.QueryResponse, error) {
+	answer := &wire.QueryResponse{}
 	err := look(ctx, s.Process, q.Target, func(t *session.Session, run *engine.Run) (err error) {
 		if err := commit.CheckBuild(ctx, t, run); err != nil {
 			return err
@@ -274,7 +274,7 @@ const historyPage, historyPageBytes = 1000, 1 << 20
 
 // History returns the events of a run from an id on, as many as a page holds, and whether there are
 // more. It does not wait behind a busy run.
-func (s *Requests) History(ctx context.Context, of command.Target, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
+func (s *Requests) History(ctx context.Context, of command.Target, from int64) (events []wire.HistoryEvent, id history.RunID, more bool, err error) {
 	err = lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) (err error) {
 		id = run.State.RunID
 		events, more, err = readEvents(ctx, t, run, from)
@@ -285,9 +285,9 @@ func (s *Requests) History(ctx context.Context, of command.Target, from int64) (
 
 // readEvents returns the events of a page of a run's history. If memory lacks their commits, it
 // reads only those.
-func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from int64) (events []api.HistoryEvent, more bool, err error) {
+func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from int64) (events []wire.HistoryEvent, more bool, err error) {
 	if run.Lacks(1) == 0 {
-		events, more = api.Events(run.Log, from, historyPage, historyPageBytes)
+		events, more = wire.Events(run.Log, from, historyPage, historyPageBytes)
 		return events, more, nil
 	}
 	slot, ok := run.SlotOf(max(from, 1))
@@ -305,6 +305,6 @@ func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from i
 			break
 		}
 	}
-	events, more = api.EventsAfter(run.BatchesBefore(slot), log, from, historyPage, historyPageBytes)
+	events, more = wire.EventsAfter(run.BatchesBefore(slot), log, from, historyPage, historyPageBytes)
 	return events, more || log[len(log)-1].NextEventID() < run.State.NextEventID, nil
 }

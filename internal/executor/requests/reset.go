@@ -6,12 +6,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -21,12 +21,12 @@ import (
 //
 // It sends, and puts then. A crash between the two leaves messages that name a slot of a run that
 // never was; their receivers make it void.
-func (s *Requests) Reset(ctx context.Context, r *command.Reset) (*api.ResetResponse, error) {
+func (s *Requests) Reset(ctx context.Context, r *command.Reset) (*wire.ResetResponse, error) {
 	how := &engine.Reset{
 		LeaveUpdates: r.WithoutUpdates(), LeaveSignals: r.WithoutSignals(),
 		Reason: r.Reason(), RequestID: r.RequestID(), MaxCommit: s.Options.MaxCommit, MaxTotal: s.Options.MaxPut(),
 	}
-	answer := &api.ResetResponse{WorkflowID: r.Workflow()}
+	answer := &wire.ResetResponse{WorkflowID: r.Workflow()}
 	err := s.Request(ctx, r.Workflow(), func(ctx context.Context, t *session.Session) error {
 		var err error
 		answer.RunID, err = resetTo(ctx, t, r, how)

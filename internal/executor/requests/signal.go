@@ -5,27 +5,27 @@ import (
 	"errors"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 )
 
 // Signal sends a signal to the latest run, to the one that runID pins, or to one that it opens. The
 // signal is in the log when Signal returns nil, and the code has seen it unless the code fails.
-func (s *Requests) Signal(ctx context.Context, c *command.Signal) (*api.SignalResponse, error) {
+func (s *Requests) Signal(ctx context.Context, c *command.Signal) (*wire.SignalResponse, error) {
 	event := c.Event()
 	signal := history.Of(&event)
 	if c.Start() == nil {
-		return &api.SignalResponse{}, sendSignal(ctx, s.Process, c.Target, event.RequestID, signal)
+		return &wire.SignalResponse{}, sendSignal(ctx, s.Process, c.Target, event.RequestID, signal)
 	}
 	w := newWithStart(ctx, s.Process, c.Start())
 	err := s.Request(ctx, c.Workflow(), func(ctx context.Context, t *session.Session) error {
 		return signalWithStart(ctx, t, w, event.RequestID, signal)
 	})
-	return &api.SignalResponse{RunID: w.answer.RunID, Started: &w.answer.Started}, err
+	return &wire.SignalResponse{RunID: w.answer.RunID, Started: &w.answer.Started}, err
 }
 
 func sendSignal(ctx context.Context, s *session.Process, to command.Target, requestID string, signal history.Event) error {

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"runtime"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/wire"
 )
 
 // Update sends an update. An answer of stage accepted or completed is in the log; one of stage
 // rejected left no trace.
-func (s *Requests) Update(ctx context.Context, u command.Update) (*api.UpdateResponse, error) {
+func (s *Requests) Update(ctx context.Context, u command.Update) (*wire.UpdateResponse, error) {
 	call := &updateCall{Process: s.Process, workflowID: u.Workflow(), runID: u.Run(), request: u.Request(), wait: u.Wait(), began: s.World.Now()}
 	work, err := call.acquire(ctx, u.Start())
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Requests) Update(ctx context.Context, u command.Update) (*api.UpdateRes
 	if call.err != nil {
 		return nil, call.err
 	}
-	if call.answer.Stage == api.StageAccepted && !u.WaitsForAccepted() {
+	if call.answer.Stage == wire.StageAccepted && !u.WaitsForAccepted() {
 		call.awaitOutcome(ctx)
 	}
 	return &call.answer, nil

@@ -6,12 +6,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 )
 
 // withStart is a start that comes with an update or a signal. It opens a run if no open run takes
@@ -19,7 +19,7 @@ import (
 type withStart struct {
 	request *command.Start
 	started *history.WorkflowExecutionStarted
-	answer  api.StartResponse
+	answer  wire.StartResponse
 	// opened says that the run which the start opened is in the log.
 	opened bool
 }
@@ -68,7 +68,7 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return err
 	}
-	w.answer = api.StartResponse{Started: w.opened}
+	w.answer = wire.StartResponse{Started: w.opened}
 	if w.opened { // a later step has lost a race
 		return group{call}.try(ctx, t)
 	}
@@ -85,7 +85,7 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	if err != nil {
 		return err
 	}
-	call.answer, call.err = api.UpdateResponse{UpdateID: call.request.ID}, nil
+	call.answer, call.err = wire.UpdateResponse{UpdateID: call.request.ID}, nil
 	run, transition, err := commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: []history.Event{history.Of(w.started)}, Updates: []engine.UpdateRequest{call.request}})
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return err
 	}
-	w.answer = api.StartResponse{}
+	w.answer = wire.StartResponse{}
 	if latest := t.Run(); latest != nil {
 		w.answer.RunID = latest.State.RunID
 		same, err := w.same(ctx, t, latest)
@@ -144,7 +144,7 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 		case same || open && w.request.Conflict() != command.TerminateExisting:
 			return commit.Event(ctx, t, latest, signal)
 		}
-		w.answer = api.StartResponse{}
+		w.answer = wire.StartResponse{}
 	}
 	replaced, err := starts.CheckConflict(ctx, t, w.request, &w.answer)
 	if err != nil {

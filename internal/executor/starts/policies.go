@@ -6,16 +6,16 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/wire"
 )
 
 // CheckConflict says whether there is room for another run: replaced is the one that is open and to
 // be terminated. The run that an earlier sending of the same start opened, or one that is to be
 // used in its place, is in the answer.
-func CheckConflict(ctx context.Context, t *session.Session, c *command.Start, answer *api.StartResponse) (replaced *engine.Run, err error) {
+func CheckConflict(ctx context.Context, t *session.Session, c *command.Start, answer *wire.StartResponse) (replaced *engine.Run, err error) {
 	latest := t.Run()
 	if latest == nil {
 		return nil, nil
@@ -56,7 +56,7 @@ func MayReuse(latest *engine.Run, c *command.Start) error {
 }
 
 // mayReplace decides about an open run that conflicts with a start.
-func mayReplace(latest *engine.Run, policy command.ConflictPolicy, answer *api.StartResponse) (*engine.Run, error) {
+func mayReplace(latest *engine.Run, policy command.ConflictPolicy, answer *wire.StartResponse) (*engine.Run, error) {
 	switch policy {
 	case command.UseExisting:
 		answer.RunID = latest.State.RunID
