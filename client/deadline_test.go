@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/internal/wire"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
@@ -57,7 +57,7 @@ func TestABusyRunIsRefusedInTime(t *testing.T) {
 	t.Parallel()
 	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
 		w.always = func(_ *network, r *http.Request) (*http.Response, error) {
-			var u wire.UpdateRequest
+			var u schema.UpdateRequest
 			if err := json.NewDecoder(r.Body).Decode(&u); err != nil || u.Timeout == nil {
 				return nil, errors.New("no timeout")
 			}

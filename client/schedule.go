@@ -11,27 +11,27 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
-	"github.com/seed-41655fb1/weft/internal/wire"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // Overlap says what a schedule does when a run is due and an earlier run of it is still open.
-type Overlap = wire.Overlap
+type Overlap = schema.Overlap
 
 // The overlap policies. The first is the default.
 const (
 	// OverlapSkip skips the new run.
-	OverlapSkip = wire.OverlapSkip
+	OverlapSkip = schema.OverlapSkip
 	// OverlapBufferOne starts the new run when the open one has ended. At most one run waits;
 	// others are skipped.
-	OverlapBufferOne = wire.OverlapBufferOne
+	OverlapBufferOne = schema.OverlapBufferOne
 	// OverlapBufferAll starts all runs, one after the other. Up to a thousand wait.
-	OverlapBufferAll = wire.OverlapBufferAll
+	OverlapBufferAll = schema.OverlapBufferAll
 	// OverlapAllowAll starts the new run at once.
-	OverlapAllowAll = wire.OverlapAllowAll
+	OverlapAllowAll = schema.OverlapAllowAll
 	// OverlapCancel cancels the open run, and starts the new one when it has ended.
-	OverlapCancel = wire.OverlapCancel
+	OverlapCancel = schema.OverlapCancel
 	// OverlapTerminate terminates the open run, and starts the new one when it has ended.
-	OverlapTerminate = wire.OverlapTerminate
+	OverlapTerminate = schema.OverlapTerminate
 )
 
 // Every is a moment at each Interval since 1970 (UTC), shifted by Offset.
@@ -80,13 +80,13 @@ type ScheduleOptions struct {
 }
 
 // ScheduleDescription describes a schedule.
-type ScheduleDescription = wire.ScheduleDescription
+type ScheduleDescription = schema.ScheduleDescription
 
 // ScheduledRun is a run that a schedule has started or will start.
-type ScheduledRun = wire.ScheduledRun
+type ScheduledRun = schema.ScheduledRun
 
 // ScheduleSummary is a schedule in a list.
-type ScheduleSummary = wire.ScheduleSummary
+type ScheduleSummary = schema.ScheduleSummary
 
 // schedule returns the schedule in the form that its workflow takes.
 func (o ScheduleOptions) schedule(workflowType string, input history.Payload) stored.Schedule {
@@ -209,7 +209,7 @@ func (c *Client) Schedules(ctx context.Context, token string) (page []ScheduleSu
 	if token != "" {
 		q.Set("pageToken", token)
 	}
-	var answer wire.ListResponse
+	var answer schema.ListResponse
 	if _, err := c.do(ctx, request{Request: Request{"list", "", ""}, method: http.MethodGet, path: "/v1/workflows", query: q, answer: &answer}); err != nil {
 		return nil, "", err
 	}

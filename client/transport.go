@@ -15,14 +15,14 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/internal/wire"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // request is one request of the HTTP API.
 type request struct {
 	Request
 	// start is the start in the request, or nil if it has none.
-	start  *wire.StartRequest
+	start  *schema.StartRequest
 	method string
 	path   string
 	query  url.Values

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/internal/wire"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // Update sends an update to a run, or to one that it starts.
@@ -33,12 +33,12 @@ func (u *Update) Wait() time.Duration { return u.wait }
 func (u *Update) Start() *Start { return u.start }
 
 // Update parses an update.
-func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *wire.UpdateRequest) (Update, error) {
+func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *schema.UpdateRequest) (Update, error) {
 	t, err := p.Target(workflowID, runID)
 	if err != nil {
 		return Update{}, err
 	}
-	u := Update{Target: t, accepted: r.WaitFor == wire.StageAccepted}
+	u := Update{Target: t, accepted: r.WaitFor == schema.StageAccepted}
 	if u.request, err = p.updateRequest(name, r); err != nil {
 		return Update{}, err
 	}
@@ -55,7 +55,7 @@ func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *
 	return orNone(u, err)
 }
 
-func (p *Parser) updateRequest(name string, r *wire.UpdateRequest) (u engine.UpdateRequest, err error) {
+func (p *Parser) updateRequest(name string, r *schema.UpdateRequest) (u engine.UpdateRequest, err error) {
 	if err := engine.CheckName("update's name", name); err != nil {
 		return u, refusal.Invalid.New("%v", err)
 	}
@@ -67,16 +67,16 @@ func (p *Parser) updateRequest(name string, r *wire.UpdateRequest) (u engine.Upd
 		return u, refusal.Invalid.New("%v", err)
 	}
 	switch r.WaitFor {
-	case "", wire.StageAccepted, wire.StageCompleted:
+	case "", schema.StageAccepted, schema.StageCompleted:
 	default:
-		return u, refusal.Invalid.New("there is no waitFor %q: give %s or %s", r.WaitFor, wire.StageAccepted, wire.StageCompleted)
+		return u, refusal.Invalid.New("there is no waitFor %q: give %s or %s", r.WaitFor, schema.StageAccepted, schema.StageCompleted)
 	}
 	input, err := p.payload(r.Input)
 	return engine.UpdateRequest{ID: id, Name: name, Input: input}, err
 }
 
 // callTime returns how long a call may take: the soft limit, or less if the caller says so.
-func (p *Parser) callTime(timeout *wire.Duration) (time.Duration, error) {
+func (p *Parser) callTime(timeout *schema.Duration) (time.Duration, error) {
 	switch {
 	case timeout == nil:
 		return p.SoftLimit, nil
@@ -117,7 +117,7 @@ type FailUpdate struct {
 func (f FailUpdate) Reason() string { return f.reason }
 
 // FailUpdate parses an operator's request to fail an update.
-func (p *Parser) FailUpdate(workflowID string, runID history.RunID, updateID string, r *wire.FailUpdateRequest) (FailUpdate, error) {
+func (p *Parser) FailUpdate(workflowID string, runID history.RunID, updateID string, r *schema.FailUpdateRequest) (FailUpdate, error) {
 	poll, err := p.Poll(workflowID, runID, updateID)
 	if err == nil {
 		err = checkReason(r.Reason)

@@ -106,7 +106,7 @@ func (h *handler) serve(do serve) http.HandlerFunc {
 }
 
 func (h *handler) maxBody() int64 {
-	if most := h.service.MaxPayload(); most > engine.MaxPayload {
+	if most := h.service.Process.Options.MaxPayload; most > engine.MaxPayload {
 		return int64(most) + MaxBody
 	}
 	return MaxBody

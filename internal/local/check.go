@@ -300,9 +300,9 @@ func Terminate(ctx context.Context, workflowID, runID, reason string, o Options)
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	c, err := s.Service.Parser().End(workflowID, history.RunID(runID), reason)
+	c, err := s.Service.Process.Parser().End(workflowID, history.RunID(runID), reason)
 	if err == nil {
-		err = s.Service.Terminate(ctx, c)
+		err = s.Service.Requests.Terminate(ctx, c)
 	}
 	switch {
 	case err == nil, errors.Is(err, refusal.NotFound): // if the run has closed, an earlier call may have failed before the steps below

@@ -483,7 +483,7 @@ func (s *Server) Close() error {
 	if s.pool != nil {
 		err = s.pool.Close()
 	}
-	s.Service.Close()
+	s.Service.Process.Close()
 	s.world.Close()
 	return errors.Join(err, s.backend.close())
 }

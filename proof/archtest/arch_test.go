@@ -93,7 +93,7 @@ type rule struct {
 // executorBelow returns what a layer of the executor may import: the given layers below it, and
 // what all layers may import.
 func executorBelow(layers ...string) []string {
-	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal", "internal/wire"}
+	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal", "internal/schema"}
 	for _, layer := range layers {
 		all = append(all, "internal/executor/"+layer)
 	}
@@ -120,7 +120,7 @@ var rules = []rule{
 	{"internal/where", nil},
 	{"internal/cron", nil},
 	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow"}},
-	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/wire", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored", "internal/refusal"}},
+	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/schema", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored", "internal/refusal"}},
 	{"internal/schedule/stored", []string{"engine/history", "engine/failure"}},
 	{"internal/schedule", []string{"engine", "internal/cron", "internal/schedule/stored"}},
 	{"internal/limits", []string{"engine"}},
@@ -135,8 +135,8 @@ var rules = []rule{
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/refusal", []string{"engine/failure"}},
-	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/wire", "internal/cron", "internal/refusal"}},
-	{"internal/wire", []string{"engine/history", "engine/failure", "internal/jsontext"}},
+	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/schema", "internal/cron", "internal/refusal"}},
+	{"internal/schema", []string{"engine/history", "engine/failure", "internal/jsontext"}},
 	{"internal/problem", []string{"engine/failure", "internal/refusal"}},
 	{"internal/executor/host", []string{"engine/history", "internal/observe"}},
 	{"internal/executor/lock", []string{"internal/executor/host"}},
@@ -154,10 +154,10 @@ var rules = []rule{
 	{"internal/executor/requests", executorBelow("activities", "attempts", "commit", "host", "inbox", "lock", "outcome", "runner", "session", "starts")},
 	{"internal/executor/deliveries", executorBelow("activities", "children", "commit", "inbox", "outcome", "runner", "session")},
 	{"internal/executor/maintenance", executorBelow("activities", "attempts", "children", "commit", "inbox", "outcome", "runlog", "session", "starts")},
-	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/meter", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal", "internal/wire"}},
-	{"internal/httpapi", []string{"engine/...", "store", "internal/command", "internal/filter", "internal/meter", "internal/observe", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/wire", "internal/executor"}},
+	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/meter", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal", "internal/schema"}},
+	{"internal/httpapi", []string{"engine/...", "store", "internal/command", "internal/filter", "internal/meter", "internal/observe", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/schema", "internal/executor"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
-	{"internal/replay", []string{"engine/...", "internal/wire"}},
+	{"internal/replay", []string{"engine/...", "internal/schema"}},
 	{"internal/codec/awskms", []string{"internal/codec"}},
 	{"internal/codec", []string{"blob", "engine/history", "store", "queue", "internal/meter", "internal/executor"}},
 	{"blob/blobtest", []string{"blob"}},
@@ -169,12 +169,12 @@ var rules = []rule{
 	{"embedded", []string{"backend", "blob/embedded", "internal/disk", "queue", "queue/embedded", "store/embedded"}},
 	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/codec", "internal/executor", "internal/executor/host"}},
 	{"internal/worker", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
-	{"client", []string{"engine/...", "internal/bridge", "internal/header", "internal/options", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/wire"}},
+	{"client", []string{"engine/...", "internal/bridge", "internal/header", "internal/options", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/schema"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/assembly", "internal/bridge", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/problem", "internal/worker", "internal/program", "internal/refusal", "internal/wire", "internal/replay", "internal/codec", "internal/executor", "internal/executor/host", "internal/executor/outbox",
+		"internal/meter", "internal/observe", "internal/payload", "internal/problem", "internal/worker", "internal/program", "internal/refusal", "internal/schema", "internal/replay", "internal/codec", "internal/executor", "internal/executor/host", "internal/executor/outbox",
 	}},
 }
 
@@ -210,7 +210,7 @@ func TestImports(t *testing.T) {
 // or not. They contain no store, queue, blob or meter.
 var authors = []string{
 	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
-	"internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/tracelog", "internal/where", "internal/wire",
+	"internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/tracelog", "internal/where", "internal/schema",
 }
 
 func TestAuthorsImports(t *testing.T) {
@@ -226,7 +226,7 @@ func TestAuthorsImports(t *testing.T) {
 // package httpapi answers with their problem documents.
 func TestExecutorKnowsNoHTTP(t *testing.T) {
 	t.Parallel()
-	for _, path := range strings.Fields(string(list(t, "-deps", "./internal/executor/...", "./internal/command", "./internal/refusal", "./internal/wire"))) {
+	for _, path := range strings.Fields(string(list(t, "-deps", "./internal/executor/...", "./internal/command", "./internal/refusal", "./internal/schema"))) {
 		if name, _ := ours(path); under(path, "net/http") || under(name, "internal/httpapi", "internal/problem", "client") {
 			t.Errorf("the executor depends on %s", path)
 		}
@@ -386,52 +386,4 @@ func TestModules(t *testing.T) {
 		t.Errorf("the modules that Weft needs have changed. If that is intended, say why in a decision record and run\n"+
 			"go test ./proof/archtest -run TestModules -rewrite\ngot:\n%swant:\n%s", got, want)
 	}
-}
-
-// mostMethods is how many methods a type of the executor may have. A type with more has more than
-// one task.
-const mostMethods = 24
-
-// No type of the executor does everything.
-func TestExecutorTypesAreSmall(t *testing.T) {
-	t.Parallel()
-	methods := map[string]int{}
-	for _, p := range packages(t) {
-		name, _ := ours(p.ImportPath)
-		if !under(name, "internal/executor") {
-			continue
-		}
-		for _, file := range p.GoFiles {
-			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, d := range parsed.Decls {
-				if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
-					methods[name+"."+receiver(f.Recv.List[0].Type)]++
-				}
-			}
-		}
-	}
-	if len(methods) < 10 {
-		t.Fatalf("only %d types were found", len(methods))
-	}
-	for name, n := range methods {
-		if n > mostMethods {
-			t.Errorf("%s has %d methods, more than %d: split it, or turn the methods that need only exported ones into functions", name, n, mostMethods)
-		}
-	}
-}
-
-// receiver returns the name of a receiver's type.
-func receiver(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.StarExpr:
-		return receiver(e.X)
-	case *ast.IndexExpr:
-		return receiver(e.X)
-	case *ast.Ident:
-		return e.Name
-	}
-	return ""
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/internal/wire"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/store"
 )
 
 // List returns a page of the list of workflows. asked identifies the query: any text that is the
 // same for the same query. A page token is valid only for the query that returned it.
-func (s *Requests) List(ctx context.Context, f store.Filter, asked, token string, limit int) (*wire.ListResponse, error) {
-	if s.Lister == nil {
+func (s *Requests) List(ctx context.Context, f store.Filter, asked, token string, limit int) (*schema.ListResponse, error) {
+	if s.Process.Lister == nil {
 		return nil, refusal.NotFound.New("this deployment keeps no list of workflows")
 	}
 	mark := listMark(asked)
@@ -26,19 +26,19 @@ func (s *Requests) List(ctx context.Context, f store.Filter, asked, token string
 	if token != "" && (!marked || place == "") {
 		return nil, errPageToken()
 	}
-	runs, next, err := s.Lister.ListRuns(ctx, f, place, limit)
+	runs, next, err := s.Process.Lister.ListRuns(ctx, f, place, limit)
 	if errors.Is(err, store.ErrBadToken) {
 		return nil, errPageToken()
 	}
 	if err != nil {
-		return nil, s.Problem(outcome.OfRead(err))
+		return nil, s.Process.Problem(outcome.OfRead(err))
 	}
-	answer := &wire.ListResponse{Workflows: []wire.WorkflowSummary{}}
+	answer := &schema.ListResponse{Workflows: []schema.WorkflowSummary{}}
 	if next != "" {
 		answer.NextPageToken = mark + next
 	}
 	for _, r := range runs {
-		w := wire.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build}
+		w := schema.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build}
 		w.Memo, w.SearchAttributes = visibility(s.Process, &r)
 		if err := w.Status.UnmarshalText([]byte(r.Status)); err != nil {
 			return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/internal/wire"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -26,11 +26,11 @@ import (
 //     seen it unless it fails. The same again finds that, and says so.
 //   - It has failed: the retry policy says what follows, as for any other attempt. That is durable
 //     when EndActivity returns nil.
-func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*wire.ActivityResponse, error) {
+func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*schema.ActivityResponse, error) {
 	result, f := c.Result(), c.Failure()
-	answer := &wire.ActivityResponse{}
+	answer := &schema.ActivityResponse{}
 	err := outside(ctx, s.Process, c.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
-		*answer = wire.ActivityResponse{}
+		*answer = schema.ActivityResponse{}
 		run, err := runOf(ctx, t, k)
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*wi
 			}
 			return t.RequireFresh(ctx, notPending(run, k, answer.Repeated))
 		}
-		kept, err := t.Attempts.Of(ctx, run, k.EventID)
+		kept, err := t.Process.Attempts.Of(ctx, run, k.EventID)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*wi
 			return err
 		}
 		w.Asked = w.Activity.CancelRequested
-		e, next := w.Verdict(t.Timestamp(), result, f)
+		e, next := w.Verdict(t.Process.Timestamp(), result, f)
 		if next != nil {
 			return retryOutside(ctx, t, run, w, next, f)
 		}
@@ -93,12 +93,12 @@ func retryOutside(ctx context.Context, t *session.Session, run *engine.Run, w *a
 	if run != t.Run() || run.State.Activities[w.Activity.EventID] == nil {
 		return outcome.ErrStale
 	}
-	if err := t.Outbox.Send(ctx, []engine.Message{*next}); err != nil {
+	if err := t.Process.Outbox.Send(ctx, []engine.Message{*next}); err != nil {
 		return err
 	}
 	kept := &attempts.Record{Failure: f, Next: next.Due, Details: next.Details, Number: attempts.Failed(w.Number)}
 	// If a record is already there, a later attempt wrote it, or this request did.
-	return recordProblem(t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept))
+	return recordProblem(t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept))
 }
 
 // recordProblem returns the error that a request gets for the write of an attempt's record. It
@@ -116,8 +116,8 @@ func recordProblem(err error) error {
 // HeartbeatActivity records that the attempt which a token names is alive, and keeps details for
 // the next one. The answer says whether the attempt should end. The heartbeat is durable when
 // HeartbeatActivity returns nil.
-func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) (*wire.HeartbeatResponse, error) {
-	answer := &wire.HeartbeatResponse{}
+func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) (*schema.HeartbeatResponse, error) {
+	answer := &schema.HeartbeatResponse{}
 	err := outside(ctx, s.Process, h.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
 			return err
@@ -129,7 +129,7 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
 			return notPending(run, k, false)
 		}
-		kept, err := t.Attempts.Of(ctx, run, k.EventID)
+		kept, err := t.Process.Attempts.Of(ctx, run, k.EventID)
 		if err != nil {
 			return err
 		}
@@ -148,8 +148,8 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
 			return refusal.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxHeartbeats)
 		}
-		kept.Details, kept.Heard = history.Payload(h.Details()), t.Timestamp()
-		err = t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
+		kept.Details, kept.Heard = history.Payload(h.Details()), t.Process.Timestamp()
+		err = t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
 		if errors.Is(err, store.ErrStale) {
 			return outcome.ErrStale // another heartbeat, or the watching message, was faster
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/internal/wire"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // try tries to answer the calls. If it returns an error, it has answered only the settled ones.
@@ -63,7 +63,7 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 	if err := refused(t, run, runner.CodeUpdate); err != nil {
 		return t.RequireFresh(ctx, err)
 	}
-	if f := run.NotReady(t.Options.Build); f != nil {
+	if f := run.NotReady(t.Process.Options.Build); f != nil {
 		for _, c := range calls {
 			c.err = notReady(f)
 		}
@@ -130,7 +130,7 @@ func (calls group) lookUp(t *session.Session) (fresh group, answered int) {
 	run := t.Run()
 	seen := map[string]*updateCall{}
 	for _, c := range calls {
-		c.answer, c.err, c.first = wire.UpdateResponse{UpdateID: c.request.ID}, nil, nil
+		c.answer, c.err, c.first = schema.UpdateResponse{UpdateID: c.request.ID}, nil, nil
 		switch {
 		case run == nil:
 			c.err = session.NoSuchWorkflow(t.WorkflowID)
@@ -213,15 +213,15 @@ func (calls group) lookUpBefore(ctx context.Context, t *session.Session, run *en
 // outcome answers a call from the log: the update was accepted.
 func (c *updateCall) outcome(run *engine.Run) {
 	u := run.State.Updates[c.request.ID]
-	c.answer.RunID, c.answer.Stage = run.State.RunID, wire.StageAccepted
+	c.answer.RunID, c.answer.Stage = run.State.RunID, schema.StageAccepted
 	if result, f, done := run.State.UpdateOutcome(u); done {
-		c.answer.Stage, c.answer.Result, c.answer.Failure = wire.StageCompleted, result, f
+		c.answer.Stage, c.answer.Result, c.answer.Failure = schema.StageCompleted, result, f
 	}
 }
 
 // answer answers a call that the code has seen.
 func answer(t *session.Session, run *engine.Run, c *updateCall, transition *engine.Transition, i int) {
-	c.decide(t.World.Now(), run, observe.Refused)
+	c.decide(t.Process.World.Now(), run, observe.Refused)
 	if transition.Failure != nil {
 		c.err = notReady(transition.Failure)
 		return
@@ -234,7 +234,7 @@ func answer(t *session.Session, run *engine.Run, c *updateCall, transition *engi
 		c.outcome(run)
 	case engine.Rejected:
 		c.verdict = observe.Rejected
-		c.answer.Stage, c.answer.Failure = wire.StageRejected, result.Failure
+		c.answer.Stage, c.answer.Failure = schema.StageRejected, result.Failure
 	case engine.Invalid:
 		c.err = refusal.Invalid.New("update %q needs an input", c.request.Name)
 	case engine.TooManyInFlight:

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/internal/wire"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // withStart is a start that comes with an update or a signal. It opens a run if no open run takes
@@ -19,7 +19,7 @@ import (
 type withStart struct {
 	request *command.Start
 	started *history.WorkflowExecutionStarted
-	answer  wire.StartResponse
+	answer  schema.StartResponse
 	// opened says that the run which the start opened is in the log.
 	opened bool
 }
@@ -36,16 +36,16 @@ func (w *withStart) same(ctx context.Context, t *session.Session, latest *engine
 
 // acquireWithStart is acquire for an update that may open its own run.
 func (c *updateCall) acquireWithStart(ctx context.Context, start *command.Start) (work func(), err error) {
-	w := newWithStart(ctx, c.Process, start)
-	t, err := c.OpenWithin(ctx, c.wait, c.workflowID)
+	w := newWithStart(ctx, c.process, start)
+	t, err := c.process.OpenWithin(ctx, c.wait, c.workflowID)
 	if err != nil {
 		return nil, session.ErrWaited
 	}
 	t.Patience = c.wait
 	return func() {
 		defer c.outlive()
-		end := c.World.Now().Add(c.Options.SoftLimit)
-		err := c.Carry(ctx, t, end, func(ctx context.Context, t *session.Session) error { return updateWithStart(ctx, t, w, c) })
+		end := c.process.World.Now().Add(c.process.Options.SoftLimit)
+		err := c.process.Carry(ctx, t, end, func(ctx context.Context, t *session.Session) error { return updateWithStart(ctx, t, w, c) })
 		switch {
 		case err != nil && w.opened && (errors.Is(err, refusal.Busy) || errors.Is(err, refusal.TooLarge)):
 			c.err = errOpened
@@ -68,7 +68,7 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return err
 	}
-	w.answer = wire.StartResponse{Started: w.opened}
+	w.answer = schema.StartResponse{Started: w.opened}
 	if w.opened { // a later step has lost a race
 		return group{call}.try(ctx, t)
 	}
@@ -85,7 +85,7 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	if err != nil {
 		return err
 	}
-	call.answer, call.err = wire.UpdateResponse{UpdateID: call.request.ID}, nil
+	call.answer, call.err = schema.UpdateResponse{UpdateID: call.request.ID}, nil
 	run, transition, err := commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: []history.Event{history.Of(w.started)}, Updates: []engine.UpdateRequest{call.request}})
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return err
 	}
-	w.answer = wire.StartResponse{}
+	w.answer = schema.StartResponse{}
 	if latest := t.Run(); latest != nil {
 		w.answer.RunID = latest.State.RunID
 		same, err := w.same(ctx, t, latest)
@@ -144,7 +144,7 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 		case same || open && w.request.Conflict() != command.TerminateExisting:
 			return commit.Event(ctx, t, latest, signal)
 		}
-		w.answer = wire.StartResponse{}
+		w.answer = schema.StartResponse{}
 	}
 	replaced, err := starts.CheckConflict(ctx, t, w.request, &w.answer)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/internal/wire"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // CheckConflict says whether there is room for another run: replaced is the one that is open and to
 // be terminated. The run that an earlier sending of the same start opened, or one that is to be
 // used in its place, is in the answer.
-func CheckConflict(ctx context.Context, t *session.Session, c *command.Start, answer *wire.StartResponse) (replaced *engine.Run, err error) {
+func CheckConflict(ctx context.Context, t *session.Session, c *command.Start, answer *schema.StartResponse) (replaced *engine.Run, err error) {
 	latest := t.Run()
 	if latest == nil {
 		return nil, nil
@@ -35,7 +35,7 @@ func SameStart(ctx context.Context, t *session.Session, latest *engine.Run, c *c
 	if latest.State.Started.RequestID == c.RequestID() {
 		return cmp.Or(latest.State.Started.FirstRunID, latest.State.RunID), nil
 	}
-	before, err := t.View.RunBefore(ctx, t.WorkflowID, latest.Number)
+	before, err := t.View.Reader.RunBefore(ctx, t.WorkflowID, latest.Number)
 	if err != nil || before == nil {
 		return "", err
 	}
@@ -56,7 +56,7 @@ func MayReuse(latest *engine.Run, c *command.Start) error {
 }
 
 // mayReplace decides about an open run that conflicts with a start.
-func mayReplace(latest *engine.Run, policy command.ConflictPolicy, answer *wire.StartResponse) (*engine.Run, error) {
+func mayReplace(latest *engine.Run, policy command.ConflictPolicy, answer *schema.StartResponse) (*engine.Run, error) {
 	switch policy {
 	case command.UseExisting:
 		answer.RunID = latest.State.RunID

@@ -1,7 +1,7 @@
-// Package wire has the requests and the answers of the API in the form that they have in JSON. The
-// handler, the client and the executor share it. It knows no HTTP: the handler chooses the status
-// of an answer, and package problem has the answers of refusals.
-package wire
+// Package schema has the requests and the answers of the API in the form that they have in JSON.
+// The handler, the client and the executor share it. It knows no HTTP: the handler chooses the
+// status of an answer, and package problem has the answers to requests that are refused.
+package schema
 
 import (
 	"encoding/json"

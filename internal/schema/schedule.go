@@ -1,4 +1,4 @@
-package wire
+package schema
 
 import (
 	"encoding/json"
