@@ -226,7 +226,7 @@ func TestOthers(t *testing.T) {
 	_, ended := p.End("", "", long)
 	_, deleted := p.Delete("w", "")
 	_, move := p.Move("w", "", &schema.MoveRequest{Build: "b", Unpin: true})
-	_, poll := p.Poll("w", "", "a b")
+	_, poll := p.Poll("w", "", "a b", "")
 	_, failed := p.FailUpdate("w", "", "u", &schema.FailUpdateRequest{Reason: long})
 	_, completed := p.CompleteActivity(&schema.CompleteActivityRequest{Result: []byte(large)})
 	_, token := p.CompleteActivity(&schema.CompleteActivityRequest{})

@@ -93,7 +93,7 @@ func FuzzOthers(f *testing.F) {
 		holds(t, end.Workflow() != "", err)
 		move, err := p.Move(workflow, id, &schema.MoveRequest{Build: name})
 		holds(t, move.Workflow() != "", err)
-		poll, err := p.Poll(workflow, id, name)
+		poll, err := p.Poll(workflow, id, name, "")
 		holds(t, poll.Update() != "", err)
 		failed, err := p.FailUpdate(workflow, id, name, &schema.FailUpdateRequest{Reason: text})
 		holds(t, failed.Update() != "", err)

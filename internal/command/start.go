@@ -81,6 +81,16 @@ func (p *Parser) Start(r *schema.StartRequest) (*Start, error) {
 	return s, nil
 }
 
+// StartAndAwait parses a start that waits for the end of its run: see Await.
+func (p *Parser) StartAndAwait(r *schema.StartRequest, wait string) (StartAndAwait, error) {
+	d, err := waitTime(wait)
+	if err != nil {
+		return StartAndAwait{}, err
+	}
+	s, err := p.Start(r)
+	return orNone(StartAndAwait{s, d}, err)
+}
+
 // workflowID generates the id of a workflow whose starter gave none. The id follows from the
 // request's id, if there is one, so that the request finds its run when it is sent again.
 func (p *Parser) workflowID(requestID string) string {

@@ -86,30 +86,48 @@ func (p *Parser) callTime(timeout *schema.Duration) (time.Duration, error) {
 	return min(time.Duration(*timeout), p.SoftLimit), nil
 }
 
-// Poll asks for the stage of an update.
-type Poll struct {
+// UpdateTarget is the update that a request is for.
+type UpdateTarget struct {
 	Target
 	update string
 }
 
-// Update returns the id of the update.
-func (p Poll) Update() string { return p.update }
+// Update returns the id of the update. It is a valid one.
+func (u UpdateTarget) Update() string { return u.update }
 
-// Poll parses a request for the stage of an update.
-func (p *Parser) Poll(workflowID string, runID history.RunID, updateID string) (Poll, error) {
+func (p *Parser) updateTarget(workflowID string, runID history.RunID, updateID string) (UpdateTarget, error) {
 	t, err := p.Target(workflowID, runID)
+	if err != nil {
+		return UpdateTarget{}, err
+	}
+	if err := engine.CheckID("updateId", updateID); err != nil {
+		return UpdateTarget{}, refusal.Invalid.New("%v", err)
+	}
+	return UpdateTarget{t, updateID}, nil
+}
+
+// Poll asks for the stage of an update, and waits until it has completed.
+type Poll struct {
+	UpdateTarget
+	wait time.Duration
+}
+
+// Wait returns how long the request waits; 0 is not at all. It is not negative.
+func (p Poll) Wait() time.Duration { return p.wait }
+
+// Poll parses a request for the stage of an update: see Await.
+func (p *Parser) Poll(workflowID string, runID history.RunID, updateID, wait string) (Poll, error) {
+	d, err := waitTime(wait)
 	if err != nil {
 		return Poll{}, err
 	}
-	if err := engine.CheckID("updateId", updateID); err != nil {
-		return Poll{}, refusal.Invalid.New("%v", err)
-	}
-	return Poll{t, updateID}, nil
+	t, err := p.updateTarget(workflowID, runID, updateID)
+	return orNone(Poll{t, d}, err)
 }
 
 // FailUpdate fails an accepted update.
 type FailUpdate struct {
-	Poll
+	UpdateTarget
 	reason string
 }
 
@@ -118,9 +136,9 @@ func (f FailUpdate) Reason() string { return f.reason }
 
 // FailUpdate parses an operator's request to fail an update.
 func (p *Parser) FailUpdate(workflowID string, runID history.RunID, updateID string, r *schema.FailUpdateRequest) (FailUpdate, error) {
-	poll, err := p.Poll(workflowID, runID, updateID)
+	t, err := p.updateTarget(workflowID, runID, updateID)
 	if err == nil {
 		err = checkReason(r.Reason)
 	}
-	return orNone(FailUpdate{poll, r.Reason}, err)
+	return orNone(FailUpdate{t, r.Reason}, err)
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -37,18 +35,14 @@ var workflowRoutes = []Route{
 }
 
 func (h *handler) start(r *http.Request, body schema.StartRequest) (int, *schema.StartResponse, error) {
-	d, err := wait(r.URL.Query())
+	c, err := h.service.Process.Parser().StartAndAwait(&body, r.URL.Query().Get("wait"))
 	if err != nil {
 		return 0, nil, err
 	}
-	c, err := h.service.Process.Parser().Start(&body)
-	if err != nil {
-		return 0, nil, err
-	}
-	begin := h.service.Requests.Start
-	if d > 0 {
-		begin = func(ctx context.Context, c *command.Start) (*schema.StartResponse, error) {
-			return h.service.Requests.StartAndAwait(ctx, c, d)
+	begin := h.service.Requests.StartAndAwait
+	if c.Wait() == 0 {
+		begin = func(ctx context.Context, c command.StartAndAwait) (*schema.StartResponse, error) {
+			return h.service.Requests.Start(ctx, c.Start)
 		}
 	}
 	answer, err := begin(r.Context(), c)
@@ -89,15 +83,11 @@ func (h *handler) update(r *http.Request, body schema.UpdateRequest) (int, *sche
 }
 
 func (h *handler) poll(r *http.Request) (int, *schema.UpdateResponse, error) {
-	d, err := wait(r.URL.Query())
+	c, err := h.service.Process.Parser().Poll(r.PathValue("id"), runID(r), r.PathValue("updateID"), r.URL.Query().Get("wait"))
 	if err != nil {
 		return 0, nil, err
 	}
-	c, err := h.service.Process.Parser().Poll(r.PathValue("id"), runID(r), r.PathValue("updateID"))
-	if err != nil {
-		return 0, nil, err
-	}
-	answer, err := h.service.Requests.PollUpdate(r.Context(), c, d)
+	answer, err := h.service.Requests.PollUpdate(r.Context(), c)
 	return updateStatus(answer), answer, err
 }
 
@@ -178,38 +168,23 @@ func (h *handler) describe(r *http.Request) (int, *schema.Description, error) {
 }
 
 func (h *handler) result(r *http.Request) (int, *schema.ResultResponse, error) {
-	d, err := wait(r.URL.Query())
+	of, err := h.service.Process.Parser().Await(r.PathValue("id"), runID(r), r.URL.Query().Get("wait"))
 	if err != nil {
 		return 0, nil, err
 	}
-	of, err := h.service.Process.Parser().Target(r.PathValue("id"), runID(r))
-	if err != nil {
-		return 0, nil, err
-	}
-	answer, err := h.service.Requests.Result(r.Context(), of, d)
+	answer, err := h.service.Requests.Result(r.Context(), of)
 	if err == nil && !answer.Status.Closed() {
 		return http.StatusAccepted, answer, nil
 	}
 	return http.StatusOK, answer, err
 }
 
-// history pages by run and event id, so that a page follows the one before it even if another run
-// has begun.
 func (h *handler) history(r *http.Request) (int, historyPage, error) {
-	run, from := runID(r), int64(1)
-	if token := r.URL.Query().Get("pageToken"); token != "" {
-		id, event, found := strings.Cut(token, "/")
-		n, err := strconv.ParseInt(event, 10, 64)
-		if err != nil || !found || n < 1 || id == "" || run != "" && string(run) != id {
-			return 0, historyPage{}, refusal.Invalid.New("this history did not return the pageToken")
-		}
-		run, from = history.RunID(id), n
-	}
-	of, err := h.service.Process.Parser().Target(r.PathValue("id"), run)
+	of, err := h.service.Process.Parser().History(r.PathValue("id"), runID(r), r.URL.Query().Get("pageToken"))
 	if err != nil {
 		return 0, historyPage{}, err
 	}
-	events, id, more, err := h.service.Requests.History(r.Context(), of, from)
+	events, id, more, err := h.service.Requests.History(r.Context(), of)
 	if err != nil {
 		return 0, historyPage{}, err
 	}
@@ -218,12 +193,12 @@ func (h *handler) history(r *http.Request) (int, historyPage, error) {
 		return 0, historyPage{}, err
 	}
 	if n := len(answer.Events); n < len(events) || more {
-		answer.NextPageToken = string(id) + "/" + strconv.FormatInt(events[n-1].ID+1, 10)
+		answer.NextPageToken = command.HistoryToken(id, events[n-1].ID+1)
 	}
 	return http.StatusOK, answer, nil
 }
 
-// historyPage is an schema.HistoryResponse whose events are encoded.
+// historyPage is a schema.HistoryResponse whose events are encoded.
 type historyPage struct {
 	WorkflowID    string            `json:"workflowId"`
 	RunID         history.RunID     `json:"runId"`
@@ -261,7 +236,11 @@ func (h *handler) list(r *http.Request) (int, *schema.ListResponse, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.List(r.Context(), f, asked(q), q.Get("pageToken"), listPage)
+	l, err := h.service.Process.Parser().List(f, asked(q), q.Get("pageToken"), listPage)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Requests.List(r.Context(), l)
 	return http.StatusOK, answer, err
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -178,16 +177,3 @@ func WriteProblem(w http.ResponseWriter, refused *refusal.Error) (status int) {
 
 // runID returns the run that a request pins with its query string; empty is the latest.
 func runID(r *http.Request) history.RunID { return history.RunID(r.URL.Query().Get("runId")) }
-
-// wait returns how long a request waits; if the parameter is absent, not at all.
-func wait(q url.Values) (time.Duration, error) {
-	text := q.Get("wait")
-	if text == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, refusal.Invalid.New("wait is not a duration: give for example wait=20s")
-	}
-	return d, nil
-}

@@ -88,7 +88,11 @@ func (h *handler) listSchedules(r *http.Request) (status int, answer schema.Sche
 	f := store.Filter{Where: func(row *store.Summary) bool {
 		return row.Type == stored.WorkflowType && row.Status == history.Running.String()
 	}}
-	page, err := h.service.Requests.List(r.Context(), f, "schedules", r.URL.Query().Get("pageToken"), listPage)
+	l, err := h.service.Process.Parser().List(f, "schedules", r.URL.Query().Get("pageToken"), listPage)
+	if err != nil {
+		return 0, answer, err
+	}
+	page, err := h.service.Requests.List(r.Context(), l)
 	if err != nil {
 		return 0, answer, err
 	}

@@ -135,7 +135,7 @@ var rules = []rule{
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/refusal", []string{"engine/failure"}},
-	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/schema", "internal/cron", "internal/refusal"}},
+	{"internal/command", []string{"engine", "engine/failure", "engine/history", "store", "internal/schema", "internal/cron", "internal/refusal"}},
 	{"internal/schema", []string{"engine/history", "engine/failure", "internal/jsontext"}},
 	{"internal/problem", []string{"engine/failure", "internal/refusal"}},
 	{"internal/executor/host", []string{"engine/history", "internal/observe"}},

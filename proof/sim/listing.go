@@ -112,8 +112,12 @@ func (s *simulation) readList() {
 		began, l, seen := s.now, s.list, map[place]int{}
 		for token := ""; ; {
 			var answer *schema.ListResponse
-			_, err := s.insist("list", func(ctx context.Context, t edge.Service) (err error) {
-				answer, err = t.Service.Requests.List(ctx, store.Filter{}, "all", token, 1+r.IntN(5))
+			_, err := s.insist("list", func(ctx context.Context, t edge.Service) error {
+				l, err := t.Service.Process.Parser().List(store.Filter{}, "all", token, 1+r.IntN(5))
+				if err != nil {
+					return err
+				}
+				answer, err = t.Service.Requests.List(ctx, l)
 				return err
 			})
 			if err != nil {

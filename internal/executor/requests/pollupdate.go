@@ -15,10 +15,11 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
-// PollUpdate returns the stage of an update that was accepted, when it has completed or after wait.
+// PollUpdate returns the stage of an update that was accepted, when it has completed or the wait is
+// over.
 // It never runs code.
-func (s *Requests) PollUpdate(ctx context.Context, p command.Poll, wait time.Duration) (*schema.UpdateResponse, error) {
-	return pollUpdate(ctx, s.Process, p.Workflow(), p.Run(), p.Update(), wait, nil)
+func (s *Requests) PollUpdate(ctx context.Context, p command.Poll) (*schema.UpdateResponse, error) {
+	return pollUpdate(ctx, s.Process, p.Workflow(), p.Run(), p.Update(), p.Wait(), nil)
 }
 
 // pollUpdate is PollUpdate. wrote is not nil if this process has just accepted the update.

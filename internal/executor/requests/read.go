@@ -186,17 +186,17 @@ func glance(ctx context.Context, s *session.Process, wait time.Duration, workflo
 	return true, nil
 }
 
-// Result returns how a run ended, when it has ended or after wait.
-func (s *Requests) Result(ctx context.Context, of command.Target, wait time.Duration) (*schema.ResultResponse, error) {
-	return result(ctx, s.Process, of.Workflow(), of.Run(), wait, nil)
+// Result returns how a run ended, when it has ended or the wait is over.
+func (s *Requests) Result(ctx context.Context, of command.Await) (*schema.ResultResponse, error) {
+	return result(ctx, s.Process, of.Workflow(), of.Run(), of.Wait(), nil)
 }
 
 // StartAndAwait is Start, and then waits until the run has closed, and adds the outcome to the
 // answer. The start is durable, so the answer has no outcome if the run cannot be read, or if the
 // caller leaves before the first look.
-func (s *Requests) StartAndAwait(ctx context.Context, c *command.Start, wait time.Duration) (*schema.StartResponse, error) {
+func (s *Requests) StartAndAwait(ctx context.Context, c command.StartAndAwait) (*schema.StartResponse, error) {
 	watched := lock.Watch{}
-	started, err := startWatching(ctx, s.Process, c, &watched)
+	started, err := startWatching(ctx, s.Process, c.Start, &watched)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (s *Requests) StartAndAwait(ctx context.Context, c *command.Start, wait tim
 	if started.Started {
 		known = &wrote{watched}
 	}
-	outcome, err := result(ctx, s.Process, started.WorkflowID, started.RunID, wait, known)
+	outcome, err := result(ctx, s.Process, started.WorkflowID, started.RunID, c.Wait(), known)
 	if looked := outcome.RunID != ""; err == nil && looked {
 		started.Outcome = outcome
 	}
@@ -274,10 +274,10 @@ const historyPage, historyPageBytes = 1000, 1 << 20
 
 // History returns the events of a run from an id on, as many as a page holds, and whether there are
 // more. It does not wait behind a busy run.
-func (s *Requests) History(ctx context.Context, of command.Target, from int64) (events []schema.HistoryEvent, id history.RunID, more bool, err error) {
+func (s *Requests) History(ctx context.Context, of command.History) (events []schema.HistoryEvent, id history.RunID, more bool, err error) {
 	err = lookIn(ctx, s.Process, besideAfter, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) (err error) {
 		id = run.State.RunID
-		events, more, err = readEvents(ctx, t, run, from)
+		events, more, err = readEvents(ctx, t, run, of.From())
 		return err
 	})
 	return events, id, more, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
@@ -34,11 +35,8 @@ func (s Service) Start(ctx context.Context, r schema.StartRequest) (*schema.Star
 
 // StartAndAwait starts a run and waits for its end.
 func (s Service) StartAndAwait(ctx context.Context, r schema.StartRequest, wait time.Duration) (*schema.StartResponse, error) {
-	c, err := s.Service.Process.Parser().Start(&r)
-	if err != nil {
-		return nil, err
-	}
-	return s.Service.Requests.StartAndAwait(ctx, c, wait)
+	c, err := s.Service.Process.Parser().StartAndAwait(&r, wait.String())
+	return ask(ctx, c, err, s.Service.Requests.StartAndAwait)
 }
 
 // Signal sends a signal.
@@ -64,11 +62,8 @@ func (s Service) Update(ctx context.Context, workflowID string, runID history.Ru
 
 // PollUpdate returns the stage of an update.
 func (s Service) PollUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID string, wait time.Duration) (*schema.UpdateResponse, error) {
-	c, err := s.Service.Process.Parser().Poll(workflowID, runID, updateID)
-	if err != nil {
-		return nil, err
-	}
-	return s.Service.Requests.PollUpdate(ctx, c, wait)
+	c, err := s.Service.Process.Parser().Poll(workflowID, runID, updateID, wait.String())
+	return ask(ctx, c, err, s.Service.Requests.PollUpdate)
 }
 
 // FailUpdate fails an accepted update.
@@ -124,20 +119,21 @@ func (s Service) Describe(ctx context.Context, workflowID string, runID history.
 
 // Result returns how a run ended.
 func (s Service) Result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration) (*schema.ResultResponse, error) {
-	of, err := s.Service.Process.Parser().Target(workflowID, runID)
-	if err != nil {
-		return nil, err
-	}
-	return s.Service.Requests.Result(ctx, of, wait)
+	of, err := s.Service.Process.Parser().Await(workflowID, runID, wait.String())
+	return ask(ctx, of, err, s.Service.Requests.Result)
 }
 
 // History returns a page of the events of a run.
 func (s Service) History(ctx context.Context, workflowID string, runID history.RunID, from int64) (events []schema.HistoryEvent, id history.RunID, more bool, err error) {
-	of, err := s.Service.Process.Parser().Target(workflowID, runID)
+	token := ""
+	if from > 1 {
+		token = command.HistoryToken(runID, from)
+	}
+	of, err := s.Service.Process.Parser().History(workflowID, runID, token)
 	if err != nil {
 		return nil, "", false, err
 	}
-	return s.Service.Requests.History(ctx, of, from)
+	return s.Service.Requests.History(ctx, of)
 }
 
 // CompleteActivity ends an attempt with a result.
