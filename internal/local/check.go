@@ -291,7 +291,7 @@ func (c *checker) decodeMessage(what string, body []byte) {
 // Terminate returns nil. A crash before the crash records are written leaves a closed run in them,
 // which a second call drops.
 func Terminate(ctx context.Context, workflowID, runID, reason string, o Options) (err error) {
-	if err := disk.Exists(o.Dir); err != nil {
+	if err := disk.CheckDirectory(o.Dir); err != nil {
 		return err
 	}
 	o.noCode = true // the record of what ended the server's process stays

@@ -184,7 +184,7 @@ func admit(ctx context.Context, t *session.Session, run *engine.Run, d inbox.Del
 	if most := a.Retry.MaximumAttempts; most > 0 && w.Number > most { // as an earlier version counted
 		return nil, resolve(ctx, t, run, w, w.timedOut(most, interruption()))
 	}
-	if err := mayAttempt(ctx, t, run, w); err != nil {
+	if err := checkBuild(ctx, t, run, w); err != nil {
 		return nil, err
 	}
 	if f := w.waited(t.Process.Timestamp()); f != nil {
@@ -220,10 +220,10 @@ func interrupt(ctx context.Context, t *session.Session, run *engine.Run, w *Atte
 	return resolve(ctx, t, run, w, e)
 }
 
-// mayAttempt returns an OtherBuild if only another build may make the attempt. The error has the
+// checkBuild returns an OtherBuild if only another build may make the attempt. The error has the
 // message that waits for that build in place of the delivered one: it counts the interrupted
 // attempts.
-func mayAttempt(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) error {
+func checkBuild(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) error {
 	err := commit.CheckBuild(ctx, t, run)
 	var other *commit.OtherBuild
 	if errors.As(err, &other) {

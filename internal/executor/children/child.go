@@ -141,7 +141,7 @@ func ensure(ctx context.Context, t *session.Session, e *outbound, start *command
 			e.holder = latest.State.Started.Parent
 			err = refusal.AlreadyOpen.New("run %q of workflow %q is open: give the child another workflow id, or start it when that run has closed", latest.State.RunID, t.WorkflowID)
 		} else if latest != nil {
-			err = starts.MayReuse(latest, start)
+			err = starts.CheckReuse(latest, start)
 		}
 		if err != nil {
 			return nil, err

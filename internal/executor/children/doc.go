@@ -30,5 +30,5 @@
 //	runner.Code      Drop
 //	session.Process  At Keep Parser Timestamp TooLarge
 //	session.Session  Commit Run Writer
-//	starts           Arrived Event MayReuse
+//	starts           CheckReuse Event LookForSignal
 package children

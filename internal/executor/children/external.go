@@ -105,14 +105,14 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 		return false, nil
 	}
 	gone := e.external.ChildEventID() != 0 && run.State.Started.RequestID != e.request
-	there, err := wasDelivered(ctx, t, run, e)
+	there, err := lookForDelivery(ctx, t, run, e)
 	switch {
 	case err != nil:
 		return false, err
 	case gone && e.external.Cancel != nil:
 		there = false // the child has closed or never started, and this is another run
 	case !there && !gone && e.message.Late && e.external.ChildEventID() == 0:
-		if gone, err = hasMissed(ctx, t, run, e); err != nil {
+		if gone, err = lookForMiss(ctx, t, run, e); err != nil {
 			return false, err
 		}
 	}
@@ -128,15 +128,15 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 	return true, commit.Event(ctx, t, run, e.incoming(), trigger)
 }
 
-// wasDelivered reports whether the message has arrived before: at the latest run, or at an earlier
+// lookForDelivery reads whether the message has arrived before: at the latest run, or at an earlier
 // one that may have been open since it was sent.
-func wasDelivered(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
+func lookForDelivery(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
 	signal, cancel := e.external.Signal, e.external.Cancel
 	if cancel != nil && (run.State.Asked(e.endRequest()) || !cancel.Terminate && run.State.CancelRequested && !run.State.Status.Closed()) {
 		return true, nil // or another request to end is in progress
 	}
 	if signal != nil {
-		if there, err := starts.Arrived(ctx, t, run, signal.RequestID); there || err != nil {
+		if there, err := starts.LookForSignal(ctx, t, run, signal.RequestID); there || err != nil {
 			return there, err
 		}
 	}
@@ -156,9 +156,9 @@ func wasDelivered(ctx context.Context, t *session.Session, run *engine.Run, e *o
 	return false, nil
 }
 
-// hasMissed reports whether a late message has missed its receiver: no run of the latest run's
+// lookForMiss reads whether a late message has missed its receiver: no run of the latest run's
 // chain was open when the sender closed. A request to end must not end a run that started later.
-func hasMissed(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
+func lookForMiss(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
 	for looks := 0; run.State.StartTime > e.closeTime.Add(host.ClockSkew); looks++ {
 		id := run.State.Started.ContinuedFrom
 		if id == "" || looks == session.MaxLookBack {

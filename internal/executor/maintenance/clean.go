@@ -43,7 +43,7 @@ var errAsked = errors.New("executor: an open run asks this one for ids")
 // for the ids of updates and signals that may be sent again. It returns children.ErrAwaited if the
 // run is a child whose parent waits for its outcome.
 func clean(ctx context.Context, s *session.Process, part []store.Item) (bool, error) {
-	if waits, err := children.IsAwaited(ctx, s, part); err != nil {
+	if waits, err := children.LookForParent(ctx, s, part); err != nil {
 		return false, err
 	} else if waits {
 		return false, children.ErrAwaited

@@ -16,7 +16,7 @@
 //	activities.Attempt  LookAfter
 //	attempts            Failed
 //	attempts.Records    All
-//	children            IsAwaited
+//	children            LookForParent
 //	commit              Void
 //	host.Host           WithTimeout
 //	inbox               Waiting

@@ -43,5 +43,5 @@
 //	session.Process     Begin Carry Observed OpenWithin Problem ReadBeside Request Timestamp
 //	session.Session     Close Commit Committed Discard Encode Insist OpenRun Put RequireFresh
 //	                    Retire Run Step Writer
-//	starts              Arrived CheckConflict Event SameStart
+//	starts              CheckConflict Event LookForSignal LookForStart
 package requests

@@ -36,7 +36,7 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*sc
 			return err
 		}
 		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
-			if answer.Repeated, err = endedSo(ctx, t, run, k, result, f); err != nil {
+			if answer.Repeated, err = lookForEnd(ctx, t, run, k, result, f); err != nil {
 				return err
 			}
 			return t.RequireFresh(ctx, notPending(run, k, answer.Repeated))
@@ -203,10 +203,10 @@ func notPending(run *engine.Run, k *activities.Claims, repeated bool) error {
 	return refusal.ActivityEnded.New("attempt %d at the activity of event %d has ended, and another has followed or will", k.Attempt, k.EventID)
 }
 
-// endedSo reports whether an attempt has ended the activity in exactly this way: the caller repeats
-// a request that was not answered. It searches the commits in memory, and then the others from
-// where the activity was scheduled.
-func endedSo(ctx context.Context, t *session.Session, run *engine.Run, k *activities.Claims, result history.Payload, f *failure.Failure) (bool, error) {
+// lookForEnd reads whether an attempt has ended the activity in exactly this way: the caller
+// repeats a request that was not answered. It searches the commits in memory, and then the others
+// from where the activity was scheduled.
+func lookForEnd(ctx context.Context, t *session.Session, run *engine.Run, k *activities.Claims, result history.Payload, f *failure.Failure) (bool, error) {
 	for _, c := range slices.Backward(run.Log) {
 		if c == nil {
 			break

@@ -96,19 +96,30 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 			return err
 		}
 	} else if err := commit.Transition(ctx, t, run, transition); err != nil {
-		waits := run.State.Pending == history.PendingTask || run.State.Pending == history.PendingStart
-		switch tooLarge := errors.Is(err, outcome.ErrTooLarge); {
-		case tooLarge && len(calls) > 1:
-			return &togetherError{}
-		case tooLarge && waits: // that task writes as well, and has to come first
-			t.Discard()
-			if err := commit.Task(ctx, t, run, engine.Task{First: true}); err != nil {
-				return err
-			}
-			return calls.try(ctx, t)
-		}
-		return err
+		return calls.retryTooLarge(ctx, t, run, err)
 	}
+	return calls.answerAll(ctx, t, run, transition)
+}
+
+// retryTooLarge goes on after the commit of the calls' task has failed with err: if it was too
+// large, less may fit.
+func (calls group) retryTooLarge(ctx context.Context, t *session.Session, run *engine.Run, err error) error {
+	waits := run.State.Pending == history.PendingTask || run.State.Pending == history.PendingStart
+	switch tooLarge := errors.Is(err, outcome.ErrTooLarge); {
+	case tooLarge && len(calls) > 1:
+		return &togetherError{}
+	case tooLarge && waits: // that task writes as well, and has to come first
+		t.Discard()
+		if err := commit.Task(ctx, t, run, engine.Task{First: true}); err != nil {
+			return err
+		}
+		return calls.try(ctx, t)
+	}
+	return err
+}
+
+// answerAll answers the calls that the code has seen, and tries the others again.
+func (calls group) answerAll(ctx context.Context, t *session.Session, run *engine.Run, transition *engine.Transition) error {
 	var others group
 	for i, c := range calls {
 		if transition.ClosedBefore(i) {

@@ -33,7 +33,7 @@ func sendSignal(ctx context.Context, s *session.Process, to command.Target, requ
 		run, err := t.OpenRun(ctx, to.Run())
 		switch {
 		case errors.Is(err, refusal.NotFound):
-			if arrived, lookErr := signaled(ctx, t, to.Run(), requestID); arrived || lookErr != nil {
+			if arrived, lookErr := lookForSignal(ctx, t, to.Run(), requestID); arrived || lookErr != nil {
 				return lookErr // it arrived before the run closed, and its answer was lost
 			}
 			return err
@@ -49,15 +49,15 @@ func sendSignal(ctx context.Context, s *session.Process, to command.Target, requ
 	})
 }
 
-// signaled reports whether a signal has arrived at a run that is not open: at the one that the
+// lookForSignal reads whether a signal has arrived at a run that is not open: at the one that the
 // caller pinned, or at the latest or the one that the latest continues.
-func signaled(ctx context.Context, t *session.Session, pinned history.RunID, requestID string) (bool, error) {
+func lookForSignal(ctx context.Context, t *session.Session, pinned history.RunID, requestID string) (bool, error) {
 	run := t.Run()
 	switch {
 	case run == nil:
 		return false, nil
 	case pinned == "":
-		return starts.Arrived(ctx, t, run, requestID)
+		return starts.LookForSignal(ctx, t, run, requestID)
 	case pinned != run.State.RunID:
 		var err error
 		if run, err = t.View.Other(ctx, pinned); run == nil || err != nil {

@@ -28,9 +28,9 @@ func newWithStart(ctx context.Context, s *session.Process, c *command.Start) *wi
 	return &withStart{request: c, started: starts.Event(ctx, s, c)}
 }
 
-// same reports whether an earlier attempt at this start opened the latest run.
-func (w *withStart) same(ctx context.Context, t *session.Session, latest *engine.Run) (bool, error) {
-	id, err := starts.SameStart(ctx, t, latest, w.request)
+// lookForStart reads whether an earlier attempt at this start opened the latest run.
+func (w *withStart) lookForStart(ctx context.Context, t *session.Session, latest *engine.Run) (bool, error) {
+	id, err := starts.LookForStart(ctx, t, latest, w.request)
 	return id != "", err
 }
 
@@ -73,11 +73,11 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 		return group{call}.try(ctx, t)
 	}
 	if latest := t.Run(); latest != nil {
-		attaches, err := attaches(ctx, t, w, latest, call.request.ID)
+		found, err := lookForTaker(ctx, t, w, latest, call.request.ID)
 		if err != nil {
 			return err
 		}
-		if attaches {
+		if found {
 			return group{call}.try(ctx, t)
 		}
 	}
@@ -98,11 +98,11 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	return nil
 }
 
-// attaches reports whether an update opens no run. It opens none if this start has opened the
+// lookForTaker reads whether an update opens no run. It opens none if this start has opened the
 // latest run, or uses an open one, or if the update has an outcome already, at the latest run or at
 // the one that it continues, or is in flight at an open one.
-func attaches(ctx context.Context, t *session.Session, w *withStart, latest *engine.Run, updateID string) (bool, error) {
-	if same, err := w.same(ctx, t, latest); same || err != nil {
+func lookForTaker(ctx context.Context, t *session.Session, w *withStart, latest *engine.Run, updateID string) (bool, error) {
+	if same, err := w.lookForStart(ctx, t, latest); same || err != nil {
 		return same, err
 	}
 	open := !latest.State.Status.Closed()
@@ -131,11 +131,11 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 	w.answer = schema.StartResponse{}
 	if latest := t.Run(); latest != nil {
 		w.answer.RunID = latest.State.RunID
-		same, err := w.same(ctx, t, latest)
+		same, err := w.lookForStart(ctx, t, latest)
 		if err != nil {
 			return err
 		}
-		arrived, err := starts.Arrived(ctx, t, latest, requestID)
+		arrived, err := starts.LookForSignal(ctx, t, latest, requestID)
 		switch open := !latest.State.Status.Closed(); {
 		case err != nil || arrived:
 			return err
