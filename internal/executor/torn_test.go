@@ -14,12 +14,12 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
@@ -122,7 +122,7 @@ var tearing = map[string]struct {
 		return err
 	}},
 	"reset": {4, func(p *testbed.Process) error {
-		_, err := p.Service.Reset(context.Background(), "w", "", api.ResetRequest{To: "lastTask", RequestID: "reset"})
+		_, err := p.Service.Reset(context.Background(), "w", "", schema.ResetRequest{To: "lastTask", RequestID: "reset"})
 		return err
 	}},
 }
@@ -187,7 +187,7 @@ func tornTestbed(t *testing.T, hide int) (log *tornLog, a, b *testbed.Process, f
 		t.Fatal(err)
 	}
 	for i := range 12 {
-		if _, err := a.Service.Signal(ctx, "w", "", relayNote.Name(), api.SignalRequest{Input: []byte(`"x"`), RequestID: fmt.Sprint("r-", i)}); err != nil {
+		if _, err := a.Service.Signal(ctx, "w", "", relayNote.Name(), schema.SignalRequest{Input: []byte(`"x"`), RequestID: fmt.Sprint("r-", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,7 +245,7 @@ func TestRepeatedRequestsDuringTransactionsInParts(t *testing.T) {
 			log.applied = func() {
 				go func() {
 					defer close(answered)
-					if _, err := b.Service.Signal(ctx, "w", "", relayNote.Name(), api.SignalRequest{Input: []byte(`"x"`), RequestID: "r-3"}); err != nil {
+					if _, err := b.Service.Signal(ctx, "w", "", relayNote.Name(), schema.SignalRequest{Input: []byte(`"x"`), RequestID: "r-3"}); err != nil {
 						t.Error(err)
 					}
 					if _, err := relayAdd.Call(ctx, b.Client, "w", 1, workflow.CallOptions{ID: "known"}); err != nil {
@@ -278,7 +278,7 @@ func TestTransactionsThatStayInParts(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					log, a, b, _ := tornTestbed(t, hide)
 					again := func() error {
-						_, err := b.Service.Signal(context.Background(), "w", "", relayNote.Name(), api.SignalRequest{Input: []byte(`"x"`), RequestID: "r-3"})
+						_, err := b.Service.Signal(context.Background(), "w", "", relayNote.Name(), schema.SignalRequest{Input: []byte(`"x"`), RequestID: "r-3"})
 						return err
 					}
 					log.applied = func() {
@@ -381,7 +381,7 @@ func TestRepairAfterTheNextRunWasReset(t *testing.T) {
 		if err := deliverActivity(t, d, dies, 1); err == nil {
 			t.Fatal("the process sent the message of the close policy")
 		}
-		if _, err := other.Service.Reset(t.Context(), "w", "", api.ResetRequest{To: "lastTask"}); err != nil {
+		if _, err := other.Service.Reset(t.Context(), "w", "", schema.ResetRequest{To: "lastTask"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute) // then the message is visible again
@@ -417,7 +417,7 @@ func deliver(t *testing.T, d *testbed.Deployment, p *testbed.Process, from strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: received})
+	err = p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: received})
 	if err == nil {
 		err = d.Queue.Delete(t.Context(), from, deliveries[0].Receipt)
 	}

@@ -29,7 +29,7 @@ var decoders = map[string]map[string]string{
 		"decodeSlowly": "FuzzDecodeLikeLibrary", "decodePayload": "FuzzPayloadsAreReadBack", "UnmarshalJSON": "FuzzAttributesFromJSON",
 		"UnmarshalText": "FuzzAttributesFromJSON",
 	},
-	"internal/api":    {"UnmarshalJSON": "FuzzReadHistory"},
+	"internal/schema": {"UnmarshalJSON": "FuzzReadHistory"},
 	"internal/limits": {"UnmarshalText": "FuzzText"},
 	"internal/payload": {
 		"Decode": "- it reads into a type of the author's, with encoding/json", "DecodeOrZero": "- it reads into a type of the author's, with encoding/json",
@@ -64,7 +64,7 @@ var decoders = map[string]map[string]string{
 }
 
 // noStrangers are packages that read only what this repository or its tests write.
-var noStrangers = []string{"cmd", "examples", "infra", "internal/observe/emf/emftest", "internal/wiregen", "localstack", "proof"}
+var noStrangers = []string{"cmd", "examples", "infra", "internal/observe/emf/emftest", "internal/schemagen", "localstack", "proof"}
 
 var decoderName = regexp.MustCompile(`^(([dD]ecode|[pP]arse)([A-Z]\w*)?|Unmarshal(JSON|Text|CBOR|Binary))$`)
 

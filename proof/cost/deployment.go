@@ -151,7 +151,7 @@ func (d *deployment) function(role, build string) (f *function.Function, end fun
 		},
 	})
 	return f, func() (int64, error) {
-		process.Service.Close()
+		process.Service.Process.Close()
 		err := metrics.Flush()
 		return int64(lines.Len()), err
 	}, err

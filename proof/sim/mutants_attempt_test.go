@@ -10,7 +10,7 @@ var attemptMutants = []mutant{
 	},
 	{
 		name: "a dead letter is only deleted", file: "internal/executor/deliveries/dead.go", within: 4000, more: true,
-		old: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return s.Outbox.SendLater(ctx, m, deadDelay)\n	}\n", new: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return nil\n	}\n",
+		old: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return s.Process.Outbox.SendLater(ctx, m, deadDelay)\n	}\n", new: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return nil\n	}\n",
 	},
 	{ // sqs: a message group is throttled; sqs: a message group has its throughput
 		name: "a result that its queue refuses is thrown away", file: "internal/executor/activities/activity.go", within: 1000,
@@ -23,7 +23,7 @@ var attemptMutants = []mutant{
 	},
 	{
 		name: "an attempt that its function does not allow is dropped", file: "internal/executor/activities/hold.go",
-		old: "	return t.Outbox.Park(ctx, m)\n", new: "	return nil\n", more: true,
+		old: "	return t.Process.Outbox.Park(ctx, m)\n", new: "	return nil\n", more: true,
 	},
 	{
 		name: "receives count as attempts", file: "internal/executor/activities/activity.go",

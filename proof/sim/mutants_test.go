@@ -77,7 +77,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "an answer without a write rests on what the cache knows", file: "internal/executor/session/retry.go",
-		old: "	if t.View.Fresh {\n		return err\n	}", new: "	if t.View.Fresh || t.View.Run != nil {\n		return err\n	}", more: true,
+		old: "	if t.View.Fresh {\n		return err\n	}", new: "	if t.View.Fresh || t.View.Known.Run != nil {\n		return err\n	}", more: true,
 	},
 	staleQuery,
 	{
@@ -106,7 +106,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "what the run before has left unsent is not sent again", file: "internal/executor/inbox/repair.go",
-		old: "return t.Outbox.Send(ctx, next.OwedFirst(m))", new: "return nil", more: true,
+		old: "return t.Process.Outbox.Send(ctx, next.OwedFirst(m))", new: "return nil", more: true,
 	},
 	{
 		name: "an update that the run before knows is accepted again", file: "internal/executor/requests/propose.go",
@@ -126,7 +126,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "a reset puts, and sends nothing", file: "internal/executor/requests/reset.go",
-		old: "	err = t.Outbox.Send(ctx, messages)\n", new: "	_ = messages\n", more: true,
+		old: "	err = t.Process.Outbox.Send(ctx, messages)\n", new: "	_ = messages\n", more: true,
 	},
 	{
 		name: "a reset that is sent again resets again", file: "internal/executor/requests/reset.go",

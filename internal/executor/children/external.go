@@ -92,14 +92,14 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 		return false, nil
 	}
 	gone := e.external.ChildEventID != 0 && run.State.Started.RequestID != e.request
-	there, err := wasDelivered(ctx, t, run, e)
+	there, err := lookForDelivery(ctx, t, run, e)
 	switch {
 	case err != nil:
 		return false, err
 	case gone && e.external.Ends:
 		there = false // the child has closed or never started, and this is another run
 	case !there && !gone && e.message.Late && e.external.ChildEventID == 0:
-		if gone, err = hasMissed(ctx, t, run, e); err != nil {
+		if gone, err = lookForMiss(ctx, t, run, e); err != nil {
 			return false, err
 		}
 	}
@@ -114,9 +114,9 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 	return true, commit.Event(ctx, t, run, arrives, trigger)
 }
 
-// wasDelivered reports whether the message has arrived before: at the latest run, or at an earlier
+// lookForDelivery reads whether the message has arrived before: at the latest run, or at an earlier
 // one that may have been open since it was sent.
-func wasDelivered(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
+func lookForDelivery(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
 	arrives := e.incoming().Attributes
 	if run.State.Received(arrives) {
 		return true, nil
@@ -127,7 +127,7 @@ func wasDelivered(ctx context.Context, t *session.Session, run *engine.Run, e *o
 			return true, nil
 		}
 	case *history.WorkflowExecutionSignaled:
-		if there, err := starts.Arrived(ctx, t, run, a.RequestID); there || err != nil {
+		if there, err := starts.LookForSignal(ctx, t, run, a.RequestID); there || err != nil {
 			return there, err
 		}
 	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // leave no other trace
@@ -148,9 +148,9 @@ func wasDelivered(ctx context.Context, t *session.Session, run *engine.Run, e *o
 	return false, nil
 }
 
-// hasMissed reports whether a late message has missed its receiver: no run of the latest run's
+// lookForMiss reads whether a late message has missed its receiver: no run of the latest run's
 // chain was open when the sender closed. A request to end must not end a run that started later.
-func hasMissed(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
+func lookForMiss(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
 	for looks := 0; run.State.StartTime > e.closeTime.Add(host.ClockSkew); looks++ {
 		id := run.State.Started.ContinuedFrom
 		if id == "" || looks == session.MaxLookBack {

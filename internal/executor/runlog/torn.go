@@ -68,23 +68,23 @@ func (r *Reader) isTornRun(run *engine.Run, items []store.Item) bool {
 
 // isTorn reports whether what is known of the workflow was put together with something that is
 // missing.
-func (v *View) isTorn() bool {
-	if k := v.Known; k.beside > 0 && !k.saw(k.beside) && v.IsRecent(k.besideAt) {
+func (r *Reader) isTorn(k *Known) bool {
+	if k.beside > 0 && !k.saw(k.beside) && r.IsRecent(k.besideAt) {
 		return true
 	}
-	run := v.Run
-	if run == nil || !v.IsRecent(run.State.LastTime) {
+	run := k.Run
+	if run == nil || !r.IsRecent(run.State.LastTime) {
 		return false
 	}
 	if opened := run.State.OpenedWith(); opened != "" {
-		return opened.Number() > v.Highest
+		return opened.Number() > k.Highest
 	}
 	return run.Last().PartOfReset()
 }
 
 // closesLate reports whether a run without an end has one that is missing from the read: a later
 // run was opened a short time ago.
-func (v *View) closesLate(run *engine.Run) bool {
-	latest := v.Run
-	return latest != nil && run.Number < latest.Number && v.IsRecent(latest.State.StartTime)
+func (r *Reader) closesLate(k *Known, run *engine.Run) bool {
+	latest := k.Run
+	return latest != nil && run.Number < latest.Number && r.IsRecent(latest.State.StartTime)
 }

@@ -1,6 +1,7 @@
-// Package api is the vocabulary of the HTTP API: what is sent, what comes back, and how a request
-// is refused. The handler, the client and what executes the requests share it.
-package api
+// Package schema has the requests and the answers of the API in the form that they have in JSON.
+// The handler, the client and the executor share it. It knows no HTTP: the handler chooses the
+// status of an answer, and package problem has the answers to requests that are refused.
+package schema
 
 import (
 	"encoding/json"

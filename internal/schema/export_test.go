@@ -1,4 +1,4 @@
-package api
+package schema
 
 import "github.com/seed-41655fb1/weft/internal/jsontext"
 

@@ -1,4 +1,4 @@
-package api_test
+package schema_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // A page ends at its number of events or of bytes, but holds at least one event, however large. The
@@ -33,8 +33,8 @@ func TestEventsAreBounded(t *testing.T) {
 	} {
 		var ids []int64
 		for more, pages := true, 0; more; pages++ {
-			var events []api.HistoryEvent
-			events, more = api.Events(log, int64(len(ids))+1, test.limit, test.bytes)
+			var events []schema.HistoryEvent
+			events, more = schema.Events(log, int64(len(ids))+1, test.limit, test.bytes)
 			if len(events) == 0 || len(events) > test.most {
 				t.Fatalf("%s: page %d has %d events, want 1 to %d", test.name, pages, len(events), test.most)
 			}

@@ -1,4 +1,4 @@
-package api_test
+package problem_test
 
 import (
 	"encoding/json"
@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // Each kind of refusal has exactly this problem document, which says when to send the request
 // again.
-func TestProblemOf(t *testing.T) {
+func TestOf(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[refusal.Kind]string{
 		refusal.Invalid:          `{"type":"urn:weft:problem:invalid","title":"The request is invalid","status":400,"detail":"why"}`,
@@ -37,7 +37,7 @@ func TestProblemOf(t *testing.T) {
 		refusal.Internal:         `{"type":"urn:weft:problem:internal","title":"Internal error","status":500,"detail":"why"}`,
 	} {
 		refused := kind.New("%s", "why")
-		p := api.ProblemOf(refused)
+		p := problem.Of(refused)
 		if got, err := json.Marshal(p); err != nil || string(got) != want {
 			t.Errorf("%s: %v\n got %s\nwant %s", kind, err, got, want)
 		}
@@ -51,10 +51,10 @@ func TestProblemOf(t *testing.T) {
 }
 
 // The failure of the code that a request ran is part of the document, and of the error.
-func TestProblemOfFailure(t *testing.T) {
+func TestOfFailure(t *testing.T) {
 	t.Parallel()
 	refused := refusal.NotReady.New("why").With(&failure.Failure{Kind: failure.KindApplication, Type: "Bad", Message: "it is bad"})
-	p := api.ProblemOf(refused)
+	p := problem.Of(refused)
 	const want = `{"type":"urn:weft:problem:not-ready","title":"The run's code fails","status":409,"detail":"why",` +
 		`"failure":{"kind":"application","type":"Bad","message":"it is bad"}}`
 	if got, err := json.Marshal(p); err != nil || string(got) != want {

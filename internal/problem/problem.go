@@ -1,4 +1,6 @@
-package api
+// Package problem has the answers to requests that are refused. The handler writes them, and the
+// client reads them.
+package problem
 
 import (
 	"net/http"
@@ -52,8 +54,8 @@ var statuses = map[refusal.Kind]int{
 // retryAfter is how long clients wait before they repeat a request that is refused with 503 or 429.
 const retryAfter = time.Second
 
-// ProblemOf returns the problem document of a refusal.
-func ProblemOf(r *refusal.Error) *Problem {
+// Of returns the problem document of a refusal.
+func Of(r *refusal.Error) *Problem {
 	p := &Problem{
 		Type: problemType + string(r.Kind), Title: r.Kind.Title(), Status: statuses[r.Kind], Detail: r.Detail, Failure: r.Failure,
 	}

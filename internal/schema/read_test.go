@@ -1,4 +1,4 @@
-package api_test
+package schema_test
 
 import (
 	"bytes"
@@ -13,19 +13,19 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // slowly is ReadHistory with encoding/json alone.
-func slowly(text []byte) (page *api.HistoryResponse, rest []byte, err error) {
-	page = &api.HistoryResponse{}
+func slowly(text []byte) (page *schema.HistoryResponse, rest []byte, err error) {
+	page = &schema.HistoryResponse{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	err = d.Decode(page)
 	return page, text[d.InputOffset():], err
 }
 
 // page is a page with events of many kinds.
-func page() *api.HistoryResponse {
+func page() *schema.HistoryResponse {
 	at := time.Date(2026, 11, 23, 1, 2, 3, 4000, time.UTC)
 	cause := failure.FromError(&failure.ActivityError{ActivityType: "charge", EventID: 5, Cause: failure.New("declined", "no \"card\"\n").Final()})
 	all := []history.Attributes{
@@ -46,9 +46,9 @@ func page() *api.HistoryResponse {
 		&history.MarkerRecorded{MarkerName: "m", RetryAt: history.At(at), Failure: cause},
 		&history.TimerStarted{FireAt: history.At(at)},
 	}
-	h := &api.HistoryResponse{WorkflowID: "cart-1 <\"é\">", RunID: "1-0123456789abcdef", NextPageToken: "t"}
+	h := &schema.HistoryResponse{WorkflowID: "cart-1 <\"é\">", RunID: "1-0123456789abcdef", NextPageToken: "t"}
 	for i, a := range all {
-		h.Events = append(h.Events, api.HistoryEvent{ID: int64(i + 1), Type: a.Type(), Time: at.Add(time.Duration(i)), Batch: i / 3, Attributes: a})
+		h.Events = append(h.Events, schema.HistoryEvent{ID: int64(i + 1), Type: a.Type(), Time: at.Add(time.Duration(i)), Batch: i / 3, Attributes: a})
 	}
 	return h
 }
@@ -70,11 +70,11 @@ func texts(t testing.TB) (all [][]byte) {
 func TestReadHistory(t *testing.T) {
 	t.Parallel()
 	for _, text := range texts(t) {
-		if !api.ReadInOnePass(text) {
+		if !schema.ReadInOnePass(text) {
 			t.Errorf("left to encoding/json: %s", text)
 		}
 		readAlike(t, text)
-		read, _, err := api.ReadHistory(text)
+		read, _, err := schema.ReadHistory(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestReadHistory(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := api.ReadHistory([]byte(" \n")); !errors.Is(err, io.EOF) {
+	if _, _, err := schema.ReadHistory([]byte(" \n")); !errors.Is(err, io.EOF) {
 		t.Errorf("a text without a page: %v, want io.EOF", err)
 	}
 }
@@ -94,7 +94,7 @@ func TestReadHistory(t *testing.T) {
 func readAlike(t *testing.T, text []byte) {
 	t.Helper()
 	want, wantRest, wantErr := slowly(text)
-	got, rest, err := api.ReadHistory(text)
+	got, rest, err := schema.ReadHistory(text)
 	if (err == nil) != (wantErr == nil) {
 		t.Fatalf("%q: %v, encoding/json says: %v", text, err, wantErr)
 	}
