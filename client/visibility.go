@@ -7,8 +7,6 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/problem"
-	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
@@ -47,7 +45,7 @@ func checkVisibility(fields []MemoField, all []SearchAttribute) error {
 	}
 	for _, a := range attributes(all) {
 		if err := engine.CheckSearchAttribute(a); err != nil {
-			return problem.Of(refusal.Invalid.New("%v", err))
+			return invalid(err)
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ var readMutants = []mutant{
 		old: "	case r.Start.Cron != \"\":\n", new: "	case false:\n", more: true,
 	},
 	{
-		name: "half of a transaction is taken for the whole", file: "internal/executor/runlog/torn.go",
+		name: "half of a transaction is taken for the whole", file: "internal/executor/runlog/torn.go", hint: 198,
 		old: "		return opened.Number() > k.Highest\n", new: "		return false\n",
 	},
 	{
