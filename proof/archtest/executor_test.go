@@ -2,7 +2,7 @@ package archtest
 
 import (
 	"go/ast"
-	"go/importer"
+	gcimporter "go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -49,7 +49,7 @@ func loadExecutor(t *testing.T) ([]checked, error) {
 			exports[path] = export
 		}
 		files := token.NewFileSet()
-		of := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+		of := gcimporter.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 		for _, p := range packages(t) {
 			name, _ := ours(p.ImportPath)
 			if !under(name, "internal/executor") || executorOnce.err != nil {

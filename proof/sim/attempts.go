@@ -82,7 +82,7 @@ type tried struct {
 
 // attemptAudit holds what must be true of attempts.
 type attemptAudit struct {
-	begun     map[tried]int // attempts whose code has run, by activity
+	begun     map[tried]int  // attempts whose code has run, by activity
 	marked    map[effort]int // attempts that are recorded as begun, with how often everything had slept by then
 	delivery  map[sending]int
 	early     map[sending]bool // copies that were sent before their commit was in the log
