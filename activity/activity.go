@@ -251,16 +251,56 @@ type Error = failure.Error
 // AlreadyStarted, Invalid and TooLarge and those that begin with "weft.": they are Weft's own.
 func NewError(typ, message string) *Error { return failure.NewForProgram(typ, message) }
 
-// The conditions that activities meet, besides [ErrPending]. Each is the value of the same name in
-// packages client and workflow.
+// The conditions that activities and their callers branch on with errors.Is. Packages client and
+// workflow have the same values under the same names. An activity gets most of them from a client
+// that it uses, and its workflow gets those that the activity returns. docs/semantics.md lists
+// them.
 var (
 	// ErrCanceled is what Heartbeat and RecordHeartbeat return if the workflow no longer waits for
 	// the activity.
 	ErrCanceled error = failure.ErrCanceled
+	// ErrTimeout matches every *workflow.TimeoutError.
+	ErrTimeout error = failure.ErrTimeout
+	// ErrTerminated matches the end of a terminated run, a child's too.
+	ErrTerminated error = failure.ErrTerminated
+	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler
+	// finished.
+	ErrRunClosed error = failure.ErrRunClosed
+	// ErrNotFound matches a workflow, run, update, query or schedule that does not exist, and a
+	// request that a run refuses because it has closed.
+	ErrNotFound error = failure.ErrNotFound
+	// ErrAlreadyStarted matches a start, a child's too, whose workflow id is taken.
+	ErrAlreadyStarted error = failure.ErrAlreadyStarted
 	// ErrActivityEnded matches what Complete, Fail and RecordHeartbeat return if the attempt has
 	// ended otherwise.
 	ErrActivityEnded error = failure.ErrActivityEnded
-	// ErrInvalid matches what Complete, Fail and RecordHeartbeat return for an invalid token, and
-	// for a result that is not of the activity's type.
+	// ErrInvalid matches a request that is wrong in itself. Complete, Fail and RecordHeartbeat
+	// return it for an invalid token, and for a result that is not of the activity's type.
 	ErrInvalid error = failure.ErrInvalid
+	// ErrTooLarge matches a request or a payload above a limit of size.
+	ErrTooLarge error = failure.ErrTooLarge
+	// ErrRejected matches every *client.Rejected.
+	ErrRejected error = failure.ErrRejected
+	// ErrUnauthorized matches a request without a token that the server accepts.
+	ErrUnauthorized error = failure.ErrUnauthorized
+	// ErrForbidden matches a request that the server does not allow.
+	ErrForbidden error = failure.ErrForbidden
+	// ErrClosedRecently matches the deletion of a run that closed too recently.
+	ErrClosedRecently error = failure.ErrClosedRecently
+	// ErrNotReady matches a request to a run whose workflow task fails; the error wraps why.
+	ErrNotReady error = failure.ErrNotReady
+	// ErrOtherBuild matches a request to a run that only another build may run, if that build
+	// cannot be reached.
+	ErrOtherBuild error = failure.ErrOtherBuild
+	// ErrQueryFailed matches a query whose handler returned an error, which the error wraps.
+	ErrQueryFailed error = failure.ErrQueryFailed
+	// ErrUpdateLimit matches an update of a run that has accepted as many as it may.
+	ErrUpdateLimit error = failure.ErrUpdateLimit
+	// ErrUpdatesInFlight matches an update of a run that has as many unfinished ones as it may.
+	ErrUpdatesInFlight error = failure.ErrUpdatesInFlight
+	// ErrBusy matches a request that was refused because of load until its time was over. It did
+	// nothing.
+	ErrBusy error = failure.ErrBusy
+	// ErrOutcomeUnknown matches a request that may have been carried out, or not.
+	ErrOutcomeUnknown error = failure.ErrOutcomeUnknown
 )

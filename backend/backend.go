@@ -21,7 +21,8 @@ import (
 type Backend struct {
 	// Store holds the histories. If it is also a [store.Lister], workflows can be listed. If it is
 	// also a [store.Expirer], the local server makes it delete what has expired. Nil means DynamoDB
-	// in a function; the local server requires a Store.
+	// in a function; the local server requires a Store. Weft logs at its start which of these two a
+	// Store is not.
 	Store store.Store
 	// Queue has the queues of [queue.Standard] for the task queues that Open was given. A message
 	// is durable when Send returns, unless the store can lose a write only together with everything

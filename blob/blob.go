@@ -1,7 +1,7 @@
 // Package blob is the port of the store for bodies that are too large for a store or a queue. Its
-// adapters are blob/memory, blob/embedded and blob/s3. Package blobtest is the suite that each of
-// them passes, and the port's specification in code. Several processes may use the blobs at the
-// same time, and all methods are safe for concurrent use.
+// adapters are blob/memory, blob/s3 and those of package embedded. Package blobtest is the suite
+// that each of them passes, and the port's specification in code. Several processes may use the
+// blobs at the same time, and all methods are safe for concurrent use.
 //
 //   - A blob never changes: a second Put of a key has the same body. The key contains the body's
 //     hash.

@@ -128,8 +128,8 @@ func runQuery(runID string) url.Values {
 }
 
 // The conditions that callers branch on with errors.Is: refusals, and how runs, activities and
-// updates end. Packages workflow and activity have the same values under the same names for their
-// code. docs/semantics.md lists all of them.
+// updates end. Packages workflow and activity have the same values under the same names.
+// docs/semantics.md lists them.
 var (
 	// ErrCanceled matches a run that ended as canceled. HeartbeatActivity returns it for an
 	// activity that the workflow no longer waits for.
@@ -149,7 +149,8 @@ var (
 	// already-open if a run of the id is open, and in already-used if the id reuse policy forbids
 	// another.
 	ErrAlreadyStarted error = failure.ErrAlreadyStarted
-	// ErrInvalid matches a request that is wrong in itself.
+	// ErrInvalid matches a request that is wrong in itself. The client returns it for an invalid id
+	// or name without sending the request.
 	ErrInvalid error = failure.ErrInvalid
 	// ErrTooLarge matches a request or a payload above a limit of size.
 	ErrTooLarge error = failure.ErrTooLarge

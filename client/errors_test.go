@@ -102,7 +102,7 @@ var refusals = map[string]struct {
 		_, err := c.Describe(ctx, "a/b", "")
 		return err
 	}},
-	"no id": {client.ErrNotFound, func(ctx context.Context, c *client.Client) error { return c.Terminate(ctx, "", "", "") }},
+	"no id": {client.ErrInvalid, func(ctx context.Context, c *client.Client) error { return c.Terminate(ctx, "", "", "") }},
 	"an id that is in use": {client.ErrAlreadyStarted, func(ctx context.Context, c *client.Client) error {
 		return startTwice(ctx, c, "open", client.StartOptions{}, "counter")
 	}},

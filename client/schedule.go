@@ -127,7 +127,7 @@ func (s Schedule) workflowID() string { return stored.IDPrefix + s.ID }
 // when CreateSchedule returns. It returns ErrAlreadyStarted if another schedule has the id.
 func (c *Client) CreateSchedule(ctx context.Context, id, workflowType string, input history.Payload, o ScheduleOptions) (Schedule, error) {
 	s := c.Schedule(id)
-	if err := checkVisibility(o.Memo, o.SearchAttributes); err != nil {
+	if err := cmp.Or(s.check(), checkVisibility(o.Memo, o.SearchAttributes)); err != nil {
 		return s, err
 	}
 	state, err := json.Marshal(stored.Input{ID: id, Schedule: o.schedule(workflowType, input)})
@@ -139,6 +139,9 @@ func (c *Client) CreateSchedule(ctx context.Context, id, workflowType string, in
 
 // ask sends an update of a schedule, and waits for its outcome.
 func (s Schedule) ask(ctx context.Context, name string, request any, id string) error {
+	if err := s.check(); err != nil {
+		return err
+	}
 	input, err := json.Marshal(request)
 	if err == nil {
 		_, err = s.client.Call(ctx, s.workflowID(), name, input, UpdateOptions{ID: cmp.Or(id, s.client.newID())})
@@ -181,6 +184,9 @@ func (s Schedule) Backfill(ctx context.Context, start, end time.Time, overlap Ov
 // Describe returns a description of the schedule. It writes nothing. It returns ErrNotFound if the
 // schedule does not exist or was deleted.
 func (s Schedule) Describe(ctx context.Context) (*ScheduleDescription, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	d := &ScheduleDescription{}
 	_, err := s.client.do(ctx, request{
 		Request: Request{"query", s.workflowID(), stored.QueryDescribe}, method: http.MethodGet, path: "/v1/schedules/" + url.PathEscape(s.ID), answer: d,
@@ -197,6 +203,9 @@ func (s Schedule) Describe(ctx context.Context) (*ScheduleDescription, error) {
 // Delete deletes the schedule. The runs that it has started continue. Those that it has buffered
 // are not started.
 func (s Schedule) Delete(ctx context.Context) error {
+	if err := s.check(); err != nil {
+		return err
+	}
 	return s.client.Terminate(ctx, s.workflowID(), "", "the schedule was deleted")
 }
 

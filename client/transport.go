@@ -37,8 +37,11 @@ type request struct {
 	unsure *bool
 }
 
-// do sends a request through the interceptors.
+// do sends a request through the interceptors, if its ids and names are valid.
 func (c *Client) do(ctx context.Context, r request) (status int, err error) {
+	if err := r.check(); err != nil {
+		return 0, err
+	}
 	err = c.intercepted(ctx, r.Request, func(ctx context.Context) (err error) {
 		if err = carry(ctx, r.start); err == nil {
 			status, err = c.send(ctx, r)

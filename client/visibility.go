@@ -8,7 +8,6 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // MemoField is a named value of a memo. workflow.Memo.Set returns one, and workflow.Memo.Unset one
@@ -46,7 +45,7 @@ func checkVisibility(fields []MemoField, all []SearchAttribute) error {
 	}
 	for _, a := range attributes(all) {
 		if err := engine.CheckSearchAttribute(a); err != nil {
-			return api.ProblemOf(refusal.Invalid.New("%v", err))
+			return invalid(err)
 		}
 	}
 	return nil

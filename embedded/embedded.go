@@ -6,11 +6,11 @@ import (
 	"errors"
 
 	"github.com/seed-41655fb1/weft/backend"
-	blobembedded "github.com/seed-41655fb1/weft/blob/embedded"
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskblobs"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskqueue"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskstore"
 	"github.com/seed-41655fb1/weft/queue"
-	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
-	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 )
 
 // Open opens the data directory dir, and creates it if it does not exist, with the queues of a
@@ -38,9 +38,9 @@ func Open(dir string, taskQueues ...string) (*backend.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := queueembedded.New(db, queue.Standard(taskQueues...), queueembedded.Options{})
+	q, err := diskqueue.New(db, queue.Standard(taskQueues...), diskqueue.Options{})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &backend.Backend{Store: storeembedded.New(db), Queue: q, Blobs: blobembedded.New(db, nil), Close: db.Close}, nil
+	return &backend.Backend{Store: diskstore.New(db), Queue: q, Blobs: diskblobs.New(db, nil), Close: db.Close}, nil
 }

@@ -1,8 +1,8 @@
 // Package queue is the port of the queues that carry tasks. Its adapters are queue/memory,
-// queue/embedded and queue/sqs, and examples/postgres outside this module. Package queuetest is the
-// suite that each of them passes, and the port's specification in code. Its semantics are those of
-// SQS. Several processes may use the queues at the same time, and all methods are safe for
-// concurrent use.
+// queue/sqs and that of package embedded, and examples/postgres outside this module. Package
+// queuetest is the suite that each of them passes, and the port's specification in code. Its
+// semantics are those of SQS. Several processes may use the queues at the same time, and all
+// methods are safe for concurrent use.
 //
 //	 Send                      Receive                     Delete
 //	──────▶ delayed ──▶ visible ──────▶ in flight ─────────────────▶ gone

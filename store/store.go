@@ -1,6 +1,6 @@
-// Package store is the port of the store for histories. Its adapters are store/memory,
-// store/embedded and store/dynamo, and examples/postgres outside this module. Package storetest is
-// the suite that each of them passes, and the specification of the port in code.
+// Package store is the port of the store for histories. Its adapters are store/memory, store/dynamo
+// and that of package embedded, and examples/postgres outside this module. Package storetest is the
+// suite that each of them passes, and the specification of the port in code.
 //
 // A store belongs to one namespace, which is fixed when the store is opened (one data directory,
 // one table prefix). No argument of a call can reach another namespace.

@@ -19,7 +19,7 @@ var met = map[string]error{
 	"canceled": workflow.ErrCanceled, "timeout": workflow.ErrTimeout, "terminated": workflow.ErrTerminated, "run closed": workflow.ErrRunClosed,
 	"not found": workflow.ErrNotFound, "already started": workflow.ErrAlreadyStarted, "invalid": workflow.ErrInvalid,
 	"too large": workflow.ErrTooLarge, "rejected": workflow.ErrRejected,
-	"activity ended": client.ErrActivityEnded, "query failed": client.ErrQueryFailed, "busy": client.ErrBusy,
+	"activity ended": workflow.ErrActivityEnded, "query failed": workflow.ErrQueryFailed, "busy": workflow.ErrBusy,
 }
 
 // namesOf returns the names of the conditions that err matches.

@@ -20,8 +20,9 @@ type (
 	PanicError = failure.PanicError
 )
 
-// The conditions that workflow code and callers branch on with errors.Is. Each is the value of the
-// same name in package client, which has further ones. docs/semantics.md lists all of them.
+// The conditions that workflow code and callers branch on with errors.Is. Packages client and
+// activity have the same values under the same names. An error that an activity returns can match
+// any of them. docs/semantics.md lists them.
 var (
 	// ErrCanceled matches every *CanceledError.
 	ErrCanceled error = failure.ErrCanceled
@@ -32,8 +33,9 @@ var (
 	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler
 	// finished.
 	ErrRunClosed error = failure.ErrRunClosed
-	// ErrNotFound matches a signal or a request to end, from workflow code or from outside, that
-	// was sent to a workflow that does not exist or has no open run.
+	// ErrNotFound matches a workflow, run, update, query or schedule that does not exist, and a
+	// request that a run refuses because it has closed: a signal or a request to end from workflow
+	// code, too.
 	ErrNotFound error = failure.ErrNotFound
 	// ErrAlreadyStarted matches a start, a child's too, whose workflow id is taken.
 	ErrAlreadyStarted error = failure.ErrAlreadyStarted
@@ -43,6 +45,30 @@ var (
 	ErrTooLarge error = failure.ErrTooLarge
 	// ErrRejected matches every *client.Rejected.
 	ErrRejected error = failure.ErrRejected
+	// ErrUnauthorized matches a request without a token that the server accepts.
+	ErrUnauthorized error = failure.ErrUnauthorized
+	// ErrForbidden matches a request that the server does not allow.
+	ErrForbidden error = failure.ErrForbidden
+	// ErrClosedRecently matches the deletion of a run that closed too recently.
+	ErrClosedRecently error = failure.ErrClosedRecently
+	// ErrNotReady matches a request to a run whose workflow task fails; the error wraps why.
+	ErrNotReady error = failure.ErrNotReady
+	// ErrOtherBuild matches a request to a run that only another build may run, if that build
+	// cannot be reached.
+	ErrOtherBuild error = failure.ErrOtherBuild
+	// ErrActivityEnded matches a report about an attempt at an activity that has ended otherwise.
+	ErrActivityEnded error = failure.ErrActivityEnded
+	// ErrQueryFailed matches a query whose handler returned an error, which the error wraps.
+	ErrQueryFailed error = failure.ErrQueryFailed
+	// ErrUpdateLimit matches an update of a run that has accepted as many as it may.
+	ErrUpdateLimit error = failure.ErrUpdateLimit
+	// ErrUpdatesInFlight matches an update of a run that has as many unfinished ones as it may.
+	ErrUpdatesInFlight error = failure.ErrUpdatesInFlight
+	// ErrBusy matches a request that was refused because of load until its time was over. It did
+	// nothing.
+	ErrBusy error = failure.ErrBusy
+	// ErrOutcomeUnknown matches a request that may have been carried out, or not.
+	ErrOutcomeUnknown error = failure.ErrOutcomeUnknown
 )
 
 // NewError returns an application error. Declare those that callers branch on once, as variables:

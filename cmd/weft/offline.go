@@ -94,7 +94,7 @@ func (t terminate) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	err = local.Terminate(ctx, t.WorkflowID, t.RunID, t.Reason, local.Options{Dir: t.Data, Keys: keys, Compress: t.Compresses(false), LargePayloads: true, Log: log})
+	err = local.Terminate(ctx, t.WorkflowID, t.RunID, t.Reason, local.Options{Dir: t.Data, Keys: keys, Compress: settings.Compresses(t.Compression, false), LargePayloads: true, Log: log})
 	if err != nil {
 		return err
 	}

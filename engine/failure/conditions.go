@@ -7,7 +7,7 @@ import (
 
 // A condition that Weft itself reports has one value, and errors.Is matches it everywhere: in a
 // refusal of the HTTP API, in workflow code, in an activity, and after it was sent between them.
-// Packages client, workflow and activity export these values under the same names.
+// Packages client, workflow and activity export all of these values under the same names.
 //
 // An *Error among them is recognised by its type. Histories have NotFound, AlreadyStarted, Invalid
 // and TooLarge; the types of conditions that only requests have begin with ownPrefix. NewForProgram

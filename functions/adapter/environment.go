@@ -126,7 +126,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		return nil, err
 	}
 	c.APIOptions = append(slices.Clip(c.APIOptions), awstry.WatchClock(func(ahead time.Duration) { reportClock(log, ahead) }))
-	kept, err := s.kept(ctx, &e, c)
+	kept, err := s.kept(ctx, &e, c, log)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	process := assembly.NewProcess(assembly.Config{
 		Ports: kept.ports, Registry: registry, Host: host.NewMachine(), Codec: codec, Options: executor.Options{
 			Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
-			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: exports.hub(), SendsAtOnce: sendsAtOnce,
+			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: settings.EngineLimits(e.Updates), TaskQueues: e.taskQueues}, Observe: exports.hub(), SendsAtOnce: sendsAtOnce,
 		},
 	})
 	if role == Activity && e.Timeout > 0 {

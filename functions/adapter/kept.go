@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/backend"
 	"github.com/seed-41655fb1/weft/blob"
 	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/queue"
@@ -40,7 +42,8 @@ func (s Settings) optional() []string {
 }
 
 // kept opens the program's backend, if it has one, and uses AWS's services for what that omits.
-func (s Settings) kept(ctx context.Context, e *environment, c aws.Config) (*kept, error) {
+// It logs which optional ports the backend lacks.
+func (s Settings) kept(ctx context.Context, e *environment, c aws.Config, log *slog.Logger) (*kept, error) {
 	given := &backend.Backend{}
 	if s.Backend != nil {
 		var err error
@@ -62,6 +65,7 @@ func (s Settings) kept(ctx context.Context, e *environment, c aws.Config) (*kept
 	if k.blobs == nil && e.Bucket != "" {
 		k.blobs = blobs3.New(s3.NewFromConfig(c, pathStyle), e.Bucket)
 	}
+	assembly.Optional{Store: given.Store, NoBlobs: s.Backend != nil && k.blobs == nil}.LogMissing(log)
 	return k, nil
 }
 

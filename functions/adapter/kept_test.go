@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	"github.com/seed-41655fb1/weft/store"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
 
@@ -123,5 +125,26 @@ func TestBackendLacks(t *testing.T) {
 	}
 	if closed != 1 {
 		t.Errorf("closed %d times", closed)
+	}
+}
+
+// A function logs which optional ports the backend lacks, and nothing if it has all. It does not
+// call store.Expirer.
+func TestBackendLacksOptionalPorts(t *testing.T) {
+	t.Parallel()
+	full := &backend.Backend{Store: storememory.New(storememory.Options{}), Queue: queuememory.New(queue.Standard(), queuememory.Options{}), Blobs: blobmemory.New(nil)}
+	bare := &backend.Backend{Store: struct{ store.Store }{full.Store}, Queue: full.Queue}
+	vars := required()
+	for given, logged := range map[*backend.Backend]bool{full: false, bare: true} {
+		var log bytes.Buffer
+		settings := Settings{Backend: func(context.Context, []string) (*backend.Backend, error) { return given, nil }}
+		if _, err := settings.Open(t.Context(), API, aws.Config{}, func(name string) string { return vars[name] }, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+			t.Fatal(err)
+		}
+		for port, want := range map[string]bool{"store.Lister": logged, "blob.Blobs": logged, "store.Expirer": false} {
+			if strings.Contains(log.String(), port) != want {
+				t.Errorf("the log is %q, want that it names %s: %v", log.String(), port, want)
+			}
+		}
 	}
 }

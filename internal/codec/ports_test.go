@@ -11,12 +11,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskqueue"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskstore"
 	"github.com/seed-41655fb1/weft/queue"
-	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/queue/queuetest"
 	"github.com/seed-41655fb1/weft/store"
-	"github.com/seed-41655fb1/weft/store/embedded"
 	"github.com/seed-41655fb1/weft/store/memory"
 	"github.com/seed-41655fb1/weft/store/storetest"
 )
@@ -66,10 +66,10 @@ func TestStoreConformance(t *testing.T) {
 			New: func(t *testing.T) func() storetest.Store {
 				open := reopening(t)
 				return func() storetest.Store {
-					return wrap(codec.New(codec.Options{Keys: keysOf(t, "k1")}), embedded.New(open()))
+					return wrap(codec.New(codec.Options{Keys: keysOf(t, "k1")}), diskstore.New(open()))
 				}
 			},
-			MaxBody: embedded.MaxBody - room, PageBytes: 1 << 20, Reopens: true, Lists: true,
+			MaxBody: diskstore.MaxBody - room, PageBytes: 1 << 20, Reopens: true, Lists: true,
 		})
 	})
 }
@@ -124,7 +124,7 @@ func TestQueueConformance(t *testing.T) {
 			New: func(t *testing.T, settings map[string]queue.Settings) (func() queuetest.Queue, queuetest.Clock) {
 				open, clock := reopening(t), queuetest.NewClock()
 				return func() queuetest.Queue {
-					q, err := queueembedded.New(open(), settings, queueembedded.Options{Clock: clock.Now, Violation: t.Errorf})
+					q, err := diskqueue.New(open(), settings, diskqueue.Options{Clock: clock.Now, Violation: t.Errorf})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -133,7 +133,7 @@ func TestQueueConformance(t *testing.T) {
 					return encodedQueue{s.Sender(q), s.Receiver(q)}
 				}, clock
 			},
-			MaxBody: queueembedded.MaxBody - room, Reopens: true,
+			MaxBody: diskqueue.MaxBody - room, Reopens: true,
 		})
 	})
 }

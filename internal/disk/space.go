@@ -12,7 +12,7 @@ import (
 // changes its meaning.
 type Space byte
 
-// The spaces. Package store/embedded has all but the last three.
+// The spaces. Package diskstore has all but the last three.
 const (
 	meta Space = iota
 	Log

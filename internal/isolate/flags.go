@@ -25,8 +25,8 @@ const (
 	mostCPUs                = 1024
 )
 
-// Check returns what is wrong with the limits, and what to give instead.
-func (l Limits) Check() error {
+// CheckLimits returns what is wrong with limits, and what to give instead.
+func CheckLimits(l Limits) error {
 	switch {
 	case l.Children < 0 || l.Children > mostChildren:
 		return fmt.Errorf("%d child processes are to run the code: give 1 to %d, or 0 for none", l.Children, mostChildren)
@@ -40,14 +40,14 @@ func (l Limits) Check() error {
 	return nil
 }
 
-// Options returns limits that Check accepts as the options of a pool.
-func (l Limits) Options() Options {
+// OptionsOf returns limits that CheckLimits accepts as the options of a pool.
+func OptionsOf(l Limits) Options {
 	return Options{Children: l.Children, Memory: uint64(max(l.MemoryMiB, 0)) << 20, CPUs: l.CPUs}
 }
 
-// Over returns l with the given values in place of its own; nil was not given. Without child
-// processes, their limits are dropped.
-func (l Limits) Over(children, memoryMiB, cpus *int) Limits {
+// ReplaceLimits returns l with the given values in place of its own; nil was not given. Without
+// child processes, their limits are dropped.
+func ReplaceLimits(l Limits, children, memoryMiB, cpus *int) Limits {
 	if children != nil && *children == 0 {
 		l = Limits{}
 	}

@@ -165,12 +165,12 @@ func TestLimits(t *testing.T) {
 	for _, l := range []Limits{
 		{Children: -1}, {Children: 100_000}, {Children: 1, MemoryMiB: 1}, {Children: 1, MemoryMiB: -1}, {Children: 1, CPUs: -2}, {MemoryMiB: 512}, {CPUs: 1},
 	} {
-		if l.Check() == nil {
+		if CheckLimits(l) == nil {
 			t.Errorf("%+v is accepted", l)
 		}
 	}
 	for _, l := range []Limits{{}, {Children: 1}, {Children: 64, MemoryMiB: 512, CPUs: 2}} {
-		if err := l.Check(); err != nil {
+		if err := CheckLimits(l); err != nil {
 			t.Errorf("%+v: %v", l, err)
 		}
 	}

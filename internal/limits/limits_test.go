@@ -25,14 +25,14 @@ func parse(t *testing.T, args ...string) (engine.Limits, error) {
 		t.Fatal(err)
 	}
 	_, err = parser.Parse(args)
-	return program.Engine(), err
+	return settings.EngineLimits(program.Updates), err
 }
 
 // environment reads variables.
 func environment(get func(string) string) (engine.Limits, error) {
 	var u settings.Updates
 	err := settings.Read(get, &u)
-	return u.Engine(), err
+	return settings.EngineLimits(u), err
 }
 
 // A flag that is not given is 0, for which a service uses its default. The flag's help names that

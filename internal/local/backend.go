@@ -5,15 +5,15 @@ import (
 	"errors"
 	"time"
 
-	blobembedded "github.com/seed-41655fb1/weft/blob/embedded"
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskblobs"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskqueue"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskstore"
 	"github.com/seed-41655fb1/weft/queue"
-	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store"
-	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
 
@@ -53,12 +53,12 @@ func onDisk(o *Options, taskQueues []string) (*backend, error) {
 
 // over keeps everything in an open data directory, and closes it.
 func over(db *disk.DB, o *Options, taskQueues []string) (*backend, error) {
-	s := storeembedded.New(db)
-	q, err := queueembedded.New(db, queue.Standard(taskQueues...), queueembedded.Options{Clock: o.Clock, BodyBytes: o.budgets.messages})
+	s := diskstore.New(db)
+	q, err := diskqueue.New(db, queue.Standard(taskQueues...), diskqueue.Options{Clock: o.Clock, BodyBytes: o.budgets.messages})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	b := blobembedded.New(db, o.Clock)
+	b := diskblobs.New(db, o.Clock)
 	var tick func()
 	if o.Clock != nil {
 		tick = q.Tick

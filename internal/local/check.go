@@ -7,19 +7,19 @@ import (
 	"path/filepath"
 	"strings"
 
-	blobembedded "github.com/seed-41655fb1/weft/blob/embedded"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/crash"
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskblobs"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskqueue"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskstore"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	"github.com/seed-41655fb1/weft/store"
-	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 )
 
 // Finding is one defect of a data directory.
@@ -73,15 +73,15 @@ func Check(ctx context.Context, dir string, keys codec.Keys, found func(Finding)
 		}
 		return c.Checked, err
 	}
-	c.store = storeembedded.New(db)
+	c.store = diskstore.New(db)
 	for _, f := range c.early {
 		c.report(f)
 	}
-	c.codec = codec.New(codec.Options{Keys: keys, Blobs: blobembedded.New(db, nil)})
+	c.codec = codec.New(codec.Options{Keys: keys, Blobs: diskblobs.New(db, nil)})
 	c.TableFiles, err = db.VerifyTables(ctx)
-	err = errors.Join(err, c.store.VisitAll(ctx, storeembedded.Visitor{
+	err = errors.Join(err, c.store.VisitAll(ctx, diskstore.Visitor{
 		Item: c.item, Attempt: c.attempt, Timer: c.timer,
-		Finding: func(p storeembedded.Place, err error) { c.find(p, err) },
+		Finding: func(p diskstore.Place, err error) { c.find(p, err) },
 	}))
 	c.endRun()
 	c.known = true
@@ -89,10 +89,10 @@ func Check(ctx context.Context, dir string, keys codec.Keys, found func(Finding)
 		err = errors.Join(err, c.store.VisitDamaged(ctx, r, c.mayBeShort))
 	}
 	c.known = false
-	err = errors.Join(err, queueembedded.VisitAll(db, c.message, c.damage))
-	err = errors.Join(err, blobembedded.VisitAll(db, func(string) { c.Blobs++ }, c.damage))
+	err = errors.Join(err, diskqueue.VisitAll(db, c.message, c.damage))
+	err = errors.Join(err, diskblobs.VisitAll(db, func(string) { c.Blobs++ }, c.damage))
 	if len(c.lost) > 0 {
-		c.find(storeembedded.Place{}, fmt.Errorf("%w: nothing can be read of these: %s", disk.ErrCorrupt, strings.Join(c.lost, ", ")))
+		c.find(diskstore.Place{}, fmt.Errorf("%w: nothing can be read of these: %s", disk.ErrCorrupt, strings.Join(c.lost, ", ")))
 	}
 	return c.Checked, errors.Join(err, db.Close())
 }
@@ -101,7 +101,7 @@ func Check(ctx context.Context, dir string, keys codec.Keys, found func(Finding)
 type checker struct {
 	Checked
 	ctx    context.Context
-	store  *storeembedded.Store // nil while the directory is opened
+	store  *diskstore.Store // nil while the directory is opened
 	codec  *codec.Codec
 	found  func(Finding)
 	early  []Finding       // from before there was a store
@@ -130,12 +130,12 @@ func (c *checker) damage(err error) {
 	case c.known:
 	case errors.As(err, &key):
 		if c.isNew(fmt.Sprintf("key %d %x", key.Space, key.Key)) {
-			c.find(storeembedded.PlaceOf(key.Space, key.Key), err)
+			c.find(diskstore.PlaceOf(key.Space, key.Key), err)
 		}
 	case errors.As(err, &file):
 		if c.isNew("file " + file.File) {
 			c.files++
-			c.find(storeembedded.Place{}, err)
+			c.find(diskstore.Place{}, err)
 		}
 	case errors.As(err, &part):
 		if c.isNew("range " + part.Range.String()) {
@@ -143,7 +143,7 @@ func (c *checker) damage(err error) {
 		}
 	case errors.As(err, &block) && c.files > 0: // the file is already named
 	case c.isNew(err.Error()):
-		c.find(storeembedded.Place{}, err)
+		c.find(diskstore.Place{}, err)
 	}
 }
 
@@ -161,15 +161,15 @@ func (c *checker) missing(e *disk.RangeError) {
 	if e.Space == disk.Log {
 		c.ranges = append(c.ranges, e.Range)
 	}
-	if text := storeembedded.DescribeRange(e.Range); len(e.From) == 0 && len(e.To) == 0 {
+	if text := diskstore.DescribeRange(e.Range); len(e.From) == 0 && len(e.To) == 0 {
 		c.lost = append(c.lost, strings.TrimPrefix(text, "all "))
 	} else {
-		c.find(storeembedded.Place{}, fmt.Errorf("%w: these cannot be read: %s", disk.ErrCorrupt, text))
+		c.find(diskstore.Place{}, fmt.Errorf("%w: these cannot be read: %s", disk.ErrCorrupt, text))
 	}
 }
 
 // mayBeShort records a run that may lack commits at its end, or all of them.
-func (c *checker) mayBeShort(p storeembedded.Place, commits uint32) {
+func (c *checker) mayBeShort(p diskstore.Place, commits uint32) {
 	if !c.isNew(fmt.Sprintf("run %q %d", p.Workflow, p.Run)) {
 		return
 	}
@@ -177,14 +177,14 @@ func (c *checker) mayBeShort(p storeembedded.Place, commits uint32) {
 	if commits > 0 {
 		err = fmt.Errorf("%w: commits after the %d that there are may be missing", disk.ErrCorrupt, commits)
 	}
-	c.find(storeembedded.Place{Workflow: p.Workflow, Run: p.Run}, err)
+	c.find(diskstore.Place{Workflow: p.Workflow, Run: p.Run}, err)
 }
 
 // DescribeRange describes the contents of a range of keys of a data directory: see the store's
 // DescribeRange.
-func DescribeRange(r disk.Range) string { return storeembedded.DescribeRange(r) }
+func DescribeRange(r disk.Range) string { return diskstore.DescribeRange(r) }
 
-func (c *checker) find(p storeembedded.Place, err error) {
+func (c *checker) find(p diskstore.Place, err error) {
 	c.Findings++
 	f := Finding{Workflow: p.Workflow, Run: p.Run, Commit: p.Commit, Err: err}
 	if c.store == nil {
@@ -215,7 +215,7 @@ func (c *checker) item(i store.Item) {
 		c.gap = fmt.Errorf("%w: commits %d to %d of the run are missing or damaged", disk.ErrCorrupt, c.next+1, i.Slot)
 	}
 	c.next = i.Slot + 1
-	p := storeembedded.Place{Workflow: i.Workflow, Run: i.Run, Commit: i.Slot + 1}
+	p := diskstore.Place{Workflow: i.Workflow, Run: i.Run, Commit: i.Slot + 1}
 	if !c.opened(p, c.codec.OpenItem(c.ctx, &i)) {
 		return
 	}
@@ -231,13 +231,13 @@ func (c *checker) item(i store.Item) {
 // while the store deletes it.
 func (c *checker) endRun() {
 	if c.gap != nil && !c.expires {
-		c.find(storeembedded.Place{Workflow: c.workflow, Run: c.run}, c.gap)
+		c.find(diskstore.Place{Workflow: c.workflow, Run: c.run}, c.gap)
 	}
 	c.gap = nil
 }
 
 // opened reports whether a body was opened, and records a finding if not.
-func (c *checker) opened(p storeembedded.Place, err error) bool {
+func (c *checker) opened(p diskstore.Place, err error) bool {
 	switch {
 	case errors.Is(err, codec.ErrKey):
 		c.Encoded++
@@ -249,7 +249,7 @@ func (c *checker) opened(p storeembedded.Place, err error) bool {
 
 func (c *checker) attempt(a store.Attempt) {
 	c.Attempts++
-	p := storeembedded.Place{Workflow: a.Workflow, Run: a.Run}
+	p := diskstore.Place{Workflow: a.Workflow, Run: a.Run}
 	if !c.opened(p, c.codec.OpenAttempt(c.ctx, &a)) {
 		return
 	}
@@ -260,7 +260,7 @@ func (c *checker) attempt(a store.Attempt) {
 
 func (c *checker) timer(t store.Timer) {
 	c.Timers++
-	if c.opened(storeembedded.Place{}, c.codec.OpenTimer(c.ctx, &t)) {
+	if c.opened(diskstore.Place{}, c.codec.OpenTimer(c.ctx, &t)) {
 		c.decodeMessage(fmt.Sprintf("the timer %q", t.ID), t.Body)
 	}
 }
@@ -268,7 +268,7 @@ func (c *checker) timer(t store.Timer) {
 func (c *checker) message(id uint64, queue string, body []byte) {
 	c.Messages++
 	body, err := c.codec.OpenMessage(c.ctx, body)
-	if c.opened(storeembedded.Place{}, err) {
+	if c.opened(diskstore.Place{}, err) {
 		c.decodeMessage(fmt.Sprintf("the message %d of the queue %q", id, queue), body)
 	}
 }
@@ -282,7 +282,7 @@ func (c *checker) decodeMessage(what string, body []byte) {
 	if m != nil {
 		about = *m
 	}
-	c.find(storeembedded.Place{Workflow: about.WorkflowID, Run: about.RunID.Number()}, fmt.Errorf("%s: %w", what, err))
+	c.find(diskstore.Place{Workflow: about.WorkflowID, Run: about.RunID.Number()}, fmt.Errorf("%s: %w", what, err))
 }
 
 // Terminate terminates the latest run of a workflow, or the one with this id, in a data directory

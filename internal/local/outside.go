@@ -7,6 +7,7 @@ import (
 	"os"
 
 	backendport "github.com/seed-41655fb1/weft/backend"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -30,6 +31,7 @@ func openOutside(ctx context.Context, o *Options, taskQueues []string) (*backend
 	if err := o.checkBackend(given); err != nil {
 		return nil, errors.Join(err, closeOutside(given))
 	}
+	assembly.Optional{Store: given.Store, Deletes: true}.LogMissing(o.Log)
 	s := given.Store
 	lister, _ := s.(store.Lister)
 	tidy := func(context.Context, int) (int, error) { return 0, nil }

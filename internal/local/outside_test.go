@@ -1,8 +1,10 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -141,5 +143,31 @@ func TestBackendLacks(t *testing.T) {
 	}
 	if closed != 1 {
 		t.Errorf("closed %d times", closed)
+	}
+}
+
+// A server logs which optional ports the backend lacks, and nothing if it has all.
+func TestBackendLacksOptionalPorts(t *testing.T) {
+	t.Parallel()
+	for _, bare := range []bool{false, true} {
+		var log bytes.Buffer
+		s, err := Open(registry(t), Options{Log: slog.New(slog.NewTextHandler(&log, nil)), LargePayloads: true, Backend: func(_ context.Context, taskQueues []string) (*backendport.Backend, error) {
+			b, err := embedded.Open(t.TempDir(), taskQueues...)
+			if err == nil && bare {
+				b.Store = struct{ store.Store }{b.Store}
+			}
+			return b, err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, port := range []string{"store.Lister", "store.Expirer"} {
+			if strings.Contains(log.String(), port) != bare {
+				t.Errorf("a bare store: %v, the log is %q", bare, log.String())
+			}
+		}
 	}
 }

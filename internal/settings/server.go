@@ -44,7 +44,7 @@ type Compression struct {
 
 // Compresses reports whether the contents are compressed; otherwise is the answer if that was not
 // given.
-func (c Compression) Compresses(otherwise bool) bool {
+func Compresses(c Compression, otherwise bool) bool {
 	if c.Compress == nil {
 		return otherwise
 	}

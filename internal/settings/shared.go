@@ -13,8 +13,8 @@ type Updates struct {
 	UpdatesInTotal      limits.Limit `env:"WEFT_UPDATES_IN_TOTAL" placeholder:"N" parameter:"UpdatesInTotal" wrong:"Give a number above 0, or none." help:"How many updates a run accepts in its life: a number, or none (none)."`
 }
 
-// Engine returns the limits for the engine.
-func (u Updates) Engine() engine.Limits {
+// EngineLimits returns limits of updates as the engine takes them.
+func EngineLimits(u Updates) engine.Limits {
 	return engine.Limits{
 		UpdatesInFlight: int(u.UpdatesInFlight), UpdateBytesInFlight: int(u.UpdateBytesInFlight), UpdatesInTotal: int(u.UpdatesInTotal),
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
@@ -128,9 +129,15 @@ func (a *audit) failedOnce(r store.Attempt) {
 	delete(a.attempts.known, e)
 }
 
-// knows records the result of an attempt, in a seed in which only a queue's quota may lose it.
+// knows records the result of an attempt, in a seed in which only a queue's quota may lose it. It
+// does not expect the result of an attempt during which everything slept: the time in the record of
+// the attempt had passed (decision 27).
 func (a *audit) knows(info activity.Info) {
 	if a.attempts.failed[tried{info.RunID, info.EventID}] >= info.Attempt {
+		return
+	}
+	began, marked := a.attempts.marked[effort{info.WorkflowID, history.RunID(info.RunID).Number(), info.EventID, info.Attempt}]
+	if marked && began != a.s.play(asleep).count {
 		return
 	}
 	if p := a.s.plan; p.faults == 0 && p.slow == 0 && p.purgeAfter == 0 && (a.s.has(groupHot) || a.s.has(groupQuota)) {

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskstore"
 	"github.com/seed-41655fb1/weft/store"
-	"github.com/seed-41655fb1/weft/store/embedded"
 )
 
 // fileScenarios damage the files of the data directory.
@@ -207,15 +207,15 @@ func itemsOf(dir string) (items, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, all := embedded.New(db), items{}
-	err = s.VisitAll(ctx, embedded.Visitor{
+	s, all := diskstore.New(db), items{}
+	err = s.VisitAll(ctx, diskstore.Visitor{
 		Item: func(i store.Item) {
 			if all[i.Workflow] == nil {
 				all[i.Workflow] = &readable{commits: map[[2]uint32]bool{}, attempts: true}
 			}
 			all[i.Workflow].commits[[2]uint32{i.Run, i.Slot}] = true
 		},
-		Attempt: func(store.Attempt) {}, Timer: func(store.Timer) {}, Finding: func(embedded.Place, error) {},
+		Attempt: func(store.Attempt) {}, Timer: func(store.Timer) {}, Finding: func(diskstore.Place, error) {},
 	})
 	for workflow, x := range all {
 		for place := range x.commits {

@@ -4,12 +4,25 @@
 package memory
 
 import (
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/lines"
 	"github.com/seed-41655fb1/weft/queue"
-	"github.com/seed-41655fb1/weft/queue/internal/lines"
 )
 
+// MaxBody is the largest body that fits into a message of SQS in base64.
+const MaxBody = lines.MaxBody
+
 // Options are the options of a queue. The zero value works.
-type Options = lines.Options
+type Options struct {
+	// Clock returns the time; nil means the system's clock, which needs no Tick.
+	Clock func() time.Time
+	// Violation is called with the rule of the port that a caller broke; nil panics. It must not
+	// call the queue.
+	Violation func(format string, args ...any)
+	// MaxBody is the largest body; 0 means the constant MaxBody.
+	MaxBody int
+}
 
 // Kept is a message in the form that [Queue.Dump] returns and [Queue.Restore] takes.
 type Kept = lines.Kept
@@ -19,4 +32,6 @@ type Queue = lines.Queue
 
 // New returns empty queues with these settings. It panics if a queue has a limit of receives and
 // there is no queue of the same kind for its dead letters.
-func New(settings map[string]queue.Settings, o Options) *Queue { return lines.New(settings, o) }
+func New(settings map[string]queue.Settings, o Options) *Queue {
+	return lines.New(settings, lines.Options{Clock: o.Clock, Violation: o.Violation, MaxBody: o.MaxBody})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -167,6 +168,9 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 		}
 	}
 	for try, unknown := 0, false; ; try++ {
+		if t.World.Now().Sub(changes[0].Commit.Time.Time()) > oldestPut {
+			return unmade(unknown)
+		}
 		err := t.Log.Append(ctx, items...)
 		conflict, conflicts := errors.AsType[*store.Conflict](err)
 		switch {
@@ -187,12 +191,24 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 			return fmt.Errorf("%w: put: %w", outcome.ErrUnknown, err) // the outcome stays unknown for now
 		}
 		if t.World.Wait(ctx, host.Backoff(t.World, try), nil) != nil || ctx.Err() != nil {
-			if unknown {
-				return outcome.ErrUnknown
-			}
-			return outcome.ErrBusy
+			return unmade(unknown)
 		}
 	}
+}
+
+// oldestPut is the age at which a commit is no longer put. A machine may sleep between the decision
+// and the put. Readers know a put that may appear in parts by the time of its commits
+// (runlog.Reader.IsRecent), so none lands that is older than the sum of this and the 15 minutes for
+// which AWS accepts a signature.
+const oldestPut = 15 * time.Minute
+
+// unmade returns the error of a put that is not repeated. unknown says that an earlier try of it
+// may have landed.
+func unmade(unknown bool) error {
+	if unknown {
+		return outcome.ErrUnknown
+	}
+	return outcome.ErrBusy
 }
 
 // own reports whether the conflicting item is one of the writer's own.

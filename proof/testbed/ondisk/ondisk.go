@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskqueue"
+	"github.com/seed-41655fb1/weft/internal/embedded/diskstore"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
-	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
-	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 )
 
 // New returns a deployment without processes, on the embedded store and queue of a new directory,
@@ -27,11 +27,11 @@ func New(t testing.TB) (*testbed.Deployment, *disk.DB) {
 		}
 	})
 	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
-	q, err := queueembedded.New(db, queue.Standard(testbed.TaskQueues...), queueembedded.Options{Violation: violation})
+	q, err := diskqueue.New(db, queue.Standard(testbed.TaskQueues...), diskqueue.Options{Violation: violation})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return testbed.Over(t, storeembedded.New(db), q.Queue), db
+	return testbed.Over(t, diskstore.New(db), q.Queue), db
 }
 
 // NewBubble does the same as testbed.NewBubble, over the embedded store and queue.
