@@ -24,7 +24,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test race test-ts test-postgres test-aws deploy-check localstack localstack-down lint weftvet switches words check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
+.PHONY: help run demo test race test-ts test-postgres test-aws deploy-check localstack localstack-down lint weftvet switches words check sim sim-fixed sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,27 +76,32 @@ localstack: ## run the examples on LocalStack, deployed by the template that AWS
 localstack-down: ## stop what make localstack started
 	@localstack/down
 
-lint: weftvet switches words ## vet, staticcheck, formatting, weftvet, switches over events and messages, and words
-	go vet -tags aws,deploycheck ./...
+# The linters that need types are one program, tools/lint, so that each package is type-checked
+# once. go vet caches what they find. A linter runs alone by its name, as a flag.
+LINT = go vet -vettool='$(CURDIR)/bin/lint'
+
+lint: bin/lint words ## vet, staticcheck, formatting, weftvet, switches over events and messages, and words
+	$(LINT) -tags aws,deploycheck ./...
+	@for m in cmd/weftvet examples/hello examples/postgres tools tools/lint; do $(LINT:vet=vet -C $$m) ./... || exit 1; done
+	$(LINT:vet=vet -C examples/deploy) -tags e2e ./...
 	@# Also the files that are built only with the race detector.
-	@if [ -n "$(RACE)" ]; then $(GO_RACE) vet $(RACE) -tags aws,deploycheck ./...; fi
-	$(TOOL) staticcheck -tags aws,deploycheck ./...
-	cd cmd/weftvet && go vet ./... && go tool -modfile=../../tools/go.mod staticcheck ./...
-	cd examples/postgres && go vet ./... && go tool -modfile=../../tools/go.mod staticcheck ./...
-	cd examples/hello && go vet ./...
-	cd examples/deploy && go vet -tags e2e ./...
+	@if [ -n "$(RACE)" ]; then $(GO_RACE) vet $(RACE) -tags aws,deploycheck $(RACE_PACKAGES); fi
+	@for m in tools tools/lint; do go test -C $$m -vet=off ./... || exit 1; done
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
 
-weftvet: ## lint the workflow code of the examples and the tests (cmd/weftvet)
-	@mkdir -p bin && go build -C cmd/weftvet -o '$(CURDIR)/bin/weftvet' .
-	go vet -vettool='$(CURDIR)/bin/weftvet' -tags aws,deploycheck ./...
-	@for e in hello deploy postgres; do go vet -C examples/$$e -vettool='$(CURDIR)/bin/weftvet' ./... || exit 1; done
+RACE_PACKAGES = $$(grep -rlE --include='*.go' '^//go:build (.*[^!])?race\b' . | xargs -n 1 dirname | sort -u)
 
-# The proofs are excluded: each handles only the events of its subject.
-switches: ## find switches over events or messages that leave some out (tools/switches)
-	@mkdir -p bin && go build -C tools -o '$(CURDIR)/bin/switches' ./switches
-	cd tools && go vet ./... && go test ./...
-	go vet -vettool='$(CURDIR)/bin/switches' -tags aws,deploycheck $$(go list -tags aws,deploycheck ./... | grep -v '/proof/')
+bin/lint: FORCE
+	@mkdir -p bin && go build -C tools/lint -o '$(CURDIR)/bin/lint' .
+
+FORCE:
+
+weftvet: bin/lint ## lint the workflow code of the examples and the tests (cmd/weftvet)
+	$(LINT) -weftvet -tags aws,deploycheck ./...
+	@for e in hello deploy postgres; do $(LINT:vet=vet -C examples/$$e) -weftvet ./... || exit 1; done
+
+switches: bin/lint ## find switches over events or messages that leave some out (tools/lint/switches)
+	$(LINT) -switches -tags aws,deploycheck ./...
 
 words: ## find words that Weft does not use, and long lines (tools/words)
 	@cd tools && go run ./words ..
@@ -109,8 +114,11 @@ SEARCH = go test -count=1 -timeout 0 ./proof/sim -run 'TestSeeds$$|TestLineariza
 sim: ## search for a counterexample with fresh seeds, on all cores (SEEDS=100000, FOR=8h, SEED=1 for a printed seed)
 	$(SEARCH)
 
-model: ## explore the protocol's model: every shape with two faults, all states (ONLY=part of a name; an unknown name lists all)
-	go test -count=1 -timeout 0 ./proof/model -run 'TestShapes|TestVariants' -v -all $(if $(ONLY),-only='$(ONLY)')
+model: ## explore the protocol's model: every shape with two faults, all states, and its reduction (ONLY=part of a name; an unknown name lists all)
+	go test -count=1 -timeout 0 ./proof/model -run 'TestShapes|TestVariants|TestReductionKeepsEnds' -v -all $(if $(ONLY),-only='$(ONLY)')
+
+sim-fixed: ## play the thousand fixed seeds, of which make test plays a hundred, and the main mutants
+	go test -count=1 -timeout 0 ./proof/sim -run 'TestSeeds$$|TestLinearizable$$|TestMutants$$' -v -seeds=1000
 
 sim-mutants: ## break the protocol with each mutant, and check that the simulation finds it within its stated seeds
 	go test -count=1 -timeout 0 ./proof/sim -run 'TestMutants' -v -all-mutants

@@ -2,6 +2,9 @@ module github.com/seed-41655fb1/weft
 
 go 1.26.0
 
+// npm may be installing it.
+ignore ./clients/typescript/node_modules
+
 require (
 	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/alecthomas/kong v1.17.0

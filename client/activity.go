@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // CompleteActivity ends the attempt at an activity that a token names as succeeded. The result is
@@ -15,7 +15,7 @@ import (
 // ErrActivityEnded if the attempt has ended otherwise. Activity.Complete does the same with a typed
 // result.
 func (c *Client) CompleteActivity(ctx context.Context, token string, result history.Payload) error {
-	return c.activity(ctx, "complete", api.CompleteActivityRequest{Token: token, Result: json.RawMessage(result)}, nil)
+	return c.activity(ctx, "complete", schema.CompleteActivityRequest{Token: token, Result: json.RawMessage(result)}, nil)
 }
 
 // FailActivity ends the attempt at an activity that a token names as failed with cause; the retry
@@ -26,7 +26,7 @@ func (c *Client) CompleteActivity(ctx context.Context, token string, result hist
 // error. As with an error that an activity returns, a text of more than 8 KiB is cut, and details
 // of more than 64 KiB are left out. A nil cause is an error without a text.
 func (c *Client) FailActivity(ctx context.Context, token string, cause error) error {
-	r := api.FailActivityRequest{Token: token}
+	r := schema.FailActivityRequest{Token: token}
 	if f := failure.Flat(cause); f != nil {
 		r.Type, r.Message, r.NonRetryable, r.Details = f.Type, f.Message, f.NonRetryable, f.Details
 	}
@@ -38,8 +38,8 @@ func (c *Client) FailActivity(ctx context.Context, token string, cause error) er
 // workflow no longer waits for the activity: end it then, with FailActivity. It returns
 // ErrActivityEnded if the attempt has ended.
 func (c *Client) HeartbeatActivity(ctx context.Context, token string, details history.Payload) error {
-	var answer api.HeartbeatResponse
-	err := c.activity(ctx, "heartbeat", api.HeartbeatActivityRequest{Token: token, Details: json.RawMessage(details)}, &answer)
+	var answer schema.HeartbeatResponse
+	err := c.activity(ctx, "heartbeat", schema.HeartbeatActivityRequest{Token: token, Details: json.RawMessage(details)}, &answer)
 	if err == nil && answer.CancelRequested {
 		return failure.ErrCanceled
 	}

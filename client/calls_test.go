@@ -91,9 +91,9 @@ func sendAndGet(s *fixture) {
 	if took := s.took(func() { s.wantSlept(handle.Get(background)) }); took != 10*time.Second {
 		s.t.Errorf("the outcome came after %v", took)
 	}
-	sent := len(s.wire.requests())
+	sent := len(s.network.requests())
 	s.wantSlept(handle.Get(background)) // the handle has cached it
-	if now := len(s.wire.requests()); now != sent {
+	if now := len(s.network.requests()); now != sent {
 		s.t.Errorf("the client asked again for an outcome that it has cached")
 	}
 }
@@ -124,7 +124,7 @@ func outlivesSoftLimit(s *fixture) {
 		s.t.Errorf("the call took %v", took)
 	}
 	s.wantSent("POST GET GET GET GET")
-	for _, r := range s.wire.requests()[1:] {
+	for _, r := range s.network.requests()[1:] {
 		if r.path != "/v1/workflows/a/updates/u1" || r.query.Get("wait") != "20s" || r.query.Get("runId") == "" {
 			s.t.Errorf("polled with %v", r)
 		}
@@ -199,7 +199,7 @@ func lostAnswers(s *fixture) {
 		if err != nil || got != i+1 {
 			s.t.Errorf("%d: %d, %v", i, got, err)
 		}
-		if n := len(s.wire.requests()); n != len(faults)+1 {
+		if n := len(s.network.requests()); n != len(faults)+1 {
 			s.t.Errorf("%d: %d requests", i, n)
 		}
 		s.wantEvents(i+1, accepted)

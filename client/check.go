@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
@@ -50,5 +50,5 @@ func invalid(err error) error {
 	if err == nil {
 		return nil
 	}
-	return api.ProblemOf(refusal.Invalid.New("%v", err))
+	return problem.Of(refusal.Invalid.New("%v", err))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/options"
+	"github.com/seed-41655fb1/weft/internal/problem"
 )
 
 // Client sends requests to one deployment of Weft. It is safe for concurrent use.
@@ -183,4 +183,4 @@ var (
 )
 
 // Problem is a refusal of a request.
-type Problem = api.Problem
+type Problem = problem.Problem

@@ -22,8 +22,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// wire is a transport that calls a handler. Faults make it lose requests and responses.
-type wire struct {
+// network is a transport that calls a handler. Faults make it lose requests and responses.
+type network struct {
 	handler http.Handler
 	// faults are applied to the next requests, one fault to each request. Later requests and their
 	// responses arrive.
@@ -36,7 +36,7 @@ type wire struct {
 }
 
 // fault answers a request in place of the handler, or after it.
-type fault func(w *wire, r *http.Request) (*http.Response, error)
+type fault func(w *network, r *http.Request) (*http.Response, error)
 
 // sent is a request that was sent.
 type sent struct {
@@ -47,7 +47,7 @@ type sent struct {
 
 var errLine = errors.New("the line is dead")
 
-func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return next(w, r)
 }
 
-func arrives(w *wire, r *http.Request) (*http.Response, error) {
+func arrives(w *network, r *http.Request) (*http.Response, error) {
 	recorder := httptest.NewRecorder()
 	w.handler.ServeHTTP(recorder, r)
 	if err := r.Context().Err(); err != nil {
@@ -76,15 +76,15 @@ func arrives(w *wire, r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-func lostBefore(*wire, *http.Request) (*http.Response, error) { return nil, errLine }
+func lostBefore(*network, *http.Request) (*http.Response, error) { return nil, errLine }
 
-func lostAfter(w *wire, r *http.Request) (*http.Response, error) {
+func lostAfter(w *network, r *http.Request) (*http.Response, error) {
 	_, _ = arrives(w, r) // the response is lost
 	return nil, errLine
 }
 
 // cutOff cuts the response off in the middle of its body.
-func cutOff(w *wire, r *http.Request) (*http.Response, error) {
+func cutOff(w *network, r *http.Request) (*http.Response, error) {
 	resp, err := arrives(w, r)
 	if err == nil {
 		resp.Body = io.NopCloser(io.MultiReader(io.LimitReader(resp.Body, 3), failing{}))
@@ -98,7 +98,7 @@ func (failing) Read([]byte) (int, error) { return 0, errLine }
 
 // answers returns a fault that answers in place of the handler.
 func answers(status int, header map[string]string, body string) fault {
-	return func(*wire, *http.Request) (*http.Response, error) {
+	return func(*network, *http.Request) (*http.Response, error) {
 		w := httptest.NewRecorder()
 		for name, value := range header {
 			w.Header().Set(name, value)
@@ -109,24 +109,24 @@ func answers(status int, header map[string]string, body string) fault {
 	}
 }
 
-func busy(*wire, *http.Request) (*http.Response, error) {
+func busy(*network, *http.Request) (*http.Response, error) {
 	return answers(http.StatusServiceUnavailable, map[string]string{"Retry-After": "1", "Content-Type": "application/problem+json"},
 		`{"type":"urn:weft:problem:busy","title":"Busy","status":503}`)(nil, nil)
 }
 
-func (w *wire) requests() []sent {
+func (w *network) requests() []sent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.sent)
 }
 
-// bubble calls fn in a bubble, with a client whose wire calls a deployment of one process.
-func bubble(t *testing.T, o executor.Options, fn func(t *testing.T, d *testbed.Deployment, c *client.Client, w *wire)) {
+// bubble calls fn in a bubble, with a client whose network calls a deployment of one process.
+func bubble(t *testing.T, o executor.Options, fn func(t *testing.T, d *testbed.Deployment, c *client.Client, w *network)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		p := d.Start(o, testbed.Workload("build-1")...)
-		w := &wire{handler: p.Handler}
+		w := &network{handler: p.Handler}
 		fn(t, d, client.New("http://weft.test/", client.Options{HTTP: &http.Client{Transport: w}}), w)
 	})
 }
@@ -185,7 +185,7 @@ func TestLostRequestsAreSentAgain(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, w *wire) {
+				bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, w *network) {
 					if name != "start" {
 						if err := verbs["start"].send(t.Context(), c); err != nil {
 							t.Fatal(err)
@@ -230,7 +230,7 @@ func count(d *testbed.Deployment, typ history.Type) (n int) {
 // ended it. It fails if there is no such run.
 func TestEndingAnUnknownOrClosedRun(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
 		for _, faults := range [][]fault{{}, {lostAfter}, {busy}} {
 			w.faults = faults
 			if err := c.Terminate(t.Context(), "nobody", "", ""); !errors.Is(err, client.ErrNotFound) {
@@ -255,7 +255,7 @@ func TestEndingAnUnknownOrClosedRun(t *testing.T) {
 // Result waits until the run closes, and follows the run that it began with.
 func TestResultOutlivesTheSoftLimit(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
 		if _, _, err := c.Start(t.Context(), "a", "sleeper", history.Payload(`"50s"`), client.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +274,7 @@ func TestResultOutlivesTheSoftLimit(t *testing.T) {
 // before it.
 func TestTheCallersDeadline(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
 		if err := verbs["start"].send(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, always := range []fault{busy, lostBefore, lostAfter, answers(503, nil, "down for maintenance")} {
 		for name, verb := range verbs {
-			bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
+			bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
 				w.always = always
 				err := verb.send(t.Context(), c)
 				if got := len(w.requests()); err == nil || got != 12 {
@@ -331,7 +331,7 @@ func TestRetryAfter(t *testing.T) {
 		"7": {7 * time.Second, 7 * time.Second}, "0": {0, time.Second}, "-5": {0, time.Second}, "": {0, time.Second},
 		"Fri, 21 Nov 2036 17:45:00 GMT": {0, time.Second}, "99999999999999999999": {0, time.Second}, "9223372036": {time.Minute, time.Minute},
 	} {
-		bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
+		bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
 			w.faults = []fault{answers(503, map[string]string{"Retry-After": header}, "")}
 			began := time.Now()
 			if err := verbs["start"].send(t.Context(), c); err != nil {
@@ -373,7 +373,7 @@ func TestAnswersOfOtherServers(t *testing.T) {
 		{422, page},
 		{422, "{}"},
 	} {
-		bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
+		bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
 			w.always = answers(test.status, nil, test.body)
 			for _, name := range []string{"start", "update", "call"} {
 				w.sent = nil
@@ -423,7 +423,7 @@ func FuzzAnswer(f *testing.F) {
 			return
 		}
 		synctest.Test(t, func(t *testing.T) {
-			w := &wire{always: answers(status, map[string]string{"Retry-After": retryAfter, "Content-Type": contentType}, string(body))}
+			w := &network{always: answers(status, map[string]string{"Retry-After": retryAfter, "Content-Type": contentType}, string(body))}
 			c := client.New("http://weft.test", client.Options{HTTP: &http.Client{Transport: w}})
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
@@ -456,7 +456,7 @@ func FuzzAnswer(f *testing.F) {
 // polls if the run takes longer, and waits no longer than the context allows.
 func TestRunIsOneRequest(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, w *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, w *network) {
 		for i, example := range []struct {
 			typ, input, want string
 			faults           []fault
@@ -496,7 +496,7 @@ func TestRunIsOneRequest(t *testing.T) {
 func TestRunSaysWhatItKnows(t *testing.T) {
 	t.Parallel()
 	const started, unknown = `workflow "w" is started (run 1-`, "it is not known whether the run was started"
-	late := func(w *wire, r *http.Request) (*http.Response, error) {
+	late := func(w *network, r *http.Request) (*http.Response, error) {
 		_, _ = arrives(w, r)
 		<-r.Context().Done()
 		return nil, r.Context().Err()
@@ -516,7 +516,7 @@ func TestRunSaysWhatItKnows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
+			bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
 				if test.o.IDConflictPolicy != "" {
 					if _, _, err := c.Start(t.Context(), "w", "sleeper", history.Payload(`"1h"`), client.StartOptions{}); err != nil {
 						t.Fatal(err)
@@ -538,7 +538,7 @@ func TestRunSaysWhatItKnows(t *testing.T) {
 // Run follows a run that continues as new.
 func TestRunFollows(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, _ *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, _ *network) {
 		_, err := c.Run(t.Context(), "tries", "sleeper", history.Payload(`"?"`), client.StartOptions{
 			Retry: &client.Retry{InitialInterval: time.Minute, MaxAttempts: 2},
 		})

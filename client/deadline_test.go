@@ -11,8 +11,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
@@ -23,7 +23,7 @@ func TestTheServerKnowsTheDeadline(t *testing.T) {
 	for left, want := range map[time.Duration]string{
 		0: "", 200 * time.Millisecond: "180ms", 5 * time.Second: "4.5s", 10 * time.Second: "9.5s", time.Minute: "20s", 20500 * time.Millisecond: "20s",
 	} {
-		bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
+		bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
 			if err := verbs["start"].send(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
@@ -55,9 +55,9 @@ func TestTheServerKnowsTheDeadline(t *testing.T) {
 // the update was not carried out.
 func TestABusyRunIsRefusedInTime(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
-		w.always = func(_ *wire, r *http.Request) (*http.Response, error) {
-			var u api.UpdateRequest
+	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
+		w.always = func(_ *network, r *http.Request) (*http.Response, error) {
+			var u schema.UpdateRequest
 			if err := json.NewDecoder(r.Body).Decode(&u); err != nil || u.Timeout == nil {
 				return nil, errors.New("no timeout")
 			}

@@ -16,7 +16,7 @@ import (
 // errors.Is and errors.As find the errors of workflow code across HTTP, however they are wrapped.
 func TestErrorsTravel(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
 		ctx := t.Context()
 		if _, err := testbed.Counter.Start(ctx, c, "a", 10); err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestRefusals(t *testing.T) {
 	}
 	var o executor.Options
 	o.Engine.Limits.UpdatesInFlight, o.Engine.Limits.UpdatesInTotal = 1, 2
-	bubble(t, o, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
+	bubble(t, o, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *network) {
 		for name, refusal := range refusals {
 			err := refusal.provoke(t.Context(), c)
 			for _, kind := range all {

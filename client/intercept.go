@@ -3,8 +3,8 @@ package client
 import (
 	"context"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/header"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // Interceptor wraps each call of a client. It calls next, with a context that may have additional
@@ -45,7 +45,7 @@ func (c *Client) intercepted(ctx context.Context, r Request, send func(context.C
 }
 
 // carry puts the header of the context into a start. It returns an error if the header is invalid.
-func carry(ctx context.Context, start *api.StartRequest) (err error) {
+func carry(ctx context.Context, start *schema.StartRequest) (err error) {
 	if start != nil {
 		start.Header, err = header.From(ctx)
 	}

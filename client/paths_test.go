@@ -28,7 +28,7 @@ type fixture struct {
 	t   testing.TB
 	bed testbed.Testbed
 	*client.Client
-	wire *wire
+	network *network
 }
 
 // playCall plays a case on a testbed.
@@ -36,13 +36,13 @@ func playCall(t *testing.T, beds func(testing.TB, testbed.Args) testbed.Testbed,
 	t.Helper()
 	s := &fixture{t: t, bed: beds(t, args)}
 	defer s.bed.Close()
-	s.Client, s.wire = s.of(1)
+	s.Client, s.network = s.of(1)
 	s.bed.Run(func() { play(s) })
 }
 
 // of returns a client of a process.
-func (s *fixture) of(process int) (*client.Client, *wire) {
-	w := &wire{handler: s.bed.Handler(process)}
+func (s *fixture) of(process int) (*client.Client, *network) {
+	w := &network{handler: s.bed.Handler(process)}
 	c := client.New("http://weft.test", client.Options{HTTP: &http.Client{Transport: w}})
 	c.SetPause(func(ctx context.Context, d time.Duration) error { return s.bed.World().Wait(ctx, d, nil) })
 	return c, w
@@ -64,7 +64,7 @@ func (s *fixture) took(fn func()) time.Duration {
 }
 
 // lose applies faults to the next requests, and forgets what was sent before.
-func (s *fixture) lose(faults ...fault) { s.wire.sent, s.wire.faults = nil, faults }
+func (s *fixture) lose(faults ...fault) { s.network.sent, s.network.faults = nil, faults }
 
 // start starts the counter a.
 func (s *fixture) start() {
@@ -101,7 +101,7 @@ func (s *fixture) wantSent(methods string) {
 	s.t.Helper()
 	var got []string
 	bodies := map[string]string{}
-	for _, r := range s.wire.requests() {
+	for _, r := range s.network.requests() {
 		got = append(got, r.method)
 		if before, again := bodies[r.method+r.path]; again && before != r.body {
 			s.t.Errorf("%s %s was sent again with %s instead of %s", r.method, r.path, r.body, before)

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // Retry says whether and when a failed activity or workflow is retried. The zero value retries for
@@ -27,11 +27,11 @@ type Retry struct {
 }
 
 // request returns the retry policy in a request, or nil if there is none.
-func (r *Retry) request() *api.RetryPolicy {
+func (r *Retry) request() *schema.RetryPolicy {
 	if r == nil {
 		return nil
 	}
-	return api.RetryOf(bridge.Retry(*r).Policy())
+	return schema.RetryOf(bridge.Retry(*r).Policy())
 }
 
 // stored returns the retry policy of a schedule's action, or nil if there is none.

@@ -10,28 +10,28 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // Overlap says what a schedule does when a run is due and an earlier run of it is still open.
-type Overlap = api.Overlap
+type Overlap = schema.Overlap
 
 // The overlap policies. The first is the default.
 const (
 	// OverlapSkip skips the new run.
-	OverlapSkip = api.OverlapSkip
+	OverlapSkip = schema.OverlapSkip
 	// OverlapBufferOne starts the new run when the open one has ended. At most one run waits;
 	// others are skipped.
-	OverlapBufferOne = api.OverlapBufferOne
+	OverlapBufferOne = schema.OverlapBufferOne
 	// OverlapBufferAll starts all runs, one after the other. Up to a thousand wait.
-	OverlapBufferAll = api.OverlapBufferAll
+	OverlapBufferAll = schema.OverlapBufferAll
 	// OverlapAllowAll starts the new run at once.
-	OverlapAllowAll = api.OverlapAllowAll
+	OverlapAllowAll = schema.OverlapAllowAll
 	// OverlapCancel cancels the open run, and starts the new one when it has ended.
-	OverlapCancel = api.OverlapCancel
+	OverlapCancel = schema.OverlapCancel
 	// OverlapTerminate terminates the open run, and starts the new one when it has ended.
-	OverlapTerminate = api.OverlapTerminate
+	OverlapTerminate = schema.OverlapTerminate
 )
 
 // Every is a moment at each Interval since 1970 (UTC), shifted by Offset.
@@ -80,13 +80,13 @@ type ScheduleOptions struct {
 }
 
 // ScheduleDescription describes a schedule.
-type ScheduleDescription = api.ScheduleDescription
+type ScheduleDescription = schema.ScheduleDescription
 
 // ScheduledRun is a run that a schedule has started or will start.
-type ScheduledRun = api.ScheduledRun
+type ScheduledRun = schema.ScheduledRun
 
 // ScheduleSummary is a schedule in a list.
-type ScheduleSummary = api.ScheduleSummary
+type ScheduleSummary = schema.ScheduleSummary
 
 // schedule returns the schedule in the form that its workflow takes.
 func (o ScheduleOptions) schedule(workflowType string, input history.Payload) stored.Schedule {
@@ -218,7 +218,7 @@ func (c *Client) Schedules(ctx context.Context, token string) (page []ScheduleSu
 	if token != "" {
 		q.Set("pageToken", token)
 	}
-	var answer api.ListResponse
+	var answer schema.ListResponse
 	if _, err := c.do(ctx, request{Request: Request{"list", "", ""}, method: http.MethodGet, path: "/v1/workflows", query: q, answer: &answer}); err != nil {
 		return nil, "", err
 	}

@@ -13,15 +13,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // request is one request of the HTTP API.
 type request struct {
 	Request
 	// start is the start in the request, or nil if it has none.
-	start  *api.StartRequest
+	start  *schema.StartRequest
 	method string
 	path   string
 	query  url.Values
@@ -188,11 +189,11 @@ func problemOf(resp *http.Response, data []byte) error {
 func foreign(resp *http.Response) *Problem {
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests: // refused before it reached the server
-		return api.ProblemOf(refusal.Busy.New("the server answered %s", resp.Status))
+		return problem.Of(refusal.Busy.New("the server answered %s", resp.Status))
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return api.ProblemOf(refusal.OutcomeUnknown.New("the server answered %s", resp.Status))
+		return problem.Of(refusal.OutcomeUnknown.New("the server answered %s", resp.Status))
 	}
-	p := api.ProblemOf(refusal.Internal.New("the server answered %s", resp.Status))
+	p := problem.Of(refusal.Internal.New("the server answered %s", resp.Status))
 	p.Status = resp.StatusCode
 	return p
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // MemoField is a named value of a memo. workflow.Memo.Set returns one, and workflow.Memo.Unset one
@@ -80,7 +80,7 @@ func attributes(all []SearchAttribute) (s history.SearchAttributes) {
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // Summary is a run in a list.
-type Summary = api.WorkflowSummary
+type Summary = schema.WorkflowSummary
 
 // List returns a page of the runs that a filter selects, latest start first. An empty filter
 // selects all, an empty token is the beginning, and an empty next is the end. A page has at most
@@ -98,7 +98,7 @@ func (c *Client) List(ctx context.Context, filter, token string) (page []Summary
 	if token != "" {
 		q.Set("pageToken", token)
 	}
-	var answer api.ListResponse
+	var answer schema.ListResponse
 	_, err = c.do(ctx, request{Request: Request{"list", "", ""}, method: http.MethodGet, path: "/v1/workflows", query: q, answer: &answer})
 	if err == nil && answer.Workflows == nil {
 		err = errForm("list")

@@ -12,8 +12,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // StartOptions tunes a start. The zero value is the default.
@@ -66,7 +66,7 @@ type Start struct {
 }
 
 // opening returns the start in a request. It uses policy if the start has none.
-func (c *Client) opening(s *Start, policy string) *api.StartRequest {
+func (c *Client) opening(s *Start, policy string) *schema.StartRequest {
 	if s == nil {
 		return nil
 	}
@@ -82,11 +82,11 @@ func (s *Start) err() error {
 	return cmp.Or(s.Err, s.Options.err())
 }
 
-func (c *Client) startRequest(workflowType string, input history.Payload, o StartOptions) *api.StartRequest {
-	return &api.StartRequest{
+func (c *Client) startRequest(workflowType string, input history.Payload, o StartOptions) *schema.StartRequest {
+	return &schema.StartRequest{
 		Type: workflowType, Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, c.newID()),
-		IDReusePolicy: o.IDReusePolicy, IDConflictPolicy: o.IDConflictPolicy, RunTimeout: api.Duration(o.RunTimeout),
-		StartDelay: api.Duration(o.StartDelay), Retry: o.Retry.request(), Cron: o.Cron, ExecutionTimeout: api.Duration(o.ExecutionTimeout),
+		IDReusePolicy: o.IDReusePolicy, IDConflictPolicy: o.IDConflictPolicy, RunTimeout: schema.Duration(o.RunTimeout),
+		StartDelay: schema.Duration(o.StartDelay), Retry: o.Retry.request(), Cron: o.Cron, ExecutionTimeout: schema.Duration(o.ExecutionTimeout),
 		Memo: memo(o.Memo), SearchAttributes: attributes(o.SearchAttributes),
 	}
 }
@@ -99,7 +99,7 @@ func (c *Client) Start(ctx context.Context, workflowID, workflowType string, inp
 }
 
 // start is Start, with the query, bound and unsure of req.
-func (c *Client) start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions, req request) (answer api.StartResponse, err error) {
+func (c *Client) start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions, req request) (answer schema.StartResponse, err error) {
 	if err := o.err(); err != nil {
 		return answer, err
 	}
@@ -178,7 +178,7 @@ func (c *Client) Signal(ctx context.Context, workflowID, name string, input hist
 	_, err := c.do(ctx, request{
 		Request: Request{"signal", workflowID, name}, start: start,
 		method: http.MethodPost, path: path(workflowID, "signals", url.PathEscape(name)), query: runQuery(o.RunID),
-		body: api.SignalRequest{Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, c.newID()), Start: start},
+		body: schema.SignalRequest{Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, c.newID()), Start: start},
 	})
 	return err
 }
@@ -186,11 +186,11 @@ func (c *Client) Signal(ctx context.Context, workflowID, name string, input hist
 // Query sends a query to the latest run, or to the run with runID, which may be closed. Nothing is
 // written.
 func (c *Client) Query(ctx context.Context, workflowID, runID, name string, input history.Payload) (history.Payload, error) {
-	var answer api.QueryResponse
+	var answer schema.QueryResponse
 	_, err := c.do(ctx, request{
 		Request: Request{"query", workflowID, name},
 		method:  http.MethodPost, path: path(workflowID, "queries", url.PathEscape(name)), query: runQuery(runID),
-		body: api.QueryRequest{Input: json.RawMessage(input)}, answer: &answer,
+		body: schema.QueryRequest{Input: json.RawMessage(input)}, answer: &answer,
 	})
 	return answer.Result, err
 }
@@ -209,7 +209,7 @@ func (c *Client) FailUpdate(ctx context.Context, workflowID, runID, updateID, re
 	_, err := c.do(ctx, request{
 		Request: Request{"failUpdate", workflowID, updateID},
 		method:  http.MethodPost, path: path(workflowID, "updates", url.PathEscape(updateID), "fail"), query: runQuery(runID),
-		body: api.FailUpdateRequest{Reason: reason},
+		body: schema.FailUpdateRequest{Reason: reason},
 	})
 	return err
 }
@@ -240,11 +240,11 @@ type ResetOptions struct {
 // returns. Activities and timers that were pending at the task are pending again: activities that
 // have run since then run again.
 func (c *Client) Reset(ctx context.Context, workflowID string, o ResetOptions) (history.RunID, error) {
-	var answer api.ResetResponse
+	var answer schema.ResetResponse
 	_, err := c.do(ctx, request{
 		Request: Request{"reset", workflowID, ""},
 		method:  http.MethodPost, path: path(workflowID, "reset"), query: runQuery(o.RunID), answer: &answer,
-		body: api.ResetRequest{
+		body: schema.ResetRequest{
 			EventID: o.EventID, To: o.To, Build: o.Build, Exclude: o.Exclude, Reason: o.Reason,
 			RequestID: cmp.Or(o.RequestID, c.newID()),
 		},
@@ -272,11 +272,11 @@ type MoveOptions struct {
 // the run is now unpinned. The build replays the run's history first. If its code fails or does not
 // match the history, Move returns ErrNotReady with that failure, and nothing has changed.
 func (c *Client) Move(ctx context.Context, workflowID string, o MoveOptions) (build string, err error) {
-	var answer api.MoveResponse
+	var answer schema.MoveResponse
 	_, err = c.do(ctx, request{
 		Request: Request{"move", workflowID, ""},
 		method:  http.MethodPost, path: path(workflowID, "move"), query: runQuery(o.RunID), answer: &answer,
-		body: api.MoveRequest{Build: o.Build, Unpin: o.Unpin},
+		body: schema.MoveRequest{Build: o.Build, Unpin: o.Unpin},
 	})
 	if err == nil && answer.RunID == "" {
 		err = errForm("move")
@@ -306,7 +306,7 @@ func (c *Client) Terminate(ctx context.Context, workflowID, runID, reason string
 func (c *Client) end(ctx context.Context, how, workflowID, runID, reason string) error {
 	unsure := false
 	_, err := c.do(ctx, request{
-		method: http.MethodPost, path: path(workflowID, how), query: runQuery(runID), Request: Request{how, workflowID, ""}, body: api.EndRequest{Reason: reason}, unsure: &unsure,
+		method: http.MethodPost, path: path(workflowID, how), query: runQuery(runID), Request: Request{how, workflowID, ""}, body: schema.EndRequest{Reason: reason}, unsure: &unsure,
 	})
 	if unsure && errors.Is(err, refusal.NotFound) {
 		// An attempt whose response was lost has probably ended the run. In any case it is over, if
@@ -342,7 +342,7 @@ func (c *Client) result(ctx context.Context, workflowID, runID string) (result h
 	q := runQuery(runID)
 	wait := longPoll(q)
 	for {
-		var answer api.ResultResponse
+		var answer schema.ResultResponse
 		status, err := c.do(ctx, request{
 			Request: Request{"result", workflowID, ""}, method: http.MethodGet, path: path(workflowID, "result"), query: q, bound: wait, answer: &answer,
 		})
@@ -366,22 +366,22 @@ func (c *Client) result(ctx context.Context, workflowID, runID string) (result h
 }
 
 // Description describes a run, and what it waits for.
-type Description = api.Description
+type Description = schema.Description
 
 // What a Description lists.
 type (
 	// PendingActivity is an activity that has not been resolved.
-	PendingActivity = api.PendingActivity
+	PendingActivity = schema.PendingActivity
 	// PendingTimer is a timer that has not fired.
-	PendingTimer = api.PendingTimer
+	PendingTimer = schema.PendingTimer
 	// PendingChild is a child workflow whose outcome has not arrived.
-	PendingChild = api.PendingChild
+	PendingChild = schema.PendingChild
 	// UpdateInFlight is an update that was accepted and has not completed.
-	UpdateInFlight = api.UpdateInFlight
+	UpdateInFlight = schema.UpdateInFlight
 	// UnreadSignal counts the signals of one name that have not reached a run's code.
-	UnreadSignal = api.UnreadSignal
+	UnreadSignal = schema.UnreadSignal
 	// StuckTask is a workflow task that fails and is retried.
-	StuckTask = api.StuckTask
+	StuckTask = schema.StuckTask
 )
 
 // Describe returns the description of a run.
@@ -398,10 +398,10 @@ func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*Descr
 
 // History is what has happened to a run so far, in events. It marshals to JSON, which
 // weftest.Replay takes.
-type History = api.HistoryResponse
+type History = schema.HistoryResponse
 
 // HistoryEvent is an event of a History.
-type HistoryEvent = api.HistoryEvent
+type HistoryEvent = schema.HistoryEvent
 
 // History returns the history of the latest run, or of the run with runID, with all of its pages.
 func (c *Client) History(ctx context.Context, workflowID, runID string) (*History, error) {
@@ -455,7 +455,7 @@ type Update struct {
 	RunID      history.RunID
 
 	client  *Client
-	outcome *api.UpdateResponse // nil until it is known
+	outcome *schema.UpdateResponse // nil until it is known
 }
 
 // UpdateOptions tunes an update. The zero value is the default.
@@ -473,12 +473,12 @@ type UpdateOptions struct {
 // Update sends an update and returns when it has been accepted or refused. An acceptance is then
 // durable. Use the handle's Wait for its outcome. A refusal by the validator is a *Rejected.
 func (c *Client) Update(ctx context.Context, workflowID, name string, input history.Payload, o UpdateOptions) (*Update, error) {
-	return c.update(ctx, workflowID, name, input, api.StageAccepted, o)
+	return c.update(ctx, workflowID, name, input, schema.StageAccepted, o)
 }
 
 // Call sends an update and waits for its outcome: the handler's result, or its error.
 func (c *Client) Call(ctx context.Context, workflowID, name string, input history.Payload, o UpdateOptions) (history.Payload, error) {
-	u, err := c.update(ctx, workflowID, name, input, api.StageCompleted, o)
+	u, err := c.update(ctx, workflowID, name, input, schema.StageCompleted, o)
 	if err != nil {
 		return nil, err
 	}
@@ -492,23 +492,23 @@ func (c *Client) update(ctx context.Context, workflowID, name string, input hist
 	if err := o.Start.err(); err != nil {
 		return nil, err
 	}
-	var answer api.UpdateResponse
+	var answer schema.UpdateResponse
 	start := c.opening(o.Start, "useExisting")
-	body := &api.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage, Start: start}
+	body := &schema.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage, Start: start}
 	_, err := c.do(ctx, request{
 		Request: Request{"update", workflowID, name}, start: start,
 		method: http.MethodPost, path: path(workflowID, "updates", url.PathEscape(name)), query: runQuery(o.RunID),
 		body:   body,
-		bound:  func(limit time.Duration) { body.Timeout = (*api.Duration)(&limit) },
+		bound:  func(limit time.Duration) { body.Timeout = (*schema.Duration)(&limit) },
 		answer: &answer, also: http.StatusUnprocessableEntity,
 	})
 	if err != nil {
 		return nil, err
 	}
 	switch answer.Stage {
-	case api.StageRejected:
+	case schema.StageRejected:
 		return nil, &Rejected{UpdateID: answer.UpdateID, RunID: answer.RunID, Failure: answer.Failure}
-	case api.StageAccepted, api.StageCompleted:
+	case schema.StageAccepted, schema.StageCompleted:
 	default:
 		return nil, errForm("update")
 	}
@@ -523,8 +523,8 @@ func (c *Client) Handle(workflowID, runID, updateID string) *Update {
 	return &Update{ID: updateID, WorkflowID: workflowID, RunID: history.RunID(runID), client: c}
 }
 
-func (u *Update) keep(answer *api.UpdateResponse) {
-	if answer.Stage == api.StageCompleted {
+func (u *Update) keep(answer *schema.UpdateResponse) {
+	if answer.Stage == schema.StageCompleted {
 		u.outcome = answer
 	}
 }
@@ -535,7 +535,7 @@ func (u *Update) Wait(ctx context.Context) (history.Payload, error) {
 	q := runQuery(string(u.RunID))
 	wait := longPoll(q)
 	for u.outcome == nil {
-		var answer api.UpdateResponse
+		var answer schema.UpdateResponse
 		_, err := u.client.do(ctx, request{
 			Request: Request{"poll", u.WorkflowID, u.ID},
 			method:  http.MethodGet, path: path(u.WorkflowID, "updates", url.PathEscape(u.ID)), query: q, bound: wait, answer: &answer,
@@ -546,7 +546,7 @@ func (u *Update) Wait(ctx context.Context) (history.Payload, error) {
 		if u.keep(&answer); u.outcome != nil {
 			break
 		}
-		if answer.Stage != api.StageAccepted && answer.Stage != api.StageAdmitted || answer.RunID == "" {
+		if answer.Stage != schema.StageAccepted && answer.Stage != schema.StageAdmitted || answer.RunID == "" {
 			return nil, errForm("poll of an update")
 		}
 		q.Set("runId", string(answer.RunID))

@@ -147,38 +147,30 @@ func (r *Run) slowDown(c *history.Commit, started, next *history.WorkflowExecuti
 // nextTime returns when the run begins that follows one which a commit closes, and fills in its
 // start. 0 means at once if the code continues as new, and otherwise that no run follows.
 func (r *Run) nextTime(w *Writer, c *history.Commit, next *history.WorkflowExecutionStarted) history.Timestamp {
-	switch a := closing(c).(type) {
-	case *history.WorkflowExecutionContinuedAsNew:
+	last := closing(c)
+	if a, ok := last.(*history.WorkflowExecutionContinuedAsNew); ok {
 		next.WorkflowType, next.Input, next.Attempt = a.WorkflowType, a.Input, 0
 		visibility := r.Visibility(c)
 		next.Memo, next.SearchAttributes = visibility.Memo, visibility.SearchAttributes
 		return 0
-	case *history.WorkflowExecutionCompleted:
-		at := r.nextCron(w, c, next)
-		if at == 0 {
+	}
+	var at history.Timestamp
+	switch end := history.EndOf(last); end.Status { // after any other status, a caller ended the chain
+	case history.Completed:
+		if at = r.nextCron(w, c, next); at == 0 {
 			return 0
 		}
-		a.NewRunID, next.LastFailure, next.LastResult = w.NextRunID, nil, a.Result
-		if size := len(a.Result) + len(next.Input); size > max(next.MaxPayload, MaxPayload) {
+		next.LastFailure, next.LastResult = nil, end.Result
+		if size := len(end.Result) + len(next.Input); size > max(next.MaxPayload, MaxPayload) {
 			next.LastResult, next.LastFailure = nil, tooLarge("the result of the run before, with the workflow's input,", size, max(next.MaxPayload, MaxPayload))
 		}
-		return at
-	case *history.WorkflowExecutionFailed:
-		at := r.nextAttempt(w, c, next, a.Failure)
-		if at != 0 {
-			a.NewRunID = w.NextRunID
-		}
-		return at
-	case *history.WorkflowExecutionTimedOut:
-		at := r.nextAttempt(w, c, next, history.EndOf(a).Failure)
-		if at != 0 {
-			a.NewRunID = w.NextRunID
-		}
-		return at
-	case *history.WorkflowExecutionCanceled, *history.WorkflowExecutionTerminated: // a caller ended the chain
-	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record: // close no run
+	case history.Failed, history.TimedOut:
+		at = r.nextAttempt(w, c, next, end.Failure)
 	}
-	return 0
+	if at != 0 {
+		history.SetNext(last, w.NextRunID)
+	}
+	return at
 }
 
 // closing returns the event by which a commit closes its run.

@@ -76,17 +76,15 @@ func (in *Instance) renew(a history.Attributes) {
 	if in.rules < history.SplitSideEffects {
 		return
 	}
-	switch a := a.(type) {
-	case *history.StartChildWorkflowExecutionInitiated:
-		made := a.WorkflowID == a.RequestID
-		in.renewID(&a.RequestID)
+	switch what := history.InitiatedBy(a); {
+	case what.Child != nil:
+		made := what.Child.WorkflowID == what.Child.RequestID
+		in.renewID(&what.Child.RequestID)
 		if made {
-			a.WorkflowID = a.RequestID
+			what.Child.WorkflowID = what.Child.RequestID
 		}
-	case *history.SignalExternalWorkflowExecutionInitiated:
-		in.renewID(&a.RequestID)
-	case *history.RequestCancelExternalWorkflowExecutionInitiated, *history.ActivityTaskScheduled, *history.TimerStarted: // have no such id
-	case history.Arrival, history.News, history.TaskStep, history.Record, history.Closing: // start nothing
+	case what.External != nil && what.External.RequestID != nil:
+		in.renewID(what.External.RequestID)
 	}
 }
 

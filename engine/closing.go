@@ -46,15 +46,11 @@ func (r *Run) leaves(c *history.Commit) (children, externals []int64) {
 	for part := range c.Parts() { // if the run does not have the commit yet
 		id := part.FirstCommandID()
 		for _, e := range part.Commands {
-			switch a := e.Attributes.(type) {
-			case *history.StartChildWorkflowExecutionInitiated:
-				if a.Policy == history.AbandonChild {
-					children = append(children, id)
-				}
-			case *history.SignalExternalWorkflowExecutionInitiated, *history.RequestCancelExternalWorkflowExecutionInitiated:
+			switch what := history.InitiatedBy(e.Attributes); { // activities and timers end with the run
+			case what.Child != nil && what.Child.Policy == history.AbandonChild:
+				children = append(children, id)
+			case what.External != nil:
 				externals = append(externals, id)
-			case *history.ActivityTaskScheduled, *history.TimerStarted: // end with the run
-			case history.Arrival, history.News, history.TaskStep, history.Record, history.Closing: // start nothing
 			}
 			id++
 		}

@@ -1,10 +1,15 @@
 package engine
 
-import "github.com/seed-41655fb1/weft/engine/history"
+import (
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+)
 
 // This file has the effect of each event: on the state of its run (State.after, bring and command),
-// and on the code (Instance.deliver). The table of package history has what follows from its type
-// alone.
+// on the code (Instance.deliver), and on the new run of a reset (resetting.readmit). The table of
+// package history has what follows from its type alone: also what a command starts, what an event
+// resolves, and how it closes its run.
 
 // after folds in an event that follows a task: a command of its code, or, if the task marks a
 // reset, an event of the reset.
@@ -63,6 +68,23 @@ func (s *State) bring(id int64, e history.Event) error {
 	return nil
 }
 
+// Received reports whether an event from another workflow has arrived, by its request id.
+func (s *State) Received(e history.Attributes) bool {
+	switch a := e.(type) {
+	case *history.WorkflowExecutionSignaled:
+		return s.signals[a.RequestID]
+	case *history.WorkflowExecutionCancelRequested:
+		return s.asked[a.RequestID]
+	case *history.WorkflowExecutionTerminated:
+		return s.asked[a.RequestID]
+	case *history.WorkflowExecutionStarted, *history.WorkflowExecutionUpdateAdmitted, *history.WorkflowExecutionUpdateFailed,
+		*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTimedOut:
+		// no other workflow sends them
+	case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // do not arrive
+	}
+	return false
+}
+
 // command folds in an event that a command became.
 func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 	switch a := e.Attributes.(type) {
@@ -104,21 +126,19 @@ func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 
 // initiate folds in a command that starts something.
 func (s *State) initiate(c *history.Commit, id int64, command history.Initiation) {
-	switch a := command.(type) {
-	case *history.ActivityTaskScheduled:
-		s.Activities[id] = &PendingActivity{ActivityTaskScheduled: a, EventID: id, Slot: c.Slot, Commit: c.ID, Time: c.Time}
-		s.payloads += len(a.Input)
-	case *history.TimerStarted:
-		s.Timers[id] = &PendingTimer{EventID: id, Slot: c.Slot, Commit: c.ID, FireAt: a.FireAt, Point: a.Point}
-	case *history.StartChildWorkflowExecutionInitiated:
-		s.Children[id] = newChild(c, id, a)
-		s.payloads += len(a.Input)
-	case *history.SignalExternalWorkflowExecutionInitiated:
-		s.Externals[id] = &PendingExternal{Signal: a, EventID: id, Slot: c.Slot, Commit: c.ID}
-		s.payloads += len(a.Input)
-	case *history.RequestCancelExternalWorkflowExecutionInitiated:
-		s.Externals[id] = &PendingExternal{Cancel: a, EventID: id, Slot: c.Slot, Commit: c.ID}
-		if p := s.Children[a.ChildEventID]; p != nil {
+	switch what := history.InitiatedBy(command); {
+	case what.Activity != nil:
+		s.Activities[id] = &PendingActivity{ActivityTaskScheduled: what.Activity, EventID: id, Slot: c.Slot, Commit: c.ID, Time: c.Time}
+		s.payloads += len(what.Activity.Input)
+	case what.Timer != nil:
+		s.Timers[id] = &PendingTimer{EventID: id, Slot: c.Slot, Commit: c.ID, FireAt: what.Timer.FireAt, Point: what.Timer.Point}
+	case what.Child != nil:
+		s.Children[id] = newChild(c, id, what.Child)
+		s.payloads += len(what.Child.Input)
+	case what.External != nil:
+		s.Externals[id] = &PendingExternal{Delivery: what.External, EventID: id, Slot: c.Slot, Commit: c.ID}
+		s.payloads += what.External.Bytes
+		if p := s.Children[what.External.ChildEventID]; p != nil && what.External.Ends {
 			p.CancelRequested = true
 		}
 	}
@@ -162,4 +182,28 @@ func (in *Instance) resolve(e history.Event) error {
 		return in.resolveExternal(r.External, r.Failure)
 	}
 	return corrupt("event %s resolves nothing", e.Type())
+}
+
+// readmit delivers again those of these events that came to the run after the task's input events.
+func (r *resetting) readmit(came ...[]history.Event) error {
+	for _, e := range slices.Concat(came...) {
+		switch a := e.Attributes.(type) {
+		case *history.WorkflowExecutionSignaled:
+			if !r.LeaveSignals {
+				r.readmitted = append(r.readmitted, e)
+				r.total += len(a.Input)
+			}
+		case *history.WorkflowExecutionUpdateAdmitted:
+			r.admit(a)
+		case *history.WorkflowExecutionUpdateAccepted:
+			if !r.admitted[a.SequencingEventID] { // one that an earlier reset has delivered is there already
+				r.admit(&history.WorkflowExecutionUpdateAdmitted{UpdateID: a.UpdateID, UpdateName: a.UpdateName, Input: a.Input})
+			}
+		case *history.WorkflowExecutionStarted, *history.WorkflowExecutionCancelRequested, *history.WorkflowExecutionUpdateFailed,
+			*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut:
+			// are this run's alone
+		case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // are caused anew by the new run
+		}
+	}
+	return r.grow(0)
 }

@@ -182,20 +182,19 @@ func (o *outbox) scheduling() {
 	for part := range c.Parts() {
 		id := part.FirstCommandID()
 		for _, e := range part.Commands {
-			switch a := e.Attributes.(type) {
-			case *history.ActivityTaskScheduled:
-				m := add(RunActivity, id)
+			switch what := history.InitiatedBy(e.Attributes); {
+			case what.Activity != nil:
+				m, a := add(RunActivity, id), what.Activity
 				m.Activity, m.Scheduled, m.TaskQueue = a, c.Time, a.TaskQueue
 				if a.ScheduleToClose > 0 {
 					add(CloseActivity, id).Due = c.Time.Add(time.Duration(a.ScheduleToClose))
 				}
-			case *history.TimerStarted:
-				add(FireTimer, id).Due = a.FireAt
-			case *history.StartChildWorkflowExecutionInitiated:
+			case what.Timer != nil:
+				add(FireTimer, id).Due = what.Timer.FireAt
+			case what.Child != nil:
 				add(StartOrCloseChild, id).Scheduled = c.Time
-			case *history.SignalExternalWorkflowExecutionInitiated, *history.RequestCancelExternalWorkflowExecutionInitiated:
+			case what.External != nil:
 				add(DeliverExternal, id).Scheduled = c.Time
-			case history.Arrival, history.News, history.TaskStep, history.Record, history.Closing: // start nothing
 			}
 			id++
 		}

@@ -55,8 +55,8 @@ func OversizeChild(a *history.StartChildWorkflowExecutionInitiated, limit int) *
 }
 
 // OversizeSignal is the same for a signal to another workflow.
-func OversizeSignal(a *history.SignalExternalWorkflowExecutionInitiated, limit int) *failure.Failure {
-	return oversize("the value of signal "+a.SignalName, a.Oversize, limit)
+func OversizeSignal(name string, d *history.Delivery, limit int) *failure.Failure {
+	return oversize("the value of signal "+name, d.Oversize, limit)
 }
 
 func oversize(what string, size, limit int) *failure.Failure {

@@ -17,39 +17,12 @@ type PendingChild struct {
 	CancelRequested bool
 }
 
-// PendingExternal is a signal to another workflow, or a request that it end, whose outcome is not
-// known. One of the two is nil.
+// PendingExternal is a message to another workflow whose outcome is not known.
 type PendingExternal struct {
-	Signal  *history.SignalExternalWorkflowExecutionInitiated
-	Cancel  *history.RequestCancelExternalWorkflowExecutionInitiated
+	*history.Delivery
 	EventID int64
 	Slot    uint32
 	Commit  history.CommitID
-}
-
-// WorkflowID returns the workflow that it is for.
-func (p *PendingExternal) WorkflowID() string {
-	if p.Signal != nil {
-		return p.Signal.WorkflowID
-	}
-	return p.Cancel.WorkflowID
-}
-
-// ChildEventID returns the event that names the child that it is for, or 0 if it is for any
-// workflow.
-func (p *PendingExternal) ChildEventID() int64 {
-	if p.Signal != nil {
-		return p.Signal.ChildEventID
-	}
-	return p.Cancel.ChildEventID
-}
-
-// size returns the size of its payload, in bytes.
-func (p *PendingExternal) size() int {
-	if p.Signal == nil {
-		return 0
-	}
-	return len(p.Signal.Input)
 }
 
 // Command returns a command of a commit, by the id of its event. It returns nil if the commit has
@@ -91,7 +64,7 @@ func (s *State) resolve(id int64, e history.Event) error {
 	case r.Child != 0:
 		s.payloads -= len(s.Children[r.Child].Input)
 	case r.External != 0:
-		s.payloads -= s.Externals[r.External].size()
+		s.payloads -= s.Externals[r.External].Bytes
 	}
 	delete(s.Activities, r.Activity)
 	delete(s.Timers, r.Timer)

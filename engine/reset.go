@@ -211,30 +211,6 @@ func (r *Run) reopens(w *Writer, opens *history.WorkflowExecutionStarted) *histo
 	return &started
 }
 
-// readmit delivers again those of these events that came to the run after the task's input events.
-func (r *resetting) readmit(came ...[]history.Event) error {
-	for _, e := range slices.Concat(came...) {
-		switch a := e.Attributes.(type) {
-		case *history.WorkflowExecutionSignaled:
-			if !r.LeaveSignals {
-				r.readmitted = append(r.readmitted, e)
-				r.total += len(a.Input)
-			}
-		case *history.WorkflowExecutionUpdateAdmitted:
-			r.admit(a)
-		case *history.WorkflowExecutionUpdateAccepted:
-			if !r.admitted[a.SequencingEventID] { // one that an earlier reset has delivered is there already
-				r.admit(&history.WorkflowExecutionUpdateAdmitted{UpdateID: a.UpdateID, UpdateName: a.UpdateName, Input: a.Input})
-			}
-		case *history.WorkflowExecutionStarted, *history.WorkflowExecutionCancelRequested, *history.WorkflowExecutionUpdateFailed,
-			*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut:
-			// are this run's alone
-		case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // are caused anew by the new run
-		}
-	}
-	return r.grow(0)
-}
-
 // admit adds an update. It replaces one with the same id that an earlier reset had delivered, and
 // that was refused then: its id was free again.
 func (r *resetting) admit(a *history.WorkflowExecutionUpdateAdmitted) {

@@ -182,10 +182,6 @@ func (s *State) fold(c, part *history.Commit) error {
 // Signaled reports whether a signal with this request id has arrived.
 func (s *State) Signaled(requestID string) bool { return s.signals[requestID] }
 
-// Asked reports whether another workflow's request that the run end, with this request id, has
-// arrived.
-func (s *State) Asked(requestID string) bool { return s.asked[requestID] }
-
 // Stuck returns the failure of a task that failed and is retried, or nil.
 func (s *State) Stuck() *failure.Failure {
 	if s.Pending != history.PendingRetry || s.LastTask == nil {

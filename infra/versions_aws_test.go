@@ -63,6 +63,6 @@ func (d *deployment) build1(v *traveller, l *letters) *assembly.Process {
 	p := assembly.NewProcess(assembly.Config{
 		Ports: assembly.PortsOf(s, s.Lister(), l), Registry: testbed.Registry(d.t, v.registrations()...), Host: host.Machine{}, Options: o,
 	})
-	d.t.Cleanup(p.Service.Close)
+	d.t.Cleanup(p.Service.Process.Close)
 	return p
 }

@@ -181,7 +181,7 @@ func (d *deployment) runDeadLetters(v *traveller) {
 		d.t.Fatal(err)
 	}
 	m.Look, m.Copy = 1, 1
-	if err := p.Service.Handle(d.t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil || len(sent.sent) != 2 {
+	if err := p.Service.Deliveries.Handle(d.t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil || len(sent.sent) != 2 {
 		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
 	}
 	d.hand(adapter.Dead, body(d.t, m))
@@ -330,7 +330,7 @@ func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *assemb
 		Ports: assembly.PortsOf(s, s.Lister(), l), Registry: testbed.Registry(d.t, v.registrations()...), Host: past{ago: ago},
 		Codec: d.codec(d.objects), Options: executor.Options{Logger: slog.New(slog.DiscardHandler)},
 	})
-	d.t.Cleanup(p.Service.Close)
+	d.t.Cleanup(p.Service.Process.Close)
 	return p
 }
 
@@ -348,7 +348,7 @@ func (d *deployment) runBefore(v *traveller) {
 	}
 	m, err := outbox.Decode(sent.sent[0].Body)
 	if err == nil {
-		err = p.Service.Handle(ctx, executor.Delivery{Message: m, Received: 1})
+		err = p.Service.Deliveries.Handle(ctx, executor.Delivery{Message: m, Received: 1})
 	}
 	if err == nil {
 		err = run.Terminate(ctx, "enough")

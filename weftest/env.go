@@ -200,7 +200,7 @@ func (e *Env) SmallPayloads() {
 	if e.begun {
 		e.t.Fatal("weftest: as come: cas come: call SmallPayloads before the first one")
 	}
-	e.process.Service.Close()
+	e.process.Service.Process.Close()
 	e.open(codec.Options{})
 }
 
@@ -264,7 +264,7 @@ func (e *Env) close() {
 	<-e.done
 	e.working.Wait()
 	e.troubled() // report what the loop has not reported yet
-	e.process.Service.Close()
+	e.process.Service.Process.Close()
 	e.missing()
 	if e.given.Err() == nil {
 		e.store.Check()

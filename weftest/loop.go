@@ -74,7 +74,7 @@ func (e *Env) step() bool {
 		return true
 	}
 	if at, ok := e.stored(); ok && !at.After(time.Now()) {
-		e.spawn(func() { _, _ = e.process.Service.Sweep(e.meter.Counting(context.Background())) }) // in memory it cannot fail
+		e.spawn(func() { _, _ = e.process.Service.Deliveries.Sweep(e.meter.Counting(context.Background())) }) // in memory it cannot fail
 		return true
 	}
 	return e.call()

@@ -11,8 +11,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/replay"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -113,7 +113,7 @@ func (r recorded) replay(types *engine.Registry) error {
 func parse(text []byte) (*client.History, error) {
 	all := &client.History{}
 	for count := 0; ; count++ {
-		page, rest, err := api.ReadHistory(text)
+		page, rest, err := schema.ReadHistory(text)
 		switch {
 		case errors.Is(err, io.EOF) && count == 0:
 			return nil, fmt.Errorf("%w: it is empty", replay.ErrHistory)

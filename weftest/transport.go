@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
@@ -62,13 +62,13 @@ func follows(r *http.Request) bool {
 
 // refuse answers the requests of a test that has failed for good.
 func (e *Env) refuse(r *http.Request) (*http.Response, error) {
-	problem := api.ProblemOf(refusal.Internal.New("weftest: %v", context.Cause(e.given)))
-	body, err := json.Marshal(problem)
+	p := problem.Of(refusal.Internal.New("weftest: %v", context.Cause(e.given)))
+	body, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
 	}
 	return &http.Response{
-		StatusCode: problem.Status, Status: http.StatusText(problem.Status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		StatusCode: p.Status, Status: http.StatusText(p.Status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Content-Type": {"application/problem+json"}}, Request: r,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}, nil

@@ -14,12 +14,14 @@ type kind struct {
 	name string
 	make func() Attributes // returns an empty one, to decode into
 	// folded says that the event is not stored by itself.
-	folded   bool
-	resolves func(Attributes) Resolution
-	ends     func(Attributes) End
-	named    func(Attributes) string
-	refers   func(Attributes) int64
-	says     func(Attributes) Attributes
+	folded    bool
+	resolves  func(Attributes) Resolution
+	starts    func(Attributes) Initiated
+	ends      func(Attributes) End
+	continues func(Attributes) *RunID
+	named     func(Attributes) string
+	refers    func(Attributes) int64
+	says      func(Attributes) Attributes
 }
 
 // Resolution says which earlier event of the run an event resolves. One of the first four is set,
@@ -45,6 +47,56 @@ func ResolutionOf(a Attributes) Resolution {
 	return Resolution{}
 }
 
+// Initiated is what a command starts. One of its members is set, or none if the event starts
+// nothing. The engine folds it into the state, sends its messages, and ends it with the run.
+type Initiated struct {
+	Activity *ActivityTaskScheduled
+	Timer    *TimerStarted
+	Child    *StartChildWorkflowExecutionInitiated
+	External *Delivery
+}
+
+// Delivery is a message to another workflow.
+type Delivery struct {
+	// WorkflowID is its receiver. ChildEventID is the StartChildWorkflowExecutionInitiated event of
+	// the child that it is for, or 0 if it is for the open run of the workflow.
+	WorkflowID   string
+	ChildEventID int64
+	// Ends is set if it asks the receiver to end.
+	Ends bool
+	// RequestID is the member of the command with the request id by which the receiver recognizes
+	// the message. It is nil if the id follows from the event.
+	RequestID *string
+	// Bytes is the size of its payload, and Oversize that of one that was too large to be recorded.
+	Bytes, Oversize int
+	// Arrives returns the event by which it arrives. It uses the request id if RequestID is nil.
+	Arrives func(requestID string) Attributes
+	// Answer returns the news for the sender, by the id of the command's event. Without a failure,
+	// the message has arrived.
+	Answer func(initiated int64, f *failure.Failure) Attributes
+}
+
+// InitiatedBy returns what an event starts. It is zero if the event starts nothing.
+func InitiatedBy(a Attributes) Initiated {
+	if a != nil {
+		if k := kinds[a.Type()]; k.starts != nil {
+			return k.starts(a)
+		}
+	}
+	return Initiated{}
+}
+
+// Receiver returns the workflow that gets a message of what was started, or "" if none does.
+func (i Initiated) Receiver() string {
+	switch {
+	case i.Child != nil:
+		return i.Child.WorkflowID
+	case i.External != nil:
+		return i.External.WorkflowID
+	}
+	return ""
+}
+
 // End is how an event closes a run: the run's status, its result or its failure, and the run that
 // continues it, if there is one.
 type End struct {
@@ -62,6 +114,14 @@ func EndOf(a Attributes) End {
 		}
 	}
 	return End{}
+}
+
+// SetNext sets the run that continues the one that an event closes. It does nothing if no run
+// follows such an event, or if the code names that run.
+func SetNext(closing Attributes, next RunID) {
+	if k := kinds[closing.Type()]; k.continues != nil {
+		*k.continues(closing) = next
+	}
 }
 
 // Identity returns what must be the same if the code issues a command again: a name, and the id of
@@ -96,6 +156,16 @@ func resolves[A Attributes](f func(A) Resolution) column[A] {
 	return func(k *kind) { k.resolves = func(a Attributes) Resolution { return f(a.(A)) } }
 }
 
+// starts sets the column of what a command starts.
+func starts[A Attributes](f func(A) Initiated) column[A] {
+	return func(k *kind) { k.starts = func(a Attributes) Initiated { return f(a.(A)) } }
+}
+
+// continues sets the column of the member with the next run, which the engine sets.
+func continues[A Attributes](f func(A) *RunID) column[A] {
+	return func(k *kind) { k.continues = func(a Attributes) *RunID { return f(a.(A)) } }
+}
+
 // ends sets the column of how an event closes its run.
 func ends[A Attributes](f func(A) End) column[A] {
 	return func(k *kind) { k.ends = func(a Attributes) End { return f(a.(A)) } }
@@ -127,7 +197,17 @@ func arrival[T any, A interface {
 	return row[T](columns...)
 }
 
+// news returns the row of news, which resolve something.
 func news[T any, A interface {
+	*T
+	News
+}](what func(A) Resolution, columns ...column[A],
+) kind {
+	return row[T](append(columns, resolves(what))...)
+}
+
+// interim returns the row of news that resolve nothing.
+func interim[T any, A interface {
 	*T
 	News
 }](columns ...column[A],
@@ -145,12 +225,13 @@ func taskStep[T any, A interface {
 	return k
 }
 
+// initiation returns the row of a command that starts something.
 func initiation[T any, A interface {
 	*T
 	Initiation
-}](columns ...column[A],
+}](what func(A) Initiated, columns ...column[A],
 ) kind {
-	return row[T](columns...)
+	return row[T](append(columns, starts(what))...)
 }
 
 func record[T any, A interface {
@@ -161,12 +242,13 @@ func record[T any, A interface {
 	return row[T](columns...)
 }
 
+// closing returns the row of a command that closes the run.
 func closing[T any, A interface {
 	*T
 	Closing
-}](columns ...column[A],
+}](how func(A) End, columns ...column[A],
 ) kind {
-	return row[T](columns...)
+	return row[T](append(columns, ends(how))...)
 }
 
 // row returns the row of the events whose attributes are a T. The name of the type is that of the

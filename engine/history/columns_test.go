@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"slices"
 	"testing"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
 )
 
 // constants returns the names of the constants of type Type, as event.go declares them.
@@ -43,6 +45,17 @@ func TestEachTypeHasARow(t *testing.T) {
 	}
 }
 
+// started returns how many things an event starts.
+func started(a Attributes) (n int) {
+	what := InitiatedBy(a)
+	for _, is := range []bool{what.Activity != nil, what.Timer != nil, what.Child != nil, what.External != nil} {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
 // The columns of a type of event fit its role.
 func TestColumnsFitTheRoles(t *testing.T) {
 	t.Parallel()
@@ -66,10 +79,37 @@ func TestColumnsFitTheRoles(t *testing.T) {
 			t.Errorf("%s has %d roles", typ, roles)
 		case news && k.resolves == nil && typ != TypeChildWorkflowExecutionStarted:
 			t.Errorf("%s is news, and resolves nothing", typ)
+		case initiation == (k.starts == nil), initiation && started(a) != 1:
+			t.Errorf("%s starts %d things", typ, started(a))
 		case closing && (k.ends == nil || EndOf(a).Status == Running), arrival && k.ends != nil && EndOf(a).Status == Running:
 			t.Errorf("%s ends its run without a status", typ)
 		case !command && (k.named != nil || k.refers != nil || k.says != nil):
 			t.Errorf("%s is not a command, and has an identity", typ)
+		}
+	}
+}
+
+// News resolve something if their members are set. A message to another workflow arrives by an
+// event from outside, and both of its answers resolve it.
+func TestColumnsAgree(t *testing.T) {
+	t.Parallel()
+	for typ, k := range kinds {
+		a := k.make()
+		fill(a, 1, false)
+		if k.resolves != nil && ResolutionOf(a).ID() == 0 {
+			t.Errorf("%s resolves nothing: %+v", typ, a)
+		}
+		d := InitiatedBy(a).External
+		if d == nil {
+			continue
+		}
+		if _, ok := d.Arrives("request").(Arrival); !ok || d.WorkflowID == "" {
+			t.Errorf("%s does not arrive at a workflow", typ)
+		}
+		for _, f := range []*failure.Failure{nil, {}} {
+			if id := ResolutionOf(d.Answer(7, f)).External; id != 7 {
+				t.Errorf("an answer resolves the %s of event %d, want 7", typ, id)
+			}
 		}
 	}
 }

@@ -118,61 +118,71 @@ var kinds = table(
 	arrival[WorkflowExecutionUpdateFailed](),
 	arrival[WorkflowExecutionOptionsUpdated](),
 	arrival(ends(func(a *WorkflowExecutionTerminated) End { return End{Terminated, nil, terminated(a), a.NewRunID} })),
-	arrival(ends(func(a *WorkflowExecutionTimedOut) End { return End{TimedOut, nil, timedOut(a), a.NewRunID} })),
+	arrival(ends(func(a *WorkflowExecutionTimedOut) End { return End{TimedOut, nil, timedOut(a), a.NewRunID} }),
+		continues(func(a *WorkflowExecutionTimedOut) *RunID { return &a.NewRunID })),
 
-	news(resolves(func(a *ActivityTaskCompleted) Resolution {
+	news(func(a *ActivityTaskCompleted) Resolution {
 		return Resolution{Activity: a.ScheduledEventID, Result: a.Result}
-	})),
-	news(resolves(func(a *ActivityTaskFailed) Resolution {
+	}),
+	news(func(a *ActivityTaskFailed) Resolution {
 		return Resolution{Activity: a.ScheduledEventID, Failure: a.Failure}
-	})),
-	news(resolves(func(a *ActivityTaskTimedOut) Resolution {
+	}),
+	news(func(a *ActivityTaskTimedOut) Resolution {
 		return Resolution{Activity: a.ScheduledEventID, Failure: a.Failure}
-	})),
-	news(resolves(func(a *ActivityTaskCanceled) Resolution {
+	}),
+	news(func(a *ActivityTaskCanceled) Resolution {
 		return Resolution{Activity: a.ScheduledEventID, Failure: canceled(a.Failure)}
-	})),
-	news(resolves(func(a *TimerFired) Resolution { return Resolution{Timer: a.StartedEventID} })),
-	news(resolves(func(a *StartChildWorkflowExecutionFailed) Resolution {
+	}),
+	news(func(a *TimerFired) Resolution { return Resolution{Timer: a.StartedEventID} }),
+	news(func(a *StartChildWorkflowExecutionFailed) Resolution {
 		return Resolution{Child: a.InitiatedEventID, Failure: a.Failure}
-	})),
-	news[ChildWorkflowExecutionStarted](),
-	news(resolves(func(a *ChildWorkflowExecutionCompleted) Resolution {
+	}),
+	interim[ChildWorkflowExecutionStarted](),
+	news(func(a *ChildWorkflowExecutionCompleted) Resolution {
 		return ended(a.InitiatedEventID, a.RunID, a.Result, nil)
-	})),
-	news(resolves(func(a *ChildWorkflowExecutionFailed) Resolution {
+	}),
+	news(func(a *ChildWorkflowExecutionFailed) Resolution {
 		return ended(a.InitiatedEventID, a.RunID, nil, a.Failure)
-	})),
-	news(resolves(func(a *ChildWorkflowExecutionCanceled) Resolution {
+	}),
+	news(func(a *ChildWorkflowExecutionCanceled) Resolution {
 		return ended(a.InitiatedEventID, a.RunID, nil, canceled(a.Failure))
-	})),
-	news(resolves(func(a *ChildWorkflowExecutionTimedOut) Resolution {
+	}),
+	news(func(a *ChildWorkflowExecutionTimedOut) Resolution {
 		return ended(a.InitiatedEventID, a.RunID, nil, a.Failure)
-	})),
-	news(resolves(func(a *ChildWorkflowExecutionTerminated) Resolution {
+	}),
+	news(func(a *ChildWorkflowExecutionTerminated) Resolution {
 		return ended(a.InitiatedEventID, a.RunID, nil, a.Failure)
-	})),
-	news(resolves(func(a *SignalExternalWorkflowExecutionFailed) Resolution {
+	}),
+	news(func(a *SignalExternalWorkflowExecutionFailed) Resolution {
 		return Resolution{External: a.InitiatedEventID, Failure: a.Failure}
-	})),
-	news(resolves(func(a *ExternalWorkflowExecutionSignaled) Resolution { return Resolution{External: a.InitiatedEventID} })),
-	news(resolves(func(a *RequestCancelExternalWorkflowExecutionFailed) Resolution {
+	}),
+	news(func(a *ExternalWorkflowExecutionSignaled) Resolution { return Resolution{External: a.InitiatedEventID} }),
+	news(func(a *RequestCancelExternalWorkflowExecutionFailed) Resolution {
 		return Resolution{External: a.InitiatedEventID, Failure: a.Failure}
-	})),
-	news(resolves(func(a *ExternalWorkflowExecutionCancelRequested) Resolution {
+	}),
+	news(func(a *ExternalWorkflowExecutionCancelRequested) Resolution {
 		return Resolution{External: a.InitiatedEventID}
-	})),
+	}),
 
 	taskStep[WorkflowTaskScheduled](),
 	taskStep[WorkflowTaskStarted](),
 	taskStep[WorkflowTaskCompleted](),
 	taskStep[WorkflowTaskFailed](),
 
-	initiation(named(func(a *ActivityTaskScheduled) string { return a.ActivityType }), says(func(a *ActivityTaskScheduled) Attributes { return a.withoutHeader() })),
-	initiation(says(func(a *TimerStarted) Attributes { return &TimerStarted{FireAt: a.FireAt} })),
-	initiation(named(func(a *StartChildWorkflowExecutionInitiated) string { return a.WorkflowType + " " + a.WorkflowID }), says(func(a *StartChildWorkflowExecutionInitiated) Attributes { return a.withoutHeader() })),
-	initiation(named(func(a *SignalExternalWorkflowExecutionInitiated) string { return a.SignalName + " " + a.WorkflowID })),
-	initiation(named(func(a *RequestCancelExternalWorkflowExecutionInitiated) string { return a.WorkflowID })),
+	initiation(func(a *ActivityTaskScheduled) Initiated { return Initiated{Activity: a} },
+		named(func(a *ActivityTaskScheduled) string { return a.ActivityType }),
+		says(func(a *ActivityTaskScheduled) Attributes { return a.withoutHeader() })),
+	initiation(func(a *TimerStarted) Initiated { return Initiated{Timer: a} },
+		says(func(a *TimerStarted) Attributes { return &TimerStarted{FireAt: a.FireAt} })),
+	initiation(func(a *StartChildWorkflowExecutionInitiated) Initiated { return Initiated{Child: a} },
+		named(func(a *StartChildWorkflowExecutionInitiated) string { return a.WorkflowType + " " + a.WorkflowID }),
+		says(func(a *StartChildWorkflowExecutionInitiated) Attributes { return a.withoutHeader() })),
+	initiation(func(a *SignalExternalWorkflowExecutionInitiated) Initiated { return Initiated{External: a.delivery()} },
+		named(func(a *SignalExternalWorkflowExecutionInitiated) string { return a.SignalName + " " + a.WorkflowID })),
+	initiation(func(a *RequestCancelExternalWorkflowExecutionInitiated) Initiated {
+		return Initiated{External: a.delivery()}
+	},
+		named(func(a *RequestCancelExternalWorkflowExecutionInitiated) string { return a.WorkflowID })),
 
 	record(refers(func(a *ActivityTaskCancelRequested) int64 { return a.ScheduledEventID })),
 	record(refers(func(a *TimerCanceled) int64 { return a.StartedEventID }), resolves(func(a *TimerCanceled) Resolution { return Resolution{Timer: a.StartedEventID} })),
@@ -184,10 +194,15 @@ var kinds = table(
 	record(named((*UpsertWorkflowSearchAttributes).names)),
 	record(named((*WorkflowPropertiesModified).names)),
 
-	closing(ends(func(a *WorkflowExecutionCompleted) End { return End{Completed, a.Result, nil, a.NewRunID} }), says(func(a *WorkflowExecutionCompleted) Attributes { return &WorkflowExecutionCompleted{Result: a.Result} })),
-	closing(ends(func(a *WorkflowExecutionFailed) End { return End{Failed, nil, a.Failure, a.NewRunID} }), says(func(a *WorkflowExecutionFailed) Attributes { return &WorkflowExecutionFailed{Failure: a.Failure} })),
-	closing(ends(func(a *WorkflowExecutionCanceled) End { return End{Canceled, nil, canceled(a.Failure), ""} })),
-	closing(ends(func(a *WorkflowExecutionContinuedAsNew) End { return End{ContinuedAsNew, nil, nil, a.NewRunID} }), named(func(a *WorkflowExecutionContinuedAsNew) string { return a.WorkflowType }),
+	closing(func(a *WorkflowExecutionCompleted) End { return End{Completed, a.Result, nil, a.NewRunID} },
+		continues(func(a *WorkflowExecutionCompleted) *RunID { return &a.NewRunID }),
+		says(func(a *WorkflowExecutionCompleted) Attributes { return &WorkflowExecutionCompleted{Result: a.Result} })),
+	closing(func(a *WorkflowExecutionFailed) End { return End{Failed, nil, a.Failure, a.NewRunID} },
+		continues(func(a *WorkflowExecutionFailed) *RunID { return &a.NewRunID }),
+		says(func(a *WorkflowExecutionFailed) Attributes { return &WorkflowExecutionFailed{Failure: a.Failure} })),
+	closing(func(a *WorkflowExecutionCanceled) End { return End{Canceled, nil, canceled(a.Failure), ""} }),
+	closing(func(a *WorkflowExecutionContinuedAsNew) End { return End{ContinuedAsNew, nil, nil, a.NewRunID} },
+		named(func(a *WorkflowExecutionContinuedAsNew) string { return a.WorkflowType }),
 		says(func(a *WorkflowExecutionContinuedAsNew) Attributes {
 			return &WorkflowExecutionContinuedAsNew{WorkflowType: a.WorkflowType, Input: a.Input}
 		})),

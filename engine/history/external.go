@@ -23,6 +23,21 @@ func (*SignalExternalWorkflowExecutionInitiated) Type() Type {
 }
 func (*SignalExternalWorkflowExecutionInitiated) isInitiation() {}
 
+func (a *SignalExternalWorkflowExecutionInitiated) delivery() *Delivery {
+	return &Delivery{
+		WorkflowID: a.WorkflowID, ChildEventID: a.ChildEventID, RequestID: &a.RequestID, Bytes: len(a.Input), Oversize: a.Oversize,
+		Arrives: func(string) Attributes {
+			return &WorkflowExecutionSignaled{SignalName: a.SignalName, Input: a.Input, RequestID: a.RequestID}
+		},
+		Answer: func(initiated int64, f *failure.Failure) Attributes {
+			if f != nil {
+				return &SignalExternalWorkflowExecutionFailed{InitiatedEventID: initiated, Failure: f}
+			}
+			return &ExternalWorkflowExecutionSignaled{InitiatedEventID: initiated}
+		},
+	}
+}
+
 // SignalExternalWorkflowExecutionFailed is a signal that found no open run.
 type SignalExternalWorkflowExecutionFailed struct {
 	InitiatedEventID int64            `cbor:"1,keyasint" json:"initiatedEventId"`
@@ -60,6 +75,24 @@ func (*RequestCancelExternalWorkflowExecutionInitiated) Type() Type {
 	return TypeRequestCancelExternalWorkflowExecutionInitiated
 }
 func (*RequestCancelExternalWorkflowExecutionInitiated) isInitiation() {}
+
+func (a *RequestCancelExternalWorkflowExecutionInitiated) delivery() *Delivery {
+	return &Delivery{
+		WorkflowID: a.WorkflowID, ChildEventID: a.ChildEventID, Ends: true,
+		Arrives: func(requestID string) Attributes {
+			if a.Terminate {
+				return &WorkflowExecutionTerminated{Reason: a.Reason, RequestID: requestID}
+			}
+			return &WorkflowExecutionCancelRequested{Reason: a.Reason, RequestID: requestID}
+		},
+		Answer: func(initiated int64, f *failure.Failure) Attributes {
+			if f != nil {
+				return &RequestCancelExternalWorkflowExecutionFailed{InitiatedEventID: initiated, Failure: f}
+			}
+			return &ExternalWorkflowExecutionCancelRequested{InitiatedEventID: initiated}
+		},
+	}
+}
 
 // RequestCancelExternalWorkflowExecutionFailed is a request to end that found no open run.
 type RequestCancelExternalWorkflowExecutionFailed struct {

@@ -106,6 +106,6 @@ func (p *Process) Work(ctx context.Context) (stop func()) {
 	return sync.OnceFunc(func() {
 		cancel()
 		working.Wait()
-		p.Service.Close()
+		p.Service.Process.Close()
 	})
 }

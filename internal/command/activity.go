@@ -3,8 +3,8 @@ package command
 import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // EndActivity ends an attempt at an activity from outside: with a result, or with a failure.
@@ -25,7 +25,7 @@ func (e *EndActivity) Result() history.Payload { return e.result }
 func (e *EndActivity) Failure() *failure.Failure { return e.failure }
 
 // CompleteActivity parses the success of an attempt.
-func (p *Parser) CompleteActivity(r *api.CompleteActivityRequest) (*EndActivity, error) {
+func (p *Parser) CompleteActivity(r *schema.CompleteActivityRequest) (*EndActivity, error) {
 	result, err := p.payload(r.Result)
 	if err == nil {
 		err = checkToken(r.Token)
@@ -38,7 +38,7 @@ func (p *Parser) CompleteActivity(r *api.CompleteActivityRequest) (*EndActivity,
 const maxErrorText = 20 << 10
 
 // FailActivity parses the failure of an attempt.
-func (p *Parser) FailActivity(r *api.FailActivityRequest) (*EndActivity, error) {
+func (p *Parser) FailActivity(r *schema.FailActivityRequest) (*EndActivity, error) {
 	switch {
 	case len(r.Message)+len(r.Type) > maxErrorText:
 		return nil, refusal.TooLarge.New("type and message have %d bytes: give at most %d", len(r.Message)+len(r.Type), maxErrorText)
@@ -65,7 +65,7 @@ func (h *Heartbeat) Details() []byte { return h.details }
 const MaxDetails = 16 << 10
 
 // Heartbeat parses a heartbeat.
-func (p *Parser) Heartbeat(r *api.HeartbeatActivityRequest) (*Heartbeat, error) {
+func (p *Parser) Heartbeat(r *schema.HeartbeatActivityRequest) (*Heartbeat, error) {
 	if len(r.Details) > MaxDetails {
 		return nil, refusal.TooLarge.New("the details of a heartbeat have %d bytes: give at most %d", len(r.Details), MaxDetails)
 	}

@@ -25,6 +25,8 @@ type Parser struct {
 	MaxPayload int
 	// SoftLimit is the longest that a request may wait.
 	SoftLimit time.Duration
+	// Lists says that the deployment keeps a list of workflows.
+	Lists bool
 	// NewID generates the ids of requests that have none.
 	NewID func() [16]byte
 	// Now returns the time: a cron expression must name a later moment.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // aRun is the id of a run.
@@ -94,7 +94,7 @@ func TestStart(t *testing.T) {
 		`{"type":"order","header":{"":1}}`:                                                          "the name of a header field is empty",
 		`{"type":"order","searchAttributes":{"AND":{"int":1}}}`:                                     "filters have that word already",
 	} {
-		_, err := parser(t).Start(read[api.StartRequest](t, body))
+		_, err := parser(t).Start(read[schema.StartRequest](t, body))
 		refused(t, body, err, want)
 	}
 }
@@ -104,7 +104,7 @@ func TestStart(t *testing.T) {
 func TestStartHasItsRequest(t *testing.T) {
 	t.Parallel()
 	p := parser(t)
-	s, err := p.Start(read[api.StartRequest](t, `{"type":"order","input":[1],"runTimeout":"1m","retryPolicy":{},"idReusePolicy":"rejectDuplicate"}`))
+	s, err := p.Start(read[schema.StartRequest](t, `{"type":"order","input":[1],"runTimeout":"1m","retryPolicy":{},"idReusePolicy":"rejectDuplicate"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestStartHasItsRequest(t *testing.T) {
 	if s.Reuse() != command.RejectDuplicate || s.Conflict() != "" || s.Code().Name != "order" {
 		t.Errorf("policies %q and %q, code of %q", s.Reuse(), s.Conflict(), s.Code().Name)
 	}
-	again := read[api.StartRequest](t, `{"type":"order","requestId":"r"}`)
+	again := read[schema.StartRequest](t, `{"type":"order","requestId":"r"}`)
 	one, err := p.Start(again)
 	two, err2 := p.Start(again)
 	if err != nil || err2 != nil || one.Workflow() != two.Workflow() || one.Made() {
@@ -148,7 +148,7 @@ func TestSignal(t *testing.T) {
 		{"w", "", "paid", `{"start":{}}`, "the type is missing"},
 		{"w", "", "paid", `{"start":{"type":"order","workflowId":"w"}}`, ""},
 	} {
-		s, err := parser(t).Signal(c.workflow, c.run, c.name, read[api.SignalRequest](t, c.body))
+		s, err := parser(t).Signal(c.workflow, c.run, c.name, read[schema.SignalRequest](t, c.body))
 		refused(t, c.body, err, c.want)
 		if (s == nil) != (c.want != "") {
 			t.Errorf("%s: %+v and %v", c.body, s, err)
@@ -164,7 +164,7 @@ func TestQuery(t *testing.T) {
 		{"", "state", `{"input":` + large + `}`, "the input has 102 bytes"},
 		{"", "state", `{}`, "the workflow id is empty"},
 	} {
-		_, err := parser(t).Query(c.workflow, "", c.name, read[api.QueryRequest](t, c.body))
+		_, err := parser(t).Query(c.workflow, "", c.name, read[schema.QueryRequest](t, c.body))
 		refused(t, c.body, err, c.want)
 	}
 }
@@ -189,14 +189,14 @@ func TestUpdate(t *testing.T) {
 		{"w", aRun, "pay", `{"start":{"idConflictPolicy":"fail"}}`, "leave the runId out"},
 		{"w", "", "pay", `{"start":{"idConflictPolicy":"fail","type":"order"}}`, ""},
 	} {
-		u, err := parser(t).Update(c.workflow, c.run, c.name, read[api.UpdateRequest](t, c.body))
+		u, err := parser(t).Update(c.workflow, c.run, c.name, read[schema.UpdateRequest](t, c.body))
 		refused(t, c.body, err, c.want)
 		if (u.Workflow() == "") != (c.want != "") {
 			t.Errorf("%s: %+v and %v", c.body, u, err)
 		}
 	}
 	for body, want := range map[string]time.Duration{`{}`: 20 * time.Second, `{"timeout":"0s"}`: 0, `{"timeout":"5s"}`: 5 * time.Second, `{"timeout":"1h"}`: 20 * time.Second} {
-		if u, err := parser(t).Update("w", "", "pay", read[api.UpdateRequest](t, body)); err != nil || u.Wait() != want || u.Request().ID == "" {
+		if u, err := parser(t).Update("w", "", "pay", read[schema.UpdateRequest](t, body)); err != nil || u.Wait() != want || u.Request().ID == "" {
 			t.Errorf("%s: %+v, %v", body, u, err)
 		}
 	}
@@ -213,7 +213,7 @@ func TestReset(t *testing.T) {
 		`{"to":"no","exclude":["no"]}`:        `there is no task "no" to reset to`,
 		`{"to":"firstTask","exclude":["no"]}`: `a reset cannot exclude "no": give updates or signals`,
 	} {
-		_, err := parser(t).Reset("w", "", read[api.ResetRequest](t, body))
+		_, err := parser(t).Reset("w", "", read[schema.ResetRequest](t, body))
 		refused(t, body, err, want)
 	}
 }
@@ -225,14 +225,14 @@ func TestOthers(t *testing.T) {
 	_, end := p.End("w", "", long)
 	_, ended := p.End("", "", long)
 	_, deleted := p.Delete("w", "")
-	_, move := p.Move("w", "", &api.MoveRequest{Build: "b", Unpin: true})
-	_, poll := p.Poll("w", "", "a b")
-	_, failed := p.FailUpdate("w", "", "u", &api.FailUpdateRequest{Reason: long})
-	_, completed := p.CompleteActivity(&api.CompleteActivityRequest{Result: []byte(large)})
-	_, token := p.CompleteActivity(&api.CompleteActivityRequest{})
-	_, text := p.FailActivity(&api.FailActivityRequest{Message: long})
-	_, details := p.FailActivity(&api.FailActivityRequest{Details: make([]byte, 1<<20)})
-	_, beat := p.Heartbeat(&api.HeartbeatActivityRequest{Details: make([]byte, 16<<10+1)})
+	_, move := p.Move("w", "", &schema.MoveRequest{Build: "b", Unpin: true})
+	_, poll := p.Poll("w", "", "a b", "")
+	_, failed := p.FailUpdate("w", "", "u", &schema.FailUpdateRequest{Reason: long})
+	_, completed := p.CompleteActivity(&schema.CompleteActivityRequest{Result: []byte(large)})
+	_, token := p.CompleteActivity(&schema.CompleteActivityRequest{})
+	_, text := p.FailActivity(&schema.FailActivityRequest{Message: long})
+	_, details := p.FailActivity(&schema.FailActivityRequest{Details: make([]byte, 1<<20)})
+	_, beat := p.Heartbeat(&schema.HeartbeatActivityRequest{Details: make([]byte, 16<<10+1)})
 	for want, err := range map[string]error{
 		"the reason has 20481 bytes": end, "the workflow id is empty": ended, "say which run is to be deleted": deleted,
 		"a move to build \"b\" cannot unpin the run": move, "the updateId has a character": poll, "the reason has": failed,

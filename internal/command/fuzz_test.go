@@ -7,8 +7,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // holds checks that a parser returned either a command, or a refusal that says that the request is
@@ -26,7 +26,7 @@ func holds(t *testing.T, taken bool, err error) {
 func FuzzStart(f *testing.F) {
 	f.Add([]byte(`{"type":"order","workflowId":"w","retryPolicy":{"initialInterval":"1s"},"cronSchedule":"@daily","searchAttributes":{"A":{"int":1}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var r api.StartRequest
+		var r schema.StartRequest
 		if json.Unmarshal(body, &r) != nil {
 			return
 		}
@@ -41,7 +41,7 @@ func FuzzStart(f *testing.F) {
 func FuzzSignal(f *testing.F) {
 	f.Add("w", "", "paid", []byte(`{"input":1,"start":{"type":"order"}}`))
 	f.Fuzz(func(t *testing.T, workflow, run, name string, body []byte) {
-		var r api.SignalRequest
+		var r schema.SignalRequest
 		if json.Unmarshal(body, &r) != nil {
 			return
 		}
@@ -56,7 +56,7 @@ func FuzzSignal(f *testing.F) {
 func FuzzUpdate(f *testing.F) {
 	f.Add("w", "", "pay", []byte(`{"updateId":"u","timeout":"1s","waitFor":"accepted","start":{"type":"order","idConflictPolicy":"fail"}}`))
 	f.Fuzz(func(t *testing.T, workflow, run, name string, body []byte) {
-		var r api.UpdateRequest
+		var r schema.UpdateRequest
 		if json.Unmarshal(body, &r) != nil {
 			return
 		}
@@ -71,7 +71,7 @@ func FuzzUpdate(f *testing.F) {
 func FuzzReset(f *testing.F) {
 	f.Add("w", "", []byte(`{"to":"lastTask","exclude":["signals"],"reason":"why"}`))
 	f.Fuzz(func(t *testing.T, workflow, run string, body []byte) {
-		var r api.ResetRequest
+		var r schema.ResetRequest
 		if json.Unmarshal(body, &r) != nil {
 			return
 		}
@@ -91,19 +91,19 @@ func FuzzOthers(f *testing.F) {
 		holds(t, deleted.Run() != "", err)
 		end, err := p.End(workflow, id, text)
 		holds(t, end.Workflow() != "", err)
-		move, err := p.Move(workflow, id, &api.MoveRequest{Build: name})
+		move, err := p.Move(workflow, id, &schema.MoveRequest{Build: name})
 		holds(t, move.Workflow() != "", err)
-		poll, err := p.Poll(workflow, id, name)
+		poll, err := p.Poll(workflow, id, name, "")
 		holds(t, poll.Update() != "", err)
-		failed, err := p.FailUpdate(workflow, id, name, &api.FailUpdateRequest{Reason: text})
+		failed, err := p.FailUpdate(workflow, id, name, &schema.FailUpdateRequest{Reason: text})
 		holds(t, failed.Update() != "", err)
-		query, err := p.Query(workflow, id, name, &api.QueryRequest{Input: []byte(text)})
+		query, err := p.Query(workflow, id, name, &schema.QueryRequest{Input: []byte(text)})
 		holds(t, query != nil, err)
-		completed, err := p.CompleteActivity(&api.CompleteActivityRequest{Token: name, Result: []byte(text)})
+		completed, err := p.CompleteActivity(&schema.CompleteActivityRequest{Token: name, Result: []byte(text)})
 		holds(t, completed != nil, err)
-		broken, err := p.FailActivity(&api.FailActivityRequest{Token: name, Message: text})
+		broken, err := p.FailActivity(&schema.FailActivityRequest{Token: name, Message: text})
 		holds(t, broken != nil, err)
-		beat, err := p.Heartbeat(&api.HeartbeatActivityRequest{Token: name, Details: []byte(text)})
+		beat, err := p.Heartbeat(&schema.HeartbeatActivityRequest{Token: name, Details: []byte(text)})
 		holds(t, beat != nil, err)
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // The tasks to reset to that have names, and what may be left out.
@@ -50,7 +50,7 @@ func (r *Reset) WithoutUpdates() bool { return r.withoutUpdates }
 func (r *Reset) WithoutSignals() bool { return r.withoutSignals }
 
 // Reset parses a reset.
-func (p *Parser) Reset(workflowID string, runID history.RunID, r *api.ResetRequest) (*Reset, error) {
+func (p *Parser) Reset(workflowID string, runID history.RunID, r *schema.ResetRequest) (*Reset, error) {
 	t, err := p.Target(workflowID, runID)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (p *Parser) Reset(workflowID string, runID history.RunID, r *api.ResetReque
 	}, nil
 }
 
-func checkReset(r *api.ResetRequest) error {
+func checkReset(r *schema.ResetRequest) error {
 	given := 0
 	for _, is := range []bool{r.EventID != 0, r.To != "", r.Build != ""} {
 		if is {
@@ -106,7 +106,7 @@ func (m Move) Build() string { return m.build }
 func (m Move) Unpin() bool { return m.unpin }
 
 // Move parses a move.
-func (p *Parser) Move(workflowID string, runID history.RunID, r *api.MoveRequest) (Move, error) {
+func (p *Parser) Move(workflowID string, runID history.RunID, r *schema.MoveRequest) (Move, error) {
 	t, err := p.Target(workflowID, runID)
 	if err == nil && r.Build != "" && r.Unpin {
 		err = refusal.Invalid.New("a move to build %q cannot unpin the run: give either", r.Build)

@@ -3,8 +3,8 @@ package command
 import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // Signal sends a signal to a run, or to one that it starts.
@@ -22,7 +22,7 @@ func (s *Signal) Event() history.WorkflowExecutionSignaled { return s.event }
 func (s *Signal) Start() *Start { return s.start }
 
 // Signal parses a signal.
-func (p *Parser) Signal(workflowID string, runID history.RunID, name string, r *api.SignalRequest) (*Signal, error) {
+func (p *Parser) Signal(workflowID string, runID history.RunID, name string, r *schema.SignalRequest) (*Signal, error) {
 	t, err := p.Target(workflowID, runID)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (q *Query) Name() string { return q.name }
 func (q *Query) Input() history.Payload { return q.input }
 
 // Query parses a query.
-func (p *Parser) Query(workflowID string, runID history.RunID, name string, r *api.QueryRequest) (*Query, error) {
+func (p *Parser) Query(workflowID string, runID history.RunID, name string, r *schema.QueryRequest) (*Query, error) {
 	if err := engine.CheckName("query's name", name); err != nil {
 		return nil, refusal.Invalid.New("%v", err)
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/cron"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // ReusePolicy says whether a workflow id may be used again after its run closed. Empty is
@@ -69,7 +69,7 @@ func (s *Start) Reuse() ReusePolicy { return s.reuse }
 func (s *Start) Conflict() ConflictPolicy { return s.conflict }
 
 // Start parses a start.
-func (p *Parser) Start(r *api.StartRequest) (*Start, error) {
+func (p *Parser) Start(r *schema.StartRequest) (*Start, error) {
 	if r.WorkflowID != nil {
 		return p.start(*r.WorkflowID, r)
 	}
@@ -79,6 +79,16 @@ func (p *Parser) Start(r *api.StartRequest) (*Start, error) {
 	}
 	s.made = r.RequestID == ""
 	return s, nil
+}
+
+// StartAndAwait parses a start that waits for the end of its run: see Await.
+func (p *Parser) StartAndAwait(r *schema.StartRequest, wait string) (StartAndAwait, error) {
+	d, err := waitTime(wait)
+	if err != nil {
+		return StartAndAwait{}, err
+	}
+	s, err := p.Start(r)
+	return orNone(StartAndAwait{s, d}, err)
 }
 
 // workflowID generates the id of a workflow whose starter gave none. The id follows from the
@@ -92,7 +102,7 @@ func (p *Parser) workflowID(requestID string) string {
 	return "w-" + hex.EncodeToString(random[:])
 }
 
-func (p *Parser) start(workflowID string, r *api.StartRequest) (*Start, error) {
+func (p *Parser) start(workflowID string, r *schema.StartRequest) (*Start, error) {
 	if _, err := p.Target(workflowID, ""); err != nil {
 		return nil, err
 	}
@@ -128,7 +138,7 @@ func (p *Parser) start(workflowID string, r *api.StartRequest) (*Start, error) {
 
 // times returns the retry policy of a start, with the defaults filled in, or nil if it has none. It
 // refuses a start whose times are impossible.
-func (p *Parser) times(r *api.StartRequest) (*history.RetryPolicy, error) {
+func (p *Parser) times(r *schema.StartRequest) (*history.RetryPolicy, error) {
 	switch {
 	case r.RunTimeout < 0:
 		return nil, refusal.Invalid.New("the runTimeout is negative: give a duration such as \"1h30m\", or none")
@@ -187,7 +197,7 @@ func (s *Start) checkPolicies() error {
 }
 
 // checkCarried refuses an input, a header, a memo or search attributes that the run cannot carry.
-func (p *Parser) checkCarried(r *api.StartRequest, code *engine.Workflow) error {
+func (p *Parser) checkCarried(r *schema.StartRequest, code *engine.Workflow) error {
 	input, err := p.payload(r.Input)
 	if err != nil {
 		return err
@@ -208,7 +218,7 @@ func (p *Parser) checkCarried(r *api.StartRequest, code *engine.Workflow) error 
 }
 
 // withStart parses the start in a signal or an update for a run.
-func (p *Parser) withStart(t Target, r *api.StartRequest) (*Start, error) {
+func (p *Parser) withStart(t Target, r *schema.StartRequest) (*Start, error) {
 	switch {
 	case t.run != "":
 		return nil, refusal.Invalid.New("a request with a start cannot pin a run: leave the runId out")

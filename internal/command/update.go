@@ -5,8 +5,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // Update sends an update to a run, or to one that it starts.
@@ -33,12 +33,12 @@ func (u *Update) Wait() time.Duration { return u.wait }
 func (u *Update) Start() *Start { return u.start }
 
 // Update parses an update.
-func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *api.UpdateRequest) (Update, error) {
+func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *schema.UpdateRequest) (Update, error) {
 	t, err := p.Target(workflowID, runID)
 	if err != nil {
 		return Update{}, err
 	}
-	u := Update{Target: t, accepted: r.WaitFor == api.StageAccepted}
+	u := Update{Target: t, accepted: r.WaitFor == schema.StageAccepted}
 	if u.request, err = p.updateRequest(name, r); err != nil {
 		return Update{}, err
 	}
@@ -55,7 +55,7 @@ func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *
 	return orNone(u, err)
 }
 
-func (p *Parser) updateRequest(name string, r *api.UpdateRequest) (u engine.UpdateRequest, err error) {
+func (p *Parser) updateRequest(name string, r *schema.UpdateRequest) (u engine.UpdateRequest, err error) {
 	if err := engine.CheckName("update's name", name); err != nil {
 		return u, refusal.Invalid.New("%v", err)
 	}
@@ -67,16 +67,16 @@ func (p *Parser) updateRequest(name string, r *api.UpdateRequest) (u engine.Upda
 		return u, refusal.Invalid.New("%v", err)
 	}
 	switch r.WaitFor {
-	case "", api.StageAccepted, api.StageCompleted:
+	case "", schema.StageAccepted, schema.StageCompleted:
 	default:
-		return u, refusal.Invalid.New("there is no waitFor %q: give %s or %s", r.WaitFor, api.StageAccepted, api.StageCompleted)
+		return u, refusal.Invalid.New("there is no waitFor %q: give %s or %s", r.WaitFor, schema.StageAccepted, schema.StageCompleted)
 	}
 	input, err := p.payload(r.Input)
 	return engine.UpdateRequest{ID: id, Name: name, Input: input}, err
 }
 
 // callTime returns how long a call may take: the soft limit, or less if the caller says so.
-func (p *Parser) callTime(timeout *api.Duration) (time.Duration, error) {
+func (p *Parser) callTime(timeout *schema.Duration) (time.Duration, error) {
 	switch {
 	case timeout == nil:
 		return p.SoftLimit, nil
@@ -86,30 +86,48 @@ func (p *Parser) callTime(timeout *api.Duration) (time.Duration, error) {
 	return min(time.Duration(*timeout), p.SoftLimit), nil
 }
 
-// Poll asks for the stage of an update.
-type Poll struct {
+// UpdateTarget is the update that a request is for.
+type UpdateTarget struct {
 	Target
 	update string
 }
 
-// Update returns the id of the update.
-func (p Poll) Update() string { return p.update }
+// Update returns the id of the update. It is a valid one.
+func (u UpdateTarget) Update() string { return u.update }
 
-// Poll parses a request for the stage of an update.
-func (p *Parser) Poll(workflowID string, runID history.RunID, updateID string) (Poll, error) {
+func (p *Parser) updateTarget(workflowID string, runID history.RunID, updateID string) (UpdateTarget, error) {
 	t, err := p.Target(workflowID, runID)
+	if err != nil {
+		return UpdateTarget{}, err
+	}
+	if err := engine.CheckID("updateId", updateID); err != nil {
+		return UpdateTarget{}, refusal.Invalid.New("%v", err)
+	}
+	return UpdateTarget{t, updateID}, nil
+}
+
+// Poll asks for the stage of an update, and waits until it has completed.
+type Poll struct {
+	UpdateTarget
+	wait time.Duration
+}
+
+// Wait returns how long the request waits; 0 is not at all. It is not negative.
+func (p Poll) Wait() time.Duration { return p.wait }
+
+// Poll parses a request for the stage of an update: see Await.
+func (p *Parser) Poll(workflowID string, runID history.RunID, updateID, wait string) (Poll, error) {
+	d, err := waitTime(wait)
 	if err != nil {
 		return Poll{}, err
 	}
-	if err := engine.CheckID("updateId", updateID); err != nil {
-		return Poll{}, refusal.Invalid.New("%v", err)
-	}
-	return Poll{t, updateID}, nil
+	t, err := p.updateTarget(workflowID, runID, updateID)
+	return orNone(Poll{t, d}, err)
 }
 
 // FailUpdate fails an accepted update.
 type FailUpdate struct {
-	Poll
+	UpdateTarget
 	reason string
 }
 
@@ -117,10 +135,10 @@ type FailUpdate struct {
 func (f FailUpdate) Reason() string { return f.reason }
 
 // FailUpdate parses an operator's request to fail an update.
-func (p *Parser) FailUpdate(workflowID string, runID history.RunID, updateID string, r *api.FailUpdateRequest) (FailUpdate, error) {
-	poll, err := p.Poll(workflowID, runID, updateID)
+func (p *Parser) FailUpdate(workflowID string, runID history.RunID, updateID string, r *schema.FailUpdateRequest) (FailUpdate, error) {
+	t, err := p.updateTarget(workflowID, runID, updateID)
 	if err == nil {
 		err = checkReason(r.Reason)
 	}
-	return orNone(FailUpdate{poll, r.Reason}, err)
+	return orNone(FailUpdate{t, r.Reason}, err)
 }

@@ -282,7 +282,7 @@ func (d *DB) makeRoom(size int) error {
 		return d.watch.errTables()
 	}
 	before := d.log.current
-	if err := d.log.room(size); err != nil {
+	if err := d.log.ensureRoom(size); err != nil {
 		return fmt.Errorf("%w: the log: %w", ErrFull, err)
 	}
 	if d.log.current != before {

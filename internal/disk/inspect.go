@@ -17,13 +17,13 @@ import (
 // ErrReadOnly is wrapped by the errors of Write and Later for a directory that OpenToRead opened.
 var ErrReadOnly = errors.New("disk: the data directory was opened to be read")
 
-// ErrNoDirectory is wrapped by what OpenToRead and Exists return if there is no data directory.
+// ErrNoDirectory is wrapped by what OpenToRead and CheckDirectory return if there is no data directory.
 var ErrNoDirectory = errors.New("there is no data directory of Weft")
 
-// Exists returns nil if there is a data directory of this version of Weft. It changes nothing.
-func Exists(dir string) error { return isThere(vfs.Default, dir) }
+// CheckDirectory returns nil if there is a data directory of this version of Weft. It changes nothing.
+func CheckDirectory(dir string) error { return checkDirectory(vfs.Default, dir) }
 
-func isThere(fs vfs.FS, dir string) error {
+func checkDirectory(fs vfs.FS, dir string) error {
 	if err := refuseHalfRestored(fs, dir); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func OpenToRead(dir string, options ...Options) (*DB, error) {
 	if o.Damage != nil {
 		o.Log = slog.New(slog.DiscardHandler) // what Pebble says there comes as an error of a read, too
 	}
-	if err := isThere(o.fs, dir); err != nil {
+	if err := checkDirectory(o.fs, dir); err != nil {
 		return nil, err
 	}
 	lock, err := lockDir(o.fs, dir)

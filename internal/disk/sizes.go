@@ -15,7 +15,7 @@ type Sizes struct{ Log, Tables int64 }
 // for a second copy of the tables meanwhile.
 func Compact(ctx context.Context, dir string, options ...Options) (before, after Sizes, err error) {
 	o := withDefaults(options)
-	if err := isThere(o.fs, dir); err != nil {
+	if err := checkDirectory(o.fs, dir); err != nil {
 		return before, after, err
 	}
 	if before, err = sizes(dir, o); err != nil {

@@ -192,9 +192,9 @@ const nextNote = 256
 // baseName is the name of the file of a segment, without its directory.
 func (w *wal) baseName(s *segment) string { return w.fs.PathBase(s.name) }
 
-// room makes sure that so many bytes have a place in the current segment, and the name of the next
+// ensureRoom makes sure that so many bytes have a place in the current segment, and the name of the next
 // segment behind them.
-func (w *wal) room(n int) error {
+func (w *wal) ensureRoom(n int) error {
 	n += nextNote
 	if w.end+int64(n) <= w.current.size {
 		return nil

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -58,7 +58,7 @@ func TestAbandonedInstanceIsUnwoundAfterItsCodeReturns(t *testing.T) {
 				if _, err := hangs.Start(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := p.Service.Update(t.Context(), "w", "", "hanging", api.UpdateRequest{Input: []byte("1")}); !errors.Is(err, refusal.NotReady) {
+				if _, err := p.Service.Update(t.Context(), "w", "", "hanging", schema.UpdateRequest{Input: []byte("1")}); !errors.Is(err, refusal.NotReady) {
 					t.Errorf("answered %v; want 409", err)
 				}
 				if n := unwound.Load(); n != 0 {

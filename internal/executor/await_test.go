@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -26,7 +26,7 @@ func TestStartAndAwaitOfACallerThatLeaves(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), stays)
 			defer cancel()
 			id := "w"
-			answer, err := p.Service.StartAndAwait(ctx, api.StartRequest{WorkflowID: &id, Type: "long"}, 20*time.Second)
+			answer, err := p.Service.StartAndAwait(ctx, schema.StartRequest{WorkflowID: &id, Type: "long"}, 20*time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestPanicOfAnAwaitedRead(t *testing.T) {
 			}()
 			_, _ = p.Service.Result(t.Context(), "w", "", time.Second)
 		}()
-		if n := p.Service.Watchers.Len(); n != 0 {
+		if n := p.Service.Service.Process.Watchers.Len(); n != 0 {
 			t.Errorf("%d workflows are watched, want none", n)
 		}
 	})

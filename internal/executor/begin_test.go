@@ -90,7 +90,7 @@ func (d *tries) hand(p *testbed.Process, name string, m queue.Delivery) bool {
 func (d *tries) settle(p *testbed.Process) {
 	d.t.Helper()
 	for range 60 {
-		if _, err := p.Service.Sweep(d.t.Context()); err != nil {
+		if _, err := p.Service.Service.Deliveries.Sweep(d.t.Context()); err != nil {
 			d.t.Fatal(err)
 		}
 		for dead := queue.DeadLetters(queue.Activities); d.Queue.Ready(dead); {
@@ -324,7 +324,7 @@ func TestClocksThatDiffer(t *testing.T) {
 			Ports: alive, Host: ahead{by: 10 * time.Second}, Options: executor.Options{Build: "build-1"},
 			Registry: testbed.Registry(t, act, workflow.Bind(triesType, func(ctx workflow.Context, _ int) (string, error) { return act.Run(ctx, 1) })),
 		}).Service
-		defer second.Close()
+		defer second.Process.Close()
 		message := d.receive(queue.Activities)
 		again, err := outbox.Decode(message.Body)
 		if err != nil {
@@ -335,7 +335,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		log.on.Store(true)
 		time.Sleep(68 * time.Second) // the result is 19 s old and not committed yet
-		if err := second.Handle(t.Context(), executor.Delivery{Message: again, Received: 2}); err != nil {
+		if err := second.Deliveries.Handle(t.Context(), executor.Delivery{Message: again, Received: 2}); err != nil {
 			t.Fatal(err)
 		}
 		log.on.Store(false)

@@ -34,7 +34,7 @@ func parkCopies(t *testing.T, kind engine.MessageKind) {
 		if send > 2 { // two copies that replace one message
 			m.Send, m.Look, m.Copy = 2, 1, send
 		}
-		if err := p.Service.Park(t.Context(), m); err != nil {
+		if err := p.Service.Service.Deliveries.Park(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,11 +68,11 @@ func TestParkedResult(t *testing.T) {
 			Kind: engine.TakeResult, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Commit: history.CommitID{1}, EventID: 5, Attempt: 1, Send: 1, Result: &done,
 		}
 		for range 3 { // no process of its build runs
-			if err := p.Service.Park(t.Context(), m); err != nil {
+			if err := p.Service.Service.Deliveries.Park(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Minute)
-			if sent, err := p.Service.Sweep(t.Context()); err != nil || sent != 1 {
+			if sent, err := p.Service.Service.Deliveries.Sweep(t.Context()); err != nil || sent != 1 {
 				t.Fatalf("%d were sent, %v", sent, err)
 			}
 			time.Sleep(5 * time.Minute)
@@ -102,7 +102,7 @@ func TestParkedBeforeItsMoment(t *testing.T) {
 			d := testbed.New(t)
 			p := d.Start(executor.Options{})
 			m := &engine.Message{Kind: kind, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Attempt: 1, Send: 1, CausationID: 1}
-			if err := p.Service.Park(t.Context(), m); err != nil {
+			if err := p.Service.Service.Deliveries.Park(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
 			due, err := d.Store.DueTimers(t.Context(), time.Now().Add(time.Hour), 10)
@@ -113,7 +113,7 @@ func TestParkedBeforeItsMoment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Service.Park(t.Context(), sent); err != nil {
+			if err := p.Service.Service.Deliveries.Park(t.Context(), sent); err != nil {
 				t.Fatal(err)
 			}
 			if err := d.Store.DeleteTimers(t.Context(), due); err != nil {

@@ -248,7 +248,7 @@ func TestEveryWriteOfADeletionFails(t *testing.T) {
 				for range 8 {
 					time.Sleep(day)
 					for range 3 {
-						_, _ = cleaner.Service.Maintain(t.Context()) // the round may fail, and the next one continues
+						_, _ = cleaner.Service.Service.Maintenance.Maintain(t.Context()) // the round may fail, and the next one continues
 						if a := p.Do(http.MethodGet, "/v1/workflows/w/result", ""); a.Status != http.StatusOK && a.Status != http.StatusNotFound {
 							t.Errorf("%d %s", a.Status, a.Body)
 						}
@@ -295,7 +295,7 @@ func TestStepsAreBounded(t *testing.T) {
 		time.Sleep(2 * day)
 		steps, sent := 0, 0
 		for {
-			did, err := p.Service.Maintain(t.Context())
+			did, err := p.Service.Service.Maintenance.Maintain(t.Context())
 			if err != nil || did.Commits > 250 {
 				t.Fatalf("%+v, %v", did, err)
 			}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/store"
@@ -52,10 +52,10 @@ func sluggishTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process)) {
 }
 
 // sent sends an update, and returns the answer and the time that it took.
-func sent(p *testbed.Process, name, id, input string, timeout ...time.Duration) (answer *api.UpdateResponse, took time.Duration, err error) {
-	r := api.UpdateRequest{UpdateID: id, Input: []byte(input)}
+func sent(p *testbed.Process, name, id, input string, timeout ...time.Duration) (answer *schema.UpdateResponse, took time.Duration, err error) {
+	r := schema.UpdateRequest{UpdateID: id, Input: []byte(input)}
 	if len(timeout) > 0 {
-		r.Timeout = (*api.Duration)(&timeout[0])
+		r.Timeout = (*schema.Duration)(&timeout[0])
 	}
 	began := time.Now()
 	answer, err = p.Service.Update(context.Background(), "w", "", name, r)
@@ -102,13 +102,13 @@ func TestTimeoutBehindABusyRun(t *testing.T) {
 // task.
 func TestTimeoutOfZero(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
-		if a, took, err := sent(p, "add", "u1", "0", 0); err != nil || a.Stage != api.StageCompleted || took != 0 {
+		if a, took, err := sent(p, "add", "u1", "0", 0); err != nil || a.Stage != schema.StageCompleted || took != 0 {
 			t.Errorf("an update that completes at once: %+v, %v, after %v", a, err, took)
 		}
-		if a, took, err := sent(p, "wait", "u2", "3600000000000", 0); err != nil || a.Stage != api.StageAccepted || took != 0 {
+		if a, took, err := sent(p, "wait", "u2", "3600000000000", 0); err != nil || a.Stage != schema.StageAccepted || took != 0 {
 			t.Errorf("an update that waits: %+v, %v, after %v", a, err, took)
 		}
-		if a, took, err := sent(p, "wait", "u3", "3600000000000"); err != nil || a.Stage != api.StageAccepted || took != 20*time.Second {
+		if a, took, err := sent(p, "wait", "u3", "3600000000000"); err != nil || a.Stage != schema.StageAccepted || took != 20*time.Second {
 			t.Errorf("an update without a timeout: %+v, %v, after %v", a, err, took)
 		}
 	})
@@ -121,7 +121,7 @@ func TestTimeoutWhileCarriedOut(t *testing.T) {
 		if _, took, err := sent(p, "add", "u", "700000000", 200*time.Millisecond); !errors.Is(err, refusal.OutcomeUnknown) || took != 200*time.Millisecond {
 			t.Errorf("answered %v after %v", err, took)
 		}
-		if a, _, err := sent(p, "add", "u", "0"); err != nil || a.Stage != api.StageCompleted || string(a.Result) != "1" {
+		if a, _, err := sent(p, "add", "u", "0"); err != nil || a.Stage != schema.StageCompleted || string(a.Result) != "1" {
 			t.Errorf("the update, sent again: %+v, %v", a, err)
 		}
 		if n := adds(t, p); n != 1 {
@@ -183,7 +183,7 @@ func TestPollsDuringABusyRun(t *testing.T) {
 		}
 		napping(t, p)
 		began := time.Now()
-		if a, err := p.Service.PollUpdate(t.Context(), "w", "", "u", 0); err != nil || a.Stage != api.StageCompleted {
+		if a, err := p.Service.PollUpdate(t.Context(), "w", "", "u", 0); err != nil || a.Stage != schema.StageCompleted {
 			t.Errorf("poll: %+v, %v", a, err)
 		}
 		if a, err := p.Service.Result(t.Context(), "w", "", 0); err != nil || a.Status.Closed() {

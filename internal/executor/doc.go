@@ -52,4 +52,10 @@
 //   - The process dies: see the two orders.
 //   - The code fails: the task fails, not the run. See engine.Run.Step.
 //   - The code hangs: the same, with the stack where it hangs. See package runner.
+//
+// # What it uses of the layers below
+//
+//	activities     TokenWorkflow
+//	runner.Runner  Hung HungWorkflows SkipChecks
+//	session        Defaults New
 package executor

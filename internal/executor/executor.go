@@ -37,10 +37,14 @@ func TokenWorkflow(token string) string { return activities.TokenWorkflow(token)
 // Service carries out requests and messages, and maintains runs. Each of its parts has its own
 // package.
 type Service struct {
-	*session.Process
-	requests.Requests
-	deliveries.Deliveries
-	maintenance.Maintenance
+	// Process has what the parts share: ports, options, the cache.
+	Process *session.Process
+	// Requests carries out what callers ask for.
+	Requests requests.Requests
+	// Deliveries handles the messages of the queues.
+	Deliveries deliveries.Deliveries
+	// Maintenance is the slow check over all runs.
+	Maintenance maintenance.Maintenance
 }
 
 // New returns a service.
@@ -52,11 +56,11 @@ func New(ports Ports, registry *engine.Registry, h host.Host, o Options) *Servic
 }
 
 // SkipChecks ends the checks of validators and query handlers.
-func (s *Service) SkipChecks() { s.Runner.SkipChecks() }
+func (s *Service) SkipChecks() { s.Process.Runner.SkipChecks() }
 
 // HungWorkflows returns the ids of the workflows with code that has not returned: see
 // runner.Runner.HungWorkflows.
-func (s *Service) HungWorkflows() []string { return s.Runner.HungWorkflows() }
+func (s *Service) HungWorkflows() []string { return s.Process.Runner.HungWorkflows() }
 
 // Hung returns the number of instances whose code did not return.
-func (s *Service) Hung() int { return s.Runner.Hung() }
+func (s *Service) Hung() int { return s.Process.Runner.Hung() }

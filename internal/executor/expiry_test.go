@@ -13,10 +13,10 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -112,7 +112,7 @@ func TestRetentionOfRunsThatFollow(t *testing.T) {
 			if _, err := run.Result(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := p.Service.Reset(ctx, "w", "", api.ResetRequest{To: "firstTask"}); err != nil {
+			if _, err := p.Service.Reset(ctx, "w", "", schema.ResetRequest{To: "firstTask"}); err != nil {
 				t.Fatal(err)
 			}
 			p.Stop()
@@ -365,7 +365,7 @@ func TestStartOverVoidRuns(t *testing.T) {
 				start := func(id string) history.RunID {
 					t.Helper()
 					w := "w"
-					a, err := p.Service.Start(ctx, api.StartRequest{WorkflowID: &w, Type: "kid", Input: []byte(`"quick"`), RequestID: id})
+					a, err := p.Service.Start(ctx, schema.StartRequest{WorkflowID: &w, Type: "kid", Input: []byte(`"quick"`), RequestID: id})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -417,7 +417,7 @@ func TestChildOverOtherRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := dying.Service.Handle(ctx, executor.Delivery{Message: m, Received: 1}); err == nil {
+			if err := dying.Service.Service.Deliveries.Handle(ctx, executor.Delivery{Message: m, Received: 1}); err == nil {
 				t.Fatal("the delivery succeeded")
 			}
 			for _, what := range between {
@@ -483,7 +483,7 @@ func makeVoidOf(t *testing.T, d *testbed.Deployment, workflowID string, bind []w
 	}
 	m, err := outbox.Decode(deliveries[0].Body)
 	if err == nil {
-		err = q.Service.Handle(context.Background(), executor.Delivery{Message: m, Received: 1})
+		err = q.Service.Service.Deliveries.Handle(context.Background(), executor.Delivery{Message: m, Received: 1})
 	}
 	if err == nil {
 		err = d.Queue.Delete(context.Background(), queue.Activities, deliveries[0].Receipt)
@@ -633,7 +633,7 @@ func TestSweepReportsUnreadableTimers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, want := range []error{outbox.ErrUnreadable, nil} {
-			if _, err := p.Service.Sweep(ctx); !errors.Is(err, want) {
+			if _, err := p.Service.Service.Deliveries.Sweep(ctx); !errors.Is(err, want) {
 				t.Errorf("sweep %d: %v, want %v", i, err, want)
 			}
 		}
@@ -684,7 +684,7 @@ func TestDeletionContinuesUnderAStart(t *testing.T) {
 			scanner.on.Store(false)
 			for range 3 {
 				time.Sleep(day)
-				if _, err := cleaner.Service.Maintain(ctx); err != nil {
+				if _, err := cleaner.Service.Service.Maintenance.Maintain(ctx); err != nil {
 					t.Error(err)
 				}
 				deleteAllExpired(d)

@@ -13,10 +13,10 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -102,15 +102,15 @@ func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 		})
 		p := d.Idle(executor.Options{}, all...)
 		startPulse(t, p)
-		var now api.Description
+		var now schema.Description
 		sent := messages(t, d, queue.Activities)
-		go func() { _ = p.Service.Handle(ctx, executor.Delivery{Message: sent[0], Received: 1}) }()
+		go func() { _ = p.Service.Service.Deliveries.Handle(ctx, executor.Delivery{Message: sent[0], Received: 1}) }()
 		synctest.Wait()
 		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
 		if len(now.PendingActivities) != 1 || now.PendingActivities[0].Attempt != 1 || now.PendingActivities[0].NextAttemptAt != nil {
 			t.Errorf("while the attempt runs: %+v", now.PendingActivities)
 		}
-		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 2}); err != nil {
+		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 2}); err != nil {
 			t.Fatal(err)
 		}
 		if got := outcomeOf(t, p); got != "attempt 1 after halfway <nil>" {
@@ -235,7 +235,7 @@ func TestActivitiesThatNoProcessRan(t *testing.T) {
 				startPulse(t, p)
 				time.Sleep(2 * time.Hour)
 				for _, m := range messages(t, d, test.queue) {
-					if err := p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
+					if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -42,7 +42,7 @@ func TestHungHandlerSentTwice(t *testing.T) {
 				wait = limit
 			}
 			began := time.Now()
-			_, err := p.Service.Update(t.Context(), "w", "", "hanging", api.UpdateRequest{UpdateID: fmt.Sprint("u", sent), Input: []byte("1")})
+			_, err := p.Service.Update(t.Context(), "w", "", "hanging", schema.UpdateRequest{UpdateID: fmt.Sprint("u", sent), Input: []byte("1")})
 			if took := time.Since(began); !errors.Is(err, refusal.NotReady) || took != wait || int(ran.Load()) != round || p.Service.Hung() != round {
 				t.Errorf("sending %d was answered after %v, with %d runs of the handler and %d hung: %v; want 409 after %v, and %d of each",
 					sent, took, ran.Load(), p.Service.Hung(), err, wait, round)

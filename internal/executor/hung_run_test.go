@@ -12,10 +12,10 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/deliveries"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -83,7 +83,7 @@ func TestQueryThatHangs(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		_, err := p.Service.Update(t.Context(), "w", "", "hang", api.UpdateRequest{Input: []byte("0")})
+		_, err := p.Service.Update(t.Context(), "w", "", "hang", schema.UpdateRequest{Input: []byte("0")})
 		if took := time.Since(began); !errors.Is(err, refusal.NotReady) || !strings.Contains(err.Error(), "of this run has not come back since") || took != 0 {
 			t.Errorf("an update was answered after %v: %v; want 409 with the reason, at once", took, err)
 		}
@@ -102,7 +102,7 @@ func TestQueryThatHangs(t *testing.T) {
 func TestRunBesideItsHungCode(t *testing.T) {
 	stubbornTestbed(t, func(t *testing.T, p *testbed.Process, active, ran *atomic.Int32) {
 		ctx := t.Context()
-		if _, err := p.Service.Update(ctx, "w", "", "hang", api.UpdateRequest{Input: []byte("7200000000000")}); !errors.Is(err, refusal.NotReady) {
+		if _, err := p.Service.Update(ctx, "w", "", "hang", schema.UpdateRequest{Input: []byte("7200000000000")}); !errors.Is(err, refusal.NotReady) {
 			t.Fatal(err)
 		}
 		began := time.Now()
@@ -147,13 +147,13 @@ func TestEndOfARunThatHangs(t *testing.T) {
 		"cancel":    func(ctx context.Context, s edge.Service) error { return s.Cancel(ctx, "w", "", "") },
 		"terminate": func(ctx context.Context, s edge.Service) error { return s.Terminate(ctx, "w", "", "") },
 		"reset": func(ctx context.Context, s edge.Service) error {
-			_, err := s.Reset(ctx, "w", "", api.ResetRequest{To: "firstTask"})
+			_, err := s.Reset(ctx, "w", "", schema.ResetRequest{To: "firstTask"})
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stubbornTestbed(t, func(t *testing.T, p *testbed.Process, _, _ *atomic.Int32) {
-				if _, err := p.Service.Update(t.Context(), "w", "", "hang", api.UpdateRequest{Input: []byte("20000000000")}); !errors.Is(err, refusal.NotReady) {
+				if _, err := p.Service.Update(t.Context(), "w", "", "hang", schema.UpdateRequest{Input: []byte("20000000000")}); !errors.Is(err, refusal.NotReady) {
 					t.Fatal(err)
 				}
 				before, err := p.Service.Describe(t.Context(), "w", "")

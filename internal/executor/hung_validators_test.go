@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -70,10 +70,10 @@ type hangingProcess struct {
 }
 
 // send sends an update, and returns the answer and the time that it took.
-func (p *hangingProcess) send(name, id, input string, timeout ...time.Duration) (*api.UpdateResponse, time.Duration, error) {
-	r := api.UpdateRequest{UpdateID: id, Input: []byte(input)}
+func (p *hangingProcess) send(name, id, input string, timeout ...time.Duration) (*schema.UpdateResponse, time.Duration, error) {
+	r := schema.UpdateRequest{UpdateID: id, Input: []byte(input)}
 	for _, d := range timeout {
-		r.Timeout = (*api.Duration)(&d)
+		r.Timeout = (*schema.Duration)(&d)
 	}
 	began := time.Now()
 	a, err := p.Service.Update(p.t.Context(), "w", "", name, r)

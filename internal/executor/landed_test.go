@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -73,20 +73,20 @@ func TestUpdateThatHasLandedIsNotCalledBusy(t *testing.T) {
 		group.Go(func() { _, _, _, _ = p.Service.History(t.Context(), "w", "", 1) }) // the updates wait behind this request
 		synctest.Wait()
 		refuseAfter(hooks, 1)
-		send := func(name, id string, check func(*api.UpdateResponse, error)) {
+		send := func(name, id string, check func(*schema.UpdateResponse, error)) {
 			group.Go(func() {
-				check(p.Service.Update(t.Context(), "w", "", name, api.UpdateRequest{UpdateID: id, Input: []byte("8")}))
+				check(p.Service.Update(t.Context(), "w", "", name, schema.UpdateRequest{UpdateID: id, Input: []byte("8")}))
 			})
 			synctest.Wait()
 		}
-		landed := func(a *api.UpdateResponse, err error) {
-			if err != nil || a.Stage != api.StageCompleted {
+		landed := func(a *schema.UpdateResponse, err error) {
+			if err != nil || a.Stage != schema.StageCompleted {
 				t.Errorf("the update in the log: %+v, %v; want its outcome", a, err)
 			}
 		}
 		send("end", "e", landed)
 		send("end", "e", landed)
-		send("more", "m", func(a *api.UpdateResponse, err error) {
+		send("more", "m", func(a *schema.UpdateResponse, err error) {
 			if !errors.Is(err, refusal.Busy) {
 				t.Errorf("the update that is passed to the next run: %+v, %v; want busy", a, err)
 			}
@@ -99,9 +99,9 @@ func TestUpdateThatHasLandedIsNotCalledBusy(t *testing.T) {
 // update was not carried out. The repeated request finds the run.
 func TestStartThatHasLandedIsNotCalledBusy(t *testing.T) {
 	landingTestbed(t, func(t *testing.T, p *testbed.Process, hooks *testbed.Hooks) {
-		send := func() (*api.UpdateResponse, error) {
-			return p.Service.Update(t.Context(), "w", "", "end", api.UpdateRequest{
-				UpdateID: "u", Input: []byte("7"), Start: &api.StartRequest{Type: "landing", RequestID: "r", Input: []byte("0"), IDConflictPolicy: "fail"},
+		send := func() (*schema.UpdateResponse, error) {
+			return p.Service.Update(t.Context(), "w", "", "end", schema.UpdateRequest{
+				UpdateID: "u", Input: []byte("7"), Start: &schema.StartRequest{Type: "landing", RequestID: "r", Input: []byte("0"), IDConflictPolicy: "fail"},
 			})
 		}
 		refuseAfter(hooks, 1)
@@ -125,13 +125,13 @@ func TestStartThatLosesARaceAfterwards(t *testing.T) {
 		p, other := d.Idle(executor.Options{}, workflow.Bind(landing, runLanding)), d.Idle(executor.Options{}, workflow.Bind(landing, runLanding))
 		hooks.Next(testbed.OnPut, func(put func() error) error { return put() })
 		hooks.Next(testbed.OnPut, func(put func() error) error {
-			if a, err := other.Service.Update(t.Context(), "w", "", "end", api.UpdateRequest{Input: []byte("0")}); err != nil {
+			if a, err := other.Service.Update(t.Context(), "w", "", "end", schema.UpdateRequest{Input: []byte("0")}); err != nil {
 				t.Errorf("%+v, %v", a, err)
 			}
 			return put()
 		})
-		a, err := p.Service.Update(t.Context(), "w", "", "end", api.UpdateRequest{
-			Input: []byte("7"), Start: &api.StartRequest{Type: "landing", Input: []byte("0"), IDConflictPolicy: "fail"},
+		a, err := p.Service.Update(t.Context(), "w", "", "end", schema.UpdateRequest{
+			Input: []byte("7"), Start: &schema.StartRequest{Type: "landing", Input: []byte("0"), IDConflictPolicy: "fail"},
 		})
 		if err != nil || string(a.Result) != "7" || !*a.Started {
 			t.Errorf("%+v, %v; want the result 7 of a workflow that was started", a, err)

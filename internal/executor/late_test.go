@@ -220,7 +220,7 @@ func TestMessagesOfTheLastTaskOutlastAnOutage(t *testing.T) {
 				check := func() {
 					t.Helper()
 					for ended := false; !ended; {
-						did, err := after.Service.Maintain(t.Context())
+						did, err := after.Service.Service.Maintenance.Maintain(t.Context())
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -228,7 +228,7 @@ func TestMessagesOfTheLastTaskOutlastAnOutage(t *testing.T) {
 					}
 				}
 				check()
-				if err := after.Service.Handle(t.Context(), executor.Delivery{Message: waits, Received: 2}); err != nil {
+				if err := after.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: waits, Received: 2}); err != nil {
 					t.Fatal(err)
 				}
 				runs := d.Runs("h")

@@ -20,9 +20,9 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -166,7 +166,7 @@ func (s *longTestbed) cheap(name string, operation func() error) {
 // wantTrimmed fails the test if the process keeps more than the last commits.
 func (s *longTestbed) wantTrimmed(name string) {
 	s.Helper()
-	if kept, all := s.p.Service.KeptCommits("a"); all < diaryWords || kept > 10 {
+	if kept, all := s.p.Service.Service.Process.KeptCommits("a"); all < diaryWords || kept > 10 {
 		s.Errorf("%s: %d of %d commits are kept, want the last ones", name, kept, all)
 	}
 }
@@ -209,17 +209,17 @@ func (s *longTestbed) operations(sum int) int {
 // wantHistory compares the pages of the history with the log.
 func (s *longTestbed) wantHistory() {
 	s.Helper()
-	var got []api.HistoryEvent
+	var got []schema.HistoryEvent
 	pages, token := 0, ""
 	for more := true; more; pages++ {
-		var page api.HistoryResponse
+		var page schema.HistoryResponse
 		s.p.Do(http.MethodGet, "/v1/workflows/a/history?pageToken="+token, "").Into(s.T, &page)
 		got = append(got, page.Events...)
 		token, more = page.NextPageToken, page.NextPageToken != ""
 	}
 	runs := s.d.Runs("a")
-	want, _ := api.Events(runs[len(runs)-1].Log, 1, math.MaxInt, math.MaxInt)
-	text := func(all []api.HistoryEvent) string {
+	want, _ := schema.Events(runs[len(runs)-1].Log, 1, math.MaxInt, math.MaxInt)
+	text := func(all []schema.HistoryEvent) string {
 		body, err := json.MarshalIndent(all, "", " ")
 		if err != nil {
 			s.Fatal(err)
@@ -497,7 +497,7 @@ func TestCodeThatHangsInALongLog(t *testing.T) {
 			return refusedFailure(err)
 		},
 		"update": func(ctx context.Context, _ *testbed.Deployment, p *testbed.Process) (*failure.Failure, error) {
-			_, err := p.Service.Update(ctx, "a", "", "long.add", api.UpdateRequest{})
+			_, err := p.Service.Update(ctx, "a", "", "long.add", schema.UpdateRequest{})
 			return refusedFailure(err)
 		},
 		"signal": func(ctx context.Context, d *testbed.Deployment, p *testbed.Process) (*failure.Failure, error) {

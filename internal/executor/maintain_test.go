@@ -237,7 +237,7 @@ func TestRoundAfterAFailedOne(t *testing.T) {
 			time.Sleep(10 * day)
 			for round, want := range []executor.Report{{Failed: runs}, {Failed: runs}, {Sent: runs}, {}} {
 				reads.fail = want.Failed > 0
-				did, err := p.Service.Maintain(t.Context())
+				did, err := p.Service.Service.Maintenance.Maintain(t.Context())
 				if err != nil || did.Failed != want.Failed || did.Sent != want.Sent {
 					t.Errorf("round %d: %+v, %v, want %+v", round, did, err, want)
 				}
@@ -271,7 +271,7 @@ func TestPurgeOfACopyThatHasClaimed(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * day)
-		if did, err := p.Service.Maintain(t.Context()); err != nil || did.Sent != 1 {
+		if did, err := p.Service.Service.Maintenance.Maintain(t.Context()); err != nil || did.Sent != 1 {
 			t.Fatalf("%+v, %v", did, err)
 		}
 		sent, err := d.Queue.Receive(t.Context(), queue.Activities, 10)
@@ -308,11 +308,11 @@ func TestDeadCopyStaysWhileTheStoreIsAway(t *testing.T) {
 		purge(d)
 		m.Look, m.Copy = 1, 2
 		reads.fail = true
-		if err := p.Service.HandleDead(t.Context(), m); err == nil || d.Queue.Len(queue.Activities) != 0 {
+		if err := p.Service.Service.Deliveries.HandleDead(t.Context(), m); err == nil || d.Queue.Len(queue.Activities) != 0 {
 			t.Errorf("%v, and %d messages are sent", err, d.Queue.Len(queue.Activities))
 		}
 		reads.fail = false
-		if err := p.Service.HandleDead(t.Context(), m); err != nil || d.Queue.Len(queue.Activities) != 1 {
+		if err := p.Service.Service.Deliveries.HandleDead(t.Context(), m); err != nil || d.Queue.Len(queue.Activities) != 1 {
 			t.Errorf("%v, and %d messages are sent", err, d.Queue.Len(queue.Activities))
 		}
 	})

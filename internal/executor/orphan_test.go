@@ -163,7 +163,7 @@ func TestChildThatStartsAfterItsParentClosed(t *testing.T) {
 		}
 		m := q.last
 		again := *m
-		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: &again, Received: 2}); err != nil {
+		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: &again, Received: 2}); err != nil {
 			t.Fatal(err)
 		}
 		parent := d.Runs("p")[0]
@@ -226,7 +226,7 @@ func TestNewsOfAChildOfAClosedParent(t *testing.T) {
 					t.Fatalf("%d messages are lost, want two starts and two close policies", lost)
 				}
 				d.DrainFor(t.Context(), time.Hour, func(string) *testbed.Process { return other })
-				if err := frozen.Service.Handle(t.Context(), executor.Delivery{Message: &start, Received: 1}); err != nil {
+				if err := frozen.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: &start, Received: 1}); err != nil {
 					t.Fatal(err)
 				}
 				d.DrainFor(t.Context(), time.Hour, func(string) *testbed.Process { return other })
@@ -278,7 +278,7 @@ func TestOutcomeOfAChildOfARunThatWasReset(t *testing.T) {
 		if lost := q.lose(false); lost != 1 {
 			t.Fatalf("%d messages are lost, want the outcome of the child", lost)
 		}
-		if err := frozen.Service.Handle(t.Context(), executor.Delivery{Message: q.last, Received: 1}); err != nil {
+		if err := frozen.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: q.last, Received: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if err := kidGo.Send(t.Context(), other.Client, "k0", "two"); err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -95,7 +95,7 @@ func TestCompletedOutside(t *testing.T) {
 		d, p, taken := pendingPulse(t, activity.Options{Pending: 7 * 24 * time.Hour})
 		time.Sleep(3 * 24 * time.Hour)
 		token := taken.at(0)
-		var now api.Description
+		var now schema.Description
 		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
 		if until := now.PendingActivities[0].PendingUntil; until == nil || until.Sub(now.StartedAt).Round(time.Second) != 7*24*time.Hour {
 			t.Errorf("pending until %v, want in a week after %v", until, now.StartedAt)
@@ -296,11 +296,11 @@ func TestPendingOfAProcessThatDies(t *testing.T) {
 		p := d.Idle(executor.Options{}, registrations...)
 		startPulse(t, p)
 		sent := messages(t, d, queue.Activities)
-		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 1}); err != nil {
+		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 1}); err != nil {
 			t.Fatal(err)
 		}
 		lost := messages(t, d, queue.Timers) // the process died before it sent them
-		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 2}); err != nil {
+		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 2}); err != nil {
 			t.Fatal(err)
 		}
 		if len(lost) != 1 || all.count() != 1 {

@@ -246,7 +246,7 @@ func TestRateOfRedeliveries(t *testing.T) {
 			if _, err := d.Store.Reserve(t.Context(), store.Reservation{Floor: time.Now(), By: time.Minute}); err != nil { // another activity has taken the slot
 				t.Fatal(err)
 			}
-			if err := p.Service.Handle(t.Context(), executor.Delivery{Message: message, Received: 1 + 5*look}); err != nil {
+			if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: message, Received: 1 + 5*look}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(2 * time.Minute)
@@ -256,7 +256,7 @@ func TestRateOfRedeliveries(t *testing.T) {
 			}
 			message = waiting
 		}
-		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: message, Received: 9}); err != nil {
+		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: message, Received: 9}); err != nil {
 			t.Fatal(err)
 		}
 		d.Drain(t.Context(), func(string) *testbed.Process { return p })
@@ -281,7 +281,7 @@ func TestRateOfCopies(t *testing.T) {
 			}
 			for _, m := range all {
 				for range 2 { // each copy is duplicated
-					if err := p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
+					if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -295,7 +295,7 @@ func TestRateOfCopies(t *testing.T) {
 			}
 		}
 		for _, m := range all {
-			if err := p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
+			if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -29,7 +29,7 @@ func TestRefusedForLong(t *testing.T) {
 		id := "other"
 		hooks.Always(testbed.OnPut, func(func() error) error { return errors.New("the disk is full") })
 		for range 60 * 60 {
-			if _, err := p.Service.Start(t.Context(), api.StartRequest{WorkflowID: &id, Type: "relay", Input: []byte("0")}); err == nil {
+			if _, err := p.Service.Start(t.Context(), schema.StartRequest{WorkflowID: &id, Type: "relay", Input: []byte("0")}); err == nil {
 				t.Fatal("a start succeeded although its put was refused")
 			}
 			if _, err := p.Client.Describe(t.Context(), "w", ""); err != nil {

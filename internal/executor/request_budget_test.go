@@ -193,7 +193,7 @@ func (b *bench) timers(reads int64) {
 	b.measure("a timer of a day, with the run's start", meter.Cost{Writes: 4, Reads: 2, Messages: 1}, func() {
 		start("24h")
 		time.Sleep(24*time.Hour - time.Minute)
-		if _, err := b.process().Service.Sweep(b.total.Counting(context.Background())); err != nil {
+		if _, err := b.process().Service.Service.Deliveries.Sweep(b.total.Counting(context.Background())); err != nil {
 			b.t.Error(err)
 		}
 		b.drain()
@@ -204,7 +204,7 @@ func (b *bench) timers(reads int64) {
 // canceled one costs as much when it is due.
 func (b *bench) longTimers(reads int64) {
 	sweep := func() {
-		if _, err := b.process().Service.Sweep(b.total.Counting(context.Background())); err != nil {
+		if _, err := b.process().Service.Service.Deliveries.Sweep(b.total.Counting(context.Background())); err != nil {
 			b.t.Error(err)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -30,7 +30,7 @@ func TestTimersThatNeverFire(t *testing.T) {
 			id := until[:4]
 			p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"`+id+`","type":"waiter","input":"`+until+`"}`)
 			time.Sleep(time.Hour)
-			var got api.Description
+			var got schema.Description
 			p.Do(http.MethodGet, "/v1/workflows/"+id, "").Into(t, &got)
 			if len(got.PendingTimers) != 1 || got.Status.Closed() {
 				t.Errorf("%s: %+v", until, got)

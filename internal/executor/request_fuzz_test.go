@@ -88,9 +88,9 @@ func handle(t *testing.T, p *testbed.Process, m *engine.Message, received int) {
 	}
 	ctx := t.Context()
 	if m.Kind == engine.TakeResult {
-		err = p.Service.HandleResults(ctx, m.WorkflowID, []*engine.Message{m, m})
+		err = p.Service.Service.Deliveries.HandleResults(ctx, m.WorkflowID, []*engine.Message{m, m})
 	} else {
-		err = errors.Join(p.Service.Handle(ctx, executor.Delivery{Message: m, Received: received}), p.Service.HandleDead(ctx, m))
+		err = errors.Join(p.Service.Service.Deliveries.Handle(ctx, executor.Delivery{Message: m, Received: received}), p.Service.Service.Deliveries.HandleDead(ctx, m))
 	}
 	if err != nil {
 		t.Log(err)

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -55,7 +55,7 @@ func TestResetOfALongHistory(t *testing.T) {
 		if runs := d.Runs("a"); len(runs) != 2 || len(runs[1].Log) < 6 {
 			t.Errorf("the new run begins with fewer commits than its history needs: %d", len(runs[1].Log))
 		}
-		var now api.Description
+		var now schema.Description
 		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
 		if len(now.PendingActivities) != 1 || len(now.PendingTimers) != 1 {
 			t.Errorf("pending in the new run: %+v", now)
@@ -82,7 +82,7 @@ func TestResetOfALargeStart(t *testing.T) {
 		if c := d.Runs("a")[1].Log[0]; c.Opens() == nil || c.Fence() {
 			t.Errorf("the new run begins with %d events", len(c.Events()))
 		}
-		var list api.ListResponse
+		var list schema.ListResponse
 		p.Do(http.MethodGet, "/v1/workflows?type=counter&status=running", "").Into(t, &list)
 		if len(list.Workflows) != 1 {
 			t.Errorf("the list has %+v", list.Workflows)
@@ -177,8 +177,8 @@ func TestResetOfAPinnedRunIsListed(t *testing.T) {
 		if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", reset); a.Status != http.StatusCreated {
 			t.Fatalf("reset: %d %s", a.Status, a.Body)
 		}
-		var now api.Description
-		var list api.ListResponse
+		var now schema.Description
+		var list schema.ListResponse
 		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
 		p.Do(http.MethodGet, "/v1/workflows?status=running", "").Into(t, &list)
 		if len(list.Workflows) != 1 || cmp.Diff(list.Workflows[0], now.WorkflowSummary) != "" || now.Build != "build-2" {
@@ -211,8 +211,8 @@ func TestResetOfVisibilityInALongHistory(t *testing.T) {
 		if runs := d.Runs("a"); len(runs[1].Log) < 4 {
 			t.Fatalf("the new run begins with %d commits: too few to test anything", len(runs[1].Log))
 		}
-		var now api.Description
-		var list api.ListResponse
+		var now schema.Description
+		var list schema.ListResponse
 		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
 		p.Do(http.MethodGet, "/v1/workflows?status=running", "").Into(t, &list)
 		amount, _ := testbed.Amount.Of(now.SearchAttributes)

@@ -180,7 +180,7 @@ func TestResultsAreSentTogether(t *testing.T) {
 			var handlers sync.WaitGroup
 			for _, m := range all {
 				handlers.Go(func() {
-					if err := p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
+					if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
 						t.Error(err)
 					}
 				})
@@ -212,7 +212,7 @@ func TestASenderOfResultsThatGivesUp(t *testing.T) {
 				defer cancel()
 				e := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 5})
 				m := engine.Message{Kind: engine.TakeResult, WorkflowID: "w", RunID: history.RunID("1-" + id), EventID: 5, Attempt: 1, Result: &e}
-				_ = p.Service.Outbox.SendResult(ctx, m)
+				_ = p.Service.Service.Process.Outbox.SendResult(ctx, m)
 			})
 		}
 		for i := range 60 {

@@ -22,7 +22,7 @@ func TestResultsFromDeadLettersTakeTheTimerQueue(t *testing.T) {
 		p := d.Idle(executor.Options{LongTimer: time.Minute})
 		result := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 5})
 		m := &engine.Message{Kind: engine.TakeResult, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{}), EventID: 5, Attempt: 1, Result: &result}
-		if err := p.Service.HandleDead(t.Context(), m); err != nil {
+		if err := p.Service.Service.Deliveries.HandleDead(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 		if timers, workflow := d.Queue.Len(queue.Timers), d.Queue.Len(queue.Workflow); timers != 1 || workflow != 0 {

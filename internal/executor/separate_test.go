@@ -53,7 +53,7 @@ func attempt(t *testing.T, d *testbed.Deployment, p *testbed.Process, with execu
 	if with.Message, err = outbox.Decode(deliveries[0].Body); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Service.Handle(t.Context(), with); err != nil {
+	if err := p.Service.Service.Deliveries.Handle(t.Context(), with); err != nil {
 		t.Error(err)
 	}
 	if err := d.Queue.Delete(t.Context(), queue.Activities, deliveries[0].Receipt); err != nil {
@@ -79,7 +79,7 @@ func TestLongestAttempt(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 { // duplicates become one message
-				if err := p.Service.Handle(t.Context(), held); err != nil {
+				if err := p.Service.Service.Deliveries.Handle(t.Context(), held); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -91,7 +91,7 @@ func TestLongestAttempt(t *testing.T) {
 				t.Errorf("%s", what.Body)
 			}
 			time.Sleep(5 * time.Minute)
-			if _, err := p.Service.Sweep(t.Context()); err != nil {
+			if _, err := p.Service.Service.Deliveries.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Minute)

@@ -12,11 +12,11 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -55,7 +55,7 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 		}
 		before := d.Snapshot()
 		for _, s := range []edge.Service{p.Service, cold.Service} {
-			_, err := s.Signal(ctx, "w", "", "spoken", api.SignalRequest{Input: []byte(`{"name":"bob"}`), RequestID: "bad"})
+			_, err := s.Signal(ctx, "w", "", "spoken", schema.SignalRequest{Input: []byte(`{"name":"bob"}`), RequestID: "bad"})
 			if !errors.Is(err, refusal.Invalid) {
 				t.Errorf("a value that does not decode: %v", err)
 			}
@@ -63,8 +63,8 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 		if d.Snapshot() != before {
 			t.Error("a refused signal has changed something")
 		}
-		start := &api.StartRequest{Type: "listener", Input: []byte("0")}
-		_, err := p.Service.Signal(ctx, "other", "", "spoken", api.SignalRequest{Input: []byte("1"), RequestID: "bad", Start: start})
+		start := &schema.StartRequest{Type: "listener", Input: []byte("0")}
+		_, err := p.Service.Signal(ctx, "other", "", "spoken", schema.SignalRequest{Input: []byte("1"), RequestID: "bad", Start: start})
 		if !errors.Is(err, refusal.Invalid) || len(d.Runs("other")) > 0 {
 			t.Errorf("with a start: %v, and there are %d runs", err, len(d.Runs("other")))
 		}
@@ -94,11 +94,11 @@ func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 		}
 		send := func(name, value string) {
 			t.Helper()
-			if _, err := p.Service.Signal(ctx, "w", "", name, api.SignalRequest{Input: []byte(value)}); err != nil {
+			if _, err := p.Service.Signal(ctx, "w", "", name, schema.SignalRequest{Input: []byte(value)}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		describe := func() []api.UnreadSignal {
+		describe := func() []schema.UnreadSignal {
 			t.Helper()
 			what, err := p.Client.Describe(ctx, "w", "")
 			if err != nil {
@@ -115,7 +115,7 @@ func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 			t.Errorf("before the code receives signals: %+v", u)
 		}
 		time.Sleep(2 * time.Minute)
-		if u := describe(); len(u) != 2 || u[0] != (api.UnreadSignal{Name: "spoken", SetAside: 1}) || u[1].Name != "spokn" || u[1].Count != 2 {
+		if u := describe(); len(u) != 2 || u[0] != (schema.UnreadSignal{Name: "spoken", SetAside: 1}) || u[1].Name != "spokn" || u[1].Count != 2 {
 			t.Errorf("after the code has received one: %+v", u)
 		}
 		if text := log.Take(); strings.Count(text, "was set aside") != 1 || !strings.Contains(text, "signal=spoken count=1 want=string") {
@@ -125,7 +125,7 @@ func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 		if got, err := listener.Get(p.Client, "w").Result(ctx); err != nil || !slices.Equal(got, []string{"a", "c"}) {
 			t.Errorf("%q, %v", got, err)
 		}
-		if u := describe(); len(u) != 2 || u[0] != (api.UnreadSignal{Name: "spoken", SetAside: 1}) || u[1].Name != "spokn" || u[1].Count != 2 || u[1].Since == nil {
+		if u := describe(); len(u) != 2 || u[0] != (schema.UnreadSignal{Name: "spoken", SetAside: 1}) || u[1].Name != "spokn" || u[1].Count != 2 || u[1].Since == nil {
 			t.Errorf("after the run has closed: %+v", u)
 		}
 		d.CheckReplay(p)
@@ -187,7 +187,7 @@ func TestUnreadSignalsOfARunThatContinues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Service.Signal(ctx, "w", "", "nobody", api.SignalRequest{Input: []byte("1")}); err != nil {
+		if _, err := p.Service.Signal(ctx, "w", "", "nobody", schema.SignalRequest{Input: []byte("1")}); err != nil {
 			t.Fatal(err)
 		}
 		if d, err := p.Service.Describe(ctx, "w", history.RunID(first.RunID)); err != nil || len(d.UnreadSignals) != 1 {

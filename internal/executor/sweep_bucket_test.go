@@ -108,7 +108,7 @@ func sweeps(t *testing.T, p *testbed.Process, n int) (sent int, last error) {
 	for range n {
 		ctx, cancel := context.WithTimeout(t.Context(), 53*time.Second)
 		began := time.Now()
-		m, err := p.Service.Sweep(ctx)
+		m, err := p.Service.Service.Deliveries.Sweep(ctx)
 		cancel()
 		sent, last = sent+m, err
 		time.Sleep(max(0, time.Minute-time.Since(began)))

@@ -93,19 +93,19 @@ func TestUnsentTimersHoldUpNoOthers(t *testing.T) {
 				p := d.Idle(executor.Options{}, counters()...)
 				keep(t, d.Store, "bad", c.bad)
 				keep(t, d.Store, "good", 150)
-				sent, err := p.Service.Sweep(ctx)
+				sent, err := p.Service.Service.Deliveries.Sweep(ctx)
 				if sent != 150 || errors.Is(err, outbox.ErrUnsent) != c.aside || !errors.Is(err, c.err) {
 					t.Fatalf("%d were sent, %v", sent, err)
 				}
 				sender.sends = 0
-				if sent, err := p.Service.Sweep(ctx); sent != 0 || (err == nil) != c.aside || (sender.sends == 0) != c.aside {
+				if sent, err := p.Service.Service.Deliveries.Sweep(ctx); sent != 0 || (err == nil) != c.aside || (sender.sends == 0) != c.aside {
 					t.Errorf("the next sweep sent %d, in %d sends, %v", sent, sender.sends, err)
 				}
 				sender.refuses = func(string) bool { return false }
 				if c.aside {
 					time.Sleep(20 * time.Minute)
 				}
-				if sent, err := p.Service.Sweep(ctx); sent != c.bad || err != nil {
+				if sent, err := p.Service.Service.Deliveries.Sweep(ctx); sent != c.bad || err != nil {
 					t.Errorf("%d of %d were sent afterwards, %v", sent, c.bad, err)
 				}
 			})
@@ -123,14 +123,14 @@ func TestSweepInAnOutage(t *testing.T) {
 		d.Ports.Queue = sender
 		p := d.Idle(executor.Options{}, counters()...)
 		keep(t, d.Store, "all", 100)
-		if sent, err := p.Service.Sweep(ctx); sent != 0 || !errors.Is(err, errNoRight) || errors.Is(err, outbox.ErrUnsent) {
+		if sent, err := p.Service.Service.Deliveries.Sweep(ctx); sent != 0 || !errors.Is(err, errNoRight) || errors.Is(err, outbox.ErrUnsent) {
 			t.Errorf("%d were sent, %v", sent, err)
 		}
 		if sender.sends > 20 {
 			t.Errorf("%d sends in an outage", sender.sends)
 		}
 		down = false
-		if sent, err := p.Service.Sweep(ctx); sent != 100 || err != nil {
+		if sent, err := p.Service.Service.Deliveries.Sweep(ctx); sent != 100 || err != nil {
 			t.Errorf("after the outage %d were sent, %v", sent, err)
 		}
 	})

@@ -50,9 +50,13 @@ func TestTaskQueueOfFollowingMessages(t *testing.T) {
 				stray := *first
 				stray.Slot = 1 // the slot of a commit that is not in the log yet
 				for _, handle := range []func() error{
-					func() error { return p.Service.Handle(t.Context(), executor.Delivery{Message: first, Received: 1}) },
-					func() error { return p.Service.Handle(t.Context(), executor.Delivery{Message: &stray, Received: 1}) },
-					func() error { return p.Service.HandleDead(t.Context(), &stray) },
+					func() error {
+						return p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: first, Received: 1})
+					},
+					func() error {
+						return p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: &stray, Received: 1})
+					},
+					func() error { return p.Service.Service.Deliveries.HandleDead(t.Context(), &stray) },
 				} {
 					before := d.Queue.Len(reports)
 					if err := handle(); err != nil || d.Queue.Len(reports) != before+1 {
@@ -84,7 +88,7 @@ func TestRemovedTaskQueue(t *testing.T) {
 		reporting(t, with, `"name":"x","fails":1`, 2)
 		for _, m := range messages(t, d, queue.ForTasks("reports")) {
 			for range 2 { // the message was redelivered
-				if err := without.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
+				if err := without.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -94,7 +98,7 @@ func TestRemovedTaskQueue(t *testing.T) {
 		}
 		for range 3 {
 			time.Sleep(5 * time.Minute)
-			if sent, err := without.Service.Sweep(t.Context()); err != nil || sent != 1 {
+			if sent, err := without.Service.Service.Deliveries.Sweep(t.Context()); err != nil || sent != 1 {
 				t.Fatalf("%d messages were due, %v; want the waiting one", sent, err)
 			}
 		}
@@ -102,7 +106,7 @@ func TestRemovedTaskQueue(t *testing.T) {
 			t.Errorf("operators see %q", told)
 		}
 		time.Sleep(5 * time.Minute)
-		if sent, err := with.Service.Sweep(t.Context()); err != nil || sent != 1 {
+		if sent, err := with.Service.Service.Deliveries.Sweep(t.Context()); err != nil || sent != 1 {
 			t.Fatalf("%d, %v", sent, err)
 		}
 		d.Drain(t.Context(), func(string) *testbed.Process { return with })
@@ -170,13 +174,13 @@ func TestRemovedTaskQueueAndBuild(t *testing.T) {
 		second := *first
 		second.Send++
 		for _, m := range []*engine.Message{first, first, &second} {
-			if err := without.Service.Park(t.Context(), m); err != nil {
+			if err := without.Service.Service.Deliveries.Park(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for range 3 {
 			time.Sleep(5 * time.Minute)
-			if sent, err := without.Service.Sweep(t.Context()); err != nil || sent != 2 {
+			if sent, err := without.Service.Service.Deliveries.Sweep(t.Context()); err != nil || sent != 2 {
 				t.Fatalf("%d messages were due, %v; want one of each sending", sent, err)
 			}
 		}
@@ -218,14 +222,14 @@ func serveNobody(t *testing.T, limit string, has bool) {
 	}
 	if ends {
 		m := messages(t, d, queue.Timers)[0]
-		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
+		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := resultText(with); strings.Contains(got, `"completed"`) != ends {
 		t.Errorf("when its time has passed: %s", got)
 	}
-	if err := with.Service.Handle(t.Context(), executor.Delivery{Message: first, Received: 1}); err != nil {
+	if err := with.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: first, Received: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if got := resultText(with); !strings.Contains(got, `"completed"`) || strings.Contains(got, "did x") {

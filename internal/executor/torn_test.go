@@ -4,17 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
+	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -116,7 +122,7 @@ var tearing = map[string]struct {
 		return err
 	}},
 	"reset": {4, func(p *testbed.Process) error {
-		_, err := p.Service.Reset(context.Background(), "w", "", api.ResetRequest{To: "lastTask", RequestID: "reset"})
+		_, err := p.Service.Reset(context.Background(), "w", "", schema.ResetRequest{To: "lastTask", RequestID: "reset"})
 		return err
 	}},
 }
@@ -181,7 +187,7 @@ func tornTestbed(t *testing.T, hide int) (log *tornLog, a, b *testbed.Process, f
 		t.Fatal(err)
 	}
 	for i := range 12 {
-		if _, err := a.Service.Signal(ctx, "w", "", relayNote.Name(), api.SignalRequest{Input: []byte(`"x"`), RequestID: fmt.Sprint("r-", i)}); err != nil {
+		if _, err := a.Service.Signal(ctx, "w", "", relayNote.Name(), schema.SignalRequest{Input: []byte(`"x"`), RequestID: fmt.Sprint("r-", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -239,7 +245,7 @@ func TestRepeatedRequestsDuringTransactionsInParts(t *testing.T) {
 			log.applied = func() {
 				go func() {
 					defer close(answered)
-					if _, err := b.Service.Signal(ctx, "w", "", relayNote.Name(), api.SignalRequest{Input: []byte(`"x"`), RequestID: "r-3"}); err != nil {
+					if _, err := b.Service.Signal(ctx, "w", "", relayNote.Name(), schema.SignalRequest{Input: []byte(`"x"`), RequestID: "r-3"}); err != nil {
 						t.Error(err)
 					}
 					if _, err := relayAdd.Call(ctx, b.Client, "w", 1, workflow.CallOptions{ID: "known"}); err != nil {
@@ -272,7 +278,7 @@ func TestTransactionsThatStayInParts(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					log, a, b, _ := tornTestbed(t, hide)
 					again := func() error {
-						_, err := b.Service.Signal(context.Background(), "w", "", relayNote.Name(), api.SignalRequest{Input: []byte(`"x"`), RequestID: "r-3"})
+						_, err := b.Service.Signal(context.Background(), "w", "", relayNote.Name(), schema.SignalRequest{Input: []byte(`"x"`), RequestID: "r-3"})
 						return err
 					}
 					log.applied = func() {
@@ -375,7 +381,7 @@ func TestRepairAfterTheNextRunWasReset(t *testing.T) {
 		if err := deliverActivity(t, d, dies, 1); err == nil {
 			t.Fatal("the process sent the message of the close policy")
 		}
-		if _, err := other.Service.Reset(t.Context(), "w", "", api.ResetRequest{To: "lastTask"}); err != nil {
+		if _, err := other.Service.Reset(t.Context(), "w", "", schema.ResetRequest{To: "lastTask"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute) // then the message is visible again
@@ -411,7 +417,7 @@ func deliver(t *testing.T, d *testbed.Deployment, p *testbed.Process, from strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: received})
+	err = p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: received})
 	if err == nil {
 		err = d.Queue.Delete(t.Context(), from, deliveries[0].Receipt)
 	}
@@ -598,4 +604,52 @@ func TestHalfOfAReplacementOfAnEarlierVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// sleeper is a machine that may sleep. Its contexts do not count the time, as on Linux.
+type sleeper struct {
+	host.Machine
+	slept atomic.Int64
+}
+
+func (s *sleeper) Now() time.Time { return s.Machine.Now().Add(time.Duration(s.slept.Load())) }
+
+// A machine sleeps after it has decided on a commit. When it wakes, readers would no longer take
+// what they see of the put for a part of it. So the commit is not put: a later delivery decides
+// again.
+func TestACommitOfBeforeASleepIsNotPut(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]error{"nothing was put": store.ErrThrottled, "unknown": store.ErrUnknown} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d, world := testbed.New(t), &sleeper{}
+				hooks := d.Hook()
+				start := history.At(world.Now())
+				hooks.Next(testbed.OnPut, func(put func() error) error { return put() })
+				hooks.Next(testbed.OnPut, func(func() error) error {
+					world.slept.Store(int64(time.Hour))
+					return answer
+				})
+				process := assembly.NewProcess(assembly.Config{
+					Ports: d.Ports, Receiver: d.Queue, Registry: testbed.Registry(t, workflow.Bind(landing, runLanding)), Host: world,
+					Options: executor.Options{Build: "build-1", Logger: slog.New(slog.DiscardHandler)}, Concurrency: 16,
+				})
+				t.Cleanup(process.Work(t.Context()))
+				if _, err := landing.Start(t.Context(), client.ForHandler(apitest.Handler(t, process.API)), "w", 0, workflow.StartOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				for _, c := range d.Commits("w", 1)[1:] {
+					if c.Time < start.Add(time.Hour) {
+						t.Errorf("commit %d was decided at %v, before the sleep", c.Slot, c.Time.Time())
+					}
+				}
+				if len(d.Commits("w", 2)) == 0 {
+					t.Error("the run has not continued as new")
+				}
+			})
+		})
+	}
 }

@@ -102,10 +102,10 @@ func (f *Function) Hung() bool { return f.process.Service.Hung() > 0 }
 
 // sweep sends the long timers that are due soon. It then takes a step of the slow check over all
 // runs in the time that the invocation has left, even if sending failed. It ignores what the event
-// says. The check may fail: no run waits for it (executor.Service.Maintain says what a step costs).
+// says. The check may fail: no run waits for it (see Maintenance.Maintain).
 func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error) {
-	sent, failed := f.process.Service.Sweep(ctx)
-	did, err := f.process.Service.Maintain(ctx)
+	sent, failed := f.process.Service.Deliveries.Sweep(ctx)
+	did, err := f.process.Service.Maintenance.Maintain(ctx)
 	if err != nil {
 		f.log.WarnContext(ctx, "the check over all runs failed; its next step will try again", "error", err)
 	}

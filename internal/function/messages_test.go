@@ -336,7 +336,7 @@ func TestTooLongForFunction(t *testing.T) {
 		do(t, p, "GET", "/v1/workflows/a", "", `"status":"running"`)
 		for range 25 * 12 {
 			time.Sleep(5 * time.Minute)
-			if _, err := p.Service.Sweep(t.Context()); err != nil {
+			if _, err := p.Service.Service.Deliveries.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			drain(t, d, p)

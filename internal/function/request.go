@@ -18,10 +18,10 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
@@ -255,7 +255,7 @@ func (headOnly) Write(body []byte) (int, error) { return len(body), nil }
 
 // refuse writes the problem document of a refusal.
 func refuse(w http.ResponseWriter, refused *refusal.Error) {
-	p := api.ProblemOf(refused)
+	p := problem.Of(refused)
 	w.Header().Set("Content-Type", "application/problem+json")
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.RetryAfter.Seconds()))))

@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -36,19 +34,15 @@ var workflowRoutes = []Route{
 	{ID: "moveWorkflow", Pattern: "POST /v1/workflows/{id}/move", Access: Writes, endpoint: takes((*handler).move)},
 }
 
-func (h *handler) start(r *http.Request, body api.StartRequest) (int, *api.StartResponse, error) {
-	d, err := wait(r.URL.Query())
+func (h *handler) start(r *http.Request, body schema.StartRequest) (int, *schema.StartResponse, error) {
+	c, err := h.service.Process.Parser().StartAndAwait(&body, r.URL.Query().Get("wait"))
 	if err != nil {
 		return 0, nil, err
 	}
-	c, err := h.service.Parser().Start(&body)
-	if err != nil {
-		return 0, nil, err
-	}
-	begin := h.service.Start
-	if d > 0 {
-		begin = func(ctx context.Context, c *command.Start) (*api.StartResponse, error) {
-			return h.service.StartAndAwait(ctx, c, d)
+	begin := h.service.Requests.StartAndAwait
+	if c.Wait() == 0 {
+		begin = func(ctx context.Context, c command.StartAndAwait) (*schema.StartResponse, error) {
+			return h.service.Requests.Start(ctx, c.Start)
 		}
 	}
 	answer, err := begin(r.Context(), c)
@@ -61,155 +55,136 @@ func (h *handler) start(r *http.Request, body api.StartRequest) (int, *api.Start
 	return http.StatusOK, answer, nil
 }
 
-func (h *handler) signal(r *http.Request, body api.SignalRequest) (int, *api.SignalResponse, error) {
-	c, err := h.service.Parser().Signal(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
+func (h *handler) signal(r *http.Request, body schema.SignalRequest) (int, *schema.SignalResponse, error) {
+	c, err := h.service.Process.Parser().Signal(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Signal(r.Context(), c)
+	answer, err := h.service.Requests.Signal(r.Context(), c)
 	return http.StatusAccepted, answer, err
 }
 
-func (h *handler) query(r *http.Request, body api.QueryRequest) (int, *api.QueryResponse, error) {
-	c, err := h.service.Parser().Query(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
+func (h *handler) query(r *http.Request, body schema.QueryRequest) (int, *schema.QueryResponse, error) {
+	c, err := h.service.Process.Parser().Query(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Query(r.Context(), c)
+	answer, err := h.service.Requests.Query(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) update(r *http.Request, body api.UpdateRequest) (int, *api.UpdateResponse, error) {
-	c, err := h.service.Parser().Update(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
+func (h *handler) update(r *http.Request, body schema.UpdateRequest) (int, *schema.UpdateResponse, error) {
+	c, err := h.service.Process.Parser().Update(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Update(r.Context(), c)
+	answer, err := h.service.Requests.Update(r.Context(), c)
 	return updateStatus(answer), answer, err
 }
 
-func (h *handler) poll(r *http.Request) (int, *api.UpdateResponse, error) {
-	d, err := wait(r.URL.Query())
+func (h *handler) poll(r *http.Request) (int, *schema.UpdateResponse, error) {
+	c, err := h.service.Process.Parser().Poll(r.PathValue("id"), runID(r), r.PathValue("updateID"), r.URL.Query().Get("wait"))
 	if err != nil {
 		return 0, nil, err
 	}
-	c, err := h.service.Parser().Poll(r.PathValue("id"), runID(r), r.PathValue("updateID"))
-	if err != nil {
-		return 0, nil, err
-	}
-	answer, err := h.service.PollUpdate(r.Context(), c, d)
+	answer, err := h.service.Requests.PollUpdate(r.Context(), c)
 	return updateStatus(answer), answer, err
 }
 
-func (h *handler) failUpdate(r *http.Request, body api.FailUpdateRequest) (int, *api.UpdateResponse, error) {
-	c, err := h.service.Parser().FailUpdate(r.PathValue("id"), runID(r), r.PathValue("updateID"), &body)
+func (h *handler) failUpdate(r *http.Request, body schema.FailUpdateRequest) (int, *schema.UpdateResponse, error) {
+	c, err := h.service.Process.Parser().FailUpdate(r.PathValue("id"), runID(r), r.PathValue("updateID"), &body)
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.FailUpdate(r.Context(), c)
+	answer, err := h.service.Requests.FailUpdate(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
 // updateStatus returns the HTTP status of an update's stage: 422 if the update is not durable.
-func updateStatus(answer *api.UpdateResponse) int {
+func updateStatus(answer *schema.UpdateResponse) int {
 	switch {
 	case answer == nil:
 		return 0
-	case answer.Stage == api.StageRejected:
+	case answer.Stage == schema.StageRejected:
 		return http.StatusUnprocessableEntity
-	case answer.Stage == api.StageAccepted, answer.Stage == api.StageAdmitted:
+	case answer.Stage == schema.StageAccepted, answer.Stage == schema.StageAdmitted:
 		return http.StatusAccepted
 	}
 	return http.StatusOK
 }
 
-func (h *handler) cancel(r *http.Request, body api.EndRequest) (int, none, error) {
-	c, err := h.service.Parser().End(r.PathValue("id"), runID(r), body.Reason)
+func (h *handler) cancel(r *http.Request, body schema.EndRequest) (int, none, error) {
+	c, err := h.service.Process.Parser().End(r.PathValue("id"), runID(r), body.Reason)
 	if err != nil {
 		return 0, none{}, err
 	}
-	err = h.service.Cancel(r.Context(), c)
+	err = h.service.Requests.Cancel(r.Context(), c)
 	return http.StatusAccepted, none{}, err
 }
 
-func (h *handler) terminate(r *http.Request, body api.EndRequest) (int, none, error) {
-	c, err := h.service.Parser().End(r.PathValue("id"), runID(r), body.Reason)
+func (h *handler) terminate(r *http.Request, body schema.EndRequest) (int, none, error) {
+	c, err := h.service.Process.Parser().End(r.PathValue("id"), runID(r), body.Reason)
 	if err != nil {
 		return 0, none{}, err
 	}
-	err = h.service.Terminate(r.Context(), c)
+	err = h.service.Requests.Terminate(r.Context(), c)
 	return http.StatusOK, none{}, err
 }
 
 func (h *handler) delete(r *http.Request) (int, none, error) {
-	c, err := h.service.Parser().Delete(r.PathValue("id"), runID(r))
+	c, err := h.service.Process.Parser().Delete(r.PathValue("id"), runID(r))
 	if err != nil {
 		return 0, none{}, err
 	}
-	err = h.service.Delete(r.Context(), c)
+	err = h.service.Maintenance.Delete(r.Context(), c)
 	return http.StatusOK, none{}, err
 }
 
-func (h *handler) reset(r *http.Request, body api.ResetRequest) (int, *api.ResetResponse, error) {
-	c, err := h.service.Parser().Reset(r.PathValue("id"), runID(r), &body)
+func (h *handler) reset(r *http.Request, body schema.ResetRequest) (int, *schema.ResetResponse, error) {
+	c, err := h.service.Process.Parser().Reset(r.PathValue("id"), runID(r), &body)
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Reset(r.Context(), c)
+	answer, err := h.service.Requests.Reset(r.Context(), c)
 	return http.StatusCreated, answer, err
 }
 
-func (h *handler) move(r *http.Request, body api.MoveRequest) (int, *api.MoveResponse, error) {
-	c, err := h.service.Parser().Move(r.PathValue("id"), runID(r), &body)
+func (h *handler) move(r *http.Request, body schema.MoveRequest) (int, *schema.MoveResponse, error) {
+	c, err := h.service.Process.Parser().Move(r.PathValue("id"), runID(r), &body)
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Move(r.Context(), c)
+	answer, err := h.service.Requests.Move(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) describe(r *http.Request) (int, *api.Description, error) {
-	of, err := h.service.Parser().Target(r.PathValue("id"), runID(r))
+func (h *handler) describe(r *http.Request) (int, *schema.Description, error) {
+	of, err := h.service.Process.Parser().Target(r.PathValue("id"), runID(r))
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Describe(r.Context(), of)
+	answer, err := h.service.Requests.Describe(r.Context(), of)
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) result(r *http.Request) (int, *api.ResultResponse, error) {
-	d, err := wait(r.URL.Query())
+func (h *handler) result(r *http.Request) (int, *schema.ResultResponse, error) {
+	of, err := h.service.Process.Parser().Await(r.PathValue("id"), runID(r), r.URL.Query().Get("wait"))
 	if err != nil {
 		return 0, nil, err
 	}
-	of, err := h.service.Parser().Target(r.PathValue("id"), runID(r))
-	if err != nil {
-		return 0, nil, err
-	}
-	answer, err := h.service.Result(r.Context(), of, d)
+	answer, err := h.service.Requests.Result(r.Context(), of)
 	if err == nil && !answer.Status.Closed() {
 		return http.StatusAccepted, answer, nil
 	}
 	return http.StatusOK, answer, err
 }
 
-// history pages by run and event id, so that a page follows the one before it even if another run
-// has begun.
 func (h *handler) history(r *http.Request) (int, historyPage, error) {
-	run, from := runID(r), int64(1)
-	if token := r.URL.Query().Get("pageToken"); token != "" {
-		id, event, found := strings.Cut(token, "/")
-		n, err := strconv.ParseInt(event, 10, 64)
-		if err != nil || !found || n < 1 || id == "" || run != "" && string(run) != id {
-			return 0, historyPage{}, refusal.Invalid.New("this history did not return the pageToken")
-		}
-		run, from = history.RunID(id), n
-	}
-	of, err := h.service.Parser().Target(r.PathValue("id"), run)
+	of, err := h.service.Process.Parser().History(r.PathValue("id"), runID(r), r.URL.Query().Get("pageToken"))
 	if err != nil {
 		return 0, historyPage{}, err
 	}
-	events, id, more, err := h.service.History(r.Context(), of, from)
+	events, id, more, err := h.service.Requests.History(r.Context(), of)
 	if err != nil {
 		return 0, historyPage{}, err
 	}
@@ -218,12 +193,12 @@ func (h *handler) history(r *http.Request) (int, historyPage, error) {
 		return 0, historyPage{}, err
 	}
 	if n := len(answer.Events); n < len(events) || more {
-		answer.NextPageToken = string(id) + "/" + strconv.FormatInt(events[n-1].ID+1, 10)
+		answer.NextPageToken = command.HistoryToken(id, events[n-1].ID+1)
 	}
 	return http.StatusOK, answer, nil
 }
 
-// historyPage is an api.HistoryResponse whose events are encoded.
+// historyPage is a schema.HistoryResponse whose events are encoded.
 type historyPage struct {
 	WorkflowID    string            `json:"workflowId"`
 	RunID         history.RunID     `json:"runId"`
@@ -237,7 +212,7 @@ type historyPage struct {
 const maxHistoryPage = 1 << 20
 
 // fitting encodes as many of the first events as a page holds, and at least one.
-func fitting(events []api.HistoryEvent) ([]json.RawMessage, error) {
+func fitting(events []schema.HistoryEvent) ([]json.RawMessage, error) {
 	page, size := []json.RawMessage{}, 0
 	for i := range events {
 		encoded, err := json.Marshal(&events[i])
@@ -255,13 +230,17 @@ func fitting(events []api.HistoryEvent) ([]json.RawMessage, error) {
 // listPage is how many runs a page of the list has.
 const listPage = 100
 
-func (h *handler) list(r *http.Request) (int, *api.ListResponse, error) {
+func (h *handler) list(r *http.Request) (int, *schema.ListResponse, error) {
 	q := r.URL.Query()
 	f, err := listFilter(q)
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.List(r.Context(), f, asked(q), q.Get("pageToken"), listPage)
+	l, err := h.service.Process.Parser().List(f, asked(q), q.Get("pageToken"), listPage)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Requests.List(r.Context(), l)
 	return http.StatusOK, answer, err
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -15,9 +14,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
@@ -106,7 +105,7 @@ func (h *handler) serve(do serve) http.HandlerFunc {
 }
 
 func (h *handler) maxBody() int64 {
-	if most := h.service.MaxPayload(); most > engine.MaxPayload {
+	if most := h.service.Process.Options.MaxPayload; most > engine.MaxPayload {
 		return int64(most) + MaxBody
 	}
 	return MaxBody
@@ -161,7 +160,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 // caller should wait, and returns the status. The answer says that the request cost nothing, unless
 // its CostHeader is set already.
 func WriteProblem(w http.ResponseWriter, refused *refusal.Error) (status int) {
-	p := api.ProblemOf(refused)
+	p := problem.Of(refused)
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))
 	}
@@ -178,16 +177,3 @@ func WriteProblem(w http.ResponseWriter, refused *refusal.Error) (status int) {
 
 // runID returns the run that a request pins with its query string; empty is the latest.
 func runID(r *http.Request) history.RunID { return history.RunID(r.URL.Query().Get("runId")) }
-
-// wait returns how long a request waits; if the parameter is absent, not at all.
-func wait(q url.Values) (time.Duration, error) {
-	text := q.Get("wait")
-	if text == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, refusal.Invalid.New("wait is not a duration: give for example wait=20s")
-	}
-	return d, nil
-}

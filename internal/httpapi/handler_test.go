@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
@@ -29,13 +29,13 @@ func bubble(t *testing.T, fn func(t *testing.T, d *testbed.Deployment, p *testbe
 	})
 }
 
-func start(t *testing.T, p *testbed.Process, body string) *api.StartResponse {
+func start(t *testing.T, p *testbed.Process, body string) *schema.StartResponse {
 	t.Helper()
 	a := p.Do(http.MethodPost, workflows, body)
 	if a.Status != http.StatusCreated {
 		t.Fatalf("start %s: %d %s", body, a.Status, a.Body)
 	}
-	answer := &api.StartResponse{}
+	answer := &schema.StartResponse{}
 	a.Into(t, answer)
 	return answer
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 )
 
@@ -49,7 +49,7 @@ func forms() map[string]any {
 		}
 		addForms(all, answer)
 	}
-	addForms(all, reflect.TypeFor[api.Problem]())
+	addForms(all, reflect.TypeFor[problem.Problem]())
 	addForms(all, reflect.TypeFor[history.AttributeValue]())
 	return all
 }

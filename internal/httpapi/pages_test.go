@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
@@ -41,7 +41,7 @@ func TestHistoryPagesAreBoundedByBytes(t *testing.T) {
 			if a.Status != http.StatusOK || len(lambda) > 6_000_000 {
 				t.Fatalf("page %d: status %d, %d bytes in an answer of Lambda", pages, a.Status, len(lambda))
 			}
-			var page api.HistoryResponse
+			var page schema.HistoryResponse
 			a.Into(t, &page)
 			for _, e := range page.Events {
 				ids = append(ids, e.ID)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
@@ -23,7 +23,7 @@ var ends = map[history.Status]struct{ start, method, then, body string }{
 }
 
 // become starts a workflow and brings its run into a state.
-func become(t *testing.T, p *testbed.Process, id string, s history.Status) *api.StartResponse {
+func become(t *testing.T, p *testbed.Process, id string, s history.Status) *schema.StartResponse {
 	t.Helper()
 	how := ends[s]
 	run := start(t, p, `{"workflowId":"`+id+`",`+how.start+`}`)
@@ -104,7 +104,7 @@ func checkPolicy(t *testing.T, d *testbed.Deployment, p *testbed.Process, id str
 // page is a page of a history or of the list.
 type page struct {
 	Events        []struct{ ID int64 }
-	Workflows     []api.WorkflowSummary
+	Workflows     []schema.WorkflowSummary
 	NextPageToken string
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -30,7 +30,7 @@ var scheduleRoutes = []Route{
 // A schedule is a workflow. These endpoints send it the same requests that its callers could send
 // as requests of a workflow.
 
-func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest) (status int, answer api.CreateScheduleResponse, err error) {
+func (h *handler) createSchedule(r *http.Request, body schema.CreateScheduleRequest) (status int, answer schema.CreateScheduleResponse, err error) {
 	if body.Schedule == nil {
 		return 0, answer, refusal.Invalid.New("what the schedule does is missing: give schedule")
 	}
@@ -43,11 +43,11 @@ func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest
 	if err != nil {
 		return 0, answer, err
 	}
-	c, err := h.service.Parser().Start(&api.StartRequest{WorkflowID: &id, Type: stored.WorkflowType, Input: state, RequestID: body.RequestID})
+	c, err := h.service.Process.Parser().Start(&schema.StartRequest{WorkflowID: &id, Type: stored.WorkflowType, Input: state, RequestID: body.RequestID})
 	if err != nil {
 		return 0, answer, err
 	}
-	started, err := h.service.Start(r.Context(), c)
+	started, err := h.service.Requests.Start(r.Context(), c)
 	switch {
 	case err != nil:
 		return 0, answer, ofSchedule(body.ScheduleID, err)
@@ -57,20 +57,20 @@ func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest
 	return http.StatusOK, answer, nil
 }
 
-func (h *handler) describeSchedule(r *http.Request) (status int, d api.ScheduleDescription, err error) {
+func (h *handler) describeSchedule(r *http.Request) (status int, d schema.ScheduleDescription, err error) {
 	id, err := scheduleWorkflow(r.PathValue("id"))
 	if err != nil {
 		return 0, d, err
 	}
-	input, err := json.Marshal(stored.Describe{Now: h.service.Now()})
+	input, err := json.Marshal(stored.Describe{Now: h.service.Process.World.Now()})
 	if err != nil {
 		return 0, d, err
 	}
-	q, err := h.service.Parser().Query(id, "", stored.QueryDescribeAt, &api.QueryRequest{Input: input})
+	q, err := h.service.Process.Parser().Query(id, "", stored.QueryDescribeAt, &schema.QueryRequest{Input: input})
 	if err != nil {
 		return 0, d, err
 	}
-	answer, err := h.service.Query(r.Context(), q)
+	answer, err := h.service.Requests.Query(r.Context(), q)
 	if err != nil {
 		return 0, d, ofSchedule(r.PathValue("id"), err)
 	}
@@ -84,17 +84,21 @@ func (h *handler) describeSchedule(r *http.Request) (status int, d api.ScheduleD
 	return http.StatusOK, DescribedSchedule(&s), nil
 }
 
-func (h *handler) listSchedules(r *http.Request) (status int, answer api.ScheduleListResponse, err error) {
+func (h *handler) listSchedules(r *http.Request) (status int, answer schema.ScheduleListResponse, err error) {
 	f := store.Filter{Where: func(row *store.Summary) bool {
 		return row.Type == stored.WorkflowType && row.Status == history.Running.String()
 	}}
-	page, err := h.service.List(r.Context(), f, "schedules", r.URL.Query().Get("pageToken"), listPage)
+	l, err := h.service.Process.Parser().List(f, "schedules", r.URL.Query().Get("pageToken"), listPage)
 	if err != nil {
 		return 0, answer, err
 	}
-	answer.Schedules, answer.NextPageToken = []api.ScheduleSummary{}, page.NextPageToken
+	page, err := h.service.Requests.List(r.Context(), l)
+	if err != nil {
+		return 0, answer, err
+	}
+	answer.Schedules, answer.NextPageToken = []schema.ScheduleSummary{}, page.NextPageToken
 	for _, w := range page.Workflows {
-		answer.Schedules = append(answer.Schedules, api.ScheduleSummary{
+		answer.Schedules = append(answer.Schedules, schema.ScheduleSummary{
 			ScheduleID: strings.TrimPrefix(w.WorkflowID, stored.IDPrefix), CreatedAt: w.StartedAt,
 		})
 	}
@@ -106,9 +110,9 @@ func (h *handler) deleteSchedule(r *http.Request) (int, none, error) {
 	if err != nil {
 		return 0, none{}, err
 	}
-	c, err := h.service.Parser().End(id, "", "the schedule was deleted")
+	c, err := h.service.Process.Parser().End(id, "", "the schedule was deleted")
 	if err == nil {
-		err = h.service.Terminate(r.Context(), c)
+		err = h.service.Requests.Terminate(r.Context(), c)
 	}
 	return http.StatusOK, none{}, ofSchedule(r.PathValue("id"), err)
 }
@@ -122,21 +126,21 @@ func updates[B, S any](update string, store func(*B) (input S, requestID string)
 			return 0, none{}, err
 		}
 		input, requestID := store(&body)
-		u := api.UpdateRequest{UpdateID: requestID}
+		u := schema.UpdateRequest{UpdateID: requestID}
 		if u.Input, err = json.Marshal(input); err != nil {
 			return 0, none{}, err
 		}
-		c, err := h.service.Parser().Update(id, "", update, &u)
+		c, err := h.service.Process.Parser().Update(id, "", update, &u)
 		if err != nil {
 			return 0, none{}, err
 		}
-		answer, err := h.service.Update(r.Context(), c)
+		answer, err := h.service.Requests.Update(r.Context(), c)
 		switch {
 		case err != nil:
 			return 0, none{}, ofSchedule(r.PathValue("id"), err)
 		case answer.Failure != nil: // it was refused, or has changed nothing
 			return 0, none{}, refusal.Invalid.New("%s", answer.Failure.Message)
-		case answer.Stage != api.StageCompleted:
+		case answer.Stage != schema.StageCompleted:
 			return 0, none{}, refusal.OutcomeUnknown.New("the schedule has not answered yet: send the request again with the same requestId")
 		}
 		return http.StatusOK, none{}, nil

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // The conversions between the API's forms and the stored ones drop no field and add none: both have
@@ -17,22 +17,22 @@ import (
 func TestStoredSchedules(t *testing.T) {
 	t.Parallel()
 	for _, variant := range []string{".json", "-least.json"} {
-		var changed api.UpdateScheduleRequest
+		var changed schema.UpdateScheduleRequest
 		was := decode(t, "changed"+variant, &changed)
 		input, _ := httpapi.StoredChange(&changed)
 		same(t, "a change", was, input)
 
-		var trigger api.TriggerScheduleRequest
+		var trigger schema.TriggerScheduleRequest
 		was = decode(t, "triggered"+variant, &trigger)
 		started, _ := httpapi.StoredTrigger(&trigger)
 		same(t, "a trigger", was, started)
 
-		var backfill api.BackfillScheduleRequest
+		var backfill schema.BackfillScheduleRequest
 		was = decode(t, "backfilled"+variant, &backfill)
 		filled, _ := httpapi.StoredBackfill(&backfill)
 		same(t, "a backfill", was, filled)
 
-		var note api.ScheduleNote
+		var note schema.ScheduleNote
 		was = decode(t, "note"+variant, &note)
 		noted, _ := httpapi.StoredNote(&note)
 		same(t, "a note", was, noted)

@@ -33,9 +33,8 @@ func init() {
 // A child whose resident memory is above the limit is killed by the parent, and its workflow is
 // parked.
 func TestResidentMemory(t *testing.T) {
-	const limit = 512 // with the race detector a child has more than 256 when it begins
-	s := serveIn(t, t.TempDir(), weft.Isolation{Children: 1, MemoryMiB: limit})
-	s.startFatal(t, fmt.Sprintf(`{"workflowId":"shared","type":"shared","input":%d}`, limit+64))
+	s := serveIn(t, t.TempDir(), weft.Isolation{Children: 1, MemoryMiB: memory})
+	s.startFatal(t, fmt.Sprintf(`{"workflowId":"shared","type":"shared","input":%d}`, memory+64))
 	s.log.until("a child process has more memory than it may: it is killed")
 	if got := s.log.until("a workflow is parked")["workflowId"]; got != "shared" {
 		t.Errorf("the log says that %v is parked", got)

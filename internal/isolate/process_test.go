@@ -31,7 +31,7 @@ var (
 // The code of a child uses as many processors at once as it may.
 func TestProcessorsOfAChild(t *testing.T) {
 	want := runtime.GOMAXPROCS(0) + 1 // what no process has by itself
-	s := serveIn(t, t.TempDir(), weft.Isolation{Children: 1, MemoryMiB: 512, CPUs: want})
+	s := serveIn(t, t.TempDir(), weft.Isolation{Children: 1, MemoryMiB: memory, CPUs: want})
 	if _, err := processors.Start(t.Context(), s.c, "p", workflow.None{}); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestProcessorsOfAChild(t *testing.T) {
 // A workflow that is parked stays so when the server restarts.
 func TestParkedOverARestart(t *testing.T) {
 	dir := t.TempDir()
-	limits := weft.Isolation{Children: 1, MemoryMiB: 512}
+	limits := weft.Isolation{Children: 1, MemoryMiB: memory}
 	const body = `{"workflowId":"bad","type":"bad","input":"exit"}`
 	t.Run("before", func(t *testing.T) {
 		s := serveIn(t, dir, limits)
@@ -62,12 +62,13 @@ func TestParkedOverARestart(t *testing.T) {
 
 // A child that does not answer is killed, and another one serves.
 func TestSilentChildIsKilled(t *testing.T) {
+	t.Parallel()
 	const records = 1000
 	log := make(lines, records)
 	store := storememory.New(storememory.Options{})
 	queues := queuememory.New(nil, queuememory.Options{})
 	p, err := isolate.Start(isolate.Options{
-		Children: 1, Memory: 512 << 20, Silence: time.Second, Receiver: queues,
+		Children: 1, Memory: memory << 20, Silence: time.Second, Receiver: queues,
 		Ports: assembly.PortsOf(store, store, queues),
 		Log:   slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -97,7 +98,7 @@ const parentMark = "WEFT_TEST_ISOLATING_PARENT"
 // inherit.
 func serveAsParent(dir string) error {
 	return weft.Serve(context.Background(), registry(), weft.Options{
-		Addr: "127.0.0.1:0", Data: dir, Isolate: weft.Isolation{Children: 2, MemoryMiB: 512}, Greeting: func(io.Writer, string) {},
+		Addr: "127.0.0.1:0", Data: dir, Isolate: weft.Isolation{Children: 2, MemoryMiB: memory}, Greeting: func(io.Writer, string) {},
 		Log: slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 }

@@ -77,7 +77,7 @@ func (p *Pool) within(ctx context.Context, j job, do func(ctx context.Context, c
 	switch {
 	case errors.Is(err, errBroken) && c.over(ctx):
 		p.blameFor(c) // before the caller has an answer
-	case err == nil && c.alone && c.hasRun(ctx, j.workflow):
+	case err == nil && c.alone && c.askWhetherReturned(ctx, j.workflow):
 		p.clear(j.workflow)
 	}
 	return err
@@ -174,10 +174,10 @@ func (p *Pool) limitTurn(free func()) (end func()) {
 	}
 }
 
-// hasRun reports whether a workflow's code has run in the solo child, and returned. Work can
-// succeed without that: a request is refused because the code failed before, or a task is recorded
-// as failed because its code hangs.
-func (c *process) hasRun(ctx context.Context, workflow string) bool {
+// askWhetherReturned asks the solo child whether a workflow's code has run there, and returned.
+// Work can succeed without that: a request is refused because the code failed before, or a task is
+// recorded as failed because its code hangs.
+func (c *process) askWhetherReturned(ctx context.Context, workflow string) bool {
 	got, err := call[none, status](ctx, c.client, pathStatus, none{})
 	return err == nil && got.Returned == workflow && !slices.Contains(got.Workflows, workflow)
 }

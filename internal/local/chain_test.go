@@ -7,8 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/bridge"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -48,7 +48,7 @@ func TestLongChain(t *testing.T) {
 			t.Fatalf("lap %d: %d, %v", n, got, err)
 		}
 	}
-	latest := func() *api.Description {
+	latest := func() *schema.Description {
 		t.Helper()
 		d, err := c.Describe(ctx, "w", "")
 		if err != nil {

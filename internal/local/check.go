@@ -291,7 +291,7 @@ func (c *checker) decodeMessage(what string, body []byte) {
 // Terminate returns nil. A crash before the crash records are written leaves a closed run in them,
 // which a second call drops.
 func Terminate(ctx context.Context, workflowID, runID, reason string, o Options) (err error) {
-	if err := disk.Exists(o.Dir); err != nil {
+	if err := disk.CheckDirectory(o.Dir); err != nil {
 		return err
 	}
 	o.noCode = true // the record of what ended the server's process stays
@@ -300,9 +300,9 @@ func Terminate(ctx context.Context, workflowID, runID, reason string, o Options)
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	c, err := s.Service.Parser().End(workflowID, history.RunID(runID), reason)
+	c, err := s.Service.Process.Parser().End(workflowID, history.RunID(runID), reason)
 	if err == nil {
-		err = s.Service.Terminate(ctx, c)
+		err = s.Service.Requests.Terminate(ctx, c)
 	}
 	switch {
 	case err == nil, errors.Is(err, refusal.NotFound): // if the run has closed, an earlier call may have failed before the steps below

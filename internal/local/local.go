@@ -299,18 +299,11 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	}
 	handler := process.API
 	if o.Isolate.Children > 0 {
-		o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Executor.Engine.TaskQueues, o.Log, o.Executor.Build
-		o.Isolate.Ports, o.Isolate.Receiver = codec.Ports(b.ports), s.worker.Receiver
-		if o.Dir != "" {
-			o.Isolate.File = filepath.Join(o.Dir, suspectsFile)
-		}
-		var err error
-		if s.pool, err = isolate.Start(o.Isolate); err != nil {
+		o.Isolate.Ports = codec.Ports(b.ports)
+		if err := o.startChildren(s, b); err != nil {
 			return nil, err
 		}
-		handler, s.worker.Hand = s.pool, s.pool.Deliver
-		probe := b.probe
-		b.probe = func() error { return errors.Join(s.pool.Ready(), probe()) }
+		handler = s.pool
 	}
 	handler = withBackup(newBudget(o.budgets.requests, s.connections).bounded(handler), b.backup, o.Log)
 	if t != nil {
@@ -324,6 +317,22 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 		return nil, err
 	}
 	return s, nil
+}
+
+// startChildren starts the child processes that run the code of the server.
+func (o *Options) startChildren(s *Server, b *backend) (err error) {
+	o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Executor.Engine.TaskQueues, o.Log, o.Executor.Build
+	o.Isolate.Receiver = s.worker.Receiver
+	if o.Dir != "" {
+		o.Isolate.File = filepath.Join(o.Dir, suspectsFile)
+	}
+	if s.pool, err = isolate.Start(o.Isolate); err != nil {
+		return err
+	}
+	s.worker.Hand = s.pool.Deliver
+	probe := b.probe
+	b.probe = func() error { return errors.Join(s.pool.Ready(), probe()) }
+	return nil
 }
 
 // OpenChild serves as a child of a server that isolates, until the parent ends it: see
@@ -481,7 +490,7 @@ func (s *Server) Close() error {
 	if s.pool != nil {
 		err = s.pool.Close()
 	}
-	s.Service.Close()
+	s.Service.Process.Close()
 	s.world.Close()
 	return errors.Join(err, s.backend.close())
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // ErrHistory is wrapped by the error of FromEvents if the events are not a history.
@@ -19,7 +19,7 @@ func wrong(format string, args ...any) error {
 // FromEvents rebuilds the log of a run from its events in the form of the HTTP API, with a commit
 // for each batch. The log lacks fences, which have no events, and what only writers need: ids,
 // causation ids and expiry. Replayed code sees none of these.
-func FromEvents(workflowID string, runID history.RunID, events []api.HistoryEvent) (*engine.Run, error) {
+func FromEvents(workflowID string, runID history.RunID, events []schema.HistoryEvent) (*engine.Run, error) {
 	if runID.Number() == 0 {
 		return nil, wrong("its runId is %q", runID)
 	}
@@ -53,7 +53,7 @@ func FromEvents(workflowID string, runID history.RunID, events []api.HistoryEven
 
 // commit returns the commit with the events of a batch: the input of its task, the task, and the
 // commands of its code.
-func commit(events []api.HistoryEvent) (*history.Commit, error) {
+func commit(events []schema.HistoryEvent) (*history.Commit, error) {
 	c := &history.Commit{FirstEventID: events[0].ID, Time: history.At(events[0].Time)}
 	for i := 0; i < len(events); i++ {
 		e := events[i]
@@ -83,7 +83,7 @@ func commit(events []api.HistoryEvent) (*history.Commit, error) {
 }
 
 // task returns the header of a workflow task, from the three events that begin here.
-func task(events []api.HistoryEvent) (*history.Task, error) {
+func task(events []schema.HistoryEvent) (*history.Task, error) {
 	if len(events) < 3 {
 		return nil, wrong("the workflow task of event %d does not end", events[0].ID)
 	}

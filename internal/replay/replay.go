@@ -107,14 +107,7 @@ func follows(c *history.Commit, next history.RunID) {
 	if len(c.Commands) == 0 {
 		return
 	}
-	switch a := c.Commands[len(c.Commands)-1].Attributes.(type) {
-	case *history.WorkflowExecutionCompleted:
-		a.NewRunID = next
-	case *history.WorkflowExecutionFailed:
-		a.NewRunID = next
-	case *history.WorkflowExecutionCanceled, *history.WorkflowExecutionContinuedAsNew: // no other run follows, or the code names it
-	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record: // close no run
-	}
+	history.SetNext(c.Commands[len(c.Commands)-1].Attributes, next)
 }
 
 // accepted returns the updates that the task of a commit accepted.

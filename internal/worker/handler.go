@@ -89,7 +89,7 @@ func (h Handler) handle(ctx context.Context, name string, deliveries []queue.Del
 		if h.Extend != nil {
 			delivery.Extend = func(ctx context.Context, lease time.Duration) error { return h.Extend(ctx, name, d.Receipt, lease) }
 		}
-		err := h.Service.Handle(ctx, delivery)
+		err := h.Service.Deliveries.Handle(ctx, delivery)
 		if postponed, is := h.other(ctx, err, []queue.Delivery{d}, m); is {
 			done = append(done, postponed...)
 		} else if h.succeeded(ctx, m, err) {
@@ -111,7 +111,7 @@ func (h Handler) handleGroup(ctx context.Context, deliveries []queue.Delivery) (
 	if len(messages) == 0 {
 		return nil
 	}
-	err := h.Service.HandleResults(ctx, deliveries[0].Group, messages)
+	err := h.Service.Deliveries.HandleResults(ctx, deliveries[0].Group, messages)
 	if postponed, is := h.other(ctx, err, deliveries, messages...); is {
 		return postponed
 	}
@@ -132,9 +132,9 @@ type Away struct {
 // build is gone, or else for now. It returns the receipts of the messages that this finishes; of a
 // group they are the first ones.
 func (h Handler) Wait(ctx context.Context, part []Away, gone bool) (done []string) {
-	wait := h.Service.Postpone
+	wait := h.Service.Deliveries.Postpone
 	if gone {
-		wait = h.Service.Park
+		wait = h.Service.Deliveries.Park
 	}
 	for _, d := range part {
 		if !h.succeeded(ctx, d.Message, wait(ctx, d.Message)) {
@@ -172,7 +172,7 @@ func (h Handler) handleDead(ctx context.Context, deliveries []queue.Delivery) (d
 		if errors.Is(err, history.ErrCorrupt) {
 			h.Log.ErrorContext(ctx, "a dead letter that cannot be read was deleted", "error", err)
 			done = append(done, d.Receipt)
-		} else if err == nil && h.succeeded(ctx, m, h.Service.HandleDead(ctx, m)) {
+		} else if err == nil && h.succeeded(ctx, m, h.Service.Deliveries.HandleDead(ctx, m)) {
 			done = append(done, d.Receipt)
 		}
 	}

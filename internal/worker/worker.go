@@ -175,10 +175,10 @@ func (p *Worker) HandOver(ctx context.Context, name string, part []queue.Deliver
 // runs.
 func (p *Worker) sweep(ctx context.Context) {
 	for {
-		if _, err := p.Service.Sweep(ctx); err != nil && ctx.Err() == nil {
+		if _, err := p.Service.Deliveries.Sweep(ctx); err != nil && ctx.Err() == nil {
 			p.Log.Error("sweep failed", "error", err)
 		}
-		if _, err := p.Service.Maintain(ctx); err != nil && ctx.Err() == nil {
+		if _, err := p.Service.Maintenance.Maintain(ctx); err != nil && ctx.Err() == nil {
 			p.Log.Warn("the check over all runs failed; its next step will try again", "error", err)
 		}
 		if p.World.Wait(ctx, outbox.SweepEvery, nil) != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -32,6 +34,14 @@ type pkg struct {
 // without it.
 func list(t *testing.T, args ...string) []byte {
 	t.Helper()
+	out, err := goList(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func goList(args ...string) ([]byte, error) {
 	cmd := exec.Command("go", append([]string{"list"}, args...)...)
 	cmd.Dir = filepath.Join("..", "..")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
@@ -39,27 +49,38 @@ func list(t *testing.T, args ...string) []byte {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list %v: %v\n%s", args, err, stderr.String())
+		return nil, fmt.Errorf("go list %v: %w\n%s", args, err, stderr.String())
 	}
-	return out
+	return out, nil
 }
 
+// packages returns all packages of the module. They are listed once for all tests.
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	var all []pkg
-	d := json.NewDecoder(bytes.NewReader(list(t, "-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")))
-	for d.More() {
-		var p pkg
-		if err := d.Decode(&p); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
+	all, err := listed()
+	if err != nil {
+		t.Fatal(err)
 	}
 	if len(all) < 10 {
 		t.Fatalf("go list found only %d packages", len(all))
 	}
 	return all
 }
+
+var listed = sync.OnceValues(func() (all []pkg, err error) {
+	text, err := goList("-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")
+	if err != nil {
+		return nil, err
+	}
+	for d := json.NewDecoder(bytes.NewReader(text)); d.More(); {
+		var p pkg
+		if err := d.Decode(&p); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+})
 
 // under reports whether a package, named without the module, is in one of the folders or below one.
 func under(name string, folders ...string) bool {
@@ -93,7 +114,7 @@ type rule struct {
 // executorBelow returns what a layer of the executor may import: the given layers below it, and
 // what all layers may import.
 func executorBelow(layers ...string) []string {
-	all := []string{"engine/...", "store", "queue", "internal/api", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal"}
+	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal", "internal/schema"}
 	for _, layer := range layers {
 		all = append(all, "internal/executor/"+layer)
 	}
@@ -121,7 +142,7 @@ var rules = []rule{
 	{"internal/where", nil},
 	{"internal/cron", nil},
 	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow"}},
-	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored", "internal/refusal"}},
+	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/schema", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored", "internal/refusal"}},
 	{"internal/schedule/stored", []string{"engine/history", "engine/failure"}},
 	{"internal/schedule", []string{"engine", "internal/cron", "internal/schedule/stored"}},
 	{"internal/limits", []string{"engine"}},
@@ -136,8 +157,9 @@ var rules = []rule{
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/refusal", []string{"engine/failure"}},
-	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/api", "internal/cron", "internal/refusal"}},
-	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext", "internal/refusal"}},
+	{"internal/command", []string{"engine", "engine/failure", "engine/history", "store", "internal/schema", "internal/cron", "internal/refusal"}},
+	{"internal/schema", []string{"engine/history", "engine/failure", "internal/jsontext"}},
+	{"internal/problem", []string{"engine/failure", "internal/refusal"}},
 	{"internal/executor/host", []string{"engine/history", "internal/observe"}},
 	{"internal/executor/lock", []string{"internal/executor/host"}},
 	{"internal/executor/outcome", []string{"store"}},
@@ -154,10 +176,10 @@ var rules = []rule{
 	{"internal/executor/requests", executorBelow("activities", "attempts", "commit", "host", "inbox", "lock", "outcome", "runner", "session", "starts")},
 	{"internal/executor/deliveries", executorBelow("activities", "children", "commit", "inbox", "outcome", "runner", "session")},
 	{"internal/executor/maintenance", executorBelow("activities", "attempts", "children", "commit", "inbox", "outcome", "runlog", "session", "starts")},
-	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal"}},
-	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/command", "internal/filter", "internal/meter", "internal/observe", "internal/refusal", "internal/schedule/stored", "internal/executor"}},
+	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/meter", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal", "internal/schema"}},
+	{"internal/httpapi", []string{"engine/...", "store", "internal/command", "internal/filter", "internal/meter", "internal/observe", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/schema", "internal/executor"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
-	{"internal/replay", []string{"engine/...", "internal/api"}},
+	{"internal/replay", []string{"engine/...", "internal/schema"}},
 	{"internal/codec/awskms", []string{"internal/codec"}},
 	{"internal/codec", []string{"blob", "engine/history", "store", "queue", "internal/meter", "internal/executor"}},
 	{"blob/blobtest", []string{"blob"}},
@@ -168,12 +190,12 @@ var rules = []rule{
 	{"embedded", []string{"backend", "internal/disk", "internal/embedded/...", "queue"}},
 	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/codec", "internal/executor", "internal/executor/host"}},
 	{"internal/worker", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
-	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options", "internal/schedule/stored", "internal/refusal"}},
+	{"client", []string{"engine/...", "internal/bridge", "internal/header", "internal/options", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/schema"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
-		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/assembly", "internal/bridge", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/worker", "internal/program", "internal/refusal", "internal/replay", "internal/codec", "internal/executor", "internal/executor/host", "internal/executor/outbox",
+		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/assembly", "internal/bridge", "internal/httpapi",
+		"internal/meter", "internal/observe", "internal/payload", "internal/problem", "internal/worker", "internal/program", "internal/refusal", "internal/schema", "internal/replay", "internal/codec", "internal/executor", "internal/executor/host", "internal/executor/outbox",
 	}},
 }
 
@@ -208,8 +230,8 @@ func TestImports(t *testing.T) {
 // authors are the packages of this module that packages workflow and activity may import, directly
 // or not. They contain no store, queue, blob or meter.
 var authors = []string{
-	"workflow", "activity", "client", "engine/...", "internal/api", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
-	"internal/options", "internal/payload", "internal/refusal", "internal/schedule/stored", "internal/tracelog", "internal/where",
+	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
+	"internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/tracelog", "internal/where", "internal/schema",
 }
 
 func TestAuthorsImports(t *testing.T) {
@@ -221,26 +243,13 @@ func TestAuthorsImports(t *testing.T) {
 	}
 }
 
-// The executor does not know HTTP. It returns refusals, and package httpapi answers with their
-// problem documents.
+// The executor does not know HTTP, and neither does anything below it. It returns refusals, and
+// package httpapi answers with their problem documents.
 func TestExecutorKnowsNoHTTP(t *testing.T) {
 	t.Parallel()
-	for _, p := range packages(t) {
-		if name, _ := ours(p.ImportPath); !under(name, "internal/executor", "internal/refusal") {
-			continue
-		}
-		if slices.Contains(p.Imports, "net/http") {
-			t.Errorf("%s imports net/http", p.ImportPath)
-		}
-		for _, file := range p.GoFiles {
-			path := filepath.Join(p.Dir, file)
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bytes.Contains(text, []byte("api.Problem")) {
-				t.Errorf("%s names api.Problem, which has an HTTP status", path)
-			}
+	for _, path := range strings.Fields(string(list(t, "-deps", "./internal/executor/...", "./internal/command", "./internal/refusal", "./internal/schema"))) {
+		if name, _ := ours(path); under(path, "net/http") || under(name, "internal/httpapi", "internal/problem", "client") {
+			t.Errorf("the executor depends on %s", path)
 		}
 	}
 }
@@ -398,52 +407,4 @@ func TestModules(t *testing.T) {
 		t.Errorf("the modules that Weft needs have changed. If that is intended, say why in a decision record and run\n"+
 			"go test ./proof/archtest -run TestModules -rewrite\ngot:\n%swant:\n%s", got, want)
 	}
-}
-
-// mostMethods is how many methods a type of the executor may have. A type with more has more than
-// one task.
-const mostMethods = 24
-
-// No type of the executor does everything.
-func TestExecutorTypesAreSmall(t *testing.T) {
-	t.Parallel()
-	methods := map[string]int{}
-	for _, p := range packages(t) {
-		name, _ := ours(p.ImportPath)
-		if !under(name, "internal/executor") {
-			continue
-		}
-		for _, file := range p.GoFiles {
-			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, d := range parsed.Decls {
-				if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
-					methods[name+"."+receiver(f.Recv.List[0].Type)]++
-				}
-			}
-		}
-	}
-	if len(methods) < 10 {
-		t.Fatalf("only %d types were found", len(methods))
-	}
-	for name, n := range methods {
-		if n > mostMethods {
-			t.Errorf("%s has %d methods, more than %d: split it, or turn the methods that need only exported ones into functions", name, n, mostMethods)
-		}
-	}
-}
-
-// receiver returns the name of a receiver's type.
-func receiver(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.StarExpr:
-		return receiver(e.X)
-	case *ast.IndexExpr:
-		return receiver(e.X)
-	case *ast.Ident:
-		return e.Name
-	}
-	return ""
 }

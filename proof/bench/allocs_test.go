@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
@@ -46,20 +46,20 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := edge.Of(s.Service).Start(t.Context(), api.StartRequest{WorkflowID: new("w"), Type: measured.Counter.Name(), Input: []byte("10")}); err != nil {
+	if _, err := edge.Of(s.Service).Start(t.Context(), schema.StartRequest{WorkflowID: new("w"), Type: measured.Counter.Name(), Input: []byte("10")}); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
 		what, input, stage string
 		want               float64
 	}{
-		{"refused", "11", api.StageRejected, 63},
-		{"accepted", "1", api.StageCompleted, 79},
+		{"refused", "11", schema.StageRejected, 63},
+		{"accepted", "1", schema.StageCompleted, 79},
 	} {
 		n := 0
 		got := testing.AllocsPerRun(500, func() {
 			n++
-			answer, err := edge.Of(s.Service).Update(t.Context(), "w", "", measured.Add.Name(), api.UpdateRequest{UpdateID: fmt.Sprint(test.what, n), Input: []byte(test.input)})
+			answer, err := edge.Of(s.Service).Update(t.Context(), "w", "", measured.Add.Name(), schema.UpdateRequest{UpdateID: fmt.Sprint(test.what, n), Input: []byte(test.input)})
 			if err != nil || answer.Stage != test.stage {
 				t.Fatal(answer, err)
 			}

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
@@ -72,8 +72,8 @@ func race(table, workflowID string, processes int) (outcomes []outcome, err erro
 	if err != nil {
 		return nil, err
 	}
-	defer p.Service.Close()
-	if _, err := edge.Of(p.Service).Start(context.Background(), api.StartRequest{WorkflowID: &workflowID, Type: measured.Counter.Name(), Input: json.RawMessage("10")}); err != nil {
+	defer p.Service.Process.Close()
+	if _, err := edge.Of(p.Service).Start(context.Background(), schema.StartRequest{WorkflowID: &workflowID, Type: measured.Counter.Name(), Input: json.RawMessage("10")}); err != nil {
 		return nil, err
 	}
 	wait, begin, err := os.Pipe()
@@ -138,8 +138,8 @@ func runContender(table, workflowID, updateID string) error {
 	ctx, cost := meter.With(context.Background())
 	var o outcome
 	o.Took, err = timed(func() error {
-		answer, err := edge.Of(p.Service).Update(ctx, workflowID, "", measured.Add.Name(), api.UpdateRequest{UpdateID: updateID, Input: json.RawMessage("1")})
-		if err == nil && answer.Stage != api.StageCompleted {
+		answer, err := edge.Of(p.Service).Update(ctx, workflowID, "", measured.Add.Name(), schema.UpdateRequest{UpdateID: updateID, Input: json.RawMessage("1")})
+		if err == nil && answer.Stage != schema.StageCompleted {
 			return fmt.Errorf("the update is %s", answer.Stage)
 		}
 		return err

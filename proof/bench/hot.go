@@ -47,7 +47,7 @@ func hotRun() error {
 			})), "in process, on "+server, ""); err != nil {
 				return err
 			}
-			p.Service.Close()
+			p.Service.Process.Close()
 		}
 		return nil
 	})
@@ -61,7 +61,7 @@ func longRuns() error {
 		if err != nil {
 			return err
 		}
-		defer p.Service.Close()
+		defer p.Service.Process.Close()
 		c := caller{client.ForHandler(p.API), "long"}
 		if err := c.open(); err != nil {
 			return err
@@ -87,7 +87,7 @@ func longRuns() error {
 				if err != nil {
 					return err
 				}
-				defer other.Service.Close()
+				defer other.Service.Process.Close()
 				return caller{client.ForHandler(other.API), "long"}.add(false)
 			})
 			if err != nil {

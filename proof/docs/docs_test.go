@@ -155,7 +155,9 @@ func TestProofNamesItsPackages(t *testing.T) {
 	}
 }
 
-// Each recipe of CONTRIBUTING.md opens at most four files. Its list has one line for each file.
+// Each recipe of CONTRIBUTING.md opens at most four files, and they exist. A recipe is a list with
+// a step for each file, and a section may have several. The first file that a step links to is the
+// one to open, and "or" joins it with others that may take its place.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	_, recipes, found := strings.Cut(readFile(t, "CONTRIBUTING.md"), "\n## Recipes\n")
@@ -163,21 +165,63 @@ func TestRecipes(t *testing.T) {
 	if !found || len(parts) != 5 {
 		t.Fatalf("there are %d recipes, want one each for a setting, a route, an event and a store", len(parts)-1)
 	}
-	step := regexp.MustCompile(`(?m)^(\d)\. `)
 	for _, part := range parts[1:] {
 		name, _, _ := strings.Cut(part, "\n")
-		steps := step.FindAllStringSubmatch(part, -1)
-		for i, s := range steps {
-			if s[1] > "4" {
-				t.Errorf("%s: the recipe has a step %s", name, s[1])
-			}
-			if i > 0 && s[1] != "1" && s[1][0] != steps[i-1][1][0]+1 {
-				t.Errorf("%s: step %s follows step %s", name, s[1], steps[i-1][1])
+		lists := recipesOf(part)
+		if len(lists) == 0 {
+			t.Errorf("%s: there is no list", name)
+		}
+		for _, steps := range lists {
+			checkRecipe(t, name, steps)
+		}
+	}
+}
+
+// recipesOf returns the lists of a section, each as the texts of its steps.
+func recipesOf(section string) (lists [][]string) {
+	step := regexp.MustCompile(`(?m)^(\d+)\. ((?:.*\n)(?: +.*\n)*)`)
+	for _, s := range step.FindAllStringSubmatch(section, -1) {
+		if s[1] == "1" {
+			lists = append(lists, nil)
+		}
+		if len(lists) > 0 {
+			lists[len(lists)-1] = append(lists[len(lists)-1], s[2])
+		}
+	}
+	return lists
+}
+
+// checkRecipe demands that the steps open different files, which exist, and at most four. A step
+// with a NAME in the path opens a new file. Before its colon, a step names another file only after
+// "or", and behind it none.
+func checkRecipe(t *testing.T, name string, steps []string) {
+	t.Helper()
+	path := regexp.MustCompile("^(?:\\[[^]]+\\]\\(([^)]+)\\)|`([^`]*NAME[^`]*)`)")
+	link := regexp.MustCompile(`\]\(([^)]+)\)`)
+	code := regexp.MustCompile("`[a-z_/]+\\.(?:go|yaml|tf|md)`|\\]\\([^)]+\\)")
+	opened := map[string]bool{}
+	for _, step := range steps {
+		what, how, _ := strings.Cut(step, ": ")
+		first := path.FindStringSubmatch(what)
+		if first == nil {
+			t.Errorf("%s: the step %q opens no file", name, step)
+			continue
+		}
+		opened[first[1]+first[2]] = true
+		if others := len(link.FindAllString(what, -1)) - 1; others > strings.Count(what, " or ") {
+			t.Errorf("%s: the step %q opens several files", name, step)
+		}
+		if other := code.FindString(how); other != "" {
+			t.Errorf("%s: the step %q names %s besides: give it a step, or name it outside of the list if it is only to be read", name, step, other)
+		}
+		for _, l := range link.FindAllStringSubmatch(step, -1) {
+			if _, err := os.Stat(l[1]); err != nil {
+				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if len(steps) < 2 {
-			t.Errorf("%s: the recipe has %d steps", name, len(steps))
-		}
+	}
+	if len(opened) < 2 || len(opened) > 4 || len(opened) != len(steps) {
+		t.Errorf("%s: the recipe opens %d files in %d steps, want at most 4, one in each step: %v", name, len(opened), len(steps), opened)
 	}
 }
 

@@ -145,6 +145,7 @@ type shape struct {
 	quick    uint8 // the faults in go test
 	bounded  bool  // it has too many states with two faults, so only the first mostBounded are visited
 	large    bool  // go test leaves it out
+	wide     bool  // without the reduction and with a fault it has 100,000 states or more
 	kinds    fault // the kinds of faults; 0 means all
 	off      Rule
 	stale    bool // a process may hold only the beginning of a log

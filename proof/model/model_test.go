@@ -3,6 +3,8 @@ package model
 import (
 	"flag"
 	"math/rand/v2"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,16 @@ var (
 	nf   = flag.Int("faults", 2, "the number of faults, with -all")
 	most = flag.Int("most", 40_000_000, "how many states of a shape to see at most")
 )
+
+// TestMain makes the collector run less often, because an exploration creates much garbage and
+// keeps little. With -all it may keep gigabytes.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if os.Getenv("GOGC") == "" && !*all {
+		debug.SetGCPercent(400)
+	}
+	os.Exit(m.Run())
+}
 
 // mostBounded is how many states of a bounded shape are visited.
 const mostBounded = 1_000_000

@@ -457,7 +457,7 @@ func (m *machine) asked(s *State, r *Run) bool {
 	return m.on(KeepAsked) && r.Last().Status == Continued && latest.ID() == r.Last().Next && !latest.Closed()
 }
 
-// cleanStep executes the next step of a deletion (executor.Service.clean). At its beginning, the
+// cleanStep executes the next step of a deletion (Maintenance.clean). At its beginning, the
 // deletion has read what the next number holds.
 func (m *machine) cleanStep(s0 *State, pi int) {
 	s := s0.clone()

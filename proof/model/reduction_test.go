@@ -9,7 +9,8 @@ import (
 )
 
 // The reduction (machine.local, machine.tidy) leaves out ways but no ends: with and without it, the
-// explorer reaches the same states in which nothing more can happen.
+// explorer reaches the same states in which nothing more can happen. `make test` explores the wide
+// shapes without faults; `make model`, which CI runs, explores all with one fault.
 func TestReductionKeepsEnds(t *testing.T) {
 	t.Parallel()
 	for _, h := range shapes() {
@@ -17,6 +18,9 @@ func TestReductionKeepsEnds(t *testing.T) {
 			continue // machine.tidy forgets what has no effect on an end
 		}
 		h.finals, h.faults = true, 1
+		if h.wide && !*all {
+			h.faults = 0
+		}
 		reduced := explore(&h, *most, 2)
 		h.plain = true
 		whole := explore(&h, *most, 2)

@@ -101,7 +101,7 @@ func (s *simulation) close() {
 	}
 	s.actors, s.running = nil, nil
 	for _, p := range s.processes {
-		p.Service.Close()
+		p.Service.Process.Close()
 	}
 	s.wrong = wrong
 }

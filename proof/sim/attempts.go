@@ -82,8 +82,8 @@ type tried struct {
 
 // attemptAudit holds what must be true of attempts.
 type attemptAudit struct {
-	begun     map[tried]int // attempts whose code has run, by activity
-	marked    map[effort]bool
+	begun     map[tried]int  // attempts whose code has run, by activity
+	marked    map[effort]int // attempts that are recorded as begun, with how often everything had slept by then
 	delivery  map[sending]int
 	early     map[sending]bool // copies that were sent before their commit was in the log
 	unnamed   map[effort]bool  // activities with an earlier version's record, which names no run: a later record may have a lower number
@@ -95,7 +95,7 @@ type attemptAudit struct {
 }
 
 func newAttemptAudit() attemptAudit {
-	return attemptAudit{map[tried]int{}, map[effort]bool{}, map[sending]int{}, map[sending]bool{}, map[effort]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
+	return attemptAudit{map[tried]int{}, map[effort]int{}, map[sending]int{}, map[sending]bool{}, map[effort]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
 }
 
 // clone returns a copy of a for a backup.
@@ -193,7 +193,10 @@ const (
 func (a *audit) recorded(r store.Attempt) {
 	a.failedOnce(r)
 	if within := r.Number & (1<<recordBits - 1); within >= beginAt {
-		a.attempts.marked[effort{r.Workflow, r.Run, r.Event, r.Number>>recordBits + 1}] = true
+		of := effort{r.Workflow, r.Run, r.Event, r.Number>>recordBits + 1}
+		if _, began := a.attempts.marked[of]; !began {
+			a.attempts.marked[of] = a.s.play(asleep).count
+		}
 	}
 }
 
@@ -218,7 +221,7 @@ func (a *audit) interrupted(run *engine.Run, c *history.Commit) {
 			continue
 		}
 		a.forgotten(string(run.State.RunID), t.ScheduledEventID, t.Attempt, "an attempt counts as interrupted")
-		if !a.attempts.marked[effort{run.WorkflowID, run.Number, t.ScheduledEventID, t.Attempt}] {
+		if _, began := a.attempts.marked[effort{run.WorkflowID, run.Number, t.ScheduledEventID, t.Attempt}]; !began {
 			a.s.fail("event %d of %s timed out in attempt %d, which has not begun", t.ScheduledEventID, run.State.RunID, t.Attempt)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/codec"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -26,11 +26,11 @@ type audit struct {
 	programs  map[string]program
 	runs      map[string][]*engine.Run // all runs that ever existed
 	current   current
-	going     map[*engine.Run]bool             // runs of which a commit was deleted
-	codec     *codec.Codec                     // has every key
-	view      store.Log                        // returns bodies that were offloaded or encoded
-	told      map[string][]*api.UpdateResponse // answers by workflow and update id, with the stages accepted and completed
-	amounts   map[string]int                   // by workflow and update id
+	going     map[*engine.Run]bool                // runs of which a commit was deleted
+	codec     *codec.Codec                        // has every key
+	view      store.Log                           // returns bodies that were offloaded or encoded
+	told      map[string][]*schema.UpdateResponse // answers by workflow and update id, with the stages accepted and completed
+	amounts   map[string]int                      // by workflow and update id
 	starts    []ack
 	signals   []ack
 	resets    []resetAck
@@ -60,7 +60,7 @@ func newAudit(s *simulation) *audit {
 	codec := s.codec(nil, nil)
 	return &audit{
 		codec: codec, view: codec.Log(s.store),
-		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, going: map[*engine.Run]bool{}, told: map[string][]*api.UpdateResponse{},
+		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, going: map[*engine.Run]bool{}, told: map[string][]*schema.UpdateResponse{},
 		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[outbound]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(),
 	}
 }
@@ -217,8 +217,8 @@ func (a *audit) adding(workflow, update string, n int) { a.amounts[workflow+"/"+
 
 // answered checks the answer to an update. A rejection must be correct: the sum of everything that
 // was begun by now would be too large.
-func (a *audit) answered(workflow, update string, n int, answer *api.UpdateResponse, did deeds) {
-	if answer.Stage != api.StageRejected {
+func (a *audit) answered(workflow, update string, n int, answer *schema.UpdateResponse, did deeds) {
+	if answer.Stage != schema.StageRejected {
 		a.told[workflow+"/"+update] = append(a.told[workflow+"/"+update], answer)
 		return
 	}
@@ -274,8 +274,8 @@ func (a *audit) acknowledged(workflow string) (f floor) {
 	f.run = run.State.RunID
 	for key, answers := range a.told {
 		w, _, _ := cut(key)
-		if w == workflow && slices.ContainsFunc(answers, func(r *api.UpdateResponse) bool {
-			return r.RunID == f.run && r.Stage == api.StageCompleted && r.Failure == nil
+		if w == workflow && slices.ContainsFunc(answers, func(r *schema.UpdateResponse) bool {
+			return r.RunID == f.run && r.Stage == schema.StageCompleted && r.Failure == nil
 		}) {
 			f.sum += a.amounts[key]
 		}
@@ -623,7 +623,7 @@ func (a *audit) expect(want int, what, workflow string, holds func(*engine.Run) 
 }
 
 // checkTold compares an answer to the caller of an update with the log.
-func (a *audit) checkTold(workflow, update string, answer *api.UpdateResponse) {
+func (a *audit) checkTold(workflow, update string, answer *schema.UpdateResponse) {
 	i := slices.IndexFunc(a.runs[workflow], func(r *engine.Run) bool { return r.State.RunID == answer.RunID })
 	if i < 0 || a.runs[workflow][i].State.Updates[update] == nil {
 		a.s.fail("update %s of %s was acknowledged, and is not in the log", update, workflow)
@@ -631,7 +631,7 @@ func (a *audit) checkTold(workflow, update string, answer *api.UpdateResponse) {
 	}
 	run := a.runs[workflow][i]
 	result, f, done := run.State.UpdateOutcome(run.State.Updates[update])
-	if answer.Stage == api.StageCompleted && (!done || cmp.Compare(string(result), string(answer.Result)) != 0 || !f.Same(answer.Failure)) {
+	if answer.Stage == schema.StageCompleted && (!done || cmp.Compare(string(result), string(answer.Result)) != 0 || !f.Same(answer.Failure)) {
 		a.s.fail("update %s of %s was answered %s %+v; the log has %s %+v", update, workflow, answer.Result, answer.Failure, result, f)
 	}
 }

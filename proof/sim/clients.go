@@ -11,9 +11,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -54,7 +54,7 @@ func (s *simulation) insist(name string, fn func(context.Context, edge.Service) 
 			if p = s.processOf(other.Build); p == nil && other.Moves {
 				return did, err
 			} else if p == nil {
-				s.move(other.WorkflowID, api.MoveRequest{})
+				s.move(other.WorkflowID, schema.MoveRequest{})
 			}
 			continue
 		}
@@ -196,13 +196,13 @@ func (s *simulation) rare(r *draws, id string, number int, p program) {
 		s.erase(r, id)
 	case 6:
 		if s.plan.pinned {
-			s.move(id, []api.MoveRequest{{}, {Unpin: true}, {Build: "build-1"}, {Build: "build-2"}}[r.IntN(4)])
+			s.move(id, []schema.MoveRequest{{}, {Unpin: true}, {Build: "build-1"}, {Build: "build-2"}}[r.IntN(4)])
 		}
 	}
 }
 
 // move tries to move a run to another build.
-func (s *simulation) move(id string, r api.MoveRequest) {
+func (s *simulation) move(id string, r schema.MoveRequest) {
 	_, err := s.insist("move "+id, func(ctx context.Context, t edge.Service) error {
 		_, err := t.Move(ctx, id, "", r)
 		return err
@@ -215,7 +215,7 @@ func (s *simulation) move(id string, r api.MoveRequest) {
 // reset resets a workflow to some task. The audit checks which events of the earlier run are in the
 // new one.
 func (s *simulation) reset(r *draws, id, requestID string) {
-	request := api.ResetRequest{RequestID: requestID, Exclude: [][]string{nil, nil, {"updates"}, {"signals"}, {"updates", "signals"}}[r.IntN(5)]}
+	request := schema.ResetRequest{RequestID: requestID, Exclude: [][]string{nil, nil, {"updates"}, {"signals"}, {"updates", "signals"}}[r.IntN(5)]}
 	switch r.IntN(4) {
 	case 0:
 		request.To = "firstTask"
@@ -224,7 +224,7 @@ func (s *simulation) reset(r *draws, id, requestID string) {
 	default:
 		request.EventID = 1 + r.Int64N(30) // an event that may belong to no task, which is refused
 	}
-	var answer *api.ResetResponse
+	var answer *schema.ResetResponse
 	_, err := s.insist("reset "+id, func(ctx context.Context, t edge.Service) (err error) {
 		answer, err = t.Reset(ctx, id, "", request)
 		return err
@@ -241,7 +241,7 @@ func (s *simulation) start(id, requestID string, p program) {
 	if err != nil {
 		panic(err)
 	}
-	var answer *api.StartResponse
+	var answer *schema.StartResponse
 	_, err = s.insist("start "+id, func(ctx context.Context, t edge.Service) (err error) {
 		answer, err = t.Start(ctx, startRequest(id, requestID, input, p))
 		return err
@@ -258,14 +258,14 @@ const hourly = "0 * * * *"
 
 // startRequest returns the start of a ledger. A ledger that is to fail is retried after a time that
 // is short for a queue, or long.
-func startRequest(id, requestID string, input []byte, p program) api.StartRequest {
-	r := api.StartRequest{WorkflowID: &id, Type: ledger.Name(), Input: input, RequestID: requestID}
+func startRequest(id, requestID string, input []byte, p program) schema.StartRequest {
+	r := schema.StartRequest{WorkflowID: &id, Type: ledger.Name(), Input: input, RequestID: requestID}
 	if p.Cron {
 		r.Cron = hourly
 	}
-	r.ExecutionTimeout, r.RunTimeout = api.Duration(p.Whole), api.Duration(p.Run)
+	r.ExecutionTimeout, r.RunTimeout = schema.Duration(p.Whole), schema.Duration(p.Run)
 	if p.Fails > 0 {
-		r.Retry = &api.RetryPolicy{InitialInterval: api.Duration(10 * time.Minute)}
+		r.Retry = &schema.RetryPolicy{InitialInterval: schema.Duration(10 * time.Minute)}
 	}
 	return r
 }
@@ -273,7 +273,7 @@ func startRequest(id, requestID string, input []byte, p program) api.StartReques
 func (s *simulation) signal(id, requestID, text string) {
 	input, _ := json.Marshal(text)
 	_, err := s.insist("signal "+id+" "+text, s.found(id, func(ctx context.Context, t edge.Service) error {
-		_, err := t.Signal(ctx, id, "", note.Name(), api.SignalRequest{Input: input, RequestID: requestID})
+		_, err := t.Signal(ctx, id, "", note.Name(), schema.SignalRequest{Input: input, RequestID: requestID})
 		return err
 	}))
 	if err == nil {
@@ -287,10 +287,10 @@ func (s *simulation) signal(id, requestID, text string) {
 func (s *simulation) update(id, name, updateID string, n int) {
 	input, _ := json.Marshal(n)
 	s.audit.adding(id, updateID, n)
-	var answer *api.UpdateResponse
+	var answer *schema.UpdateResponse
 	did, err := s.insist(name+" "+id+" "+updateID, s.found(id, func(ctx context.Context, t edge.Service) error {
 		return s.within(10*time.Second, "update of "+id, func() (err error) {
-			answer, err = t.Update(ctx, id, "", name, api.UpdateRequest{UpdateID: updateID, Input: input, Timeout: timeout(10 * time.Second)})
+			answer, err = t.Update(ctx, id, "", name, schema.UpdateRequest{UpdateID: updateID, Input: input, Timeout: timeout(10 * time.Second)})
 			return err
 		})
 	}))
@@ -320,21 +320,21 @@ func (s *simulation) outsider(info activity.Info, token, name string) {
 	for range s.random.IntN(4) {
 		wait()
 		end("heartbeat", func(ctx context.Context, t edge.Service) error {
-			_, err := t.HeartbeatActivity(ctx, api.HeartbeatActivityRequest{Token: token, Details: []byte("1")})
+			_, err := t.HeartbeatActivity(ctx, schema.HeartbeatActivityRequest{Token: token, Details: []byte("1")})
 			return err
 		})
 	}
 	wait()
 	if !s.calm && s.random.oneIn(4) {
 		end("fail", func(ctx context.Context, t edge.Service) error {
-			_, err := t.FailActivity(ctx, api.FailActivityRequest{Token: token, Message: "flaky"})
+			_, err := t.FailActivity(ctx, schema.FailActivityRequest{Token: token, Message: "flaky"})
 			return err
 		})
 		return
 	}
 	result, _ := json.Marshal(name)
 	if end("complete", func(ctx context.Context, t edge.Service) error {
-		_, err := t.CompleteActivity(ctx, api.CompleteActivityRequest{Token: token, Result: result})
+		_, err := t.CompleteActivity(ctx, schema.CompleteActivityRequest{Token: token, Result: result})
 		return err
 	}) {
 		s.audit.completed(info)
@@ -345,7 +345,7 @@ func (s *simulation) outsider(info activity.Info, token, name string) {
 // now.
 func (s *simulation) ask(id string) {
 	least, restored := s.audit.acknowledged(id), s.restore.done
-	var answer *api.QueryResponse
+	var answer *schema.QueryResponse
 	_, err := s.insist("query "+id, s.found(id, func(ctx context.Context, t edge.Service) (err error) {
 		answer, err = t.Query(ctx, id, "", total.Name(), nil)
 		return err

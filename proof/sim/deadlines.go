@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
@@ -98,7 +98,7 @@ func (s *simulation) impatient(id string, r *draws) {
 		default:
 			s.audit.adding(id, update, n)
 			err := ask("update", func(ctx context.Context, t edge.Service) error {
-				_, err := t.Update(ctx, id, "", name, api.UpdateRequest{UpdateID: update, Input: input, Timeout: timeout(short)})
+				_, err := t.Update(ctx, id, "", name, schema.UpdateRequest{UpdateID: update, Input: input, Timeout: timeout(short)})
 				return err
 			})
 			if errors.Is(err, errDied) || errors.Is(err, refusal.OutcomeUnknown) || errors.Is(err, refusal.Busy) {

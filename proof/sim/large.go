@@ -9,8 +9,9 @@ import (
 	"strings"
 
 	"github.com/seed-41655fb1/weft/activity"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -63,15 +64,15 @@ func (s *simulation) sendLarge(id string, r *draws, size int) {
 // echo sends an update until its outcome is known. The update is never too large.
 func (s *simulation) echo(id, updateID, text string) {
 	input, _ := json.Marshal(text) // a text always encodes
-	var answer *api.UpdateResponse
+	var answer *schema.UpdateResponse
 	_, err := s.insist(s.name("echo %s of %s, %d bytes", updateID, id, len(text)), s.found(id, func(ctx context.Context, t edge.Service) (err error) {
-		answer, err = t.Update(ctx, id, "", echo.Name(), api.UpdateRequest{UpdateID: updateID, Input: input})
+		answer, err = t.Update(ctx, id, "", echo.Name(), schema.UpdateRequest{UpdateID: updateID, Input: input})
 		return err
 	}))
 	switch {
-	case err == nil && answer.Stage == api.StageCompleted && answer.Failure == nil && string(answer.Result) != string(input):
+	case err == nil && answer.Stage == schema.StageCompleted && answer.Failure == nil && string(answer.Result) != string(input):
 		s.fail("echo %s of %s has %d bytes, and was answered with others", updateID, id, len(input))
-	case err == nil && answer.Stage != api.StageRejected:
+	case err == nil && answer.Stage != schema.StageRejected:
 		s.audit.told[id+"/"+updateID] = append(s.audit.told[id+"/"+updateID], answer)
 	case err == nil:
 		s.fail("echo %s of %s was rejected: %v", updateID, id, answer.Failure)
@@ -128,9 +129,15 @@ func (a *audit) failedOnce(r store.Attempt) {
 	delete(a.attempts.known, e)
 }
 
-// knows records the result of an attempt, in a seed in which only a queue's quota may lose it.
+// knows records the result of an attempt, in a seed in which only a queue's quota may lose it. It
+// does not expect the result of an attempt during which everything slept: the time in the record of
+// the attempt had passed (decision 27).
 func (a *audit) knows(info activity.Info) {
 	if a.attempts.failed[tried{info.RunID, info.EventID}] >= info.Attempt {
+		return
+	}
+	began, marked := a.attempts.marked[effort{info.WorkflowID, history.RunID(info.RunID).Number(), info.EventID, info.Attempt}]
+	if marked && began != a.s.play(asleep).count {
 		return
 	}
 	if p := a.s.plan; p.faults == 0 && p.slow == 0 && p.purgeAfter == 0 && (a.s.has(groupHot) || a.s.has(groupQuota)) {

@@ -21,11 +21,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/faultproxy"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
@@ -114,7 +114,7 @@ func (c *crowd) start(run int) {
 	id := fmt.Sprint("w", run)
 	input, _ := json.Marshal(program{Most: mostOfRun}) // a program always encodes
 	for {
-		_, err := c.any().Start(c.t.Context(), api.StartRequest{WorkflowID: &id, Type: ledger.Name(), RequestID: "start", Input: input})
+		_, err := c.any().Start(c.t.Context(), schema.StartRequest{WorkflowID: &id, Type: ledger.Name(), RequestID: "start", Input: input})
 		if err == nil {
 			return
 		}
@@ -163,7 +163,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 	for range 1 + mathrand.IntN(3) {
 		began := r.tick()
 		err := c.call(func(ctx context.Context, s edge.Service) func() error {
-			answer, err := s.Update(ctx, fmt.Sprint("w", run), "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(2 * time.Second)})
+			answer, err := s.Update(ctx, fmt.Sprint("w", run), "", kind, schema.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(2 * time.Second)})
 			return func() error {
 				if !r.answered(t, began, answer, err) {
 					return errDied

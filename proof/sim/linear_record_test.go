@@ -11,8 +11,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // record is the history of one run: its clients' requests and their answers. Its clock counts
@@ -61,7 +61,7 @@ func withheld(err error) bool {
 }
 
 // answered records the answer to a try of an update. It reports whether that settles the update.
-func (r *record) answered(t try, began int64, answer *api.UpdateResponse, err error) bool {
+func (r *record) answered(t try, began int64, answer *schema.UpdateResponse, err error) bool {
 	switch {
 	case errors.Is(err, errDied), errors.Is(err, refusal.OutcomeUnknown):
 		r.note(t, began, said{what: "unknown"}, never)
@@ -73,9 +73,9 @@ func (r *record) answered(t try, began int64, answer *api.UpdateResponse, err er
 		return true
 	}
 	switch {
-	case answer.Stage == api.StageRejected:
+	case answer.Stage == schema.StageRejected:
 		r.note(t, began, said{what: "rejected"}, r.tick())
-	case answer.Stage == api.StageAccepted:
+	case answer.Stage == schema.StageAccepted:
 		r.note(t, began, said{what: "unknown"}, never)
 	case answer.Failure != nil:
 		r.note(t, began, said{what: "failed"}, r.tick())

@@ -11,8 +11,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
@@ -92,10 +92,10 @@ func (o *observed) send(r *draws, kind, id string, n int) {
 	input, _ := json.Marshal(n) // a number always encodes
 	t := try{kind, o.id(id), n, o.program.Most}
 	for range 1 + r.IntN(3) {
-		var answer *api.UpdateResponse
+		var answer *schema.UpdateResponse
 		began := o.tick()
 		_, err := o.call(nil, kind+" "+id, func(ctx context.Context, s edge.Service) (err error) {
-			answer, err = s.Update(ctx, theRun, "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(5 * time.Second)})
+			answer, err = s.Update(ctx, theRun, "", kind, schema.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(5 * time.Second)})
 			return err
 		})
 		if o.answered(t, began, answer, err) {
@@ -106,7 +106,7 @@ func (o *observed) send(r *draws, kind, id string, n int) {
 
 // look queries the sum.
 func (o *observed) look() {
-	var answer *api.QueryResponse
+	var answer *schema.QueryResponse
 	began := o.tick()
 	_, err := o.call(nil, "query", func(ctx context.Context, s edge.Service) (err error) {
 		answer, err = s.Query(ctx, theRun, "", total.Name(), nil)

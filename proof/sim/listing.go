@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -111,9 +111,13 @@ func (s *simulation) readList() {
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(60_000)) * time.Millisecond)})
 		began, l, seen := s.now, s.list, map[place]int{}
 		for token := ""; ; {
-			var answer *api.ListResponse
-			_, err := s.insist("list", func(ctx context.Context, t edge.Service) (err error) {
-				answer, err = t.List(ctx, store.Filter{}, "all", token, 1+r.IntN(5))
+			var answer *schema.ListResponse
+			_, err := s.insist("list", func(ctx context.Context, t edge.Service) error {
+				l, err := t.Service.Process.Parser().List(store.Filter{}, "all", token, 1+r.IntN(5))
+				if err != nil {
+					return err
+				}
+				answer, err = t.Service.Requests.List(ctx, l)
 				return err
 			})
 			if err != nil {

@@ -45,7 +45,7 @@ func (s *simulation) check() {
 // maintain runs the check until it has walked over everything, or its process fails.
 func (s *simulation) maintain(p *process) {
 	for {
-		did, err := p.Service.Maintain(context.Background())
+		did, err := p.Service.Maintenance.Maintain(context.Background())
 		s.log("the check did %+v: %v", did, err)
 		if s.maintenance.sent += did.Sent; did.Sent > 0 && !s.maintenance.purged && !s.buildAway() && s.outages.excuse < 12*time.Hour {
 			s.fail("the check found something that waits in vain, although nothing was purged")

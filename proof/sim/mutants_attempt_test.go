@@ -10,7 +10,7 @@ var attemptMutants = []mutant{
 	},
 	{
 		name: "a dead letter is only deleted", file: "internal/executor/deliveries/dead.go", within: 4000, more: true,
-		old: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return s.Outbox.SendLater(ctx, m, deadDelay)\n	}\n", new: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return nil\n	}\n",
+		old: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return s.Process.Outbox.SendLater(ctx, m, deadDelay)\n	}\n", new: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return nil\n	}\n",
 	},
 	{ // sqs: a message group is throttled; sqs: a message group has its throughput
 		name: "a result that its queue refuses is thrown away", file: "internal/executor/activities/activity.go", within: 1000,
@@ -18,12 +18,12 @@ var attemptMutants = []mutant{
 		new: "	follows := &continuation{s: s, of: w}\n	if err := s.Outbox.SendResult(within, resultMessage(w, e, 0)); true {\n		return nil, err\n	}\n	if err := commitResult(within, s, w, e, follows); err != nil {\n", more: true,
 	},
 	{
-		name: "an attempt that is counted begins without a record", file: "internal/executor/activities/begin.go",
+		name: "an attempt that is counted begins without a record", file: "internal/executor/activities/begin.go", hint: 19,
 		old: "	if !w.isCounted() {\n", new: "	if true {\n",
 	},
 	{
 		name: "an attempt that its function does not allow is dropped", file: "internal/executor/activities/hold.go",
-		old: "	return t.Outbox.Park(ctx, m)\n", new: "	return nil\n", more: true,
+		old: "	return t.Process.Outbox.Park(ctx, m)\n", new: "	return nil\n", more: true,
 	},
 	{
 		name: "receives count as attempts", file: "internal/executor/activities/activity.go",

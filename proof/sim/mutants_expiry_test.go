@@ -7,7 +7,7 @@ var expiryMutants = []mutant{
 	{ // dynamodb: an expired item is deleted; weft: the retention is changed
 		name: "commits of runs with a deadline expire", file: "internal/executor/session/commit.go",
 		old: "		if c.Commit.Status == history.Void {\n			items[i].Expires",
-		new: "		if started := c.Run.State.Started; started != nil && c.Run.Deadline() != 0 {\n			items[i].Expires = c.Run.Deadline().Add(t.Options.Retention).Time()\n		}\n		if c.Commit.Status == history.Void {\n			items[i].Expires",
+		new: "		if started := c.Run.State.Started; started != nil && c.Run.Deadline() != 0 {\n			items[i].Expires = c.Run.Deadline().Add(t.Process.Options.Retention).Time()\n		}\n		if c.Commit.Status == history.Void {\n			items[i].Expires",
 	},
 	{ // dynamodb: expired items go between a read and a put
 		name: "a start puts nothing beside its run", file: "internal/executor/commit/open.go",
@@ -15,7 +15,7 @@ var expiryMutants = []mutant{
 	},
 	{ // weft: a timer cannot be read
 		name: "timers that cannot be read are deleted", file: "internal/executor/outbox/sweep.go",
-		old: "	if err := s.timers.PutTimers(ctx, later); err != nil {\n		return err\n	}\n", new: "", more: true,
+		old: "	if err := s.outbox.timers.PutTimers(ctx, later); err != nil {\n		return err\n	}\n", new: "", more: true,
 	},
 	{ // dynamodb: records of a run that had the number before
 		name: "a record of another run counts", file: "internal/executor/attempts/records.go",

@@ -14,7 +14,7 @@ var outageMutants = []mutant{
 		old: "	return o.Resume(ctx, []engine.Message{*m})\n", new: "	return o.sendWithin(ctx, []engine.Message{*m}, o.options.LongTimer)\n", more: true,
 	},
 	{ // weft: store and queues restored to one moment
-		name: "what was in flight is not restored", file: "internal/lines/lines.go", within: 400,
+		name: "what was in flight is not restored", file: "internal/lines/lines.go", hint: 99, within: 400,
 		old: "		q.enter(l, k, now).restored = true\n", new: "		if k.Received == 0 {\n			q.enter(l, k, now).restored = true\n		}\n",
 	},
 	{

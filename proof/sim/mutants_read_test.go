@@ -9,16 +9,16 @@ var readMutants = []mutant{
 		old: "	case r.Start.Cron != \"\":\n", new: "	case false:\n", more: true,
 	},
 	{
-		name: "half of a transaction is taken for the whole", file: "internal/executor/runlog/torn.go",
-		old: "		return opened.Number() > v.Highest\n", new: "		return false\n",
+		name: "half of a transaction is taken for the whole", file: "internal/executor/runlog/torn.go", hint: 198,
+		old: "		return opened.Number() > k.Highest\n", new: "		return false\n",
 	},
 	{
 		name: "a caller's timeout does not bound the call", file: "internal/executor/requests/call.go", within: 300,
-		old: "	if left > c.Options.SoftLimit-waitedLittle {\n", new: "	if true {\n", more: true,
+		old: "	if left > c.process.Options.SoftLimit-waitedLittle {\n", new: "	if true {\n", more: true,
 	},
 	{
 		name: "a run before the latest is taken for gone if its end is not seen", file: "internal/executor/runlog/torn.go",
-		old: "	return latest != nil && run.Number < latest.Number && v.IsRecent(latest.State.StartTime)", new: "	return false && latest != nil", more: true,
+		old: "	return latest != nil && run.Number < latest.Number && r.IsRecent(latest.State.StartTime)", new: "	return false && latest != nil", more: true,
 	},
 	{
 		name: "a run that a reset opens is taken for whole without its last commit", file: "internal/executor/runlog/torn.go", within: 20000,

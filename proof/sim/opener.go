@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
@@ -47,7 +47,7 @@ func (o *opener) live() {
 }
 
 // start returns a start with a policy.
-func (o *opener) start(op int, policies ...string) *api.StartRequest {
+func (o *opener) start(op int, policies ...string) *schema.StartRequest {
 	input, err := json.Marshal(o.p)
 	if err != nil {
 		panic(err)
@@ -63,11 +63,11 @@ func (o *opener) update(op int) {
 	id, n := fmt.Sprintf("with-%d", op), 1+o.random.IntN(9)
 	input, _ := json.Marshal(n)
 	start := o.start(op, "useExisting", "terminateExisting", "fail")
-	short := []*api.Duration{nil, timeout(0), timeout(300 * time.Millisecond), timeout(3 * time.Second)}[o.random.IntN(4)]
+	short := []*schema.Duration{nil, timeout(0), timeout(300 * time.Millisecond), timeout(3 * time.Second)}[o.random.IntN(4)]
 	o.audit.adding(o.id, id, n)
-	var answer *api.UpdateResponse
+	var answer *schema.UpdateResponse
 	did, err := o.insist(o.name("update %s with a start of %s, %s", id, o.id, start.IDConflictPolicy), o.found(o.id, func(ctx context.Context, t edge.Service) (err error) {
-		answer, err = t.Update(ctx, o.id, "", add.Name(), api.UpdateRequest{UpdateID: id, Input: input, Start: start, Timeout: short})
+		answer, err = t.Update(ctx, o.id, "", add.Name(), schema.UpdateRequest{UpdateID: id, Input: input, Start: start, Timeout: short})
 		short = nil // a client has a deadline only once
 		return err
 	}))
@@ -91,7 +91,7 @@ func (o *opener) signal(op int) {
 	id := fmt.Sprintf("with-%d", op)
 	start := o.start(op, "useExisting", "terminateExisting")
 	_, err := o.insist(o.name("signal %s with a start of %s, %s", id, o.id, start.IDConflictPolicy), o.found(o.id, func(ctx context.Context, t edge.Service) error {
-		_, err := t.Signal(ctx, o.id, "", note.Name(), api.SignalRequest{Input: []byte(`"hello"`), RequestID: id, Start: start})
+		_, err := t.Signal(ctx, o.id, "", note.Name(), schema.SignalRequest{Input: []byte(`"hello"`), RequestID: id, Start: start})
 		return err
 	}))
 	arrived := slices.ContainsFunc(o.audit.runs[o.id], func(r *engine.Run) bool { return r.State.Signaled(id) })
@@ -106,4 +106,4 @@ func (a *audit) replaced(workflow string) bool {
 }
 
 // timeout returns the timeout of a request.
-func timeout(d time.Duration) *api.Duration { return (*api.Duration)(&d) }
+func timeout(d time.Duration) *schema.Duration { return (*schema.Duration)(&d) }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
@@ -52,13 +52,13 @@ func (s *simulation) failUpdates(id string, r *rand.Rand) {
 			continue
 		}
 		update := open[r.IntN(len(open))]
-		var answer *api.UpdateResponse
+		var answer *schema.UpdateResponse
 		_, err := s.insist(s.name("fail %s of %s", update, id), func(ctx context.Context, t edge.Service) (err error) {
 			answer, err = t.FailUpdate(ctx, id, run.State.RunID, update, whim)
 			return err
 		})
 		switch {
-		case err == nil && answer.Stage != api.StageCompleted:
+		case err == nil && answer.Stage != schema.StageCompleted:
 			s.fail("update %s of %s was failed, and is %s", update, id, answer.Stage)
 		case err == nil:
 			s.audit.told[id+"/"+update] = append(s.audit.told[id+"/"+update], answer)

@@ -18,6 +18,9 @@ type mutant struct {
 	more     bool   // only with -all-mutants
 	test     string // the test that must find it; empty means TestSeeds
 	within   int    // it must be found within this many seeds, from the first one; 0 means enoughSeeds
+	// hint is a seed that finds it, at most within. `make test` tries it first, and then the seeds
+	// from the first one. 0 means no hint: one of the first seeds finds it.
+	hint int
 }
 
 // staleQuery is found with servers as well: see TestLinearizableOnDynamoDBFinds.

@@ -7,8 +7,8 @@ import (
 	"net/http/httptest"
 	"net/url"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 )
 
@@ -35,7 +35,7 @@ func (s *simulation) readHistory(id string) {
 			}
 			return nil
 		})
-		var page api.HistoryResponse
+		var page schema.HistoryResponse
 		switch {
 		case err != nil:
 			s.fail("history of %s: %v", id, err)

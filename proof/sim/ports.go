@@ -61,6 +61,9 @@ func (t *ports) point(where string) {
 	}
 }
 
+// signedFor is how long AWS accepts a request after it was signed.
+const signedFor = 15 * time.Minute
+
 // Append puts items, or returns a wrong answer.
 func (t *ports) Append(ctx context.Context, items ...store.Item) error {
 	s := t.s
@@ -69,9 +72,13 @@ func (t *ports) Append(ctx context.Context, items ...store.Item) error {
 	for i := range items {
 		items[i].Body = t.p.settings.writes(items[i].Body)
 	}
+	asked := s.now
 	t.point(beforePut)
 	me := s.running
 	switch {
+	case s.now.Sub(asked) > signedFor:
+		s.log("put of %s is refused: its signature has expired", items[0].Key)
+		return store.ErrUnknown // its writer slept, and sees a connection that is gone
 	case s.chance(s.plan.faults):
 		me.did.lied++
 		s.count("a put is throttled")

@@ -74,7 +74,7 @@ func (s *simulation) succeed(p *process, why string, next int) {
 	}
 	s.running = running
 	if running == nil || running.process != p {
-		p.Service.Close()
+		p.Service.Process.Close()
 	}
 	s.processes = slices.DeleteFunc(s.processes, func(q *process) bool { return q == p })
 	s.initialize(s.boot(next))
@@ -191,7 +191,7 @@ func (s *simulation) sweep() {
 	s.sweepAt = next
 	for range times {
 		p := s.anyProcess()
-		s.spawn(s.name("p%d sweep", p.number), p, func() { _, _ = p.Service.Sweep(context.Background()) })
+		s.spawn(s.name("p%d sweep", p.number), p, func() { _, _ = p.Service.Deliveries.Sweep(context.Background()) })
 	}
 }
 

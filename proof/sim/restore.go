@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store"
@@ -58,7 +58,7 @@ type backup struct {
 
 	entries                 int // the number of entries of the journal
 	starts, signals, resets int
-	told                    map[string][]*api.UpdateResponse
+	told                    map[string][]*schema.UpdateResponse
 	rows                    map[place]store.Summary
 	tries                   attemptAudit
 	sendings                map[outbound]map[uint64]bool

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -167,10 +167,10 @@ func (s *simulation) keep(id, name string, one rota, r *draws) {
 
 func (s *simulation) create(id, requestID string, what stored.Schedule) {
 	workflowID, input := stored.IDPrefix+id, encoded(stored.Input{ID: id, Schedule: what})
-	var answer *api.StartResponse
+	var answer *schema.StartResponse
 	start := func() error {
 		_, err := s.insist("create "+id, func(ctx context.Context, t edge.Service) (err error) {
-			answer, err = t.Start(ctx, api.StartRequest{WorkflowID: &workflowID, Type: stored.WorkflowType, Input: input, RequestID: requestID})
+			answer, err = t.Start(ctx, schema.StartRequest{WorkflowID: &workflowID, Type: stored.WorkflowType, Input: input, RequestID: requestID})
 			return err
 		})
 		return err
@@ -190,13 +190,13 @@ func (s *simulation) create(id, requestID string, what stored.Schedule) {
 // tell sends an update to a schedule until its outcome is known.
 func (s *simulation) tell(id, name, updateID string, input any) {
 	workflowID, body := stored.IDPrefix+id, encoded(input)
-	var answer *api.UpdateResponse
+	var answer *schema.UpdateResponse
 	_, err := s.insist(fmt.Sprintf("%s %s %s", name, id, updateID), func(ctx context.Context, t edge.Service) (err error) {
-		answer, err = t.Update(ctx, workflowID, "", name, api.UpdateRequest{UpdateID: updateID, Input: body, Timeout: timeout(10 * time.Second)})
+		answer, err = t.Update(ctx, workflowID, "", name, schema.UpdateRequest{UpdateID: updateID, Input: body, Timeout: timeout(10 * time.Second)})
 		return err
 	})
 	switch {
-	case err == nil && (answer.Stage == api.StageRejected || answer.Failure != nil):
+	case err == nil && (answer.Stage == schema.StageRejected || answer.Failure != nil):
 		s.fail("%s %s of %s is refused: %+v", name, updateID, id, answer.Failure)
 	case err == nil:
 		s.audit.told[workflowID+"/"+updateID] = append(s.audit.told[workflowID+"/"+updateID], answer)

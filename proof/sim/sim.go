@@ -13,9 +13,9 @@ import (
 	"time"
 
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/model"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
@@ -353,7 +353,7 @@ func (s *simulation) resume(a *actor) {
 	s.enter(a)
 	s.running = nil
 	if a.dead && a.process != nil {
-		a.process.Service.Close() // the actor that ran when the process died has been unwound
+		a.process.Service.Process.Close() // the actor that ran when the process died has been unwound
 	}
 	s.sweepEnded()
 }
@@ -480,7 +480,7 @@ func (s *simulation) deploy() {
 // would wait for ever. It runs often, because the audit reports a message that is a day late.
 func (s *simulation) drain() {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
-		s.spawn(s.name("operator %s", id), nil, func() { s.move(id, api.MoveRequest{Build: "build-2"}) })
+		s.spawn(s.name("operator %s", id), nil, func() { s.move(id, schema.MoveRequest{Build: "build-2"}) })
 	}
 }
 

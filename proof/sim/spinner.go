@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -74,7 +74,7 @@ func (s *simulation) prompt(m queue.Message) bool {
 func (s *simulation) spins(r *draws) {
 	id, p := spinnerID, spin{Left: 20 + r.IntN(40), Reads: r.IntN(2) == 0}
 	_, err := s.insist("start "+id, func(ctx context.Context, t edge.Service) error {
-		_, err := t.Start(ctx, api.StartRequest{WorkflowID: &id, Type: spinner.Name(), Input: encoded(p), RequestID: id})
+		_, err := t.Start(ctx, schema.StartRequest{WorkflowID: &id, Type: spinner.Name(), Input: encoded(p), RequestID: id})
 		return err
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *simulation) spins(r *draws) {
 	for i := range r.IntN(4) {
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(6000)) * time.Millisecond)})
 		_, err := s.insist("wake "+id, func(ctx context.Context, t edge.Service) error {
-			_, err := t.Signal(ctx, id, "", wake.Name(), api.SignalRequest{Input: []byte("1"), RequestID: fmt.Sprintf("wake-%d", i)})
+			_, err := t.Signal(ctx, id, "", wake.Name(), schema.SignalRequest{Input: []byte("1"), RequestID: fmt.Sprintf("wake-%d", i)})
 			return err
 		})
 		if err != nil && !errors.Is(err, refusal.NotFound) {

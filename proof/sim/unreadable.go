@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -53,7 +53,7 @@ func (s *simulation) writeLetters(r *rand.Rand) {
 	const id = "letters"
 	name, readable := id, 0
 	_, err := s.insist(s.name("start %s", id), func(ctx context.Context, t edge.Service) error {
-		_, err := t.Start(ctx, api.StartRequest{WorkflowID: &name, Type: letters.Name(), Input: []byte("2000000000"), RequestID: "letters"})
+		_, err := t.Start(ctx, schema.StartRequest{WorkflowID: &name, Type: letters.Name(), Input: []byte("2000000000"), RequestID: "letters"})
 		return err
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *simulation) writeLetters(r *rand.Rand) {
 	}
 	send := func(request, value string) error {
 		_, err := s.insist(s.name("letter %s", value), func(ctx context.Context, t edge.Service) error {
-			_, err := t.Signal(ctx, id, "", letter.Name(), api.SignalRequest{Input: []byte(value), RequestID: request})
+			_, err := t.Signal(ctx, id, "", letter.Name(), schema.SignalRequest{Input: []byte(value), RequestID: request})
 			return err
 		})
 		return err
@@ -92,7 +92,7 @@ func (s *simulation) finishLetters() {
 	}
 	s.spawn(s.name("finisher of letters"), nil, func() {
 		_, err := s.insist("the last letter", func(ctx context.Context, t edge.Service) error {
-			_, err := t.Signal(ctx, "letters", "", letter.Name(), api.SignalRequest{Input: []byte(lastLetter), RequestID: "letter-finish"})
+			_, err := t.Signal(ctx, "letters", "", letter.Name(), schema.SignalRequest{Input: []byte(lastLetter), RequestID: "letter-finish"})
 			return err
 		})
 		if err != nil && !errors.Is(err, refusal.NotFound) {

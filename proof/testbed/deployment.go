@@ -124,7 +124,7 @@ func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registra
 	handler := counted{apitest.Handler(d.t, process.API), total}
 	p := &Process{
 		Client: client.ForHandler(handler), Process: process, Service: edge.Of(process.Service), Handler: handler, Meter: total,
-		t: d.t, build: o.Build, registry: registry, stop: process.Service.Close,
+		t: d.t, build: o.Build, registry: registry, stop: process.Service.Process.Close,
 	}
 	d.t.Cleanup(func() { p.Stop() })
 	return p

@@ -10,9 +10,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/replay"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -73,12 +73,12 @@ func exported(code *engine.Workflow, workflowID string, commits []*history.Commi
 	if len(commits) == 0 {
 		return nil
 	}
-	events, _ := api.Events(commits, 1, math.MaxInt, math.MaxInt)
-	file, err := json.Marshal(api.HistoryResponse{WorkflowID: workflowID, RunID: commits[0].RunID, Events: events})
+	events, _ := schema.Events(commits, 1, math.MaxInt, math.MaxInt)
+	file, err := json.Marshal(schema.HistoryResponse{WorkflowID: workflowID, RunID: commits[0].RunID, Events: events})
 	if err != nil {
 		return err
 	}
-	var read api.HistoryResponse
+	var read schema.HistoryResponse
 	if err := json.Unmarshal(file, &read); err != nil {
 		return err
 	}
@@ -86,8 +86,8 @@ func exported(code *engine.Workflow, workflowID string, commits []*history.Commi
 	if err != nil {
 		return err
 	}
-	again, _ := api.Events(run.Log, 1, math.MaxInt, math.MaxInt)
-	second, err := json.Marshal(api.HistoryResponse{WorkflowID: workflowID, RunID: run.State.RunID, Events: again})
+	again, _ := schema.Events(run.Log, 1, math.MaxInt, math.MaxInt)
+	second, err := json.Marshal(schema.HistoryResponse{WorkflowID: workflowID, RunID: run.State.RunID, Events: again})
 	if err == nil && string(second) != string(file) {
 		err = fmt.Errorf("the history is\n%s\nand the replayed one is\n%s", file, second)
 	}

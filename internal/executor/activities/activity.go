@@ -89,7 +89,7 @@ func admitted(ctx context.Context, s *session.Process, d inbox.Delivery) (w *Att
 		}
 		w, err = admit(ctx, t, run, d)
 		if errors.Is(err, errLate) {
-			err = Replace(context.WithoutCancel(ctx), t, run, NewAttempt(run, d, t.Timestamp()), Later(d.Message, t.Timestamp().Add(CopyDelay)))
+			err = Replace(context.WithoutCancel(ctx), t, run, NewAttempt(run, d, t.Process.Timestamp()), Later(d.Message, t.Process.Timestamp().Add(CopyDelay)))
 		}
 		return err
 	})
@@ -156,18 +156,18 @@ func admit(ctx context.Context, t *session.Session, run *engine.Run, d inbox.Del
 	if !run.Needed(d.Message) {
 		return nil, inbox.Repair(ctx, t, run, d.Message)
 	}
-	w := NewAttempt(run, d, t.Timestamp())
-	if early := d.Due.Sub(t.Timestamp()); d.Due != 0 && early > 0 {
+	w := NewAttempt(run, d, t.Process.Timestamp())
+	if early := d.Due.Sub(t.Process.Timestamp()); d.Due != 0 && early > 0 {
 		return nil, Replace(ctx, t, run, w, *d.Message)
 	}
-	if d.Attempt > 1 || t.Timestamp().Sub(d.Sent) > attemptAge {
+	if d.Attempt > 1 || t.Process.Timestamp().Sub(d.Sent) > attemptAge {
 		// The run may have closed, or its code may no longer wait for the activity.
 		if err := t.RequireFresh(ctx, nil); err != nil {
 			return nil, err
 		}
 	}
 	a := w.Activity
-	if mayHaveBegun(&d) || w.isCounted() && (w.Number > 1 || w.waited(t.Timestamp()) != nil) {
+	if mayHaveBegun(&d) || w.isCounted() && (w.Number > 1 || w.waited(t.Process.Timestamp()) != nil) {
 		if done, err := recall(ctx, t, run, w); done || err != nil {
 			return nil, err
 		}
@@ -178,22 +178,22 @@ func admit(ctx context.Context, t *session.Session, run *engine.Run, d inbox.Del
 	if w.interrupted {
 		return nil, interrupt(ctx, t, run, w)
 	}
-	if f := engine.Oversize(a.ActivityTaskScheduled, t.Options.MaxPayload); f != nil {
+	if f := engine.Oversize(a.ActivityTaskScheduled, t.Process.Options.MaxPayload); f != nil {
 		return nil, resolve(ctx, t, run, w, history.Of(&history.ActivityTaskFailed{ScheduledEventID: a.EventID, Failure: f, Attempt: w.Number}))
 	}
 	if most := a.Retry.MaximumAttempts; most > 0 && w.Number > most { // as an earlier version counted
 		return nil, resolve(ctx, t, run, w, w.timedOut(most, interruption()))
 	}
-	if err := mayAttempt(ctx, t, run, w); err != nil {
+	if err := checkBuild(ctx, t, run, w); err != nil {
 		return nil, err
 	}
-	if f := w.waited(t.Timestamp()); f != nil {
+	if f := w.waited(t.Process.Timestamp()); f != nil {
 		return nil, resolve(ctx, t, run, w, w.timedOut(w.Number, f))
 	}
-	if reason := t.Runner.Parked(runner.CodeActivity, t.WorkflowID, run.State.RunID, uint64(a.EventID)); reason != "" {
+	if reason := t.Process.Runner.Parked(runner.CodeActivity, t.WorkflowID, run.State.RunID, uint64(a.EventID)); reason != "" {
 		return nil, holdFor(ctx, t, run, w, reason)
 	}
-	if isLate(&d, w.limit, t.Timestamp()) {
+	if isLate(&d, w.limit, t.Process.Timestamp()) {
 		return nil, errLate
 	}
 	if longest := d.Longest; longest > 0 && w.limit > longest {
@@ -213,17 +213,17 @@ func mayHaveBegun(d *inbox.Delivery) bool { return d.Begun || d.Received > 1 || 
 // interrupt records that an interrupted attempt has failed. The retry policy decides what follows.
 func interrupt(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) error {
 	f := interruption()
-	e, next := w.Verdict(t.Timestamp(), nil, f)
+	e, next := w.Verdict(t.Process.Timestamp(), nil, f)
 	if next != nil {
 		return NextAttempt(ctx, t.Process, w.Delivery.Message, w.Activity.EventID, *next, f)
 	}
 	return resolve(ctx, t, run, w, e)
 }
 
-// mayAttempt returns an OtherBuild if only another build may make the attempt. The error has the
+// checkBuild returns an OtherBuild if only another build may make the attempt. The error has the
 // message that waits for that build in place of the delivered one: it counts the interrupted
 // attempts.
-func mayAttempt(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) error {
+func checkBuild(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) error {
 	err := commit.CheckBuild(ctx, t, run)
 	var other *commit.OtherBuild
 	if errors.As(err, &other) {

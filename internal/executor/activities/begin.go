@@ -131,7 +131,7 @@ func compare(ctx context.Context, s *session.Process, w *Attempt, kept *attempts
 
 // recall reads the record of the activity, and compares the delivery with it.
 func recall(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) (done bool, err error) {
-	kept, err := t.Attempts.Of(ctx, run, w.Activity.EventID)
+	kept, err := t.Process.Attempts.Of(ctx, run, w.Activity.EventID)
 	if err != nil {
 		return false, err
 	}
@@ -148,7 +148,7 @@ func Replace(ctx context.Context, t *session.Session, run *engine.Run, w *Attemp
 	if ok, err := claim(ctx, t, run, w); !ok || err != nil {
 		return err
 	}
-	return t.Outbox.Send(ctx, []engine.Message{t.Outbox.Copy(&m)})
+	return t.Process.Outbox.Send(ctx, []engine.Message{t.Process.Outbox.Copy(&m)})
 }
 
 // claim records that a copy continues its attempt. It returns false if nothing is left to do for
@@ -179,7 +179,7 @@ func claim(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt)
 		}
 		claim.By, claim.Look, claim.Copy = m.Send, m.Look, m.Copy
 		claim.Number = max(attempts.Failed(w.Number-1)+m.Look, w.stored+1)
-		err := t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, &claim)
+		err := t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, &claim)
 		if err == nil {
 			w.kept, w.stored = &claim, claim.Number
 			return true, nil

@@ -15,4 +15,21 @@
 //
 // A crash during an attempt leaves its message. The next delivery makes the attempt again, unless
 // the record says that the attempt is counted and has begun: then it counts as interrupted.
+//
+// # What it uses of the layers below
+//
+//	attempts          Failed
+//	attempts.Record   End HasClaim IsAhead IsBy
+//	attempts.Records  Keep KeepOnce Of Own
+//	commit            CheckBuild Events IsPinnedElsewhere
+//	host              Backoff
+//	host.Host         ID Now Wait WithTimeout
+//	inbox             Find Locate Repair
+//	outbox.Outbox     Copy NewSendID Park ParkUntil Send SendLater SendResult
+//	outcome           OfRead
+//	runlog.View       EnsureFresh
+//	runner            CallActivity Ended Ident KindOf TimedOut Truncate Unregistered
+//	runner.Runner     Begin End GuardAttempt Parked
+//	session.Process   At Observed Timestamp
+//	session.Session   RequireFresh
 package activities

@@ -23,7 +23,7 @@ const heldFor = 2 * outbox.ParkedFor
 // deployment may allow it.
 func hold(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, longest time.Duration) error {
 	a := w.Activity
-	t.Options.Logger.ErrorContext(ctx, "an activity is held: an attempt may take longer than its function allows",
+	t.Process.Options.Logger.ErrorContext(ctx, "an activity is held: an attempt may take longer than its function allows",
 		"workflowId", t.WorkflowID, "runId", run.State.RunID, "eventId", a.EventID, "activityType", a.ActivityType, "taskQueue", a.TaskQueue,
 		"startToClose", w.limit, "allowed", longest.Truncate(time.Second))
 	return holdFor(ctx, t, run, w, fmt.Sprintf("an attempt may take %v, and the function that runs it allows %v: give the function a longer time-out, or reset the run and give the activity a shorter StartToClose",
@@ -52,11 +52,11 @@ func holdFor(ctx context.Context, t *session.Session, run *engine.Run, w *Attemp
 	}
 	held.By, held.Look, held.Copy = m.Send, m.Look, m.Copy
 	held.Held = reason
-	held.HeldUntil = t.Timestamp().Add(heldFor)
+	held.HeldUntil = t.Process.Timestamp().Add(heldFor)
 	held.Number = max(attempts.Failed(w.Number-1)+1, w.stored+1)
-	if err := t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, &held); err != nil && !errors.Is(err, store.ErrStale) { // stale: another delivery holds it
+	if err := t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, &held); err != nil && !errors.Is(err, store.ErrStale) { // stale: another delivery holds it
 		return fmt.Errorf("%w: record that an attempt is held: %w", outcome.ErrBusy, err)
 	}
-	t.Observed().Observe(ctx, &observe.Held{Run: w.run, ActivityType: w.Activity.ActivityType, EventID: w.Activity.EventID})
-	return t.Outbox.Park(ctx, m)
+	t.Process.Observed().Observe(ctx, &observe.Held{Run: w.run, ActivityType: w.Activity.ActivityType, EventID: w.Activity.EventID})
+	return t.Process.Outbox.Park(ctx, m)
 }

@@ -119,19 +119,19 @@ func (w *Attempt) LookAfter(kept *attempts.Record) engine.Message {
 // deadline, it sends the message once more. The same message sends the next attempt, so a
 // redelivery sends it again.
 func CloseAttempt(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Message) error {
-	kept, err := t.Attempts.Of(ctx, run, m.EventID)
+	kept, err := t.Process.Attempts.Of(ctx, run, m.EventID)
 	if err != nil || kept == nil {
 		return err
 	}
 	w := Outside(run, m, kept)
 	switch {
 	case kept.LastFailed == m.Attempt && kept.IsBy(m):
-		return t.Outbox.Send(ctx, []engine.Message{w.next(kept.LastFailed+1, kept.Next)})
+		return t.Process.Outbox.Send(ctx, []engine.Message{w.next(kept.LastFailed+1, kept.Next)})
 	case kept.LastFailed >= m.Attempt || kept.Deadline == 0:
 		return outcome.ErrDropped // it has ended, and whoever ended it has sent what follows
 	}
 	at, limit := kept.End(w.Activity)
-	if at > t.Timestamp() {
+	if at > t.Process.Timestamp() {
 		return lookAgain(ctx, t, w, kept)
 	}
 	text := "the attempt, which went on outside, was not completed in time"
@@ -139,7 +139,7 @@ func CloseAttempt(ctx context.Context, t *session.Session, run *engine.Run, m *e
 		text = "the attempt, which went on outside, was silent for longer than " + time.Duration(w.Activity.Heartbeat).String()
 	}
 	f := runner.TimedOut(limit, text, kept.Failure)
-	e, next := w.Verdict(t.Timestamp(), nil, f)
+	e, next := w.Verdict(t.Process.Timestamp(), nil, f)
 	if next != nil {
 		return NextAttempt(ctx, t.Process, m, m.EventID, *next, f)
 	}
@@ -160,7 +160,7 @@ func lookAgain(ctx context.Context, t *session.Session, w *Attempt, kept *attemp
 		claim := *kept
 		claim.By, claim.Look, claim.Copy = m.Send, m.Look, m.Copy
 		claim.Number++
-		if err := t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, &claim); errors.Is(err, store.ErrStale) {
+		if err := t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, &claim); errors.Is(err, store.ErrStale) {
 			return outcome.ErrStale
 		} else if err != nil {
 			return fmt.Errorf("%w: record a copy: %w", outcome.ErrBusy, err)
@@ -168,7 +168,7 @@ func lookAgain(ctx context.Context, t *session.Session, w *Attempt, kept *attemp
 	}
 	again := w.LookAfter(kept)
 	again.Look, again.Copy = m.Look, m.Copy
-	return t.Outbox.Send(ctx, []engine.Message{t.Outbox.Copy(&again)})
+	return t.Process.Outbox.Send(ctx, []engine.Message{t.Process.Outbox.Copy(&again)})
 }
 
 // Outside returns an attempt that continues outside, for the code that ends or watches it.

@@ -27,7 +27,7 @@ const reservationKept = 5 * time.Second
 // reservation, or a copy of the message, which makes another.
 func pace(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) (*Attempt, error) {
 	rate := rateOf(t.Process, w.Activity.TaskQueue)
-	if !rate.Limited() || w.hasSlot(rate, t.Timestamp()) {
+	if !rate.Limited() || w.hasSlot(rate, t.Process.Timestamp()) {
 		return w, nil
 	}
 	if mine, err := claim(ctx, t, run, w); !mine || err != nil {
@@ -36,12 +36,12 @@ func pace(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) 
 	reservation, err := reserve(ctx, t, w, rate)
 	late := errors.Is(err, store.ErrStale)
 	if err != nil && !late {
-		t.Options.Logger.WarnContext(ctx, "an activity waits: the store gives out no reservation of its task queue's rate",
+		t.Process.Options.Logger.WarnContext(ctx, "an activity waits: the store gives out no reservation of its task queue's rate",
 			"workflowId", t.WorkflowID, "eventId", w.Activity.EventID, "taskQueue", w.Activity.TaskQueue, "error", err)
 		return nil, fmt.Errorf("%w: reserve a moment of its rate: %w", outcome.ErrBusy, err)
 	}
-	if !late && reservation <= t.Timestamp() {
-		if isLate(&w.Delivery, w.limit, t.Timestamp()) {
+	if !late && reservation <= t.Process.Timestamp() {
+		if isLate(&w.Delivery, w.limit, t.Process.Timestamp()) {
 			return nil, errLate
 		}
 		return w, nil
@@ -78,13 +78,13 @@ func reserve(ctx context.Context, t *session.Session, w *Attempt, rate limits.Ra
 	for try := 0; ; try++ {
 		s := store.Reservation{
 			TaskQueue: w.Activity.TaskQueue, By: rate.Every(),
-			Floor: t.Timestamp().Add(-time.Duration(rate.AtOnce()) * rate.Every()).Time(),
+			Floor: t.Process.Timestamp().Add(-time.Duration(rate.AtOnce()) * rate.Every()).Time(),
 		}
 		if latest := w.latest(); latest != 0 {
 			s.Latest = latest.Time()
 		}
-		at, err := t.Rates.Reserve(ctx, s)
-		if err == nil || errors.Is(err, store.ErrStale) || t.World.Wait(ctx, host.Backoff(t.World, try), nil) != nil {
+		at, err := t.Process.Rates.Reserve(ctx, s)
+		if err == nil || errors.Is(err, store.ErrStale) || t.Process.World.Wait(ctx, host.Backoff(t.Process.World, try), nil) != nil {
 			return history.At(at), err
 		}
 	}

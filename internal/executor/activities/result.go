@@ -45,6 +45,6 @@ func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history
 // queueOnly is set if this process cannot run the workflow's code: activities can be deployed
 // separately, and the run may have moved to another build.
 func goesThroughQueue(t *session.Session, run *engine.Run) (over, queueOnly bool) {
-	queueOnly = commit.IsPinnedElsewhere(t, run) || t.Registry.Workflow(run.State.Started.WorkflowType) == nil
+	queueOnly = commit.IsPinnedElsewhere(t, run) || t.Process.Registry.Workflow(run.State.Started.WorkflowType) == nil
 	return queueOnly || len(run.State.Activities) > 1, queueOnly
 }

@@ -16,4 +16,10 @@
 //
 // Records do not expire. A run may be open for as long as it likes, and is deleted with its
 // records.
+//
+// # What it uses of the layers below
+//
+//	host       Backoff Expired
+//	host.Host  Wait
+//	outcome    OfRead
 package attempts

@@ -15,14 +15,14 @@ import (
 // its outcome yet.
 var ErrAwaited = errors.New("executor: the parent of this run waits for its outcome")
 
-// IsAwaited reports whether an open run waits for the outcome of a closed one. part has the closed
-// run's last commit and perhaps others. If Weft was off for longer than the retention, the message
-// that reports the outcome may be late or lost. Without the closed run, the parent would start its
-// child again.
+// LookForParent reads whether an open run waits for the outcome of a closed one. part has the
+// closed run's last commit and perhaps others. If Weft was off for longer than the retention, the
+// message that reports the outcome may be late or lost. Without the closed run, the parent would
+// start its child again.
 //
 // If part has the first commit, a run without a parent costs no read. A child costs a read of the
 // last commit of its parent's workflow, and of what this process does not know of an open parent.
-func IsAwaited(ctx context.Context, s *session.Process, part []store.Item) (bool, error) {
+func LookForParent(ctx context.Context, s *session.Process, part []store.Item) (bool, error) {
 	first, end := part[0], part[len(part)-1]
 	last, err := history.Decode(end.Slot, end.Body)
 	if err != nil || last.NextRun() != "" { // the next run has the outcome

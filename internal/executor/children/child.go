@@ -9,7 +9,6 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
@@ -18,6 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -95,24 +95,24 @@ func ensureChild(ctx context.Context, s *session.Process, e *outbound) (history.
 // started, closed and been deleted would have left a run or a taken number for as long as runs are
 // kept.
 func neverStarted(t *session.Session, c *engine.PendingChild) bool {
-	if t.Timestamp().Sub(c.Time) >= t.Keep(0) {
+	if t.Process.Timestamp().Sub(c.Time) >= t.Process.Keep(0) {
 		return false
 	}
 	latest := t.Run()
-	return latest == nil && t.View.Highest == 0 ||
-		latest != nil && latest.Number == t.View.Highest && latest.State.StartTime.Add(host.ClockGap) < c.Time
+	return latest == nil && t.View.Known.Highest == 0 ||
+		latest != nil && latest.Number == t.View.Known.Highest && latest.State.StartTime.Add(host.ClockGap) < c.Time
 }
 
 // requestOf returns the request that starts a child, as a caller would send it.
-func requestOf(c *engine.PendingChild) *api.StartRequest {
+func requestOf(c *engine.PendingChild) *schema.StartRequest {
 	id := c.WorkflowID
-	r := &api.StartRequest{
+	r := &schema.StartRequest{
 		WorkflowID: &id, Type: c.WorkflowType, Input: json.RawMessage(c.Input), RequestID: c.RequestID, IDReusePolicy: c.IDReusePolicy,
-		RunTimeout: api.Duration(c.RunTimeout), StartDelay: api.Duration(c.StartDelay), Cron: c.Cron, ExecutionTimeout: api.Duration(c.ExecutionTimeout),
+		RunTimeout: schema.Duration(c.RunTimeout), StartDelay: schema.Duration(c.StartDelay), Cron: c.Cron, ExecutionTimeout: schema.Duration(c.ExecutionTimeout),
 		Header: c.Header, Memo: c.Memo, SearchAttributes: c.SearchAttributes,
 	}
 	if p := c.Retry; p != nil {
-		r.Retry = api.RetryOf(*p)
+		r.Retry = schema.RetryOf(*p)
 	}
 	return r
 }
@@ -141,12 +141,12 @@ func ensure(ctx context.Context, t *session.Session, e *outbound, start *command
 			e.holder = latest.State.Started.Parent
 			err = refusal.AlreadyOpen.New("run %q of workflow %q is open: give the child another workflow id, or start it when that run has closed", latest.State.RunID, t.WorkflowID)
 		} else if latest != nil {
-			err = starts.MayReuse(latest, start)
+			err = starts.CheckReuse(latest, start)
 		}
 		if err != nil {
 			return nil, err
 		}
-		answer := &api.StartResponse{}
+		answer := &schema.StartResponse{}
 		if run, _, err = commit.Open(ctx, t, nil, answer, engine.Task{InputEvents: []history.Event{history.Of(started)}}, trigger); err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func childRun(ctx context.Context, t *session.Session, c *engine.PendingChild) (
 	}
 	id := c.RunID
 	for at, number := latest.State.StartTime, latest.Number; id == "" && at.Add(host.ClockGap) >= c.Time; {
-		before, err := t.View.RunBefore(ctx, t.WorkflowID, number)
+		before, err := t.View.Reader.RunBefore(ctx, t.WorkflowID, number)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func endChild(ctx context.Context, s *session.Process, e *outbound) error {
 		case run == nil && e.message.Attempt == 1:
 			again := *e.message
 			again.Attempt, again.Due = 2, s.Timestamp().Add(queue.MaxDelay) // no invocation takes longer
-			return t.Outbox.Send(ctx, []engine.Message{again})
+			return t.Process.Outbox.Send(ctx, []engine.Message{again})
 		case run == nil:
 			return nil
 		case run.State.Status.Closed(), asks && run.State.CancelRequested:
@@ -272,7 +272,7 @@ func takeNews(ctx context.Context, t *session.Session, run *engine.Run, m *engin
 	if history.ResolutionOf(events[0].Attributes).External != 0 {
 		many = len(run.State.Externals)
 	}
-	if many > 1 || commit.IsPinnedElsewhere(t, run) || t.Registry.Workflow(run.State.Started.WorkflowType) == nil {
+	if many > 1 || commit.IsPinnedElsewhere(t, run) || t.Process.Registry.Workflow(run.State.Started.WorkflowType) == nil {
 		return handOverNews(ctx, t.Process, m, news)
 	}
 	return commit.Events(ctx, t, run, events, m)

@@ -18,4 +18,17 @@
 //
 // The handler of such a message commits in a log that is not the message's own. That commit has the
 // message's causation id. A redelivered message looks there for what is owed (inbox.RepairForeign).
+//
+// # What it uses of the layers below
+//
+//	commit           Event Events IsPinnedElsewhere Open
+//	inbox            Foreign Locate Repair RepairForeign RepairForeignAt
+//	outbox.Outbox    Send SendLater
+//	outcome          OfRead
+//	runlog.Reader    RunBefore
+//	runlog.View      Command EnsureFresh EnsureLoaded Other Previous
+//	runner.Code      Drop
+//	session.Process  At Keep Parser Timestamp TooLarge
+//	session.Session  Commit Run Writer
+//	starts           CheckReuse Event LookForSignal
 package children

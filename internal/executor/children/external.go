@@ -38,35 +38,22 @@ func DeliverExternal(ctx context.Context, s *session.Process, m *engine.Message)
 	if err != nil {
 		return true, err
 	}
-	closed, err := bringNews(ctx, s, m, arrival(e.external, f))
+	closed, err := bringNews(ctx, s, m, e.external.Answer(e.external.EventID, f))
 	if err == nil && closed {
 		_, _, err = load(ctx, s, m) // which repairs
 	}
 	return true, err
 }
 
-// arrival returns the news for the sender: that its message arrived, or why it did not.
-func arrival(p *engine.PendingExternal, f *failure.Failure) history.Attributes {
-	switch {
-	case p.Signal != nil && f == nil:
-		return &history.ExternalWorkflowExecutionSignaled{InitiatedEventID: p.EventID}
-	case p.Signal != nil:
-		return &history.SignalExternalWorkflowExecutionFailed{InitiatedEventID: p.EventID, Failure: f}
-	case f == nil:
-		return &history.ExternalWorkflowExecutionCancelRequested{InitiatedEventID: p.EventID}
-	}
-	return &history.RequestCancelExternalWorkflowExecutionFailed{InitiatedEventID: p.EventID, Failure: f}
-}
-
 // checkExternal returns why no workflow could receive the message, or nil.
 func checkExternal(p *engine.PendingExternal, limit int) *failure.Failure {
-	err := engine.CheckID("workflow id", p.WorkflowID())
-	if p.Signal != nil {
-		if f := engine.OversizeSignal(p.Signal, limit); f != nil {
+	err := engine.CheckID("workflow id", p.WorkflowID)
+	if signal, ok := p.Arrives("").(*history.WorkflowExecutionSignaled); ok {
+		if f := engine.OversizeSignal(signal.SignalName, p.Delivery, limit); f != nil {
 			return f
 		}
 		if err == nil {
-			err = engine.CheckName("signal's name", p.Signal.SignalName)
+			err = engine.CheckName("signal's name", signal.SignalName)
 		}
 	}
 	if err != nil {
@@ -81,7 +68,7 @@ func deliverTo(ctx context.Context, s *session.Process, e *outbound) (f *failure
 	if f := checkExternal(e.external, s.Options.MaxPayload); f != nil {
 		return f, nil
 	}
-	err = s.At(ctx, e.external.WorkflowID(), func(ctx context.Context, t *session.Session) error {
+	err = s.At(ctx, e.external.WorkflowID, func(ctx context.Context, t *session.Session) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
 			return err
 		}
@@ -104,41 +91,46 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 	if run == nil {
 		return false, nil
 	}
-	gone := e.external.ChildEventID() != 0 && run.State.Started.RequestID != e.request
-	there, err := wasDelivered(ctx, t, run, e)
+	gone := e.external.ChildEventID != 0 && run.State.Started.RequestID != e.request
+	there, err := lookForDelivery(ctx, t, run, e)
 	switch {
 	case err != nil:
 		return false, err
-	case gone && e.external.Cancel != nil:
+	case gone && e.external.Ends:
 		there = false // the child has closed or never started, and this is another run
-	case !there && !gone && e.message.Late && e.external.ChildEventID() == 0:
-		if gone, err = hasMissed(ctx, t, run, e); err != nil {
+	case !there && !gone && e.message.Late && e.external.ChildEventID == 0:
+		if gone, err = lookForMiss(ctx, t, run, e); err != nil {
 			return false, err
 		}
 	}
 	if there || gone || run.State.Status.Closed() {
 		return there, inbox.RepairForeign(ctx, t, e.message)
 	}
-	trigger := inbox.Foreign(e.message)
-	if c := e.external.Cancel; c != nil && c.Terminate {
+	trigger, arrives := inbox.Foreign(e.message), e.incoming()
+	if history.EndOf(arrives.Attributes).Status.Closed() {
 		t.Code.Drop()
-		end := history.Of(&history.WorkflowExecutionTerminated{Reason: c.Reason, RequestID: e.endRequest()})
-		return true, t.Commit(ctx, []*session.Change{{Run: run, Commit: run.End(t.Writer(trigger), end)}}, []*engine.Message{trigger})
+		return true, t.Commit(ctx, []*session.Change{{Run: run, Commit: run.End(t.Writer(trigger), arrives)}}, []*engine.Message{trigger})
 	}
-	return true, commit.Event(ctx, t, run, e.incoming(), trigger)
+	return true, commit.Event(ctx, t, run, arrives, trigger)
 }
 
-// wasDelivered reports whether the message has arrived before: at the latest run, or at an earlier
+// lookForDelivery reads whether the message has arrived before: at the latest run, or at an earlier
 // one that may have been open since it was sent.
-func wasDelivered(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
-	signal, cancel := e.external.Signal, e.external.Cancel
-	if cancel != nil && (run.State.Asked(e.endRequest()) || !cancel.Terminate && run.State.CancelRequested && !run.State.Status.Closed()) {
-		return true, nil // or another request to end is in progress
+func lookForDelivery(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
+	arrives := e.incoming().Attributes
+	if run.State.Received(arrives) {
+		return true, nil
 	}
-	if signal != nil {
-		if there, err := starts.Arrived(ctx, t, run, signal.RequestID); there || err != nil {
+	switch a := arrives.(type) {
+	case *history.WorkflowExecutionCancelRequested: // or another request to end is in progress
+		if run.State.CancelRequested && !run.State.Status.Closed() {
+			return true, nil
+		}
+	case *history.WorkflowExecutionSignaled:
+		if there, err := starts.LookForSignal(ctx, t, run, a.RequestID); there || err != nil {
 			return there, err
 		}
+	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // leave no other trace
 	}
 	for looks := 0; run.State.StartTime.Add(host.ClockSkew) >= e.sent; looks++ {
 		if looks == session.MaxLookBack {
@@ -149,16 +141,16 @@ func wasDelivered(ctx context.Context, t *session.Session, run *engine.Run, e *o
 			return e.message.Late && run.Number > 1, err // a deleted run may have received it
 		}
 		run = before
-		if signal != nil && run.State.Signaled(signal.RequestID) || cancel != nil && run.State.Asked(e.endRequest()) {
+		if run.State.Received(arrives) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// hasMissed reports whether a late message has missed its receiver: no run of the latest run's
+// lookForMiss reads whether a late message has missed its receiver: no run of the latest run's
 // chain was open when the sender closed. A request to end must not end a run that started later.
-func hasMissed(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
+func lookForMiss(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
 	for looks := 0; run.State.StartTime > e.closeTime.Add(host.ClockSkew); looks++ {
 		id := run.State.Started.ContinuedFrom
 		if id == "" || looks == session.MaxLookBack {

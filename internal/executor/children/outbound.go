@@ -56,7 +56,7 @@ func load(ctx context.Context, s *session.Process, m *engine.Message) (e *outbou
 			if err != nil {
 				return err
 			}
-			if to := target(command); to != "" {
+			if to := history.InitiatedBy(command).Receiver(); to != "" {
 				e = &outbound{message: m, done: to}
 			}
 			return nil
@@ -68,7 +68,7 @@ func load(ctx context.Context, s *session.Process, m *engine.Message) (e *outbou
 			if run.State.Reset == nil { // a reset copies what was sent before
 				e.sent = run.TimeOf(e.external.Slot)
 			}
-			child = e.external.ChildEventID()
+			child = e.external.ChildEventID
 			command, err := t.View.Command(ctx, run, child)
 			if err != nil {
 				return err
@@ -89,29 +89,8 @@ func load(ctx context.Context, s *session.Process, m *engine.Message) (e *outbou
 	return e, found, err
 }
 
-// target returns the workflow that a command addresses, or "" if the command stays within the run.
-func target(command history.Attributes) string {
-	switch a := command.(type) {
-	case *history.StartChildWorkflowExecutionInitiated:
-		return a.WorkflowID
-	case *history.SignalExternalWorkflowExecutionInitiated:
-		return a.WorkflowID
-	case *history.RequestCancelExternalWorkflowExecutionInitiated:
-		return a.WorkflowID
-	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // stay in the run
-	}
-	return ""
-}
-
-// endRequest returns the request id of a request to end, by which its receiver recognizes it.
-func (e *outbound) endRequest() string {
-	return fmt.Sprintf("%s.%d", e.message.RunID, e.message.EventID)
-}
-
-// incoming returns the event by which the message arrives at its workflow.
+// incoming returns the event by which the message arrives at its workflow. A request to end is
+// recognized by the event that sent it.
 func (e *outbound) incoming() history.Event {
-	if s := e.external.Signal; s != nil {
-		return history.Of(&history.WorkflowExecutionSignaled{SignalName: s.SignalName, Input: s.Input, RequestID: s.RequestID})
-	}
-	return history.Of(&history.WorkflowExecutionCancelRequested{Reason: e.external.Cancel.Reason, RequestID: e.endRequest()})
+	return history.Of(e.external.Arrives(fmt.Sprintf("%s.%d", e.message.RunID, e.message.EventID)))
 }

@@ -31,21 +31,21 @@ func beside(t *session.Session) (voids []*session.Change) {
 	if t.Run() != nil {
 		stays = t.Run().Number
 	}
-	vanishing := t.View.Vanishing()
+	vanishing := t.View.Known.Vanishing()
 	taken := map[uint32]bool{stays + 1: true}
 	for number := range vanishing {
 		if number > stays {
 			taken[number+1] = true
 		}
 	}
-	delete(taken, t.View.Highest+1)
+	delete(taken, t.View.Known.Highest+1)
 	numbers := slices.Sorted(maps.Keys(taken))
 	if most := store.MaxAppend / 2; len(numbers) > most {
 		numbers = numbers[:most] // so many have never been observed
 	}
 	for _, number := range numbers {
 		v := Void(t, number)
-		v.Over, v.Commit.Beside = vanishing[number], t.View.Highest+1
+		v.Over, v.Commit.Beside = vanishing[number], t.View.Known.Highest+1
 		voids = append(voids, v)
 	}
 	return voids
@@ -54,10 +54,10 @@ func beside(t *session.Session) (voids []*session.Change) {
 // Void returns the fence that makes an unopened run void.
 func Void(t *session.Session, number uint32) *session.Change {
 	w := t.Writer()
-	random := t.World.ID()
+	random := t.Process.World.ID()
 	w.RunID = history.NewRunID(number, [8]byte(random[:8]))
 	run := engine.NewRun(t.WorkflowID, number)
 	c := run.Fence(w)
-	c.Expires = w.Now.Add(t.Keep(0))
+	c.Expires = w.Now.Add(t.Process.Keep(0))
 	return &session.Change{Run: run, Commit: c}
 }

@@ -44,7 +44,7 @@ func (o *OtherBuild) Unwrap() error { return refusal.OtherBuild.New("%s", o.Erro
 // process knows. The code of a closed run may run anywhere, because it changes nothing.
 func IsPinnedElsewhere(t *session.Session, run *engine.Run) bool {
 	pinned := run.State.Pinned
-	return pinned != "" && pinned != t.Options.Build && !run.State.Status.Closed()
+	return pinned != "" && pinned != t.Process.Options.Build && !run.State.Status.Closed()
 }
 
 // CheckBuild returns an OtherBuild if only another build may run the code of a run. It reads first,
@@ -54,5 +54,5 @@ func CheckBuild(ctx context.Context, t *session.Session, run *engine.Run) error 
 	if !IsPinnedElsewhere(t, run) {
 		return nil
 	}
-	return t.RequireFresh(ctx, &OtherBuild{WorkflowID: t.WorkflowID, RunID: run.State.RunID, Build: run.State.Pinned, Here: t.Options.Build})
+	return t.RequireFresh(ctx, &OtherBuild{WorkflowID: t.WorkflowID, RunID: run.State.RunID, Build: run.State.Pinned, Here: t.Process.Options.Build})
 }

@@ -12,4 +12,14 @@
 //
 // One put opens a run and closes the run that it continues or replaces. It also puts what keeps
 // others from opening a run beside it: see beside.go.
+//
+// # What it uses of the layers below
+//
+//	host.Host        ID Now
+//	runlog.Known     Vanishing
+//	runner           Ident
+//	runner.Code      Drop FirstStep
+//	runner.Tasks     Ran
+//	session.Process  Keep Observed TooLarge
+//	session.Session  Commit Discard Fit RequireFresh Run Step Writer
 package commit

@@ -5,16 +5,16 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // Open opens a run with a task. If it replaces a run, it terminates that run in the same put.
 // Without triggers, a request caused the task.
-func Open(ctx context.Context, t *session.Session, replaced *engine.Run, answer *api.StartResponse, task engine.Task, triggers ...*engine.Message) (*engine.Run, *engine.Transition, error) {
-	random := t.World.ID()
-	id := history.NewRunID(t.View.Highest+1, [8]byte(random[:8]))
+func Open(ctx context.Context, t *session.Session, replaced *engine.Run, answer *schema.StartResponse, task engine.Task, triggers ...*engine.Message) (*engine.Run, *engine.Transition, error) {
+	random := t.Process.World.ID()
+	id := history.NewRunID(t.View.Known.Highest+1, [8]byte(random[:8]))
 	opening, transition := opening(ctx, t, id, 0, task, triggers...)
 	if transition.Refused != nil {
 		t.Discard()
@@ -88,7 +88,7 @@ func held(t *session.Session, run *engine.Run, w *engine.Writer, inputEvents []h
 		}
 		all, inputEvents = append(all, c), inputEvents[n:]
 		next := *w
-		next.Commit, w = t.World.ID(), &next
+		next.Commit, w = t.Process.World.ID(), &next
 	}
 	return all
 }
@@ -98,7 +98,7 @@ func together(t *session.Session, events []history.Event) int {
 	size := 0
 	for n, e := range events {
 		body, err := history.EncodeBody(e)
-		if size += len(body); n > 0 && (err != nil || size > t.Options.MaxCommit/16*15) {
+		if size += len(body); n > 0 && (err != nil || size > t.Process.Options.MaxCommit/16*15) {
 			return n
 		}
 	}

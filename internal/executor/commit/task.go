@@ -59,8 +59,8 @@ func Task(ctx context.Context, t *session.Session, run *engine.Run, task engine.
 // FailTooLarge returns the failure of a task whose code writes more at once than a commit may hold.
 func FailTooLarge(ctx context.Context, t *session.Session, run *engine.Run, task engine.Task, triggers ...*engine.Message) *engine.Transition {
 	w := t.Writer(triggers...)
-	failed := run.Fail(w, task, t.TooLarge())
-	t.Code.Tasks.Ran(ctx, run, w, task, t.World.Now(), failed)
+	failed := run.Fail(w, task, t.Process.TooLarge())
+	t.Code.Tasks.Ran(ctx, run, w, task, t.Process.World.Now(), failed)
 	return failed
 }
 

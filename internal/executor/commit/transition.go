@@ -46,15 +46,15 @@ func settle(t *session.Session, run *engine.Run, transition *engine.Transition) 
 //     closed first.
 func warn(t *session.Session, run *engine.Run, transition *engine.Transition) {
 	for _, name := range transition.Unhandled {
-		t.Observed().Observe(context.Background(), &observe.Unhandled{Run: runner.Ident(run, "", nil), Signal: name})
-		t.Options.Logger.Info("a signal waits: the workflow's code has not asked for signals of its name", "workflowId", t.WorkflowID, "signal", name)
+		t.Process.Observed().Observe(context.Background(), &observe.Unhandled{Run: runner.Ident(run, "", nil), Signal: name})
+		t.Process.Options.Logger.Info("a signal waits: the workflow's code has not asked for signals of its name", "workflowId", t.WorkflowID, "signal", name)
 	}
 	for _, s := range transition.SetAside {
-		t.Options.Logger.Warn("a signal was set aside: its value does not decode",
+		t.Process.Options.Logger.Warn("a signal was set aside: its value does not decode",
 			"workflowId", t.WorkflowID, "runId", transition.Commit.RunID, "signal", s.Name, "count", s.Count, "want", s.Want)
 	}
 	if len(transition.Unfinished) > 0 {
-		t.Options.Logger.Warn("a run closed while update handlers ran: call workflow.AwaitHandlers before returning",
+		t.Process.Options.Logger.Warn("a run closed while update handlers ran: call workflow.AwaitHandlers before returning",
 			"workflowId", t.WorkflowID, "handlers", transition.Unfinished)
 	}
 }

@@ -21,18 +21,18 @@ const deadDelay = 5 * time.Minute
 // for as long as its retry policy and its timeouts allow, with this delay after each round of
 // receives. If HandleDead returns nil, the message may be deleted. Otherwise it is redelivered.
 func (s *Deliveries) HandleDead(ctx context.Context, m *engine.Message) error {
-	ctx, ended := s.Metered(ctx)
+	ctx, ended := s.Process.Metered(ctx)
 	defer ended()
-	ctx, cancel := s.World.WithTimeout(ctx, s.Options.SoftLimit)
+	ctx, cancel := s.Process.World.WithTimeout(ctx, s.Process.Options.SoftLimit)
 	defer cancel()
-	s.Observed().Observe(ctx, &observe.DeadLetter{WorkflowID: m.WorkflowID, RunID: m.RunID, Kind: m.Kind.String()})
-	s.Options.Logger.ErrorContext(ctx, "a message was received too often",
+	s.Process.Observed().Observe(ctx, &observe.DeadLetter{WorkflowID: m.WorkflowID, RunID: m.RunID, Kind: m.Kind.String()})
+	s.Process.Options.Logger.ErrorContext(ctx, "a message was received too often",
 		"workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID, "attempt", m.Attempt, "firstSent", m.Sent.Time())
 	if m.Kind != engine.RunActivity || m.Look == 0 {
-		return s.Outbox.SendLater(ctx, m, deadDelay)
+		return s.Process.Outbox.SendLater(ctx, m, deadDelay)
 	}
 	found := false
-	err := s.At(ctx, m.WorkflowID, func(ctx context.Context, t *session.Session) error {
+	err := s.Process.At(ctx, m.WorkflowID, func(ctx context.Context, t *session.Session) error {
 		run, place, err := inbox.Locate(ctx, t, m)
 		found = err == nil && place == inbox.InLog
 		if !found {
@@ -41,11 +41,11 @@ func (s *Deliveries) HandleDead(ctx context.Context, m *engine.Message) error {
 		if !run.Needed(m) {
 			return inbox.Repair(ctx, t, run, m)
 		}
-		return activities.Replace(ctx, t, run, activities.NewAttempt(run, inbox.Delivery{Message: m}, t.Timestamp()), activities.Later(m, t.Timestamp().Add(deadDelay)))
+		return activities.Replace(ctx, t, run, activities.NewAttempt(run, inbox.Delivery{Message: m}, t.Process.Timestamp()), activities.Later(m, t.Process.Timestamp().Add(deadDelay)))
 	})
 	waits := errors.Is(err, activities.ErrOther) || errors.Is(err, activities.ErrBegun)
 	if found && !waits || err != nil && !waits {
 		return err // without a claim the message stays: otherwise each delivery would send a copy
 	}
-	return s.Outbox.SendLater(ctx, m, deadDelay)
+	return s.Process.Outbox.SendLater(ctx, m, deadDelay)
 }

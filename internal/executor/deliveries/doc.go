@@ -12,4 +12,18 @@
 // HandleResults commits the results of one workflow's activities together, as many as fit into one
 // commit. HandleDead sends a message again that was received too often: receives that no function
 // saw count as well, so that nothing may end because of them.
+//
+// # What it uses of the layers below
+//
+//	activities       CloseAttempt Dropped Handle Later NewAttempt NextAttempt Replace
+//	children         AfterEnd DeliverExternal NotifyParent RedirectStray StartOrClose
+//	commit           CheckBuild Events FailTooLarge Task Transition
+//	host.Host        Wait WithTimeout
+//	inbox            Locate Repair SendOwed
+//	outbox.Outbox    Park Postpone Send SendBack SendLater Sweep
+//	runner           TimedOut
+//	runner.Code      Drop
+//	runner.Runner    Blocked
+//	session.Process  At Keep Metered Observed Timestamp
+//	session.Session  Discard Encode Put Run Step Writer
 package deliveries

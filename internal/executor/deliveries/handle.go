@@ -41,9 +41,9 @@ func copyAfter(s *session.Process, age time.Duration) time.Duration {
 // the message may be deleted: everything that it triggered is in the log or sent. Otherwise it is
 // to be redelivered.
 func (s *Deliveries) Handle(ctx context.Context, d inbox.Delivery) error {
-	ctx, ended := s.Metered(ctx)
+	ctx, ended := s.Process.Metered(ctx)
 	defer ended()
-	ctx, cancel := s.World.WithTimeout(ctx, s.Options.SoftLimit)
+	ctx, cancel := s.Process.World.WithTimeout(ctx, s.Process.Options.SoftLimit)
 	defer cancel()
 	for look := 0; ; look++ {
 		found, err := handleNamed(ctx, s.Process, d)
@@ -53,8 +53,8 @@ func (s *Deliveries) Handle(ctx context.Context, d inbox.Delivery) error {
 		if found || err != nil {
 			return err
 		}
-		age := s.Timestamp().Sub(d.Sent)
-		if age >= s.Options.Grace {
+		age := s.Process.Timestamp().Sub(d.Sent)
+		if age >= s.Process.Options.Grace {
 			fenced, err := fence(ctx, s.Process, d.Message)
 			if fenced || err != nil {
 				return err
@@ -62,9 +62,9 @@ func (s *Deliveries) Handle(ctx context.Context, d inbox.Delivery) error {
 			continue // what stands in the slot decides
 		}
 		if look == len(lookAgain) {
-			return s.Outbox.SendLater(ctx, d.Message, copyAfter(s.Process, age))
+			return s.Process.Outbox.SendLater(ctx, d.Message, copyAfter(s.Process, age))
 		}
-		if err := s.World.Wait(ctx, lookAgain[look], nil); err != nil {
+		if err := s.Process.World.Wait(ctx, lookAgain[look], nil); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func fence(ctx context.Context, s *session.Process, m *engine.Message) (fenced b
 			return err
 		}
 		if run == nil {
-			if m.Slot != 0 && t.View.Highest == 0 {
+			if m.Slot != 0 && t.View.Known.Highest == 0 {
 				return nil // the run was deleted: a run that opens with several commits continues another, which would be here
 			}
 			// The first slot is fenced, whichever slot the message names: the writer of the run
@@ -121,9 +121,9 @@ func fence(ctx context.Context, s *session.Process, m *engine.Message) (fenced b
 		w.RunID = m.RunID
 		c := run.Fence(w)
 		if c.Status == history.Void {
-			c.Expires = w.Now.Add(t.Keep(0))
+			c.Expires = w.Now.Add(t.Process.Keep(0))
 		}
-		t.Options.Logger.WarnContext(ctx, "fenced a slot whose writer did not come", "workflowId", m.WorkflowID, "run", m.RunID, "slot", m.Slot)
+		t.Process.Options.Logger.WarnContext(ctx, "fenced a slot whose writer did not come", "workflowId", m.WorkflowID, "run", m.RunID, "slot", m.Slot)
 		return putFence(ctx, t, run, c)
 	})
 	return fenced, err
@@ -144,8 +144,8 @@ func act(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Mes
 	if !run.Needed(m) {
 		return inbox.Repair(ctx, t, run, m)
 	}
-	if early := m.Due.Sub(t.Timestamp()); m.Due != 0 && early > 0 {
-		return t.Outbox.SendBack(ctx, m)
+	if early := m.Due.Sub(t.Process.Timestamp()); m.Due != 0 && early > 0 {
+		return t.Process.Outbox.SendBack(ctx, m)
 	}
 	if m.Kind != engine.EndRun {
 		if err := commit.CheckBuild(ctx, t, run); err != nil {
@@ -197,12 +197,12 @@ func retryTask(ctx context.Context, t *session.Session, run *engine.Run, m *engi
 	next := *m
 	next.Attempt++
 	delay := engine.TaskRetryDelay(m.Attempt)
-	if t.Runner.Blocked(t.WorkflowID, run.State.RunID) != nil {
+	if t.Process.Runner.Blocked(t.WorkflowID, run.State.RunID) != nil {
 		delay = min(delay, HungRetry) // the code may return at any moment
 	}
-	next.Due, next.Sent = t.Timestamp().Add(delay), 0
+	next.Due, next.Sent = t.Process.Timestamp().Add(delay), 0
 	return activities.NextAttempt(ctx, t.Process, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure)
 }
 
 // Deliveries handles the messages of the queues.
-type Deliveries struct{ *session.Process }
+type Deliveries struct{ Process *session.Process }

@@ -14,13 +14,13 @@ import (
 // HandleResults commits the results of messages of one workflow, as many in one commit as fit. If
 // it returns nil, the messages may be deleted.
 func (s *Deliveries) HandleResults(ctx context.Context, workflowID string, messages []*engine.Message) error {
-	ctx, ended := s.Metered(ctx)
+	ctx, ended := s.Process.Metered(ctx)
 	defer ended()
-	ctx, cancel := s.World.WithTimeout(ctx, s.Options.SoftLimit)
+	ctx, cancel := s.Process.World.WithTimeout(ctx, s.Process.Options.SoftLimit)
 	defer cancel()
 	for len(messages) > 0 {
 		n := fitting(s.Process, messages)
-		err := s.At(ctx, workflowID, func(ctx context.Context, t *session.Session) error { return takeResults(ctx, t, messages[:n]) })
+		err := s.Process.At(ctx, workflowID, func(ctx context.Context, t *session.Session) error { return takeResults(ctx, t, messages[:n]) })
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func takeResults(ctx context.Context, t *session.Session, messages []*engine.Mes
 			strays = append(strays, children.RedirectStray(t, m)...)
 		}
 	}
-	if err := t.Outbox.Send(ctx, strays); err != nil || len(triggers) == 0 {
+	if err := t.Process.Outbox.Send(ctx, strays); err != nil || len(triggers) == 0 {
 		return err
 	}
 	run := t.Run()

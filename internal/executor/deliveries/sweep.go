@@ -9,15 +9,17 @@ import (
 // Sweep sends the messages of the store of timers that are due soon, and returns how many: see
 // outbox.Outbox.Sweep.
 func (s *Deliveries) Sweep(ctx context.Context) (sent int, err error) {
-	ctx, ended := s.Metered(ctx)
+	ctx, ended := s.Process.Metered(ctx)
 	defer ended()
-	return s.Outbox.Sweep(ctx)
+	return s.Process.Outbox.Sweep(ctx)
 }
 
 // Park keeps a message for some minutes if its build is not deployed: see outbox.Outbox.Park.
-func (s *Deliveries) Park(ctx context.Context, m *engine.Message) error { return s.Outbox.Park(ctx, m) }
+func (s *Deliveries) Park(ctx context.Context, m *engine.Message) error {
+	return s.Process.Outbox.Park(ctx, m)
+}
 
 // Postpone sends a message again if it has not reached its run's build: see outbox.Outbox.Postpone.
 func (s *Deliveries) Postpone(ctx context.Context, m *engine.Message) error {
-	return s.Outbox.Postpone(ctx, m)
+	return s.Process.Outbox.Postpone(ctx, m)
 }

@@ -16,4 +16,12 @@
 // Repair sends what earlier deliveries of the message may have left unsent: the messages of all
 // commits with its causation id that are still needed. A message may have made commits in the log
 // of another workflow. RepairForeign does the same there.
+//
+// # What it uses of the layers below
+//
+//	outbox.Outbox    Send
+//	runlog.Reader    LastCommit
+//	runlog.View      EnsureFresh EnsureLoaded IsMoot Other Owed Previous Refresh
+//	session.Process  At
+//	session.Session  Run
 package inbox

@@ -36,7 +36,7 @@ func RepairForeign(ctx context.Context, t *session.Session, m *engine.Message) e
 		if m.Kind == engine.StartOrCloseChild { // its handler notifies the parent itself
 			owed = slices.DeleteFunc(owed, func(o engine.Message) bool { return o.Kind == engine.NotifyParent })
 		}
-		return t.Outbox.Send(ctx, owed)
+		return t.Process.Outbox.Send(ctx, owed)
 	}
 	if err := repair(run); err != nil {
 		return err
@@ -79,7 +79,7 @@ func repairPast(ctx context.Context, t *session.Session, latest *engine.Run, m *
 	if latest.State.Reset == nil && latest.State.Started.ContinuedFrom == m.RunID && !slices.Contains(latest.First().CausationIDs, m.CausationID) {
 		return nil // the put that closed its run opened this one: and another message or a request caused it
 	}
-	if last, err := t.View.LastCommit(ctx, t.WorkflowID, m.RunID); err != nil || last != nil && last.Status.Closed() && !slices.Contains(last.CausationIDs, m.CausationID) {
+	if last, err := t.View.Reader.LastCommit(ctx, t.WorkflowID, m.RunID); err != nil || last != nil && last.Status.Closed() && !slices.Contains(last.CausationIDs, m.CausationID) {
 		return err // another causation id closed the run, so it owes nothing to this one
 	}
 	run, err := t.View.Other(ctx, m.RunID)
@@ -114,7 +114,7 @@ func repairNext(ctx context.Context, t *session.Session, next *engine.Run, m *en
 	if next.State.Started.ContinuedFrom != m.RunID {
 		return nil
 	}
-	return t.Outbox.Send(ctx, next.OwedFirst(m))
+	return t.Process.Outbox.Send(ctx, next.OwedFirst(m))
 }
 
 // SendOwed sends what a run owes because of these messages.
@@ -123,5 +123,5 @@ func SendOwed(ctx context.Context, t *session.Session, run *engine.Run, triggers
 	if err != nil {
 		return err
 	}
-	return t.Outbox.Send(ctx, owed)
+	return t.Process.Outbox.Send(ctx, owed)
 }

@@ -12,4 +12,8 @@
 // processes have locks of their own, and the condition of each put decides.
 //
 // Watchers notifies those who wait for a workflow's next commit when this process has made it.
+//
+// # What it uses of the layers below
+//
+//	host.Host  Wait WithTimeout
 package lock

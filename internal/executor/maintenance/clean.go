@@ -43,7 +43,7 @@ var errAsked = errors.New("executor: an open run asks this one for ids")
 // for the ids of updates and signals that may be sent again. It returns children.ErrAwaited if the
 // run is a child whose parent waits for its outcome.
 func clean(ctx context.Context, s *session.Process, part []store.Item) (bool, error) {
-	if waits, err := children.IsAwaited(ctx, s, part); err != nil {
+	if waits, err := children.LookForParent(ctx, s, part); err != nil {
 		return false, err
 	} else if waits {
 		return false, children.ErrAwaited
@@ -93,7 +93,7 @@ func takeNext(ctx context.Context, t *session.Session, number uint32, latest sto
 	case latest.Run >= number && !runlog.IsVoid(latest):
 		return nil
 	case latest.Run > number:
-		page, err := t.Log.Forward(ctx, store.Key{Workflow: t.WorkflowID, Run: number}, 1)
+		page, err := t.Process.Log.Forward(ctx, store.Key{Workflow: t.WorkflowID, Run: number}, 1)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func takeNext(ctx context.Context, t *session.Session, number uint32, latest sto
 	switch {
 	case next.Run != number:
 		return putVoid(ctx, t, number, [16]byte{})
-	case runlog.IsVoid(next) && next.Expires.Before(t.Timestamp().Add(2*runlog.MaxAge).Time()):
+	case runlog.IsVoid(next) && next.Expires.Before(t.Process.Timestamp().Add(2*runlog.MaxAge).Time()):
 		return putVoid(ctx, t, number, next.Commit)
 	}
 	return nil
@@ -120,14 +120,14 @@ func asks(ctx context.Context, t *session.Session, latest, last store.Item) (boo
 	c, err := history.Decode(latest.Slot, latest.Body)
 	if err != nil || c.Status.Closed() {
 		// The close may have opened a run that asks. It exists, but this read may not have seen it.
-		return err == nil && c.OpenedWith() != "" && t.View.IsRecent(c.Time), err
+		return err == nil && c.OpenedWith() != "" && t.View.Reader.IsRecent(c.Time), err
 	}
 	c, err = history.Decode(last.Slot, last.Body)
 	continued := err == nil && c.Status != history.Terminated && c.NextRun() != ""
 	if !continued || latest.Run == last.Run+1 {
 		return continued, err
 	}
-	first, err := t.View.FirstCommit(ctx, t.WorkflowID, latest.Run)
+	first, err := t.View.Reader.FirstCommit(ctx, t.WorkflowID, latest.Run)
 	if err != nil || first == nil || first.Opens() == nil {
 		return false, err
 	}
@@ -174,7 +174,7 @@ func putVoid(ctx context.Context, t *session.Session, number uint32, over [16]by
 	if err := t.Encode([]*session.Change{v}); err != nil {
 		return err
 	}
-	err := t.Log.Append(ctx, store.Item{
+	err := t.Process.Log.Append(ctx, store.Item{
 		Key:    store.Key{Workflow: t.WorkflowID, Run: number},
 		Commit: v.Commit.ID, Body: v.Body, Expires: v.Commit.Expires.Time(), Over: over,
 	})

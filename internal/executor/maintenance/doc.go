@@ -9,4 +9,22 @@
 //
 // A step is bounded, and stores its position. A crash repeats the step. Receivers tolerate
 // duplicates, and repeated deletions do nothing.
+//
+// # What it uses of the layers below
+//
+//	activities          Outside
+//	activities.Attempt  LookAfter
+//	attempts            Failed
+//	attempts.Records    All
+//	children            LookForParent
+//	commit              Void
+//	host.Host           WithTimeout
+//	inbox               Waiting
+//	outbox.Outbox       Copy Send
+//	outcome             OfRead
+//	runlog              IsVoid
+//	runlog.Reader       FirstCommit IsGone IsRecent
+//	runlog.View         Commits EnsureFresh Other
+//	session.Process     At Keep Metered Open Problem Timestamp
+//	session.Session     Close Encode Forget Run
 package maintenance

@@ -21,23 +21,23 @@ import (
 // interrupted.
 func (s *Maintenance) Delete(ctx context.Context, d command.Delete) error {
 	workflowID, runID := d.Workflow(), d.Run()
-	ctx, cancel := s.World.WithTimeout(context.WithoutCancel(ctx), s.Options.SoftLimit)
+	ctx, cancel := s.Process.World.WithTimeout(context.WithoutCancel(ctx), s.Process.Options.SoftLimit)
 	defer cancel()
 	last, err := lastCommit(ctx, s.Process, workflowID, runID)
 	if err != nil {
-		return s.Problem(err)
+		return s.Process.Problem(err)
 	}
 	deleted, err := clean(ctx, s.Process, []store.Item{*last})
 	switch {
 	case deleted:
-		s.Options.Logger.InfoContext(ctx, "deleted a run on request", "workflowId", workflowID, "runId", runID)
+		s.Process.Options.Logger.InfoContext(ctx, "deleted a run on request", "workflowId", workflowID, "runId", runID)
 	case errors.Is(err, errAsked):
 		return refusal.AlreadyOpen.New("a run goes on from run %q of workflow %q, is open, and asks it for the ids of updates and signals: delete it when that has closed", runID, workflowID)
 	case errors.Is(err, children.ErrAwaited):
 		return refusal.AlreadyOpen.New("the parent of run %q of workflow %q is open, and does not know yet how that ended: delete it when it does, or when the parent has closed", runID, workflowID)
 	case err != nil:
-		s.Options.Logger.WarnContext(ctx, "a run could not be deleted whole; the same request goes on", "workflowId", workflowID, "runId", runID, "error", err)
-		return s.Problem(outcome.ErrUnknown)
+		s.Process.Options.Logger.WarnContext(ctx, "a run could not be deleted whole; the same request goes on", "workflowId", workflowID, "runId", runID, "error", err)
+		return s.Process.Problem(outcome.ErrUnknown)
 	}
 	return nil
 }

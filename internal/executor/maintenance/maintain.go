@@ -120,12 +120,12 @@ type Report struct {
 //	100,000 runs that have closed with a signal to another run that nobody confirmed: a
 //	   message and 2 reads each, a day later and each time the age has doubled             0.32
 func (s *Maintenance) Maintain(ctx context.Context) (did Report, err error) {
-	if s.Scanner == nil {
+	if s.Process.Scanner == nil {
 		return did, nil
 	}
-	ctx, ended := s.Metered(ctx)
+	ctx, ended := s.Process.Metered(ctx)
 	defer ended()
-	mark, err := s.Scanner.ReadMark(ctx)
+	mark, err := s.Process.Scanner.ReadMark(ctx)
 	if err != nil {
 		return did, err
 	}
@@ -135,14 +135,14 @@ func (s *Maintenance) Maintain(ctx context.Context) (did Report, err error) {
 	}
 	walkErr := walk(ctx, s.Process, r, &did)
 	if did.Deleted > 0 {
-		s.Options.Logger.InfoContext(ctx, "deleted closed runs whose retention is over", "runs", did.Deleted, "failed", did.Failed, "commitsSeen", did.Commits)
+		s.Process.Options.Logger.InfoContext(ctx, "deleted closed runs whose retention is over", "runs", did.Deleted, "failed", did.Failed, "commitsSeen", did.Commits)
 	}
 	body, err := history.EncodeBody(r)
 	if err != nil {
 		return did, err
 	}
 	// After a crash before this write, the old position is stored and the step runs again.
-	err = s.Scanner.WriteMark(context.WithoutCancel(ctx), mark, body)
+	err = s.Process.Scanner.WriteMark(context.WithoutCancel(ctx), mark, body)
 	if errors.Is(err, store.ErrStale) {
 		err = nil // another process has made the same step
 	}
@@ -333,4 +333,4 @@ func over(ctx context.Context, s *session.Process, r *round, part []store.Item, 
 }
 
 // Maintenance is the slow check over all runs.
-type Maintenance struct{ *session.Process }
+type Maintenance struct{ Process *session.Process }

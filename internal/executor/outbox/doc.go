@@ -14,4 +14,8 @@
 //
 // Nothing here decides whether a message is still needed; its receiver does. So each function may
 // send a message twice after a crash or an unclear answer.
+//
+// # What it uses of the layers below
+//
+//	host.Host  ID Now Together Wait WithTimeout
 package outbox

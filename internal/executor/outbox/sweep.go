@@ -77,7 +77,7 @@ func (o *Outbox) Sweep(ctx context.Context) (sent int, err error) {
 
 // sweep is a sweep while it runs.
 type sweep struct {
-	*Outbox
+	outbox             *Outbox
 	unreadable, unsent aside
 }
 
@@ -110,7 +110,7 @@ func (s *sweep) page(ctx context.Context, due []store.Timer, more bool) (sent in
 			stay, why = append(stay, t), append(why, err)
 		}
 	}
-	if len(gone) > 0 && len(stay) > sweepPage/2 || more && len(stay) == len(due) && s.host.Now().Sub(due[0].Due) > setAsideFor {
+	if len(gone) > 0 && len(stay) > sweepPage/2 || more && len(stay) == len(due) && s.outbox.host.Now().Sub(due[0].Due) > setAsideFor {
 		for i, t := range stay {
 			s.unsent.record(t, why[i])
 		}
@@ -120,7 +120,7 @@ func (s *sweep) page(ctx context.Context, due []store.Timer, more bool) (sent in
 		unclear = why[0]
 	}
 	if len(gone) > 0 {
-		if err := s.timers.DeleteTimers(ctx, gone); err != nil {
+		if err := s.outbox.timers.DeleteTimers(ctx, gone); err != nil {
 			return len(gone), unclear, err
 		}
 	}
@@ -165,13 +165,13 @@ func (s *sweep) sendPart(ctx context.Context, messages []engine.Message, part []
 	if len(part) == 0 {
 		return
 	}
-	ctx, cancel := s.host.WithTimeout(ctx, sweepSends)
+	ctx, cancel := s.outbox.host.WithTimeout(ctx, sweepSends)
 	defer cancel()
 	all := make([]engine.Message, 0, len(part))
 	for _, i := range part {
 		all = append(all, messages[i])
 	}
-	err := s.Resume(ctx, all)
+	err := s.outbox.Resume(ctx, all)
 	if err == nil {
 		return
 	}
@@ -182,7 +182,7 @@ func (s *sweep) sendPart(ctx context.Context, messages []engine.Message, part []
 		case ctx.Err() != nil:
 			errs[i] = errNotTried
 		default:
-			errs[i] = s.Resume(ctx, messages[i:i+1])
+			errs[i] = s.outbox.Resume(ctx, messages[i:i+1])
 		}
 	}
 }
@@ -198,12 +198,12 @@ func (s *sweep) setAside(ctx context.Context, timers []store.Timer) error {
 	for i := range later {
 		// The moment lies between two moments of parked messages. A message that is sent from here
 		// and parked again, before the sweep deletes it here, would otherwise have the same id.
-		later[i].Due = s.host.Now().Add(sweepAhead).Truncate(setAsideFor).Add(setAsideFor + ParkedFor/2)
+		later[i].Due = s.outbox.host.Now().Add(sweepAhead).Truncate(setAsideFor).Add(setAsideFor + ParkedFor/2)
 	}
-	if err := s.timers.PutTimers(ctx, later); err != nil {
+	if err := s.outbox.timers.PutTimers(ctx, later); err != nil {
 		return err
 	}
-	return s.timers.DeleteTimers(ctx, timers)
+	return s.outbox.timers.DeleteTimers(ctx, timers)
 }
 
 // aside has the timers that a sweep has set aside for one reason.

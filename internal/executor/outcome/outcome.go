@@ -1,6 +1,3 @@
-// Package outcome has the errors that the layers of the executor pass upwards. Each says what
-// became of a try, and with that what its caller may do next. The API's edge turns them into
-// answers.
 package outcome
 
 import (

@@ -27,7 +27,7 @@ type batch struct {
 // waited are given back to their callers.
 func (b *batch) run() {
 	defer b.first.outlive()
-	p := b.first.Process
+	p := b.first.process
 	b.taken = p.Locks.Take(b.first.workflowID, p.Options.UpdatesTogether-1)
 	b.t = p.Begin(b.first.workflowID)
 	defer b.end()
@@ -76,8 +76,8 @@ func (b *batch) separate(alone group) (next group) {
 		}
 	}
 	b.taken = nil
-	b.first.Locks.GiveBack(b.first.workflowID, back)
-	b.first.Locks.Answer(answered)
+	b.first.process.Locks.GiveBack(b.first.workflowID, back)
+	b.first.process.Locks.Answer(answered)
 	if slices.Contains(alone, b.first) {
 		next = group{b.first}
 	}
@@ -88,11 +88,11 @@ func (b *batch) separate(alone group) (next group) {
 func (b *batch) end() {
 	if !b.ended { // a store has panicked, say
 		for _, w := range b.taken {
-			w.Call.(*updateCall).err = b.first.Problem(outcome.ErrUnknown)
+			w.Call.(*updateCall).err = b.first.process.Problem(outcome.ErrUnknown)
 		}
 	}
 	b.t.Close()
-	b.first.Locks.Answer(b.taken)
+	b.first.process.Locks.Answer(b.taken)
 	b.first.returned = b.ended
 }
 

@@ -8,17 +8,17 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // updateCall is an update request while it is carried out, and then its answer.
 type updateCall struct {
-	*session.Process
+	process    *session.Process
 	workflowID string
 	request    engine.UpdateRequest
 	runID      history.RunID // pinned; empty for the latest run
@@ -26,7 +26,7 @@ type updateCall struct {
 	// first is an earlier call with the same id that is carried out with this one, or nil.
 	first *updateCall
 
-	answer api.UpdateResponse
+	answer schema.UpdateResponse
 	err    error
 
 	// batch is the calls that are carried out together, if this call holds the lock for them. It is
@@ -64,12 +64,12 @@ const (
 
 // timeLeft returns how long the caller still waits for the work.
 func (c *updateCall) timeLeft() time.Duration {
-	left := max(c.began.Add(c.wait).Sub(c.World.Now()), 0)
+	left := max(c.began.Add(c.wait).Sub(c.process.World.Now()), 0)
 	if c.wait == 0 {
 		left = session.LeastTime
 	}
-	if left > c.Options.SoftLimit-waitedLittle {
-		left = c.Options.SoftLimit + lastWords
+	if left > c.process.Options.SoftLimit-waitedLittle {
+		left = c.process.Options.SoftLimit + lastWords
 	}
 	return left
 }
@@ -99,7 +99,7 @@ func (c *updateCall) outlive() {
 }
 
 func (c *updateCall) panickedLate() {
-	c.Options.Logger.Error("an update panicked after its caller's time was over", "update", c.request.Name, "updateId", c.request.ID, "panic", c.panicked)
+	c.process.Options.Logger.Error("an update panicked after its caller's time was over", "update", c.request.Name, "updateId", c.request.ID, "panic", c.panicked)
 }
 
 // errStillRuns says that a request is still being carried out when the caller's time is over.

@@ -11,15 +11,15 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // Describe describes a run. It does not wait behind a busy run.
-func (s *Requests) Describe(ctx context.Context, of command.Target) (*api.Description, error) {
-	var d *api.Description
-	err := lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) error {
+func (s *Requests) Describe(ctx context.Context, of command.Target) (*schema.Description, error) {
+	var d *schema.Description
+	err := lookIn(ctx, s.Process, besideAfter, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) error {
 		d = describe(run)
 		addQueues(t.Process, d)
 		if len(d.PendingActivities) == 0 && d.StuckTask == nil {
@@ -30,16 +30,16 @@ func (s *Requests) Describe(ctx context.Context, of command.Target) (*api.Descri
 	return d, err
 }
 
-func describe(run *engine.Run) *api.Description {
+func describe(run *engine.Run) *schema.Description {
 	state := run.State
-	d := &api.Description{
-		WorkflowSummary: api.WorkflowSummary{
+	d := &schema.Description{
+		WorkflowSummary: schema.WorkflowSummary{
 			WorkflowID: run.WorkflowID, RunID: state.RunID, Type: state.Started.WorkflowType, Status: state.Status, StartedAt: state.StartTime.Time(),
 			Build: state.Pinned, Memo: state.Visibility.Memo, SearchAttributes: state.Visibility.SearchAttributes,
 		},
 		HistoryLength: state.NextEventID - 1, HistoryBytes: state.Bytes, CancelRequested: state.CancelRequested,
 		Parent:            state.Started.Parent,
-		PendingActivities: []api.PendingActivity{}, PendingTimers: []api.PendingTimer{}, PendingChildren: []api.PendingChild{}, UpdatesInFlight: []api.UpdateInFlight{},
+		PendingActivities: []schema.PendingActivity{}, PendingTimers: []schema.PendingTimer{}, PendingChildren: []schema.PendingChild{}, UpdatesInFlight: []schema.UpdateInFlight{},
 	}
 	d.UnreadSignals = unreadSignals(run)
 	if state.Status.Closed() {
@@ -48,30 +48,30 @@ func describe(run *engine.Run) *api.Description {
 		return d // what was pending when it closed no longer is
 	}
 	for id, a := range state.Activities {
-		d.PendingActivities = append(d.PendingActivities, api.PendingActivity{
+		d.PendingActivities = append(d.PendingActivities, schema.PendingActivity{
 			EventID: id, Type: a.ActivityType, ScheduledAt: a.Time.Time(), Attempt: 1, CancelRequested: a.CancelRequested, TaskQueue: a.TaskQueue,
 		})
 	}
 	for id, t := range state.Timers {
-		d.PendingTimers = append(d.PendingTimers, api.PendingTimer{EventID: id, FireAt: min(t.FireAt, history.LastSecond).Time()})
+		d.PendingTimers = append(d.PendingTimers, schema.PendingTimer{EventID: id, FireAt: min(t.FireAt, history.LastSecond).Time()})
 	}
 	for id, c := range state.Children {
-		d.PendingChildren = append(d.PendingChildren, api.PendingChild{
+		d.PendingChildren = append(d.PendingChildren, schema.PendingChild{
 			EventID: id, Type: c.WorkflowType, WorkflowID: c.WorkflowID, RunID: c.RunID, ParentClosePolicy: c.Policy,
 			InitiatedAt: c.Time.Time(), CancelRequested: c.CancelRequested,
 		})
 	}
 	for _, u := range state.Updates {
 		if u.Completed == nil {
-			d.UpdatesInFlight = append(d.UpdatesInFlight, api.UpdateInFlight{UpdateID: u.ID, Name: u.Name, AcceptedEventID: u.AcceptedEventID})
+			d.UpdatesInFlight = append(d.UpdatesInFlight, schema.UpdateInFlight{UpdateID: u.ID, Name: u.Name, AcceptedEventID: u.AcceptedEventID})
 		}
 	}
-	slices.SortFunc(d.PendingActivities, func(a, b api.PendingActivity) int { return cmp.Compare(a.EventID, b.EventID) })
-	slices.SortFunc(d.PendingTimers, func(a, b api.PendingTimer) int { return cmp.Compare(a.EventID, b.EventID) })
-	slices.SortFunc(d.PendingChildren, func(a, b api.PendingChild) int { return cmp.Compare(a.EventID, b.EventID) })
-	slices.SortFunc(d.UpdatesInFlight, func(a, b api.UpdateInFlight) int { return cmp.Compare(a.AcceptedEventID, b.AcceptedEventID) })
+	slices.SortFunc(d.PendingActivities, func(a, b schema.PendingActivity) int { return cmp.Compare(a.EventID, b.EventID) })
+	slices.SortFunc(d.PendingTimers, func(a, b schema.PendingTimer) int { return cmp.Compare(a.EventID, b.EventID) })
+	slices.SortFunc(d.PendingChildren, func(a, b schema.PendingChild) int { return cmp.Compare(a.EventID, b.EventID) })
+	slices.SortFunc(d.UpdatesInFlight, func(a, b schema.UpdateInFlight) int { return cmp.Compare(a.AcceptedEventID, b.AcceptedEventID) })
 	if f := state.Stuck(); f != nil {
-		d.StuckTask = &api.StuckTask{Attempt: state.LastTask.Task.Attempt, Build: state.LastTask.Task.Build, Failure: f, UpdateID: state.LastTask.Task.FailedUpdate}
+		d.StuckTask = &schema.StuckTask{Attempt: state.LastTask.Task.Attempt, Build: state.LastTask.Task.Build, Failure: f, UpdateID: state.LastTask.Task.FailedUpdate}
 	}
 	return d
 }
@@ -81,7 +81,7 @@ const maxUnread = 100
 
 // unreadSignals lists, by name, the signals that the code of a run has not received, and those that
 // it has set aside. If another run took over, the unread signals belong to that one.
-func unreadSignals(run *engine.Run) (all []api.UnreadSignal) {
+func unreadSignals(run *engine.Run) (all []schema.UnreadSignal) {
 	s := run.State
 	unread := s.Unread
 	if s.Next() != "" {
@@ -95,7 +95,7 @@ func unreadSignals(run *engine.Run) (all []api.UnreadSignal) {
 	}
 	slices.Sort(names)
 	for _, name := range names[:min(len(names), maxUnread)] {
-		one := api.UnreadSignal{Name: name, SetAside: s.SetAside[name]}
+		one := schema.UnreadSignal{Name: name, SetAside: s.SetAside[name]}
 		if u := unread[name]; u != nil {
 			one.Count = u.Count
 			if slot, ok := run.SlotOf(u.EventID); ok {
@@ -110,7 +110,7 @@ func unreadSignals(run *engine.Run) (all []api.UnreadSignal) {
 
 // addQueues marks the activities of a description that wait for a task queue which the deployment
 // no longer has.
-func addQueues(s *session.Process, d *api.Description) {
+func addQueues(s *session.Process, d *schema.Description) {
 	for i := range d.PendingActivities {
 		if p := &d.PendingActivities[i]; !s.Options.Engine.HasTaskQueue(p.TaskQueue) {
 			p.Held = "it " + s.Options.Engine.NoTaskQueue(p.TaskQueue) + ", or reset the run to before the activity"
@@ -120,8 +120,8 @@ func addQueues(s *session.Process, d *api.Description) {
 
 // addAttempts adds to a description what is recorded of the attempts at its activities and at its
 // stuck task.
-func addAttempts(ctx context.Context, t *session.Session, run *engine.Run, d *api.Description) error {
-	records, err := t.Attempts.All(ctx, run)
+func addAttempts(ctx context.Context, t *session.Session, run *engine.Run, d *schema.Description) error {
+	records, err := t.Process.Attempts.All(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func addAttempts(ctx context.Context, t *session.Session, run *engine.Run, d *ap
 		for i := range d.PendingActivities {
 			if p := &d.PendingActivities[i]; p.EventID == event {
 				p.Attempt, p.LastFailure = kept.LastFailed+1, room.take(kept.Failure)
-				p.Held = cmp.Or(p.Held, kept.HeldNow(t.Timestamp()))
+				p.Held = cmp.Or(p.Held, kept.HeldNow(t.Process.Timestamp()))
 				if kept.Deadline != 0 {
 					until := min(kept.Deadline, history.LastSecond).Time()
 					p.PendingUntil = &until

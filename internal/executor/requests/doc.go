@@ -17,4 +17,31 @@
 //
 // A caller's time may be over while the code runs. The work then goes on by itself, and the answer
 // is "unknown": a retry with the same id learns the outcome.
+//
+// # What it uses of the layers below
+//
+//	activities          Outside Verify
+//	activities.Attempt  Verdict
+//	attempts            Failed
+//	attempts.Record     HeldNow
+//	attempts.Records    All Keep Of
+//	commit              CheckBuild Event Open Task Transition
+//	host.Host           Now Wait WithTimeout Within
+//	inbox               Waiting
+//	lock.Table          AcquireWithin Answer GiveBack Take
+//	lock.Watch          Stop
+//	lock.Watchers       Watch
+//	outbox.Outbox       Send
+//	outcome             OfRead
+//	runlog.View         Before Commit Commits EnsureFresh EnsureLoaded Other Refresh
+//	runner              Ident
+//	runner.Code         CatchUp Drop Query
+//	runner.Runner       Barred
+//	session             EndOf NoSuchWorkflow NotLatest Problem RecordRun RequireUnchanged
+//	                    RunClosed
+//	session.Options     MaxPut
+//	session.Process     Begin Carry Observed OpenWithin Problem ReadBeside Request Timestamp
+//	session.Session     Close Commit Committed Discard Encode Insist OpenRun Put RequireFresh
+//	                    Retire Run Step Writer
+//	starts              CheckConflict Event LookForSignal LookForStart
 package requests

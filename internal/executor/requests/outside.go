@@ -9,7 +9,6 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/activities"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
@@ -17,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -26,22 +26,22 @@ import (
 //     seen it unless it fails. The same again finds that, and says so.
 //   - It has failed: the retry policy says what follows, as for any other attempt. That is durable
 //     when EndActivity returns nil.
-func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*api.ActivityResponse, error) {
+func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*schema.ActivityResponse, error) {
 	result, f := c.Result(), c.Failure()
-	answer := &api.ActivityResponse{}
+	answer := &schema.ActivityResponse{}
 	err := outside(ctx, s.Process, c.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
-		*answer = api.ActivityResponse{}
+		*answer = schema.ActivityResponse{}
 		run, err := runOf(ctx, t, k)
 		if err != nil {
 			return err
 		}
 		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
-			if answer.Repeated, err = endedSo(ctx, t, run, k, result, f); err != nil {
+			if answer.Repeated, err = lookForEnd(ctx, t, run, k, result, f); err != nil {
 				return err
 			}
 			return t.RequireFresh(ctx, notPending(run, k, answer.Repeated))
 		}
-		kept, err := t.Attempts.Of(ctx, run, k.EventID)
+		kept, err := t.Process.Attempts.Of(ctx, run, k.EventID)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*ap
 			return err
 		}
 		w.Asked = w.Activity.CancelRequested
-		e, next := w.Verdict(t.Timestamp(), result, f)
+		e, next := w.Verdict(t.Process.Timestamp(), result, f)
 		if next != nil {
 			return retryOutside(ctx, t, run, w, next, f)
 		}
@@ -93,12 +93,12 @@ func retryOutside(ctx context.Context, t *session.Session, run *engine.Run, w *a
 	if run != t.Run() || run.State.Activities[w.Activity.EventID] == nil {
 		return outcome.ErrStale
 	}
-	if err := t.Outbox.Send(ctx, []engine.Message{*next}); err != nil {
+	if err := t.Process.Outbox.Send(ctx, []engine.Message{*next}); err != nil {
 		return err
 	}
 	kept := &attempts.Record{Failure: f, Next: next.Due, Details: next.Details, Number: attempts.Failed(w.Number)}
 	// If a record is already there, a later attempt wrote it, or this request did.
-	return recordProblem(t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept))
+	return recordProblem(t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept))
 }
 
 // recordProblem returns the error that a request gets for the write of an attempt's record. It
@@ -116,8 +116,8 @@ func recordProblem(err error) error {
 // HeartbeatActivity records that the attempt which a token names is alive, and keeps details for
 // the next one. The answer says whether the attempt should end. The heartbeat is durable when
 // HeartbeatActivity returns nil.
-func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) (*api.HeartbeatResponse, error) {
-	answer := &api.HeartbeatResponse{}
+func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) (*schema.HeartbeatResponse, error) {
+	answer := &schema.HeartbeatResponse{}
 	err := outside(ctx, s.Process, h.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
 			return err
@@ -129,7 +129,7 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
 			return notPending(run, k, false)
 		}
-		kept, err := t.Attempts.Of(ctx, run, k.EventID)
+		kept, err := t.Process.Attempts.Of(ctx, run, k.EventID)
 		if err != nil {
 			return err
 		}
@@ -148,8 +148,8 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
 			return refusal.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxHeartbeats)
 		}
-		kept.Details, kept.Heard = history.Payload(h.Details()), t.Timestamp()
-		err = t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
+		kept.Details, kept.Heard = history.Payload(h.Details()), t.Process.Timestamp()
+		err = t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
 		if errors.Is(err, store.ErrStale) {
 			return outcome.ErrStale // another heartbeat, or the watching message, was faster
 		}
@@ -203,10 +203,10 @@ func notPending(run *engine.Run, k *activities.Claims, repeated bool) error {
 	return refusal.ActivityEnded.New("attempt %d at the activity of event %d has ended, and another has followed or will", k.Attempt, k.EventID)
 }
 
-// endedSo reports whether an attempt has ended the activity in exactly this way: the caller repeats
-// a request that was not answered. It searches the commits in memory, and then the others from
-// where the activity was scheduled.
-func endedSo(ctx context.Context, t *session.Session, run *engine.Run, k *activities.Claims, result history.Payload, f *failure.Failure) (bool, error) {
+// lookForEnd reads whether an attempt has ended the activity in exactly this way: the caller
+// repeats a request that was not answered. It searches the commits in memory, and then the others
+// from where the activity was scheduled.
+func lookForEnd(ctx context.Context, t *session.Session, run *engine.Run, k *activities.Claims, result history.Payload, f *failure.Failure) (bool, error) {
 	for _, c := range slices.Backward(run.Log) {
 		if c == nil {
 			break

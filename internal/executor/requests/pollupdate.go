@@ -8,33 +8,34 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
-// PollUpdate returns the stage of an update that was accepted, when it has completed or after wait.
+// PollUpdate returns the stage of an update that was accepted, when it has completed or the wait is
+// over.
 // It never runs code.
-func (s *Requests) PollUpdate(ctx context.Context, p command.Poll, wait time.Duration) (*api.UpdateResponse, error) {
-	return pollUpdate(ctx, s.Process, p.Workflow(), p.Run(), p.Update(), wait, nil)
+func (s *Requests) PollUpdate(ctx context.Context, p command.Poll) (*schema.UpdateResponse, error) {
+	return pollUpdate(ctx, s.Process, p.Workflow(), p.Run(), p.Update(), p.Wait(), nil)
 }
 
 // pollUpdate is PollUpdate. wrote is not nil if this process has just accepted the update.
-func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, updateID string, wait time.Duration, wrote *wrote) (*api.UpdateResponse, error) {
+func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, updateID string, wait time.Duration, wrote *wrote) (*schema.UpdateResponse, error) {
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}}
 	err := await(ctx, s, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
 		if _, admitted := run.State.Admitted[updateID]; admitted {
-			call.answer = api.UpdateResponse{UpdateID: updateID, RunID: run.State.RunID, Stage: api.StageAdmitted}
+			call.answer = schema.UpdateResponse{UpdateID: updateID, RunID: run.State.RunID, Stage: schema.StageAdmitted}
 			return false, nil
 		}
 		if run.State.Updates[updateID] == nil {
 			return false, refusal.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID)
 		}
-		call.answer = api.UpdateResponse{UpdateID: updateID}
+		call.answer = schema.UpdateResponse{UpdateID: updateID}
 		call.outcome(run)
-		return call.answer.Stage == api.StageCompleted, nil
+		return call.answer.Stage == schema.StageCompleted, nil
 	})
 	return &call.answer, err
 }
@@ -43,14 +44,14 @@ func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runI
 // Its handler no longer runs, not even when the run is rebuilt. The failure is in the log when
 // FailUpdate returns. A completed update keeps its outcome, which is returned, so repeating the
 // request does nothing.
-func (s *Requests) FailUpdate(ctx context.Context, f command.FailUpdate) (*api.UpdateResponse, error) {
+func (s *Requests) FailUpdate(ctx context.Context, f command.FailUpdate) (*schema.UpdateResponse, error) {
 	workflowID, runID, updateID := f.Workflow(), f.Run(), f.Update()
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}, runID: runID}
-	err := s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
+	err := s.Process.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
 		if err := t.View.EnsureLoaded(ctx); err != nil {
 			return err
 		}
-		call.answer, call.err = api.UpdateResponse{UpdateID: updateID}, nil
+		call.answer, call.err = schema.UpdateResponse{UpdateID: updateID}, nil
 		run := t.Run()
 		switch {
 		case run == nil:

@@ -8,13 +8,13 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // try tries to answer the calls. If it returns an error, it has answered only the settled ones.
@@ -63,7 +63,7 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 	if err := refused(t, run, runner.CodeUpdate); err != nil {
 		return t.RequireFresh(ctx, err)
 	}
-	if f := run.NotReady(t.Options.Build); f != nil {
+	if f := run.NotReady(t.Process.Options.Build); f != nil {
 		for _, c := range calls {
 			c.err = notReady(f)
 		}
@@ -96,19 +96,30 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 			return err
 		}
 	} else if err := commit.Transition(ctx, t, run, transition); err != nil {
-		waits := run.State.Pending == history.PendingTask || run.State.Pending == history.PendingStart
-		switch tooLarge := errors.Is(err, outcome.ErrTooLarge); {
-		case tooLarge && len(calls) > 1:
-			return &togetherError{}
-		case tooLarge && waits: // that task writes as well, and has to come first
-			t.Discard()
-			if err := commit.Task(ctx, t, run, engine.Task{First: true}); err != nil {
-				return err
-			}
-			return calls.try(ctx, t)
-		}
-		return err
+		return calls.retryTooLarge(ctx, t, run, err)
 	}
+	return calls.answerAll(ctx, t, run, transition)
+}
+
+// retryTooLarge goes on after the commit of the calls' task has failed with err: if it was too
+// large, less may fit.
+func (calls group) retryTooLarge(ctx context.Context, t *session.Session, run *engine.Run, err error) error {
+	waits := run.State.Pending == history.PendingTask || run.State.Pending == history.PendingStart
+	switch tooLarge := errors.Is(err, outcome.ErrTooLarge); {
+	case tooLarge && len(calls) > 1:
+		return &togetherError{}
+	case tooLarge && waits: // that task writes as well, and has to come first
+		t.Discard()
+		if err := commit.Task(ctx, t, run, engine.Task{First: true}); err != nil {
+			return err
+		}
+		return calls.try(ctx, t)
+	}
+	return err
+}
+
+// answerAll answers the calls that the code has seen, and tries the others again.
+func (calls group) answerAll(ctx context.Context, t *session.Session, run *engine.Run, transition *engine.Transition) error {
 	var others group
 	for i, c := range calls {
 		if transition.ClosedBefore(i) {
@@ -130,7 +141,7 @@ func (calls group) lookUp(t *session.Session) (fresh group, answered int) {
 	run := t.Run()
 	seen := map[string]*updateCall{}
 	for _, c := range calls {
-		c.answer, c.err, c.first = api.UpdateResponse{UpdateID: c.request.ID}, nil, nil
+		c.answer, c.err, c.first = schema.UpdateResponse{UpdateID: c.request.ID}, nil, nil
 		switch {
 		case run == nil:
 			c.err = session.NoSuchWorkflow(t.WorkflowID)
@@ -213,15 +224,15 @@ func (calls group) lookUpBefore(ctx context.Context, t *session.Session, run *en
 // outcome answers a call from the log: the update was accepted.
 func (c *updateCall) outcome(run *engine.Run) {
 	u := run.State.Updates[c.request.ID]
-	c.answer.RunID, c.answer.Stage = run.State.RunID, api.StageAccepted
+	c.answer.RunID, c.answer.Stage = run.State.RunID, schema.StageAccepted
 	if result, f, done := run.State.UpdateOutcome(u); done {
-		c.answer.Stage, c.answer.Result, c.answer.Failure = api.StageCompleted, result, f
+		c.answer.Stage, c.answer.Result, c.answer.Failure = schema.StageCompleted, result, f
 	}
 }
 
 // answer answers a call that the code has seen.
 func answer(t *session.Session, run *engine.Run, c *updateCall, transition *engine.Transition, i int) {
-	c.decide(t.World.Now(), run, observe.Refused)
+	c.decide(t.Process.World.Now(), run, observe.Refused)
 	if transition.Failure != nil {
 		c.err = notReady(transition.Failure)
 		return
@@ -234,7 +245,7 @@ func answer(t *session.Session, run *engine.Run, c *updateCall, transition *engi
 		c.outcome(run)
 	case engine.Rejected:
 		c.verdict = observe.Rejected
-		c.answer.Stage, c.answer.Failure = api.StageRejected, result.Failure
+		c.answer.Stage, c.answer.Failure = schema.StageRejected, result.Failure
 	case engine.Invalid:
 		c.err = refusal.Invalid.New("update %q needs an input", c.request.Name)
 	case engine.TooManyInFlight:

@@ -8,13 +8,13 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // look calls fn with the run that a request is for, as the log has it now.
@@ -73,7 +73,7 @@ const pollEvery = 2 * time.Second
 //   - A read that begins at the end of the wait gets at least session.LeastTime. If the store does
 //     not answer in time, what fn saw before stands. If fn has seen nothing, the error is busy.
 func await(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote, fn func(*engine.Run) (bool, error)) error {
-	w := &awaiting{Process: s, workflowID: workflowID, runID: runID, pinned: runID != "", end: s.World.Now().Add(min(wait, s.Options.SoftLimit)), fn: fn, known: wrote != nil}
+	w := &awaiting{process: s, workflowID: workflowID, runID: runID, pinned: runID != "", end: s.World.Now().Add(min(wait, s.Options.SoftLimit)), fn: fn, known: wrote != nil}
 	var watched lock.Watch
 	if wrote != nil {
 		watched = wrote.Watch
@@ -103,7 +103,7 @@ type wrote struct{ lock.Watch }
 
 // awaiting is a caller who waits for something in a run.
 type awaiting struct {
-	*session.Process
+	process    *session.Process
 	workflowID string
 	runID      history.RunID
 	pinned     bool
@@ -119,12 +119,12 @@ type awaiting struct {
 func (w *awaiting) look(ctx context.Context) (over bool, err error) {
 	seen := false
 	if w.runID != "" {
-		seen, err = glance(ctx, w.Process, w.end.Sub(w.World.Now()), w.workflowID, w.runID, w.see)
+		seen, err = glance(ctx, w.process, w.end.Sub(w.process.World.Now()), w.workflowID, w.runID, w.see)
 	}
 	if err == nil && !w.done && !(seen && w.known) {
-		err = lookIn(ctx, w.Process, w.end.Sub(w.World.Now()), w.end, w.workflowID, w.runID, func(t *session.Session, run *engine.Run) error { return lookBack(ctx, t, run, w.pinned, w.see) })
+		err = lookIn(ctx, w.process, w.end.Sub(w.process.World.Now()), w.end, w.workflowID, w.runID, func(t *session.Session, run *engine.Run) error { return lookBack(ctx, t, run, w.pinned, w.see) })
 	}
-	left := w.end.Sub(w.World.Now())
+	left := w.end.Sub(w.process.World.Now())
 	if errors.Is(err, refusal.Busy) && w.looked && left <= 0 {
 		err = nil
 	}
@@ -186,17 +186,17 @@ func glance(ctx context.Context, s *session.Process, wait time.Duration, workflo
 	return true, nil
 }
 
-// Result returns how a run ended, when it has ended or after wait.
-func (s *Requests) Result(ctx context.Context, of command.Target, wait time.Duration) (*api.ResultResponse, error) {
-	return result(ctx, s.Process, of.Workflow(), of.Run(), wait, nil)
+// Result returns how a run ended, when it has ended or the wait is over.
+func (s *Requests) Result(ctx context.Context, of command.Await) (*schema.ResultResponse, error) {
+	return result(ctx, s.Process, of.Workflow(), of.Run(), of.Wait(), nil)
 }
 
 // StartAndAwait is Start, and then waits until the run has closed, and adds the outcome to the
 // answer. The start is durable, so the answer has no outcome if the run cannot be read, or if the
 // caller leaves before the first look.
-func (s *Requests) StartAndAwait(ctx context.Context, c *command.Start, wait time.Duration) (*api.StartResponse, error) {
+func (s *Requests) StartAndAwait(ctx context.Context, c command.StartAndAwait) (*schema.StartResponse, error) {
 	watched := lock.Watch{}
-	started, err := startWatching(ctx, s.Process, c, &watched)
+	started, err := startWatching(ctx, s.Process, c.Start, &watched)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (s *Requests) StartAndAwait(ctx context.Context, c *command.Start, wait tim
 	if started.Started {
 		known = &wrote{watched}
 	}
-	outcome, err := result(ctx, s.Process, started.WorkflowID, started.RunID, wait, known)
+	outcome, err := result(ctx, s.Process, started.WorkflowID, started.RunID, c.Wait(), known)
 	if looked := outcome.RunID != ""; err == nil && looked {
 		started.Outcome = outcome
 	}
@@ -213,8 +213,8 @@ func (s *Requests) StartAndAwait(ctx context.Context, c *command.Start, wait tim
 
 // result is Result. wrote is not nil if this process has just written to the run. The answer has no
 // run id if ctx ended before the first look.
-func result(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote) (*api.ResultResponse, error) {
-	answer := &api.ResultResponse{WorkflowID: workflowID}
+func result(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote) (*schema.ResultResponse, error) {
+	answer := &schema.ResultResponse{WorkflowID: workflowID}
 	err := await(ctx, s, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
 		answer.RunID, answer.Status = run.State.RunID, run.State.Status
 		answer.Result, answer.Failure = run.State.Outcome()
@@ -226,8 +226,8 @@ func result(ctx context.Context, s *session.Process, workflowID string, runID hi
 
 // Query runs a query on the state that the log has now. Nothing is written, and the instance that
 // answered is dropped.
-func (s *Requests) Query(ctx context.Context, q *command.Query) (*api.QueryResponse, error) {
-	answer := &api.QueryResponse{}
+func (s *Requests) Query(ctx context.Context, q *command.Query) (*schema.QueryResponse, error) {
+	answer := &schema.QueryResponse{}
 	err := look(ctx, s.Process, q.Target, func(t *session.Session, run *engine.Run) (err error) {
 		if err := commit.CheckBuild(ctx, t, run); err != nil {
 			return err
@@ -235,7 +235,7 @@ func (s *Requests) Query(ctx context.Context, q *command.Query) (*api.QueryRespo
 		if err := refused(t, run, runner.CodeQuery); err != nil {
 			return err
 		}
-		if f := run.NotReady(s.Options.Build); f != nil {
+		if f := run.NotReady(s.Process.Options.Build); f != nil {
 			return notReady(f)
 		}
 		answer.Closed = run.State.Status.Closed()
@@ -274,10 +274,10 @@ const historyPage, historyPageBytes = 1000, 1 << 20
 
 // History returns the events of a run from an id on, as many as a page holds, and whether there are
 // more. It does not wait behind a busy run.
-func (s *Requests) History(ctx context.Context, of command.Target, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
-	err = lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) (err error) {
+func (s *Requests) History(ctx context.Context, of command.History) (events []schema.HistoryEvent, id history.RunID, more bool, err error) {
+	err = lookIn(ctx, s.Process, besideAfter, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) (err error) {
 		id = run.State.RunID
-		events, more, err = readEvents(ctx, t, run, from)
+		events, more, err = readEvents(ctx, t, run, of.From())
 		return err
 	})
 	return events, id, more, err
@@ -285,9 +285,9 @@ func (s *Requests) History(ctx context.Context, of command.Target, from int64) (
 
 // readEvents returns the events of a page of a run's history. If memory lacks their commits, it
 // reads only those.
-func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from int64) (events []api.HistoryEvent, more bool, err error) {
+func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from int64) (events []schema.HistoryEvent, more bool, err error) {
 	if run.Lacks(1) == 0 {
-		events, more = api.Events(run.Log, from, historyPage, historyPageBytes)
+		events, more = schema.Events(run.Log, from, historyPage, historyPageBytes)
 		return events, more, nil
 	}
 	slot, ok := run.SlotOf(max(from, 1))
@@ -305,6 +305,6 @@ func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from i
 			break
 		}
 	}
-	events, more = api.EventsAfter(run.BatchesBefore(slot), log, from, historyPage, historyPageBytes)
+	events, more = schema.EventsAfter(run.BatchesBefore(slot), log, from, historyPage, historyPageBytes)
 	return events, more || log[len(log)-1].NextEventID() < run.State.NextEventID, nil
 }

@@ -11,7 +11,7 @@ import (
 // refused returns the refusal of a request that needs code of a run which is not run now, or nil if
 // the code may run.
 func refused(t *session.Session, run *engine.Run, kind runner.CodeKind) error {
-	f := t.Runner.Barred(kind, t.WorkflowID, run.State.RunID)
+	f := t.Process.Runner.Barred(kind, t.WorkflowID, run.State.RunID)
 	if f == nil {
 		return nil
 	}
@@ -24,4 +24,4 @@ func notReady(f *failure.Failure) *refusal.Error {
 }
 
 // Requests carries out what callers ask for.
-type Requests struct{ *session.Process }
+type Requests struct{ Process *session.Process }

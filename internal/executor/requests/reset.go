@@ -6,12 +6,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -21,13 +21,13 @@ import (
 //
 // It sends, and puts then. A crash between the two leaves messages that name a slot of a run that
 // never was; their receivers make it void.
-func (s *Requests) Reset(ctx context.Context, r *command.Reset) (*api.ResetResponse, error) {
+func (s *Requests) Reset(ctx context.Context, r *command.Reset) (*schema.ResetResponse, error) {
 	how := &engine.Reset{
 		LeaveUpdates: r.WithoutUpdates(), LeaveSignals: r.WithoutSignals(),
-		Reason: r.Reason(), RequestID: r.RequestID(), MaxCommit: s.Options.MaxCommit, MaxTotal: s.Options.MaxPut(),
+		Reason: r.Reason(), RequestID: r.RequestID(), MaxCommit: s.Process.Options.MaxCommit, MaxTotal: s.Process.Options.MaxPut(),
 	}
-	answer := &api.ResetResponse{WorkflowID: r.Workflow()}
-	err := s.Request(ctx, r.Workflow(), func(ctx context.Context, t *session.Session) error {
+	answer := &schema.ResetResponse{WorkflowID: r.Workflow()}
+	err := s.Process.Request(ctx, r.Workflow(), func(ctx context.Context, t *session.Session) error {
 		var err error
 		answer.RunID, err = resetTo(ctx, t, r, how)
 		return err
@@ -64,7 +64,7 @@ func resetTo(ctx context.Context, t *session.Session, r *command.Reset, how *eng
 	}
 	made := opened.State.RunID
 	if err := commit.Task(ctx, t, opened, engine.Task{First: true}); err != nil {
-		t.Options.Logger.Info("the first task after a reset is left to its message", "workflowId", t.WorkflowID, "runId", made, "error", err)
+		t.Process.Options.Logger.Info("the first task after a reset is left to its message", "workflowId", t.WorkflowID, "runId", made, "error", err)
 	}
 	return made, nil
 }
@@ -160,7 +160,7 @@ func reset(ctx context.Context, t *session.Session, run *engine.Run, how *engine
 	for m := range inbox.Waiting(draft, draft.Commits()) {
 		messages = append(messages, m)
 	}
-	err = t.Outbox.Send(ctx, messages)
+	err = t.Process.Outbox.Send(ctx, messages)
 	if err == nil {
 		err = t.Put(ctx, changes)
 	}

@@ -5,27 +5,27 @@ import (
 	"errors"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // Signal sends a signal to the latest run, to the one that runID pins, or to one that it opens. The
 // signal is in the log when Signal returns nil, and the code has seen it unless the code fails.
-func (s *Requests) Signal(ctx context.Context, c *command.Signal) (*api.SignalResponse, error) {
+func (s *Requests) Signal(ctx context.Context, c *command.Signal) (*schema.SignalResponse, error) {
 	event := c.Event()
 	signal := history.Of(&event)
 	if c.Start() == nil {
-		return &api.SignalResponse{}, sendSignal(ctx, s.Process, c.Target, event.RequestID, signal)
+		return &schema.SignalResponse{}, sendSignal(ctx, s.Process, c.Target, event.RequestID, signal)
 	}
 	w := newWithStart(ctx, s.Process, c.Start())
-	err := s.Request(ctx, c.Workflow(), func(ctx context.Context, t *session.Session) error {
+	err := s.Process.Request(ctx, c.Workflow(), func(ctx context.Context, t *session.Session) error {
 		return signalWithStart(ctx, t, w, event.RequestID, signal)
 	})
-	return &api.SignalResponse{RunID: w.answer.RunID, Started: &w.answer.Started}, err
+	return &schema.SignalResponse{RunID: w.answer.RunID, Started: &w.answer.Started}, err
 }
 
 func sendSignal(ctx context.Context, s *session.Process, to command.Target, requestID string, signal history.Event) error {
@@ -33,7 +33,7 @@ func sendSignal(ctx context.Context, s *session.Process, to command.Target, requ
 		run, err := t.OpenRun(ctx, to.Run())
 		switch {
 		case errors.Is(err, refusal.NotFound):
-			if arrived, lookErr := signaled(ctx, t, to.Run(), requestID); arrived || lookErr != nil {
+			if arrived, lookErr := lookForSignal(ctx, t, to.Run(), requestID); arrived || lookErr != nil {
 				return lookErr // it arrived before the run closed, and its answer was lost
 			}
 			return err
@@ -49,15 +49,15 @@ func sendSignal(ctx context.Context, s *session.Process, to command.Target, requ
 	})
 }
 
-// signaled reports whether a signal has arrived at a run that is not open: at the one that the
+// lookForSignal reads whether a signal has arrived at a run that is not open: at the one that the
 // caller pinned, or at the latest or the one that the latest continues.
-func signaled(ctx context.Context, t *session.Session, pinned history.RunID, requestID string) (bool, error) {
+func lookForSignal(ctx context.Context, t *session.Session, pinned history.RunID, requestID string) (bool, error) {
 	run := t.Run()
 	switch {
 	case run == nil:
 		return false, nil
 	case pinned == "":
-		return starts.Arrived(ctx, t, run, requestID)
+		return starts.LookForSignal(ctx, t, run, requestID)
 	case pinned != run.State.RunID:
 		var err error
 		if run, err = t.View.Other(ctx, pinned); run == nil || err != nil {
@@ -71,7 +71,7 @@ func signaled(ctx context.Context, t *session.Session, pinned history.RunID, req
 // again.
 func (s *Requests) Cancel(ctx context.Context, end command.End) error {
 	cancel := history.Of(&history.WorkflowExecutionCancelRequested{Reason: end.Reason()})
-	return s.Request(ctx, end.Workflow(), func(ctx context.Context, t *session.Session) error {
+	return s.Process.Request(ctx, end.Workflow(), func(ctx context.Context, t *session.Session) error {
 		run, err := t.OpenRun(ctx, end.Run())
 		if run == nil {
 			return err
@@ -85,7 +85,7 @@ func (s *Requests) Cancel(ctx context.Context, end command.End) error {
 
 // Terminate closes a run without asking its code. It has closed when Terminate returns nil.
 func (s *Requests) Terminate(ctx context.Context, end command.End) error {
-	return s.Request(ctx, end.Workflow(), func(ctx context.Context, t *session.Session) error {
+	return s.Process.Request(ctx, end.Workflow(), func(ctx context.Context, t *session.Session) error {
 		run, err := t.OpenRun(ctx, end.Run())
 		if run == nil {
 			return err

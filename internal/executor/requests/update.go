@@ -5,16 +5,16 @@ import (
 	"errors"
 	"runtime"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // Update sends an update. An answer of stage accepted or completed is in the log; one of stage
 // rejected left no trace.
-func (s *Requests) Update(ctx context.Context, u command.Update) (*api.UpdateResponse, error) {
-	call := &updateCall{Process: s.Process, workflowID: u.Workflow(), runID: u.Run(), request: u.Request(), wait: u.Wait(), began: s.World.Now()}
+func (s *Requests) Update(ctx context.Context, u command.Update) (*schema.UpdateResponse, error) {
+	call := &updateCall{process: s.Process, workflowID: u.Workflow(), runID: u.Run(), request: u.Request(), wait: u.Wait(), began: s.Process.World.Now()}
 	work, err := call.acquire(ctx, u.Start())
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (s *Requests) Update(ctx context.Context, u command.Update) (*api.UpdateRes
 		// The work has its own goroutine because nothing else bounds it: the code may hang beyond
 		// the caller's time. The work holds the workflow's lock, and releases it. After the
 		// caller's time it continues, and still writes to the call.
-		if !s.World.Within(call.timeLeft(), work) {
+		if !s.Process.World.Within(call.timeLeft(), work) {
 			call.abandon()
 			return nil, errStillRuns
 		}
@@ -35,7 +35,7 @@ func (s *Requests) Update(ctx context.Context, u command.Update) (*api.UpdateRes
 	if call.err != nil {
 		return nil, call.err
 	}
-	if call.answer.Stage == api.StageAccepted && !u.WaitsForAccepted() {
+	if call.answer.Stage == schema.StageAccepted && !u.WaitsForAccepted() {
 		call.awaitOutcome(ctx)
 	}
 	return &call.answer, nil
@@ -48,7 +48,7 @@ func (c *updateCall) acquire(ctx context.Context, start *command.Start) (work fu
 	if start != nil {
 		return c.acquireWithStart(ctx, start)
 	}
-	acquired, err := c.Locks.AcquireWithin(ctx, c.wait, c.workflowID, c)
+	acquired, err := c.process.Locks.AcquireWithin(ctx, c.wait, c.workflowID, c)
 	switch {
 	case errors.Is(err, lock.ErrTaken):
 		return nil, errStillRuns
@@ -64,11 +64,11 @@ func (c *updateCall) acquire(ctx context.Context, start *command.Start) (work fu
 // awaitOutcome waits for the outcome of an accepted update, for as long as the caller does. If
 // there is none by then, it leaves the answer as it is: the update is accepted in any case.
 func (c *updateCall) awaitOutcome(ctx context.Context) {
-	left := c.began.Add(c.wait).Sub(c.World.Now())
+	left := c.began.Add(c.wait).Sub(c.process.World.Now())
 	if left <= 0 {
 		return
 	}
-	if answer, err := pollUpdate(ctx, c.Process, c.workflowID, c.answer.RunID, c.request.ID, left, &wrote{}); err == nil {
+	if answer, err := pollUpdate(ctx, c.process, c.workflowID, c.answer.RunID, c.request.ID, left, &wrote{}); err == nil {
 		answer.Started = c.answer.Started
 		c.answer = *answer
 	}

@@ -6,12 +6,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // withStart is a start that comes with an update or a signal. It opens a run if no open run takes
@@ -19,7 +19,7 @@ import (
 type withStart struct {
 	request *command.Start
 	started *history.WorkflowExecutionStarted
-	answer  api.StartResponse
+	answer  schema.StartResponse
 	// opened says that the run which the start opened is in the log.
 	opened bool
 }
@@ -28,24 +28,24 @@ func newWithStart(ctx context.Context, s *session.Process, c *command.Start) *wi
 	return &withStart{request: c, started: starts.Event(ctx, s, c)}
 }
 
-// same reports whether an earlier attempt at this start opened the latest run.
-func (w *withStart) same(ctx context.Context, t *session.Session, latest *engine.Run) (bool, error) {
-	id, err := starts.SameStart(ctx, t, latest, w.request)
+// lookForStart reads whether an earlier attempt at this start opened the latest run.
+func (w *withStart) lookForStart(ctx context.Context, t *session.Session, latest *engine.Run) (bool, error) {
+	id, err := starts.LookForStart(ctx, t, latest, w.request)
 	return id != "", err
 }
 
 // acquireWithStart is acquire for an update that may open its own run.
 func (c *updateCall) acquireWithStart(ctx context.Context, start *command.Start) (work func(), err error) {
-	w := newWithStart(ctx, c.Process, start)
-	t, err := c.OpenWithin(ctx, c.wait, c.workflowID)
+	w := newWithStart(ctx, c.process, start)
+	t, err := c.process.OpenWithin(ctx, c.wait, c.workflowID)
 	if err != nil {
 		return nil, session.ErrWaited
 	}
 	t.Patience = c.wait
 	return func() {
 		defer c.outlive()
-		end := c.World.Now().Add(c.Options.SoftLimit)
-		err := c.Carry(ctx, t, end, func(ctx context.Context, t *session.Session) error { return updateWithStart(ctx, t, w, c) })
+		end := c.process.World.Now().Add(c.process.Options.SoftLimit)
+		err := c.process.Carry(ctx, t, end, func(ctx context.Context, t *session.Session) error { return updateWithStart(ctx, t, w, c) })
 		switch {
 		case err != nil && w.opened && (errors.Is(err, refusal.Busy) || errors.Is(err, refusal.TooLarge)):
 			c.err = errOpened
@@ -68,16 +68,16 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return err
 	}
-	w.answer = api.StartResponse{Started: w.opened}
+	w.answer = schema.StartResponse{Started: w.opened}
 	if w.opened { // a later step has lost a race
 		return group{call}.try(ctx, t)
 	}
 	if latest := t.Run(); latest != nil {
-		attaches, err := attaches(ctx, t, w, latest, call.request.ID)
+		found, err := lookForTaker(ctx, t, w, latest, call.request.ID)
 		if err != nil {
 			return err
 		}
-		if attaches {
+		if found {
 			return group{call}.try(ctx, t)
 		}
 	}
@@ -85,7 +85,7 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	if err != nil {
 		return err
 	}
-	call.answer, call.err = api.UpdateResponse{UpdateID: call.request.ID}, nil
+	call.answer, call.err = schema.UpdateResponse{UpdateID: call.request.ID}, nil
 	run, transition, err := commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: []history.Event{history.Of(w.started)}, Updates: []engine.UpdateRequest{call.request}})
 	if err != nil {
 		return err
@@ -98,11 +98,11 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	return nil
 }
 
-// attaches reports whether an update opens no run. It opens none if this start has opened the
+// lookForTaker reads whether an update opens no run. It opens none if this start has opened the
 // latest run, or uses an open one, or if the update has an outcome already, at the latest run or at
 // the one that it continues, or is in flight at an open one.
-func attaches(ctx context.Context, t *session.Session, w *withStart, latest *engine.Run, updateID string) (bool, error) {
-	if same, err := w.same(ctx, t, latest); same || err != nil {
+func lookForTaker(ctx context.Context, t *session.Session, w *withStart, latest *engine.Run, updateID string) (bool, error) {
+	if same, err := w.lookForStart(ctx, t, latest); same || err != nil {
 		return same, err
 	}
 	open := !latest.State.Status.Closed()
@@ -128,14 +128,14 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return err
 	}
-	w.answer = api.StartResponse{}
+	w.answer = schema.StartResponse{}
 	if latest := t.Run(); latest != nil {
 		w.answer.RunID = latest.State.RunID
-		same, err := w.same(ctx, t, latest)
+		same, err := w.lookForStart(ctx, t, latest)
 		if err != nil {
 			return err
 		}
-		arrived, err := starts.Arrived(ctx, t, latest, requestID)
+		arrived, err := starts.LookForSignal(ctx, t, latest, requestID)
 		switch open := !latest.State.Status.Closed(); {
 		case err != nil || arrived:
 			return err
@@ -144,7 +144,7 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 		case same || open && w.request.Conflict() != command.TerminateExisting:
 			return commit.Event(ctx, t, latest, signal)
 		}
-		w.answer = api.StartResponse{}
+		w.answer = schema.StartResponse{}
 	}
 	replaced, err := starts.CheckConflict(ctx, t, w.request, &w.answer)
 	if err != nil {

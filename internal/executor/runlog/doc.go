@@ -13,4 +13,10 @@
 //	torn.go    a put of several items appears to readers one by one
 //	gone.go    items are being deleted: the run is over, or never was
 //	long.go    a long log is not kept in memory as a whole
+//
+// # What it uses of the layers below
+//
+//	host       Backoff Expired
+//	host.Host  Now Wait
+//	outcome    OfRead
 package runlog

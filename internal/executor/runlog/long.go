@@ -38,7 +38,7 @@ func (v *View) Pages(ctx context.Context, run *engine.Run, from uint32) iter.Seq
 	return func(yield func([]*history.Commit, error) bool) {
 		var decoder history.Decoder
 		for from < run.State.NextSlot {
-			page, err := v.page(ctx, run, from, run.Lacks(from), &decoder)
+			page, err := readPage(ctx, v, run, from, run.Lacks(from), &decoder)
 			from += uint32(len(page))
 			if !yield(page, err) || err != nil {
 				return
@@ -47,46 +47,46 @@ func (v *View) Pages(ctx context.Context, run *engine.Run, from uint32) iter.Seq
 	}
 }
 
-// page reads up to limit commits that a run lacks, from a slot on. If limit is 0, the run has the
-// commit in that slot, and page returns those from there on that it keeps. It returns
+// readPage reads up to limit commits that a run lacks, from a slot on. If limit is 0, the run has
+// the commit in that slot, and readPage returns those from there on that it keeps. It returns
 // outcome.ErrStale if the store no longer has a commit.
-func (v *View) page(ctx context.Context, run *engine.Run, from uint32, limit int, decoder *history.Decoder) ([]*history.Commit, error) {
+func readPage(ctx context.Context, v *View, run *engine.Run, from uint32, limit int, decoder *history.Decoder) ([]*history.Commit, error) {
 	if limit == 0 {
 		if from == 0 && run.Lacks(1) > 0 {
 			return run.Log[:1], nil
 		}
 		return run.Log[from:], nil
 	}
-	read, err := v.log.Forward(ctx, store.Key{Workflow: v.WorkflowID, Run: run.Number, Slot: from}, limit)
+	read, err := v.Reader.log.Forward(ctx, store.Key{Workflow: v.Known.WorkflowID, Run: run.Number, Slot: from}, limit)
 	if err != nil {
 		return nil, outcome.OfRead(err)
 	}
 	commits := make([]*history.Commit, len(read.Items))
 	for i, item := range read.Items {
 		if item.Slot != from+uint32(i) || !run.Has(item.Slot, item.Commit) {
-			return nil, v.changed(run, from)
+			return nil, forgetChanged(v, run, from)
 		}
 		if commits[i], err = decoder.Decode(item.Slot, item.Body); err != nil {
 			return nil, err
 		}
 	}
 	if len(commits) == 0 {
-		return nil, v.changed(run, from)
+		return nil, forgetChanged(v, run, from)
 	}
 	return commits, nil
 }
 
-// changed forgets all that is known, because a commit is missing that was there: the run has been
-// deleted, or the store was restored from a backup.
-func (v *View) changed(run *engine.Run, slot uint32) error {
-	v.options.Logger.Warn("a commit is missing that was there", "workflowId", v.WorkflowID, "runId", run.State.RunID, "slot", slot)
+// forgetChanged forgets all that is known, because a commit is missing that was there: the run has
+// been deleted, or the store was restored from a backup.
+func forgetChanged(v *View, run *engine.Run, slot uint32) error {
+	v.Reader.options.Logger.Warn("a commit is missing that was there", "workflowId", v.Known.WorkflowID, "runId", run.State.RunID, "slot", slot)
 	v.owner.Forget()
 	return fmt.Errorf("%w: the commit in slot %d is missing that was there", outcome.ErrStale, slot)
 }
 
 // Commit returns the commit in a slot of a run, which the run must have.
 func (v *View) Commit(ctx context.Context, run *engine.Run, slot uint32) (*history.Commit, error) {
-	page, err := v.page(ctx, run, slot, min(run.Lacks(slot), 1), &history.Decoder{})
+	page, err := readPage(ctx, v, run, slot, min(run.Lacks(slot), 1), &history.Decoder{})
 	if err != nil {
 		return nil, err
 	}

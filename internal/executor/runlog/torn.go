@@ -31,9 +31,9 @@ import (
 var errTorn = errors.New("executor: the read saw a part of a transaction")
 
 // tornFor is how long after a commit was made another commit of its put may be missing from reads.
-// Later, what is missing was deleted, or was lost in a restored backup. Requests are signed with
-// their time, and AWS refuses those that are older than 15 minutes, so no put lands as late as
-// this.
+// Later, what is missing was deleted, or was lost in a restored backup. No put lands as late as
+// this: a session puts no commit that is older than 15 minutes (session.Put), and AWS refuses a
+// request 15 minutes after it was signed.
 const tornFor = time.Hour
 
 // IsRecent reports whether reads may lack items that were put together with a commit of this time.
@@ -68,23 +68,23 @@ func (r *Reader) isTornRun(run *engine.Run, items []store.Item) bool {
 
 // isTorn reports whether what is known of the workflow was put together with something that is
 // missing.
-func (v *View) isTorn() bool {
-	if k := v.Known; k.beside > 0 && !k.saw(k.beside) && v.IsRecent(k.besideAt) {
+func (r *Reader) isTorn(k *Known) bool {
+	if k.beside > 0 && !k.saw(k.beside) && r.IsRecent(k.besideAt) {
 		return true
 	}
-	run := v.Run
-	if run == nil || !v.IsRecent(run.State.LastTime) {
+	run := k.Run
+	if run == nil || !r.IsRecent(run.State.LastTime) {
 		return false
 	}
 	if opened := run.State.OpenedWith(); opened != "" {
-		return opened.Number() > v.Highest
+		return opened.Number() > k.Highest
 	}
 	return run.Last().PartOfReset()
 }
 
 // closesLate reports whether a run without an end has one that is missing from the read: a later
 // run was opened a short time ago.
-func (v *View) closesLate(run *engine.Run) bool {
-	latest := v.Run
-	return latest != nil && run.Number < latest.Number && v.IsRecent(latest.State.StartTime)
+func (r *Reader) closesLate(k *Known, run *engine.Run) bool {
+	latest := k.Run
+	return latest != nil && run.Number < latest.Number && r.IsRecent(latest.State.StartTime)
 }

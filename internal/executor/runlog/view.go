@@ -29,8 +29,8 @@ type Owner interface {
 
 // View is what a session knows of a workflow. It belongs to one session.
 type View struct {
-	*Reader
-	*Known
+	Reader *Reader
+	Known  *Known
 	// Fresh says that the latest run was read since the session began. An answer that writes
 	// nothing needs that.
 	Fresh bool
@@ -60,7 +60,7 @@ func (v *View) IsMoot(number uint32) bool { return v.moot[number] }
 // not enough: a message of a run that has closed would find nothing to repair in the run that the
 // same put has opened.
 func (v *View) EnsureLoaded(ctx context.Context) error {
-	if v.Run != nil && !v.isTorn() {
+	if v.Known.Run != nil && !v.Reader.isTorn(v.Known) {
 		return nil
 	}
 	return v.Refresh(ctx)
@@ -79,10 +79,10 @@ func (v *View) EnsureFresh(ctx context.Context) error {
 // a transaction.
 func (v *View) Refresh(ctx context.Context) error {
 	v.owner.BeforeRead()
-	err := v.whole(ctx, func() error { return v.refreshOnce(ctx) })
+	err := v.Reader.whole(ctx, func() error { return v.refreshOnce(ctx) })
 	v.Fresh = v.Fresh || err == nil
 	if err == nil {
-		v.Prove(v.began)
+		v.Known.Prove(v.began)
 	}
 	return err
 }
@@ -92,7 +92,7 @@ func (v *View) Refresh(ctx context.Context) error {
 func (v *View) refreshOnce(ctx context.Context) error {
 	v.moot = nil
 	until, limit := store.Key{}, firstPage+v.Expect
-	if r := v.Run; r != nil {
+	if r := v.Known.Run; r != nil {
 		until, limit = store.Key{Run: r.Number, Slot: r.State.NextSlot}, 0
 	}
 	for before := (store.Key{}); ; {
@@ -108,13 +108,13 @@ func (v *View) refreshOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if v.Run != nil || len(items) == 0 || !more && until == (store.Key{}) {
+		if v.Known.Run != nil || len(items) == 0 || !more && until == (store.Key{}) {
 			break
 		}
 		// The run was being deleted, even if it was known. There may be one before it.
 		before, until, limit = store.Key{Run: items[0].Run}, store.Key{}, firstPage
 	}
-	if v.isTorn() {
+	if v.Reader.isTorn(v.Known) {
 		return errTorn
 	}
 	return nil
@@ -125,13 +125,13 @@ func (v *View) refreshOnce(ctx context.Context) error {
 // nothing is known of the workflow, it stops early at a log that is longer than memory keeps.
 func (v *View) readBack(ctx context.Context, before, until store.Key, limit int) (items []store.Item, more bool, err error) {
 	for size := 0; ; {
-		page, err := v.log.Backward(ctx, v.WorkflowID, before, until, limit)
+		page, err := v.Reader.log.Backward(ctx, v.Known.WorkflowID, before, until, limit)
 		if err != nil {
 			return nil, false, outcome.OfRead(err)
 		}
 		for _, item := range page.Items {
 			items, size = append(items, item), size+len(item.Body)
-			if item.Slot == 0 && until == (store.Key{}) && !v.IsGone(item) && !IsVoid(item) {
+			if item.Slot == 0 && until == (store.Key{}) && !v.Reader.IsGone(item) && !IsVoid(item) {
 				slices.Reverse(items)
 				return items, true, nil
 			}
@@ -140,7 +140,7 @@ func (v *View) readBack(ctx context.Context, before, until store.Key, limit int)
 			slices.Reverse(items)
 			return items, false, nil
 		}
-		if last := items[len(items)-1]; size > v.options.LogBytes && until == (store.Key{}) && last.Slot > 0 && !hasExpiry(last) {
+		if last := items[len(items)-1]; size > v.Reader.options.LogBytes && until == (store.Key{}) && last.Slot > 0 && !hasExpiry(last) {
 			slices.Reverse(items)
 			return items, true, nil
 		}
@@ -152,9 +152,9 @@ func (v *View) readBack(ctx context.Context, before, until store.Key, limit int)
 // beginning on, and keeps no more of it than memory may. If it cannot read on, what it has added
 // stays.
 func (v *View) foldLong(ctx context.Context, items []store.Item) error {
-	number, known := items[0].Run, engine.NewRun(v.WorkflowID, items[0].Run)
+	number, known := items[0].Run, engine.NewRun(v.Known.WorkflowID, items[0].Run)
 	for next := uint32(0); next < items[0].Slot; {
-		page, err := v.log.Forward(ctx, store.Key{Workflow: v.WorkflowID, Run: number, Slot: next}, int(items[0].Slot-next))
+		page, err := v.Reader.log.Forward(ctx, store.Key{Workflow: v.Known.WorkflowID, Run: number, Slot: next}, int(items[0].Slot-next))
 		if err != nil {
 			return outcome.OfRead(err)
 		}
@@ -167,7 +167,7 @@ func (v *View) foldLong(ctx context.Context, items []store.Item) error {
 		if err := v.fold(page.Items); err != nil {
 			return err
 		}
-		run := v.Run
+		run := v.Known.Run
 		if run == nil || run.Number != number { // it is void, or gone
 			others := slices.IndexFunc(items, func(i store.Item) bool { return i.Run != number })
 			if others < 0 {
@@ -175,7 +175,7 @@ func (v *View) foldLong(ctx context.Context, items []store.Item) error {
 			}
 			return v.fold(items[others:])
 		}
-		run.Trim(int64(v.options.LogBytes))
+		run.Trim(int64(v.Reader.options.LogBytes))
 		known, next = run, run.State.NextSlot
 	}
 	return v.fold(items)
@@ -204,14 +204,14 @@ func (v *View) foldRun(number uint32, items []store.Item) error {
 	k.Highest = max(k.Highest, number)
 	run := k.Run
 	if run == nil || run.Number != number {
-		run = engine.NewRun(v.WorkflowID, number)
+		run = engine.NewRun(v.Known.WorkflowID, number)
 	}
 	commits, err := decodeAll(items)
 	if err != nil {
 		return err
 	}
-	void := commits[0].Status == history.Void || v.hasDecayed(run, items, commits)
-	if !void && v.isTornRun(run, items) {
+	void := commits[0].Status == history.Void || v.Reader.hasDecayed(run, items, commits)
+	if !void && v.Reader.isTornRun(run, items) {
 		return errTorn
 	}
 	if void || isDeleted(run, items, commits) {
@@ -265,12 +265,12 @@ func decodeAll(items []store.Item) ([]*history.Commit, error) {
 // knows the ids of updates and signals that may be sent again.
 func (v *View) Before(ctx context.Context, run *engine.Run) (*engine.Run, error) {
 	id := run.State.Started.ContinuedFrom
-	if id == "" || v.looked == id {
-		return v.before, nil
+	if id == "" || v.Known.looked == id {
+		return v.Known.before, nil
 	}
 	before, err := v.Other(ctx, id)
 	if err == nil {
-		v.before, v.looked = before, id
+		v.Known.before, v.Known.looked = before, id
 	}
 	return before, err
 }
@@ -278,7 +278,7 @@ func (v *View) Before(ctx context.Context, run *engine.Run) (*engine.Run, error)
 // Previous reads the run before another of the same workflow, whether that continues it or not. It
 // returns nil if there is none, or if it is gone.
 func (v *View) Previous(ctx context.Context, run *engine.Run) (*engine.Run, error) {
-	first, err := v.RunBefore(ctx, v.WorkflowID, run.Number)
+	first, err := v.Reader.RunBefore(ctx, v.Known.WorkflowID, run.Number)
 	if first == nil || err != nil {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ func (v *View) Previous(ctx context.Context, run *engine.Run) (*engine.Run, erro
 // Other reads a run that is not the latest, or nil if there is none with this id. It is not kept.
 // The read is repeated while it sees a part of a transaction.
 func (v *View) Other(ctx context.Context, id history.RunID) (run *engine.Run, err error) {
-	err = v.whole(ctx, func() (err error) {
+	err = v.Reader.whole(ctx, func() (err error) {
 		run, err = v.otherOnce(ctx, id)
 		return err
 	})
@@ -297,22 +297,22 @@ func (v *View) Other(ctx context.Context, id history.RunID) (run *engine.Run, er
 
 // otherOnce is one read of Other.
 func (v *View) otherOnce(ctx context.Context, id history.RunID) (*engine.Run, error) {
-	run := engine.NewRun(v.WorkflowID, id.Number())
+	run := engine.NewRun(v.Known.WorkflowID, id.Number())
 	var decoder history.Decoder
 	for more := true; more; {
-		from := store.Key{Workflow: v.WorkflowID, Run: run.Number, Slot: run.State.NextSlot}
-		page, err := v.log.Forward(ctx, from, 0)
+		from := store.Key{Workflow: v.Known.WorkflowID, Run: run.Number, Slot: run.State.NextSlot}
+		page, err := v.Reader.log.Forward(ctx, from, 0)
 		if err != nil {
 			return nil, outcome.OfRead(err)
 		}
-		if v.isTornRun(run, page.Items) {
+		if v.Reader.isTornRun(run, page.Items) {
 			return nil, errTorn
 		}
 		if hasGap(run, page.Items) {
 			return nil, nil // it is being deleted
 		}
 		for _, item := range page.Items {
-			if v.IsGone(item) {
+			if v.Reader.IsGone(item) {
 				return nil, nil
 			}
 			c, err := decoder.Decode(item.Slot, item.Body)
@@ -323,7 +323,7 @@ func (v *View) otherOnce(ctx context.Context, id history.RunID) (*engine.Run, er
 				return nil, err
 			}
 		}
-		run.Trim(int64(v.options.LogBytes))
+		run.Trim(int64(v.Reader.options.LogBytes))
 		more = page.More && len(page.Items) > 0
 	}
 	switch {
@@ -331,7 +331,7 @@ func (v *View) otherOnce(ctx context.Context, id history.RunID) (*engine.Run, er
 		return nil, nil
 	case run.State.Status.Closed():
 		return run, nil
-	case v.closesLate(run):
+	case v.Reader.closesLate(v.Known, run):
 		return nil, errTorn
 	}
 	return nil, nil // a run before the latest has closed: without its end it was deleted while it was read

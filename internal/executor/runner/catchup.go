@@ -17,7 +17,7 @@ import (
 // cannot be read. The code stays where it is, and the next try continues from there.
 func (c *Code) CatchUp(ctx context.Context, run *engine.Run, kind CodeKind) (lost *failure.Failure, err error) {
 	seen := uint32(0)
-	if in := c.Instance; in != nil && in.RunID() == run.State.RunID {
+	if in := c.kept.Instance; in != nil && in.RunID() == run.State.RunID {
 		seen = in.Slot()
 	}
 	if run.Lacks(max(seen, 1)) == 0 {
@@ -37,10 +37,10 @@ func (c *Code) replayFrom(ctx context.Context, run *engine.Run, kind CodeKind, s
 			break
 		}
 		came := make(chan error, 1) // not a variable: code that does not return may still write to it
-		note := c.Begin(kind, c.workflowID, in.RunID(), 0)
-		ended := c.guard(c.options.DeadlockAfter, in, func() { defer c.leave(in, note); came <- replay(in, page) })
+		note := c.runner.Begin(kind, c.workflowID, in.RunID(), 0)
+		ended := c.guard(c.runner.options.DeadlockAfter, in, func() { defer c.leave(in, note); came <- replay(in, page) })
 		if !ended || len(came) == 0 {
-			lost = c.lost(in, ended, c.options.DeadlockAfter)
+			lost = c.lost(in, ended, c.runner.options.DeadlockAfter)
 			c.Drop()
 			return lost, nil
 		}

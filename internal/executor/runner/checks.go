@@ -88,7 +88,7 @@ func (l *checks) count(run *engine.Run, names []string) {
 // check fails a task in which a validator or a query handler has changed state, if the options ask
 // for the check. before is how many had run on the instance before the task.
 func (c *Code) check(ctx context.Context, in *engine.Instance, before int, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
-	if c.Instance != in || transition.Failure != nil {
+	if c.kept.Instance != in || transition.Failure != nil {
 		return transition // code that did not return may still use the instance
 	}
 	names := in.LookedBy()
@@ -101,20 +101,20 @@ func (c *Code) check(ctx context.Context, in *engine.Instance, before int, run *
 		return transition
 	case run.State.Started == nil:
 		return transition // there is no log to replay yet: the check of the next task has these looks
-	case !c.checks.left(run.State.Started.WorkflowType, names...):
+	case !c.runner.checks.left(run.State.Started.WorkflowType, names...):
 		in.DropLooks()
 		return transition
 	}
-	if !c.checks.begin(ctx, c.options.CheckAlways) {
+	if !c.runner.checks.begin(ctx, c.runner.options.CheckAlways) {
 		return transition
 	}
-	defer c.checks.end()
-	found := run.NewCheck(in, before, w, task, transition, c.trials(in)).Find()
+	defer c.runner.checks.end()
+	found := run.NewCheck(in, before, w, task, transition, c.runner.trials(c.workflowID, in)).Find()
 	if found.Compared {
-		c.checks.count(run, names)
+		c.runner.checks.count(run, names)
 	}
 	if found.Varies != "" {
-		c.options.Logger.WarnContext(ctx, "workflow code does not do the same each time that it runs, so its validators and query handlers cannot be checked",
+		c.runner.options.Logger.WarnContext(ctx, "workflow code does not do the same each time that it runs, so its validators and query handlers cannot be checked",
 			"workflowId", c.workflowID, "workflowType", in.Info().WorkflowType, "differs", found.Varies,
 			"usualCauses", "the order of a map, the time, or chance; run weftvet")
 	}
@@ -129,21 +129,21 @@ func (c *Code) check(ctx context.Context, in *engine.Instance, before int, run *
 
 // trials returns a function that gives each trial of a check a new instance. A trial may take as
 // long as any code. One that hangs is reported.
-func (c *Code) trials(in *engine.Instance) func(fn func(in *engine.Instance)) bool {
-	workflow, id, began := c.registry.Workflow(in.Info().WorkflowType), in.RunID(), c.host.Now()
+func (r *Runner) trials(workflowID string, in *engine.Instance) func(fn func(in *engine.Instance)) bool {
+	workflow, id, began := r.registry.Workflow(in.Info().WorkflowType), in.RunID(), r.host.Now()
 	return func(fn func(in *engine.Instance)) bool {
-		if c.host.Now().Sub(began) > checkFor {
+		if r.host.Now().Sub(began) > checkFor {
 			return false
 		}
-		fresh := engine.NewInstance(workflow, c.workflowID, id)
-		note := c.Begin(CodeTask, c.workflowID, id, 0)
-		ended := c.host.Guard(c.options.DeadlockAfter, func() {
-			defer c.End(note)
+		fresh := engine.NewInstance(workflow, workflowID, id)
+		note := r.Begin(CodeTask, workflowID, id, 0)
+		ended := r.host.Guard(r.options.DeadlockAfter, func() {
+			defer r.End(note)
 			defer fresh.Close()
 			fn(fresh)
 		})
 		if !ended {
-			c.reportHung(c.workflowID, fresh)
+			r.reportHung(workflowID, fresh)
 		}
 		return ended
 	}

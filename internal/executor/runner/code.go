@@ -27,7 +27,7 @@ type Log interface {
 
 // Code is the code of a workflow's latest run, as one session has it.
 type Code struct {
-	*Kept
+	kept *Kept
 	// Tainted says that code which did not return still holds the run that the session knows.
 	Tainted bool
 	// Unsettled says that a task has run on the instance, and that it is not known yet whether the
@@ -38,7 +38,7 @@ type Code struct {
 	// Tasks are the tasks that were run and whose outcome is not known yet.
 	Tasks Tasks
 
-	*Runner
+	runner     *Runner
 	workflowID string
 	log        Log
 	began      time.Time
@@ -47,54 +47,54 @@ type Code struct {
 // Code returns the code of a workflow for a session that begins now.
 func (r *Runner) Code(workflowID string, kept *Kept, log Log) Code {
 	return Code{
-		Kept: kept, Tasks: Tasks{observe: r.options.Observe, logger: r.options.Logger, host: r.host},
-		Runner: r, workflowID: workflowID, log: log, began: r.host.Now(),
+		kept: kept, Tasks: Tasks{observe: r.options.Observe, logger: r.options.Logger, host: r.host},
+		runner: r, workflowID: workflowID, log: log, began: r.host.Now(),
 	}
 }
 
 // Reset replaces what is kept. No code of the session hangs in it.
-func (c *Code) Reset(kept *Kept) { c.Kept, c.Tainted = kept, false }
+func (c *Code) Reset(kept *Kept) { c.kept, c.Tainted = kept, false }
 
 // Drop throws the instance away: it is ahead of the log, or of no use.
 func (c *Code) Drop() {
-	in := c.Instance
-	c.Instance, c.Grown, c.Unsettled = nil, 0, false
+	in := c.kept.Instance
+	c.kept.Instance, c.kept.Grown, c.Unsettled = nil, 0, false
 	if in != nil {
-		c.Close(c.workflowID, in)
+		c.runner.Close(c.workflowID, in)
 	}
 }
 
 // IsAhead reports whether the instance has failed, is ahead of the log of the latest run, or is of
 // another run.
 func (c *Code) IsAhead(latest *engine.Run) bool {
-	return c.Unsettled || c.Instance != nil && c.Instance.RunID() != latest.State.RunID
+	return c.Unsettled || c.kept.Instance != nil && c.kept.Instance.RunID() != latest.State.RunID
 }
 
 // IsFull reports whether the instance has recorded as much for checks as it may.
-func (c *Code) IsFull() bool { return c.Instance != nil && c.Instance.LooksFull() }
+func (c *Code) IsFull() bool { return c.kept.Instance != nil && c.kept.Instance.LooksFull() }
 
 // ensure returns the instance of a run, at the end of its log or before it. It drops the instance
 // of another run.
 func (c *Code) ensure(run *engine.Run, runID history.RunID, started *history.WorkflowExecutionStarted) *engine.Instance {
-	if in := c.Instance; in != nil && in.RunID() != runID {
+	if in := c.kept.Instance; in != nil && in.RunID() != runID {
 		c.Drop()
 	}
-	if c.Instance == nil {
-		c.Instance = engine.NewInstance(c.registry.Workflow(started.WorkflowType), c.workflowID, runID)
-		if c.checks.on() {
-			c.Instance.RecordLooks(func(who string) bool { return c.checks.left(started.WorkflowType, who) })
+	if c.kept.Instance == nil {
+		c.kept.Instance = engine.NewInstance(c.runner.registry.Workflow(started.WorkflowType), c.workflowID, runID)
+		if c.runner.checks.on() {
+			c.kept.Instance.RecordLooks(func(who string) bool { return c.runner.checks.left(started.WorkflowType, who) })
 		}
 	}
-	return c.Instance
+	return c.kept.Instance
 }
 
 // Step runs a task of a run. It first replays what the code has not seen of the log, and then calls
 // writer. It returns an error if a page of the log cannot be read. Nothing has run then.
 func (c *Code) Step(ctx context.Context, run *engine.Run, task engine.Task, writer func() *engine.Writer) (*engine.Transition, error) {
-	if f := c.Barred(CodeTask, c.workflowID, run.State.RunID); f != nil {
-		return c.passOver(run, writer(), task, f), nil
+	if f := c.runner.Barred(CodeTask, c.workflowID, run.State.RunID); f != nil {
+		return passOver(c, run, writer(), task, f), nil
 	}
-	began := c.host.Now()
+	began := c.runner.host.Now()
 	lost, err := c.CatchUp(ctx, run, CodeTask)
 	if err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func (c *Code) Step(ctx context.Context, run *engine.Run, task engine.Task, writ
 
 // FirstStep runs the first task of a run that has no commit yet.
 func (c *Code) FirstStep(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task) *engine.Transition {
-	if f := c.Barred(CodeTask, c.workflowID, w.RunID); f != nil {
-		return c.passOver(run, w, task, f)
+	if f := c.runner.Barred(CodeTask, c.workflowID, w.RunID); f != nil {
+		return passOver(c, run, w, task, f)
 	}
 	return c.step(ctx, run, w, task)
 }
@@ -123,8 +123,8 @@ func (c *Code) step(ctx context.Context, run *engine.Run, w *engine.Writer, task
 	if run.State.NextSlot == 0 {
 		started, runID = task.InputEvents[0].Attributes.(*history.WorkflowExecutionStarted), w.RunID
 	}
-	in, began := c.ensure(run, runID, started), c.host.Now()
-	in.BoundValidators(c.options.ValidateFor, func(fn func()) bool { return c.validate(in, fn) })
+	in, began := c.ensure(run, runID, started), c.runner.host.Now()
+	in.BoundValidators(c.runner.options.ValidateFor, func(fn func()) bool { return c.validate(in, fn) })
 	before := in.Looked()
 	c.Unsettled = true
 	transition := c.guardTask(in, run, w, task, (*engine.Run).Step)
@@ -142,11 +142,11 @@ type taskPart func(*engine.Run, *engine.Instance, *engine.Writer, engine.Task) *
 func (c *Code) guardTask(in *engine.Instance, run *engine.Run, w *engine.Writer, task engine.Task, fn taskPart) *engine.Transition {
 	var came *engine.Transition // read only if the code has ended: it may still set it
 	note := c.beginTask(in, task.Updates)
-	ended := c.guard(c.options.DeadlockAfter, in, func() { defer c.leave(in, note); came = fn(run, in, w, task) })
+	ended := c.guard(c.runner.options.DeadlockAfter, in, func() { defer c.leave(in, note); came = fn(run, in, w, task) })
 	if ended && came != nil {
 		return came
 	}
-	failed := run.Fail(w, task, c.lost(in, ended, c.options.DeadlockAfter))
+	failed := run.Fail(w, task, c.lost(in, ended, c.runner.options.DeadlockAfter))
 	failed.Blamed = in.RunningUpdate()
 	return failed
 }
@@ -157,16 +157,16 @@ func (c *Code) guardTask(in *engine.Instance, run *engine.Run, w *engine.Writer,
 func (c *Code) guard(limit time.Duration, in *engine.Instance, fn func()) bool {
 	in.Enter()
 	c.Active = true
-	before := c.options.Allocated()
+	before := c.runner.options.Allocated()
 	defer func() {
-		if c.Instance == in {
-			c.Grown += c.options.Allocated() - before
+		if c.kept.Instance == in {
+			c.kept.Grown += c.runner.options.Allocated() - before
 		}
 	}()
-	if c.host.Guard(limit, fn) {
+	if c.runner.host.Guard(limit, fn) {
 		return true
 	}
-	c.reportHung(c.workflowID, in)
+	c.runner.reportHung(c.workflowID, in)
 	c.Drop()
 	c.Tainted = true
 	return false
@@ -175,11 +175,11 @@ func (c *Code) guard(limit time.Duration, in *engine.Instance, fn func()) bool {
 // validate runs a validator. It returns false if that does not return in time. It holds only its
 // instance then, which is thrown away with the task, and closed when the validator returns.
 func (c *Code) validate(in *engine.Instance, fn func()) bool {
-	if c.host.Guard(c.options.ValidateFor, fn) {
+	if c.runner.host.Guard(c.runner.options.ValidateFor, fn) {
 		return true
 	}
-	c.block(c.workflowID, in.RunID(), "a validator", in.Gone)
-	c.options.Logger.Error("a validator does not return; its instance is abandoned", "workflowId", c.workflowID, "after", c.options.ValidateFor)
+	c.runner.block(c.workflowID, in.RunID(), "a validator", in.Gone)
+	c.runner.options.Logger.Error("a validator does not return; its instance is abandoned", "workflowId", c.workflowID, "after", c.runner.options.ValidateFor)
 	return false
 }
 
@@ -200,7 +200,7 @@ func (c *Code) lost(in *engine.Instance, ended bool, limit time.Duration) *failu
 
 // passOver fails a task with f without running its code. The task's events are kept, and a message
 // retries the task later.
-func (c *Code) passOver(run *engine.Run, w *engine.Writer, task engine.Task, f *failure.Failure) *engine.Transition {
+func passOver(c *Code, run *engine.Run, w *engine.Writer, task engine.Task, f *failure.Failure) *engine.Transition {
 	c.Drop() // it has not seen the task's events
 	return run.Fail(w, task, f)
 }
@@ -224,14 +224,14 @@ func (c *Code) Query(latest, run *engine.Run, w *engine.Writer, name string, inp
 	if err := c.readyForQuery(in, run, w); err != nil {
 		return nil, err
 	}
-	note := c.Begin(CodeQuery, c.workflowID, in.RunID(), Hash(name))
-	ended := c.guard(c.options.QueryFor, in, func() {
+	note := c.runner.Begin(CodeQuery, c.workflowID, in.RunID(), Hash(name))
+	ended := c.guard(c.runner.options.QueryFor, in, func() {
 		defer c.leave(in, note)
 		answer.result, answer.err = in.Query(name, input)
 		answer.returned = true
 	})
 	if !ended || !answer.returned {
-		return nil, c.lost(in, ended, c.options.QueryFor).Err()
+		return nil, c.lost(in, ended, c.runner.options.QueryFor).Err()
 	}
 	var refused *engine.QueryError
 	keep = run == latest && run.State.Pending == history.PendingNone && (answer.err == nil || errors.As(answer.err, &refused))
@@ -245,10 +245,10 @@ func (c *Code) readyForQuery(in *engine.Instance, run *engine.Run, w *engine.Wri
 		return nil // it is ready
 	}
 	came := make(chan error, 1) // not a variable: code that does not return may still write to it
-	note := c.Begin(CodeQuery, c.workflowID, in.RunID(), 0)
-	ended := c.guard(c.options.DeadlockAfter, in, func() { defer c.leave(in, note); came <- run.Ready(in, w) })
+	note := c.runner.Begin(CodeQuery, c.workflowID, in.RunID(), 0)
+	ended := c.guard(c.runner.options.DeadlockAfter, in, func() { defer c.leave(in, note); came <- run.Ready(in, w) })
 	if !ended || len(came) == 0 {
-		return c.lost(in, ended, c.options.DeadlockAfter).Err()
+		return c.lost(in, ended, c.runner.options.DeadlockAfter).Err()
 	}
 	return <-came
 }

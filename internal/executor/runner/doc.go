@@ -12,4 +12,8 @@
 //
 // Code that fails fails its task, not the run. The instance is ahead of the log after a step. It
 // stays only if the transition's commit lands, or if the code did nothing but look.
+//
+// # What it uses of the layers below
+//
+//	host.Host  Guard Now Together Wait WithTimeout
 package runner

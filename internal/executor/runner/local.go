@@ -14,7 +14,7 @@ import (
 
 // localTask is a task whose code waits for local activities.
 type localTask struct {
-	*Code
+	code   *Code
 	run    observe.Run
 	commit history.CommitID
 	// end is when the time for local activities is over in this session, and whole is how long that
@@ -31,15 +31,15 @@ func (c *Code) locals(ctx context.Context, in *engine.Instance, run *engine.Run,
 	if len(transition.Locals) == 0 {
 		return transition
 	}
-	whole := c.options.LocalFor
+	whole := c.runner.options.LocalFor
 	l := &localTask{
-		Code: c, run: Ident(run, w.RunID, (&history.Commit{InputEvents: task.InputEvents}).Opens()), commit: w.Commit,
+		code: c, run: Ident(run, w.RunID, (&history.Commit{InputEvents: task.InputEvents}).Opens()), commit: w.Commit,
 		end: history.At(c.began.Add(whole)), whole: whole, speculative: len(task.Updates)+len(run.State.Admitted) > 0,
 	}
 	for len(transition.Locals) > 0 {
 		due, waiting := transition.Locals, transition
 		for _, a := range due {
-			if c.registry.Activity(a.ActivityType) == nil {
+			if c.runner.registry.Activity(a.ActivityType) == nil {
 				return run.Fail(w, task, Unregistered(a.ActivityType)) // it goes on when a build is deployed that has it
 			}
 		}
@@ -57,7 +57,7 @@ func (l *localTask) all(ctx context.Context, due []*engine.LocalActivity) []engi
 	for i, a := range due {
 		calls[i] = func() { results[i] = l.one(ctx, a) }
 	}
-	l.host.Together(calls...)
+	l.code.runner.host.Together(calls...)
 	return results
 }
 
@@ -67,7 +67,7 @@ func (l *localTask) all(ctx context.Context, due []*engine.LocalActivity) []engi
 func (l *localTask) one(ctx context.Context, a *engine.LocalActivity) engine.LocalResult {
 	var last *failure.Failure
 	for number := a.Attempt; ; number++ {
-		now := l.now()
+		now := l.code.runner.now()
 		own, limited := a.Left(now)
 		if own <= 0 {
 			return engine.LocalResult{Number: a.Number, Attempt: number - 1, Failure: TimedOut(limited, "its time was over before the attempt began", last)}
@@ -80,14 +80,14 @@ func (l *localTask) one(ctx context.Context, a *engine.LocalActivity) engine.Loc
 		if f == nil {
 			return engine.LocalResult{Number: a.Number, Attempt: number, Result: result}
 		}
-		now = l.now()
+		now = l.code.runner.now()
 		at, again := a.After(now, number, f)
 		if !again {
 			return engine.LocalResult{Number: a.Number, Attempt: number, Failure: f}
 		}
 		wait := at.Sub(now)
-		hangs := l.Blocked(l.workflowID, l.run.RunID) != nil
-		if hangs || wait > a.WaitInTask || wait > l.end.Sub(now) || l.host.Wait(ctx, wait, nil) != nil {
+		hangs := l.code.runner.Blocked(l.code.workflowID, l.run.RunID) != nil
+		if hangs || wait > a.WaitInTask || wait > l.end.Sub(now) || l.code.runner.host.Wait(ctx, wait, nil) != nil {
 			light := *f
 			light.Stack = Truncate(f.Stack)
 			return engine.LocalResult{Number: a.Number, Attempt: number, Failure: &light, RetryAt: at}
@@ -99,30 +99,30 @@ func (l *localTask) one(ctx context.Context, a *engine.LocalActivity) engine.Loc
 // attempt makes an attempt at a local activity, and reports it to the observers. A nil failure is
 // success.
 func (l *localTask) attempt(ctx context.Context, a *engine.LocalActivity, number int, limit time.Duration, limited string) (history.Payload, *failure.Failure) {
-	ctx, ended := l.options.Observe.Attempt(ctx, &observe.Attempt{
-		Run: l.run, ActivityType: a.ActivityType, Commit: l.commit, Number: number, Began: l.host.Now(),
+	ctx, ended := l.code.runner.options.Observe.Attempt(ctx, &observe.Attempt{
+		Run: l.run, ActivityType: a.ActivityType, Commit: l.commit, Number: number, Began: l.code.runner.host.Now(),
 	})
 	result, f := l.carryOut(ctx, a, number, limit, limited)
-	ended(Ended(f), KindOf(f), l.host.Now())
+	ended(Ended(f), KindOf(f), l.code.runner.host.Now())
 	return result, f
 }
 
 // carryOut runs the code of a local activity.
 func (l *localTask) carryOut(ctx context.Context, a *engine.LocalActivity, number int, limit time.Duration, limited string) (history.Payload, *failure.Failure) {
-	within, cancel := l.host.WithTimeout(context.WithoutCancel(ctx), limit)
+	within, cancel := l.code.runner.host.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	within = header.Into(attempt.With(within, attempt.Info{
 		WorkflowID: l.run.WorkflowID, RunID: string(l.run.RunID), ActivityType: a.ActivityType, Attempt: number, Local: true,
 	}, nil), a.Header)
-	note := l.Begin(CodeLocal, l.workflowID, l.run.RunID, Hash(a.ActivityType))
-	o, hung := l.GuardAttempt(limit, func() Attempted {
-		defer l.End(note)
-		return CallActivity(within, l.registry.Code(l.registry.Activity(a.ActivityType)), a.Input)
+	note := l.code.runner.Begin(CodeLocal, l.code.workflowID, l.run.RunID, Hash(a.ActivityType))
+	o, hung := l.code.runner.GuardAttempt(limit, func() Attempted {
+		defer l.code.runner.End(note)
+		return CallActivity(within, l.code.runner.registry.Code(l.code.runner.registry.Activity(a.ActivityType)), a.Input)
 	})
 	switch {
 	case hung != nil:
-		l.blocks.add(runKey{l.workflowID, l.run.RunID}, "a local activity", l.host.Now(), hung)
-		l.options.Logger.ErrorContext(ctx, "a local activity does not heed the end of its context; it is given up", "workflowId", l.workflowID, "activityType", a.ActivityType)
+		l.code.runner.blocks.add(runKey{l.code.workflowID, l.run.RunID}, "a local activity", l.code.runner.host.Now(), hung)
+		l.code.runner.options.Logger.ErrorContext(ctx, "a local activity does not heed the end of its context; it is given up", "workflowId", l.code.workflowID, "activityType", a.ActivityType)
 		return nil, TimedOut(limited, "the attempt took longer than "+limit.String()+", and did not end with its context", nil)
 	case o.Pending:
 		return nil, failure.FromError(failure.Newf("Pending", "a local activity cannot go on outside: make %s an ordinary activity", a.ActivityType).Final())

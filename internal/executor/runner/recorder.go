@@ -91,12 +91,12 @@ func (c *Code) beginTask(in *engine.Instance, updates []engine.UpdateRequest) (n
 		kind = CodeUpdate
 		part ^= Hash(updates[i].Name)
 	}
-	return c.Begin(kind, c.workflowID, in.RunID(), part)
+	return c.runner.Begin(kind, c.workflowID, in.RunID(), part)
 }
 
 // leave ends a run of an instance's code. Code that the instance unwinds is still part of it.
 func (c *Code) leave(in *engine.Instance, note int) {
-	defer c.End(note)
+	defer c.runner.End(note)
 	in.Leave()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -28,11 +29,11 @@ type Change struct {
 // Writer returns the writer of a commit that these messages triggered, or a request: a fresh id and
 // the clock.
 func (t *Session) Writer(triggers ...*engine.Message) *engine.Writer {
-	id := t.World.ID()
+	id := t.Process.World.ID()
 	return &engine.Writer{
-		Now: t.Timestamp(), Commit: id, Build: t.Options.Build, CausationIDs: engine.CausationIDs(triggers),
-		NextRunID: history.NewRunID(t.View.Highest+1, [8]byte(id[8:])),
-		Retention: t.Options.Retention, Options: t.Options.Engine, NextTime: nextTime,
+		Now: t.Process.Timestamp(), Commit: id, Build: t.Process.Options.Build, CausationIDs: engine.CausationIDs(triggers),
+		NextRunID: history.NewRunID(t.View.Known.Highest+1, [8]byte(id[8:])),
+		Retention: t.Process.Options.Retention, Options: t.Process.Options.Engine, NextTime: nextTime,
 	}
 }
 
@@ -67,7 +68,7 @@ func (t *Session) Commit(ctx context.Context, changes []*Change, triggers []*eng
 	case len(triggers) > 0:
 		err = t.sendAfter(ctx, changes, triggers)
 	default:
-		t.refusals.Works(t.Options.Logger, "requests are no longer refused because a store or a queue failed")
+		t.Process.refusals.Works(t.Process.Options.Logger, "requests are no longer refused because a store or a queue failed")
 	}
 	t.Committed(changes, err)
 	return err
@@ -76,7 +77,7 @@ func (t *Session) Commit(ctx context.Context, changes []*Change, triggers []*eng
 // sendBefore sends the messages scheduled by the changes of a request.
 func (t *Session) sendBefore(ctx context.Context, changes []*Change) error {
 	for _, c := range changes {
-		if err := t.Outbox.Send(ctx, c.Run.Messages(c.Commit)); err != nil {
+		if err := t.Process.Outbox.Send(ctx, c.Run.Messages(c.Commit)); err != nil {
 			return err
 		}
 	}
@@ -99,7 +100,7 @@ func (t *Session) sendAfter(ctx context.Context, changes []*Change, triggers []*
 		// redelivered and repairs.
 		messages = t.Follows.Take(run, messages)
 	}
-	return t.Outbox.Send(ctx, messages)
+	return t.Process.Outbox.Send(ctx, messages)
 }
 
 // Committed reports the outcome of changes to the code's tasks. After an error it drops the
@@ -128,7 +129,7 @@ func (t *Session) Encode(changes []*Change) (err error) {
 				return err
 			}
 		}
-		if total += len(c.Body); len(c.Body) > t.Options.MaxCommit || total > t.Options.MaxPut() {
+		if total += len(c.Body); len(c.Body) > t.Process.Options.MaxCommit || total > t.Process.Options.MaxPut() {
 			return outcome.ErrTooLarge
 		}
 	}
@@ -145,7 +146,7 @@ func (t *Session) Fit(c *Change) bool {
 		return true // Encode says why it cannot be put
 	}
 	c.Body = body
-	return len(body) <= t.Options.MaxCommit
+	return len(body) <= t.Process.Options.MaxCommit
 }
 
 // Put puts commits into their slots, all or none. When it returns nil they are durable, and part of
@@ -167,32 +168,47 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 		}
 	}
 	for try, unknown := 0, false; ; try++ {
-		err := t.Log.Append(ctx, items...)
+		if t.Process.World.Now().Sub(changes[0].Commit.Time.Time()) > oldestPut {
+			return unmade(unknown)
+		}
+		err := t.Process.Log.Append(ctx, items...)
 		conflict, conflicts := errors.AsType[*store.Conflict](err)
 		switch {
 		case err == nil:
-			return t.landed(ctx, changes)
+			return addLanded(ctx, t, changes)
 		case conflicts && own(conflict, items):
-			return t.landed(ctx, changes) // an earlier try of this put landed
+			return addLanded(ctx, t, changes) // an earlier try of this put landed
 		case conflicts:
-			t.Observed().Observe(ctx, &observe.LostRace{WorkflowID: t.WorkflowID})
+			t.Process.Observed().Observe(ctx, &observe.LostRace{WorkflowID: t.WorkflowID})
 			return outcome.ErrLost
 		case errors.Is(err, store.ErrTooLarge):
 			return outcome.ErrTooLarge
 		case errors.Is(err, store.ErrUnknown):
 			unknown = true
-		case !unknown && (t.whyRefused(err) != "" || !errors.Is(err, store.ErrThrottled) && ctx.Err() == nil):
+		case !unknown && (t.Process.Options.whyRefused(err) != "" || !errors.Is(err, store.ErrThrottled) && ctx.Err() == nil):
 			return fmt.Errorf("%w: put: %w", outcome.ErrBusy, err) // retrying is useless
-		case unknown && t.whyRefused(err) != "":
+		case unknown && t.Process.Options.whyRefused(err) != "":
 			return fmt.Errorf("%w: put: %w", outcome.ErrUnknown, err) // the outcome stays unknown for now
 		}
-		if t.World.Wait(ctx, host.Backoff(t.World, try), nil) != nil || ctx.Err() != nil {
-			if unknown {
-				return outcome.ErrUnknown
-			}
-			return outcome.ErrBusy
+		if t.Process.World.Wait(ctx, host.Backoff(t.Process.World, try), nil) != nil || ctx.Err() != nil {
+			return unmade(unknown)
 		}
 	}
+}
+
+// oldestPut is the age at which a commit is no longer put. A machine may sleep between the decision
+// and the put. Readers know a put that may appear in parts by the time of its commits
+// (runlog.Reader.IsRecent), so none lands that is older than the sum of this and the 15 minutes for
+// which AWS accepts a signature.
+const oldestPut = 15 * time.Minute
+
+// unmade returns the error of a put that is not repeated. unknown says that an earlier try of it
+// may have landed.
+func unmade(unknown bool) error {
+	if unknown {
+		return outcome.ErrUnknown
+	}
+	return outcome.ErrBusy
 }
 
 // own reports whether the conflicting item is one of the writer's own.
@@ -205,9 +221,9 @@ func own(conflict *store.Conflict, items []store.Item) bool {
 	return false
 }
 
-// landed adds commits that are in the log to what is known. Those who wait for them wake when the
-// session releases the lock, because they need it to look.
-func (t *Session) landed(ctx context.Context, changes []*Change) error {
+// addLanded adds commits that are in the log to what is known. Those who wait for them wake when
+// the session releases the lock, because they need it to look.
+func addLanded(ctx context.Context, t *Session, changes []*Change) error {
 	reportLanded(ctx, t, changes)
 	t.committed = true
 	if t.Code.Tainted {
@@ -219,15 +235,15 @@ func (t *Session) landed(ctx context.Context, changes []*Change) error {
 			return err
 		}
 		if c.Commit.Status == history.Void {
-			t.View.MadeVoid(c.Run.Number, c.Commit.ID)
+			t.View.Known.MadeVoid(c.Run.Number, c.Commit.ID)
 			continue // a void run never was
 		}
-		if t.Options.Recorder != nil && c.Commit.Status.Closed() {
-			t.Options.Recorder.Forget(t.WorkflowID, c.Run.Number)
+		if t.Process.Options.Recorder != nil && c.Commit.Status.Closed() {
+			t.Process.Options.Recorder.Forget(t.WorkflowID, c.Run.Number)
 		}
-		t.View.Opened(c.Run)
+		t.View.Known.Opened(c.Run)
 	}
-	t.View.Prove(t.began)
+	t.View.Known.Prove(t.began)
 	return nil
 }
 

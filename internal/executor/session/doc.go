@@ -26,4 +26,23 @@
 // memory (pressure.go). An instance of the code stays while it is at the end of the log: after a
 // commit that landed, and after code that only looked. An instance that is ahead of the log is
 // dropped. Correctness depends on neither the cache nor the locks: other processes have their own.
+//
+// # What it uses of the layers below
+//
+//	attempts         NewRecords
+//	host             Backoff Expired
+//	host.Host        ID Now Wait WithTimeout
+//	lock             New
+//	lock.Table       Acquire AcquireWithin Release
+//	lock.Watchers    Detach Watch
+//	outbox           New
+//	outbox.Outbox    Send
+//	runlog           NewKnown NewReader NewView
+//	runlog.Known     IsOld MadeVoid Opened Prove Trim
+//	runlog.View      EnsureLoaded Owed Refresh Reset
+//	runner           Ident New
+//	runner.Code      Drop IsAhead IsFull Reset Step
+//	runner.Recorder  Forget
+//	runner.Runner    Close Code
+//	runner.Tasks     Report
 package session

@@ -13,10 +13,10 @@ import (
 // reportLanded reports commits to the observers. They have landed, and are not yet part of what is
 // known.
 func reportLanded(ctx context.Context, t *Session, changes []*Change) {
-	if !t.Observed().On() {
+	if !t.Process.Observed().On() {
 		return
 	}
-	now := t.World.Now()
+	now := t.Process.World.Now()
 	var opens *history.WorkflowExecutionStarted
 	for _, c := range changes {
 		if o := c.Commit.Opens(); o != nil {
@@ -29,16 +29,16 @@ func reportLanded(ctx context.Context, t *Session, changes []*Change) {
 				continue
 			}
 			timer := state.Timers[fired.StartedEventID]
-			t.Observed().Observe(ctx, &observe.Timer{
+			t.Process.Observed().Observe(ctx, &observe.Timer{
 				Run: run, EventID: timer.EventID, Commit: timer.Commit, Began: c.Run.TimeOf(timer.Slot).Time(), Ended: now,
 			})
 		}
 		if c.Commit.Task != nil && c.Commit.Task.Reset != nil {
-			t.Observed().Observe(ctx, &observe.Reset{Run: run, Commit: c.Commit.ID, From: c.Commit.Task.Reset.BaseRunID, At: now})
+			t.Process.Observed().Observe(ctx, &observe.Reset{Run: run, Commit: c.Commit.ID, From: c.Commit.Task.Reset.BaseRunID, At: now})
 		}
 		if c.Commit.Status.Closed() && c.Commit.Status != history.Void {
 			began := cmp.Or(state.StartTime, c.Commit.Time)
-			t.Observed().Observe(ctx, &observe.Closed{
+			t.Process.Observed().Observe(ctx, &observe.Closed{
 				Run: run, Status: c.Commit.Status, Events: c.Commit.NextEventID() - 1, Began: began.Time(), Ended: c.Commit.Time.Time(),
 			})
 		}
@@ -47,7 +47,7 @@ func reportLanded(ctx context.Context, t *Session, changes []*Change) {
 
 // RecordRun records which run a request was carried out on.
 func RecordRun(ctx context.Context, t *Session) {
-	if run := t.Run(); run != nil && t.Observed().On() {
+	if run := t.Run(); run != nil && t.Process.Observed().On() {
 		r := runner.Ident(run, "", nil)
 		observe.On(ctx, &r)
 	}

@@ -15,16 +15,16 @@ import (
 
 // TooLarge returns the failure of a task whose commit would be too large.
 func (s *Process) TooLarge() *failure.Failure {
-	return &failure.Failure{Kind: failure.KindMisuse, Message: s.tooLargeText()}
+	return &failure.Failure{Kind: failure.KindMisuse, Message: s.Options.tooLargeText()}
 }
 
 // tooLargeText returns how much a task may write at once, and what to do if one writes more.
-func (s *Process) tooLargeText() string {
+func (o *Options) tooLargeText() string {
 	advice := "receive signals before continuing as new, let local activities return less, or pass large things by reference"
-	if s.Options.MaxPayload <= engine.MaxPayload {
+	if o.MaxPayload <= engine.MaxPayload {
 		advice += ", or have large payloads kept (WEFT_BUCKET, --large-payloads)"
 	}
-	return fmt.Sprintf("what the workflow's code does in this task is larger than a commit may be, %d bytes: %s", s.Options.MaxCommit, advice)
+	return fmt.Sprintf("what the workflow's code does in this task is larger than a commit may be, %d bytes: %s", o.MaxCommit, advice)
 }
 
 // ErrWaited refuses a request whose time was over while it waited behind others. It was not carried
@@ -42,7 +42,7 @@ func Problem(t *Session, err error) error {
 	if r := t.Run(); r != nil {
 		run = string(r.State.RunID)
 	}
-	t.Options.Logger.Error("stored data of a workflow is damaged", "workflowId", t.WorkflowID, "runId", run, "error", err)
+	t.Process.Options.Logger.Error("stored data of a workflow is damaged", "workflowId", t.WorkflowID, "runId", run, "error", err)
 	return refusal.Internal.New("stored data of workflow %q is damaged, and nothing of it was interpreted: restore it from a backup; the log of the server says which item",
 		t.WorkflowID)
 }
@@ -56,16 +56,16 @@ func (s *Process) Problem(err error) error {
 	switch {
 	case err == nil || errors.As(err, &p):
 		return err
-	case errors.Is(err, outcome.ErrBusy) && s.whyRefused(err) != "":
-		return refusal.Busy.New("%s; nothing was written: send the request again", s.whyRefused(err))
+	case errors.Is(err, outcome.ErrBusy) && s.Options.whyRefused(err) != "":
+		return refusal.Busy.New("%s; nothing was written: send the request again", s.Options.whyRefused(err))
 	case errors.Is(err, outcome.ErrBusy), errors.Is(err, outcome.ErrLost), errors.Is(err, outcome.ErrStale):
 		return refusal.Busy.New("too many others write to this workflow, or the store refuses for now; nothing was written: send the request again")
-	case errors.Is(err, outcome.ErrUnknown) && s.whyRefused(err) != "":
-		return refusal.OutcomeUnknown.New("%s; it may have carried the request out: send it again with the same id", s.whyRefused(err))
+	case errors.Is(err, outcome.ErrUnknown) && s.Options.whyRefused(err) != "":
+		return refusal.OutcomeUnknown.New("%s; it may have carried the request out: send it again with the same id", s.Options.whyRefused(err))
 	case errors.Is(err, outcome.ErrUnknown):
 		return refusal.OutcomeUnknown.New("the store did not answer, and may have carried the request out: send it again with the same id")
 	case errors.Is(err, outcome.ErrTooLarge):
-		return refusal.TooLarge.New("%s; nothing was written", s.tooLargeText())
+		return refusal.TooLarge.New("%s; nothing was written", s.Options.tooLargeText())
 	case errors.Is(err, history.ErrNewer):
 		return refusal.NotReady.New("a newer version of Weft wrote this run's history: deploy that version")
 	case errors.Is(err, history.ErrEncoded):
@@ -74,9 +74,10 @@ func (s *Process) Problem(err error) error {
 	return err
 }
 
-func (s *Process) whyRefused(err error) string {
-	if s.Options.WhyRefused == nil {
+// whyRefused returns why a store or a queue refuses, or "" if that is unknown.
+func (o *Options) whyRefused(err error) string {
+	if o.WhyRefused == nil {
 		return ""
 	}
-	return s.Options.WhyRefused(err)
+	return o.WhyRefused(err)
 }

@@ -82,12 +82,9 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 		}),
 		Outbox: outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
 		cache:  newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: pressure,
-		parser: command.Parser{Types: registry, MaxPayload: o.MaxPayload, SoftLimit: o.SoftLimit, NewID: world.ID, Now: world.Now},
+		parser: command.Parser{Types: registry, MaxPayload: o.MaxPayload, SoftLimit: o.SoftLimit, Lists: ports.Lister != nil, NewID: world.ID, Now: world.Now},
 	}
 }
-
-// MaxPayload returns the largest input, in bytes.
-func (s *Process) MaxPayload() int { return s.Options.MaxPayload }
 
 // Parser returns the parser of requests to this process.
 func (s *Process) Parser() *command.Parser { return &s.parser }
@@ -111,9 +108,6 @@ func (s *Process) Keep(retention time.Duration) time.Duration {
 // Observed returns the hub of the service's observers. The handlers around the service report to
 // the same hub.
 func (s *Process) Observed() *observe.Hub { return s.Options.Observe }
-
-// Now returns the time of the service's clock.
-func (s *Process) Now() time.Time { return s.World.Now() }
 
 // MaxLookBack is how many runs before the latest are searched for what an earlier attempt at a
 // request did: the run that a reset opened, or a signal or a cancellation from another workflow.

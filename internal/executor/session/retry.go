@@ -52,8 +52,8 @@ const LeastTime = time.Second
 // ends.
 func (t *Session) Insist(ctx context.Context, fn func(context.Context, *Session) error) error {
 	var race contention
-	end := t.World.Now().Add(t.Patience)
-	for begun := t.World.Now(); ; {
+	end := t.Process.World.Now().Add(t.Patience)
+	for begun := t.Process.World.Now(); ; {
 		err := fn(ctx, t)
 		if errors.Is(err, outcome.ErrTooLarge) || errors.Is(err, outcome.ErrDropped) {
 			err = t.RequireFresh(ctx, err) // it wrote nothing
@@ -66,13 +66,13 @@ func (t *Session) Insist(ctx context.Context, fn func(context.Context, *Session)
 		case !errors.Is(err, outcome.ErrLost):
 			return err
 		}
-		now := t.World.Now()
+		now := t.Process.World.Now()
 		race.recordLoss(now.Sub(begun), t.Run(), t.View.Fresh)
 		t.View.Fresh = false
-		if !now.Before(end) || t.World.Wait(ctx, race.wait(t.World, end.Sub(now)), nil) != nil || ctx.Err() != nil {
+		if !now.Before(end) || t.Process.World.Wait(ctx, race.wait(t.Process.World, end.Sub(now)), nil) != nil || ctx.Err() != nil {
 			return outcome.ErrBusy
 		}
-		begun = t.World.Now()
+		begun = t.Process.World.Now()
 		if err := t.View.Refresh(ctx); err != nil {
 			return err
 		}

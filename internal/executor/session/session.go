@@ -13,7 +13,7 @@ import (
 
 // Session is one holder's work on a workflow, from acquiring its lock to releasing it.
 type Session struct {
-	*Process
+	Process    *Process
 	WorkflowID string
 	// entry is what the cache keeps.
 	entry *entry
@@ -63,7 +63,7 @@ func (s *Process) OpenWithin(ctx context.Context, wait time.Duration, workflowID
 // Begin starts a session for a caller that holds the workflow's lock.
 func (s *Process) Begin(workflowID string) *Session {
 	t := s.newSession(workflowID, s.cache.take(workflowID))
-	if k := t.entry.known; k.Run != nil && (k.IsOld(t.began, s.Options.CacheAge) || host.Expired(t.World, k.Run.State.Expires)) {
+	if k := t.entry.known; k.Run != nil && (k.IsOld(t.began, s.Options.CacheAge) || host.Expired(t.Process.World, k.Run.State.Expires)) {
 		t.Forget()
 	}
 	return t
@@ -101,11 +101,11 @@ func (t *Session) Close() {
 		if t.Code.IsAhead(t.Run()) || t.Code.IsFull() {
 			t.Code.Drop()
 		}
-		t.closeEvicted(t.cache.put(t.entry))
+		t.Process.closeEvicted(t.Process.cache.put(t.entry))
 	}
 	t.leave()
 	if t.Code.Active {
-		t.relieve()
+		t.Process.relieve()
 	}
 }
 
@@ -114,12 +114,12 @@ func (t *Session) Close() {
 func (t *Session) leave() {
 	var waiting chan struct{}
 	if t.committed {
-		waiting = t.Watchers.Detach(t.WorkflowID)
+		waiting = t.Process.Watchers.Detach(t.WorkflowID)
 	}
 	if t.Watched != nil {
-		*t.Watched = t.Watchers.Watch(t.WorkflowID)
+		*t.Watched = t.Process.Watchers.Watch(t.WorkflowID)
 	}
-	t.Locks.Release(t.WorkflowID)
+	t.Process.Locks.Release(t.WorkflowID)
 	if waiting != nil {
 		close(waiting)
 	}
@@ -139,7 +139,7 @@ func (t *Session) RunReplaced() { t.Code.Drop() }
 // Forget drops all that is known. The next look reads everything again.
 func (t *Session) Forget() {
 	t.Code.Drop()
-	t.entry = &entry{known: runlog.NewKnown(t.WorkflowID, t.World.Now())}
+	t.entry = &entry{known: runlog.NewKnown(t.WorkflowID, t.Process.World.Now())}
 	t.View.Reset(t.entry.known)
 	t.Code.Reset(&t.entry.kept)
 }
@@ -175,7 +175,7 @@ func (s *Process) closeEvicted(evicted []*entry) {
 }
 
 // Run returns the latest run that is known, or nil.
-func (t *Session) Run() *engine.Run { return t.View.Run }
+func (t *Session) Run() *engine.Run { return t.View.Known.Run }
 
 // Step runs a task that messages or a request triggered: see runner.Code.Step.
 func (t *Session) Step(ctx context.Context, run *engine.Run, task engine.Task, triggers ...*engine.Message) (*engine.Transition, error) {

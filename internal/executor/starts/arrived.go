@@ -7,8 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// Arrived reports whether a signal has arrived at a run, or at the one that it continues.
-func Arrived(ctx context.Context, t *session.Session, run *engine.Run, requestID string) (bool, error) {
+// LookForSignal reads whether a signal has arrived at a run, or at the one that it continues.
+func LookForSignal(ctx context.Context, t *session.Session, run *engine.Run, requestID string) (bool, error) {
 	if run.State.Signaled(requestID) {
 		return true, nil
 	}

@@ -12,4 +12,11 @@
 //	has closed                              allowDuplicate (the default)         opens the next
 //	                                        allowDuplicateFailedOnly             fails if that run has completed
 //	                                        rejectDuplicate                      fails: the id is used up
+//
+// # What it uses of the layers below
+//
+//	runlog.Reader    RunBefore
+//	runlog.View      Before
+//	session.Process  Observed
+//	session.Session  Run
 package starts

@@ -6,36 +6,36 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // CheckConflict says whether there is room for another run: replaced is the one that is open and to
 // be terminated. The run that an earlier sending of the same start opened, or one that is to be
 // used in its place, is in the answer.
-func CheckConflict(ctx context.Context, t *session.Session, c *command.Start, answer *api.StartResponse) (replaced *engine.Run, err error) {
+func CheckConflict(ctx context.Context, t *session.Session, c *command.Start, answer *schema.StartResponse) (replaced *engine.Run, err error) {
 	latest := t.Run()
 	if latest == nil {
 		return nil, nil
 	}
-	if answer.RunID, err = SameStart(ctx, t, latest, c); err != nil || answer.RunID != "" {
+	if answer.RunID, err = LookForStart(ctx, t, latest, c); err != nil || answer.RunID != "" {
 		return nil, err
 	}
 	if latest.State.Status.Closed() {
-		return nil, MayReuse(latest, c)
+		return nil, CheckReuse(latest, c)
 	}
-	return mayReplace(latest, c.Conflict(), answer)
+	return applyConflictPolicy(latest, c.Conflict(), answer)
 }
 
-// SameStart returns the run that an earlier attempt at the same start opened: the latest, or the
+// LookForStart returns the run that an earlier attempt at the same start opened: the latest, or the
 // one before it. A void run does not count.
-func SameStart(ctx context.Context, t *session.Session, latest *engine.Run, c *command.Start) (history.RunID, error) {
+func LookForStart(ctx context.Context, t *session.Session, latest *engine.Run, c *command.Start) (history.RunID, error) {
 	if latest.State.Started.RequestID == c.RequestID() {
 		return cmp.Or(latest.State.Started.FirstRunID, latest.State.RunID), nil
 	}
-	before, err := t.View.RunBefore(ctx, t.WorkflowID, latest.Number)
+	before, err := t.View.Reader.RunBefore(ctx, t.WorkflowID, latest.Number)
 	if err != nil || before == nil {
 		return "", err
 	}
@@ -45,9 +45,9 @@ func SameStart(ctx context.Context, t *session.Session, latest *engine.Run, c *c
 	return "", nil
 }
 
-// MayReuse returns why a start may not open a run after a closed one by its idReusePolicy, or nil
+// CheckReuse returns why a start may not open a run after a closed one by its idReusePolicy, or nil
 // if it may.
-func MayReuse(latest *engine.Run, c *command.Start) error {
+func CheckReuse(latest *engine.Run, c *command.Start) error {
 	status, policy := latest.State.Status, c.Reuse()
 	if policy == command.RejectDuplicate || policy == command.AllowDuplicateFailedOnly && status == history.Completed {
 		return refusal.AlreadyUsed.New("workflow %q has run before (run %q is %s), and the idReusePolicy is %s", latest.WorkflowID, latest.State.RunID, status, policy)
@@ -55,8 +55,9 @@ func MayReuse(latest *engine.Run, c *command.Start) error {
 	return nil
 }
 
-// mayReplace decides about an open run that conflicts with a start.
-func mayReplace(latest *engine.Run, policy command.ConflictPolicy, answer *api.StartResponse) (*engine.Run, error) {
+// applyConflictPolicy decides about an open run that conflicts with a start: it returns the run that
+// the start replaces, or answers with the one that is used.
+func applyConflictPolicy(latest *engine.Run, policy command.ConflictPolicy, answer *schema.StartResponse) (*engine.Run, error) {
 	switch policy {
 	case command.UseExisting:
 		answer.RunID = latest.State.RunID

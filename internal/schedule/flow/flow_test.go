@@ -331,7 +331,7 @@ func handle(t *testing.T, d *testbed.Deployment, p *testbed.Process, wanted func
 		}
 		if wanted(m) {
 			handled++
-			err = errors.Join(p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}), d.Queue.Delete(t.Context(), queue.Timers, delivery.Receipt))
+			err = errors.Join(p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}), d.Queue.Delete(t.Context(), queue.Timers, delivery.Receipt))
 		}
 	}
 	if err != nil {

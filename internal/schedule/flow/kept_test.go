@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/replay"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
@@ -30,7 +30,7 @@ func TestKeptHistories(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var h api.HistoryResponse
+		var h schema.HistoryResponse
 		if err := json.Unmarshal(text, &h); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}

@@ -26,5 +26,5 @@
 //     which no Lambda function may. internal/function tests the functions' deadlines.
 //   - All functions of a process share a service, and so a cache. On AWS each has its own. A
 //     testbed has several processes.
-//   - The slow check over all runs (executor.Service.Maintain) is left out, as in the bubble.
+//   - The slow check over all runs (Maintenance.Maintain) is left out, as in the bubble.
 package awspath

@@ -111,7 +111,7 @@ func (s *Testbed) stop(p *process) {
 	}
 	p.stopped = true
 	s.clock.drive(func() bool { return p.busy == 0 }, time.Time{})
-	s.clock.Await(s.clock.Go(p.process.Service.Close))
+	s.clock.Await(s.clock.Go(p.process.Service.Process.Close))
 }
 
 // pending is a request that is being answered. If its answer is nil, the process died.

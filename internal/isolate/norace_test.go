@@ -1,0 +1,7 @@
+//go:build !race
+
+package isolate_test
+
+// memory is the limit of a child's memory in MiB. A test that exceeds it touches all of it, several
+// times.
+const memory = 160

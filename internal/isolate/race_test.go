@@ -1,0 +1,7 @@
+//go:build race
+
+package isolate_test
+
+// memory is the limit of a child's memory in MiB. With the race detector a child has more than 256
+// when it begins.
+const memory = 512

@@ -1,0 +1,5 @@
+package lib
+
+import "testing"
+
+func TestTested(t *testing.T) { tested() }

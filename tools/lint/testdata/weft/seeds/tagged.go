@@ -1,0 +1,5 @@
+//go:build aws
+
+package seeds
+
+func tagged() { _ = "unused" }
