@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
+	"github.com/seed-41655fb1/weft/store"
 )
 
 // aRun is the id of a run.
@@ -241,4 +242,63 @@ func TestOthers(t *testing.T) {
 	} {
 		refused(t, want, err, want)
 	}
+}
+
+// Reads are parsed like other requests: what waits, what a page token names.
+func TestReads(t *testing.T) {
+	t.Parallel()
+	p := parser(t)
+	for wait, want := range map[string]string{"": "", "0s": "", "20s": "", "-1s": "wait is not a duration", "soon": "wait is not a duration"} {
+		_, await := p.Await("w", "", wait)
+		_, poll := p.Poll("w", "", "u", wait)
+		_, start := p.StartAndAwait(read[schema.StartRequest](t, `{"type":"order"}`), wait)
+		for _, err := range []error{await, poll, start} {
+			refused(t, "wait="+wait, err, want)
+		}
+	}
+	if _, err := p.Await("", "", "soon"); err == nil || !strings.Contains(err.Error(), "wait is not") {
+		t.Errorf("of two errors the second is reported: %v", err)
+	}
+	for _, c := range []struct {
+		run         history.RunID
+		token, want string
+	}{
+		{"", "", ""},
+		{aRun, command.HistoryToken(aRun, 7), ""},
+		{"", command.HistoryToken(aRun, 7), ""},
+		{"1-0000000000000000", command.HistoryToken(aRun, 7), "did not return the pageToken"},
+		{"", "7", "did not return the pageToken"},
+		{"", "/7", "did not return the pageToken"},
+		{"", string(aRun) + "/0", "did not return the pageToken"},
+	} {
+		h, err := p.History("w", c.run, c.token)
+		refused(t, c.token, err, c.want)
+		if err == nil && c.token != "" && (h.From() != 7 || h.Run() != aRun) {
+			t.Errorf("%q is event %d of run %q", c.token, h.From(), h.Run())
+		}
+	}
+}
+
+// A page token of a list is valid for the query that returned it alone.
+func TestList(t *testing.T) {
+	t.Parallel()
+	p := parser(t)
+	if _, err := p.List(store.Filter{}, "all", "x", 1); !errors.Is(err, refusal.NotFound) {
+		t.Errorf("a deployment without a list: %v", err)
+	}
+	p.Lists = true
+	first, err := p.List(store.Filter{}, "all", "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := first.Token("place")
+	if next, err := p.List(store.Filter{}, "all", token, 1); err != nil || next.Place() != "place" {
+		t.Errorf("the next page: %+v and %v", next, err)
+	}
+	for _, wrong := range []string{"place", strings.TrimSuffix(token, "place")} {
+		_, err := p.List(store.Filter{}, "all", wrong, 1)
+		refused(t, wrong, err, "this list did not return the pageToken")
+	}
+	_, err = p.List(store.Filter{}, "others", token, 1)
+	refused(t, token, err, "this list did not return the pageToken")
 }
