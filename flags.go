@@ -20,10 +20,17 @@ type Flags struct{ settings.Server }
 // Duration is a time as an operator gives it: 90s, 10m, 48h. The zero Duration was not given.
 type Duration = limits.Duration
 
-// BeforeReset removes empty variables of flags from the environment: they count as not given, but
-// kong would parse them.
+// BeforeReset adds the defaults to the help of the flags. It removes empty variables of flags from
+// the environment: they count as not given, but kong would parse them.
 func (f *Flags) BeforeReset(c *kong.Context) error {
+	helps := map[string]string{}
+	for _, s := range settings.Of[settings.Server]() {
+		helps[s.Flag] = s.Help()
+	}
 	for _, flag := range c.Flags() {
+		if help, ok := helps[flag.Name]; ok {
+			flag.Help = help
+		}
 		for _, name := range flag.Envs {
 			if os.Getenv(name) == "" {
 				if err := os.Unsetenv(name); err != nil {

@@ -2,6 +2,7 @@ package weft
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -23,6 +24,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/options"
+	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
 // Main runs the local server with these workflows and activities until it is interrupted. If the
@@ -51,7 +53,7 @@ func Main(r *Registry, sets ...Options) {
 // serveWithLog is Serve with a text logger if neither the options nor the program have a logger.
 func serveWithLog(ctx context.Context, r *Registry, o Options) (err error) {
 	if o.Log == nil && isGoDefault(slog.Default()) {
-		if o.Log, err = observe.TextLogger(os.Stderr, os.Getenv); err != nil {
+		if o.Log, err = observe.TextLogger(os.Stderr, settings.Variable("LogLevel"), os.Getenv); err != nil {
 			return err
 		}
 		slog.SetDefault(o.Log) // for what workflows and activities log
@@ -82,21 +84,16 @@ func (r *Registry) longerByDefault() (types []string) {
 	return types
 }
 
-// defaultAddr is the address at which a server listens without an Addr.
-const defaultAddr = "127.0.0.1:8080"
-
 // Serve runs the local server until ctx ends, and then stops it cleanly. Open workflows continue
-// when a server is started on the same directory again, also after a crash.
-func Serve(ctx context.Context, r *Registry, o Options) error {
+// when a server is started on the same directory again, also after a crash. Several sets of options
+// are merged as in Main.
+func Serve(ctx context.Context, r *Registry, sets ...Options) error {
+	o := options.Of(sets)
 	if err := r.Err(); err != nil {
 		return err
 	}
-	if o.Addr == "" {
-		o.Addr = defaultAddr
-	}
-	if o.Data == "" {
-		o.Data = ".weft"
-	}
+	defaults := settings.Defaults()
+	o.Addr, o.Data = cmp.Or(o.Addr, defaults.Addr), cmp.Or(o.Data, defaults.Data)
 	if o.Auth && o.NoAuth {
 		return errors.New("the options Auth and NoAuth are both set: choose one")
 	}

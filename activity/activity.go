@@ -253,7 +253,8 @@ func NewError(typ, message string) *Error { return failure.NewForProgram(typ, me
 
 // The conditions that activities and their callers branch on with errors.Is. Packages client and
 // workflow have the same values under the same names. An activity gets most of them from a client
-// that it uses, and its workflow gets those that the activity returns. docs/semantics.md lists them.
+// that it uses, and its workflow gets those that the activity returns. docs/semantics.md lists
+// them.
 var (
 	// ErrCanceled is what Heartbeat and RecordHeartbeat return if the workflow no longer waits for
 	// the activity.
@@ -273,8 +274,8 @@ var (
 	// ErrActivityEnded matches what Complete, Fail and RecordHeartbeat return if the attempt has
 	// ended otherwise.
 	ErrActivityEnded error = failure.ErrActivityEnded
-	// ErrInvalid matches a request that is wrong in itself. Complete, Fail and RecordHeartbeat return
-	// it for an invalid token, and for a result that is not of the activity's type.
+	// ErrInvalid matches a request that is wrong in itself. Complete, Fail and RecordHeartbeat
+	// return it for an invalid token, and for a result that is not of the activity's type.
 	ErrInvalid error = failure.ErrInvalid
 	// ErrTooLarge matches a request or a payload above a limit of size.
 	ErrTooLarge error = failure.ErrTooLarge

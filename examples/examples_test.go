@@ -54,7 +54,7 @@ func TestAllTogether(t *testing.T) {
 // deploys it.
 func TestDeploy(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"build", "-o", t.TempDir(), "."}, {"test", "-vet=off", "./..."}} {
+	for _, args := range [][]string{{"build", "-ldflags=-w", "-o", t.TempDir(), "."}, {"test", "-vet=off", "-ldflags=-w", "./..."}} {
 		command := exec.Command("go", args...)
 		command.Dir = "deploy"
 		if out, err := command.CombinedOutput(); err != nil {
@@ -69,7 +69,7 @@ var greeting = regexp.MustCompile(`http://[0-9.]+:[0-9]+`)
 func TestHello(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "hello")
-	for _, args := range [][]string{{"test", "-vet=off", "."}, {"build", "-o", program, "."}} {
+	for _, args := range [][]string{{"test", "-vet=off", "-ldflags=-w", "."}, {"build", "-ldflags=-w", "-o", program, "."}} {
 		command := exec.Command("go", args...)
 		command.Dir = "hello"
 		if out, err := command.CombinedOutput(); err != nil {

@@ -185,9 +185,16 @@ func functionRows() []string {
 func serverRows() []string {
 	rows := []string{"| flag | variable | default | |", "|---|---|---|---|"}
 	for _, s := range settings.Of[settings.Server]() {
-		rows = append(rows, fmt.Sprintf("| `--%s` | %s | %s | %s |", s.Flag, coded(s.Variable), coded(s.Default), escaped(s.Doc)))
+		rows = append(rows, serverRow("`--"+s.Flag+"`", s))
+	}
+	for _, s := range settings.Of[settings.Logging]() {
+		rows = append(rows, serverRow("", s))
 	}
 	return rows
+}
+
+func serverRow(flag string, s settings.Setting) string {
+	return fmt.Sprintf("| %s | %s | %s | %s |", flag, coded(s.Variable), coded(s.Default), escaped(s.Doc))
 }
 
 func coded(text string) string {

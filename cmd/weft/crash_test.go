@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/seed-41655fb1/weft/client"
@@ -23,16 +22,6 @@ import (
 	"github.com/seed-41655fb1/weft/proof/freeport"
 	"github.com/seed-41655fb1/weft/workflow"
 )
-
-// build builds the weft binary and returns its path.
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "weft")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return binary
-}
 
 // dial returns a client of the server at this address. The client compares each answer with the
 // OpenAPI document.
@@ -92,12 +81,42 @@ func (s *server) kill(t *testing.T) {
 	<-s.exited
 }
 
+// tally counts acknowledgements.
+type tally struct {
+	mu   sync.Mutex
+	more *sync.Cond
+	n    int64
+}
+
+func newTally() *tally {
+	c := &tally{}
+	c.more = sync.NewCond(&c.mu)
+	return c
+}
+
+func (c *tally) add() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+	c.more.Broadcast()
+}
+
+// await returns when there are n. The shoppers make progress, or the test binary's own time-out
+// ends the test.
+func (c *tally) await(n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.n < n {
+		c.more.Wait()
+	}
+}
+
 // shopper fills carts and checks them out, and remembers what was acknowledged.
 type shopper struct {
 	t     *testing.T
 	c     *client.Client
 	id    string
-	acked *atomic.Int64
+	acked *tally
 	// items has the items of acknowledged updates, by update id. asked has those of all updates
 	// that were sent.
 	items, asked map[string]int
@@ -110,7 +129,7 @@ func (s *shopper) shop(ctx context.Context, random *rand.Rand) error {
 	if _, err := cart.Workflow.Start(ctx, s.c, s.id, cart.Start{Owner: "ada"}, workflow.StartOptions{RequestID: "start-" + s.id}); err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
-	s.acked.Add(1)
+	s.acked.add()
 	for i := range 3 + random.IntN(8) {
 		id, n := fmt.Sprint("add-", i), 1+random.IntN(5)
 		if random.IntN(4) == 0 {
@@ -118,7 +137,7 @@ func (s *shopper) shop(ctx context.Context, random *rand.Rand) error {
 				return fmt.Errorf("note: %w", err)
 			}
 			s.notes++
-			s.acked.Add(1)
+			s.acked.add()
 			continue
 		}
 		s.asked[id] = n
@@ -126,13 +145,13 @@ func (s *shopper) shop(ctx context.Context, random *rand.Rand) error {
 			return fmt.Errorf("add: %w", err)
 		}
 		s.items[id] = n
-		s.acked.Add(1)
+		s.acked.add()
 	}
 	if len(s.items) == 0 {
 		return nil
 	}
 	_, err := cart.Checkout.Send(ctx, s.c, s.id, workflow.None{}, workflow.CallOptions{ID: "checkout"})
-	s.acked.Add(1)
+	s.acked.add()
 	return err
 }
 
@@ -205,17 +224,17 @@ func (s *shopper) checkHistory(address string) error {
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	const shoppers, deaths = 60, 12
-	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
+	binary, addr, dir := binaryOf(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	s := launch(t, binary, addr, dir)
 	ctx := t.Context()
 	c := dial(t, addr)
-	var acked atomic.Int64
+	acked := newTally()
 	var all []*shopper
 	var shopping sync.WaitGroup
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	for i := range shoppers {
-		one := &shopper{t: t, c: c, id: fmt.Sprint("cart-", i), acked: &acked, items: map[string]int{}, asked: map[string]int{}}
+		one := &shopper{t: t, c: c, id: fmt.Sprint("cart-", i), acked: acked, items: map[string]int{}, asked: map[string]int{}}
 		all = append(all, one)
 		shopping.Go(func() {
 			if err := one.shop(ctx, rand.New(rand.NewPCG(seed, uint64(i)))); err != nil {
@@ -225,12 +244,10 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(seed, 1<<32))
 	for death := range deaths {
-		for goal := int64(death+1)*30 + random.Int64N(30); acked.Load() < goal; {
-			// The shoppers make progress, or the test binary's own time-out ends the test.
-			if _, err := cart.Contents.Ask(ctx, c, "cart-0", workflow.None{}); err != nil && !errors.Is(err, client.ErrNotFound) {
-				t.Fatal(err)
-			}
+		if _, err := cart.Contents.Ask(ctx, c, "cart-0", workflow.None{}); err != nil && !errors.Is(err, client.ErrNotFound) {
+			t.Fatal(err)
 		}
+		acked.await(int64(death+1)*30 + random.Int64N(30))
 		s.kill(t)
 		s = launch(t, binary, addr, dir)
 	}
@@ -242,7 +259,7 @@ func TestNothingIsLost(t *testing.T) {
 			t.Errorf("%s: %v", one.id, err)
 		}
 	}
-	t.Logf("%d acknowledgements, %d deaths", acked.Load(), deaths+1)
+	t.Logf("%d acknowledgements, %d deaths", acked.n, deaths+1)
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

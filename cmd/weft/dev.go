@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/weftotel"
 )
 
@@ -21,7 +22,7 @@ type dev struct {
 
 // Run runs the server until it is interrupted.
 func (d *dev) Run(ctx context.Context) error {
-	log, err := observe.TextLogger(os.Stderr, os.Getenv)
+	log, err := observe.TextLogger(os.Stderr, settings.Variable("LogLevel"), os.Getenv)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // The server demands the token of its data directory, and the commands send that token.
 func TestTheServerDemandsAToken(t *testing.T) {
-	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
+	binary, addr, dir := binaryOf(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	t.Setenv("WEFT_AUTH", "true")
 	s := launch(t, binary, addr, dir)
 	file := filepath.Join(dir, "token")

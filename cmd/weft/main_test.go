@@ -5,9 +5,36 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
+
+// asCommand is the environment variable that makes the test's binary the command weft. So the tests
+// that need a process of its own link no other binary.
+const asCommand = "WEFT_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+		os.Exit(0)
+	}
+	if err := os.Setenv(asCommand, "1"); err != nil { // the children inherit it
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// binaryOf returns the path of the command weft.
+func binaryOf(t *testing.T) string {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
 
 // An error begins with the name of the command, once.
 func TestSaid(t *testing.T) {

@@ -86,7 +86,7 @@ type terminate struct {
 
 // Run terminates the run, and prints that it has.
 func (t terminate) Run(ctx context.Context, k *kong.Kong) error {
-	log, err := observe.TextLogger(os.Stderr, os.Getenv)
+	log, err := observe.TextLogger(os.Stderr, settings.Variable("LogLevel"), os.Getenv)
 	if err != nil {
 		return err
 	}

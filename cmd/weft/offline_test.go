@@ -141,7 +141,7 @@ func flip(t *testing.T, dir, text string) {
 // Other runs are not reported.
 func TestCheckFindsDamage(t *testing.T) {
 	t.Parallel()
-	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
+	binary, addr, dir := binaryOf(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	s := launch(t, binary, addr, dir)
 	const owner = "a-name-that-stands-in-one-run"
 	c := dial(t, addr)

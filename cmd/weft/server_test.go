@@ -23,7 +23,7 @@ func refuses(t *testing.T, binary, want string, args ...string) {
 
 func TestTheServerSaysWhyItDoesNotStart(t *testing.T) {
 	t.Parallel()
-	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
+	binary, addr, dir := binaryOf(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	s := launch(t, binary, addr, dir)
 	refuses(t, binary, "in use by another process", "dev", "--addr", freeport.ForTest(t), "--data", dir)
 	refuses(t, binary, "cannot listen at "+addr, "dev", "--addr", addr, "--data", filepath.Join(t.TempDir(), "other"))
@@ -41,7 +41,7 @@ func TestTheServerSaysWhyItDoesNotStart(t *testing.T) {
 // every open workflow.
 func TestARestartedServerContinues(t *testing.T) {
 	t.Parallel()
-	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
+	binary, addr, dir := binaryOf(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	ctx, c := t.Context(), dial(t, addr)
 	s := launch(t, binary, addr, dir)
 	if _, err := cart.Workflow.Start(ctx, c, "cart-1", cart.Start{Owner: "ada"}); err != nil {
@@ -67,7 +67,7 @@ func TestARestartedServerContinues(t *testing.T) {
 // itself.
 func TestStoppingDoesNotWaitForResults(t *testing.T) {
 	t.Parallel()
-	binary, addr := build(t), freeport.ForTest(t)
+	binary, addr := binaryOf(t), freeport.ForTest(t)
 	c := dial(t, addr)
 	s := launch(t, binary, addr, filepath.Join(t.TempDir(), "data"))
 	if _, err := cart.Workflow.Start(t.Context(), c, "cart-1", cart.Start{Owner: "ada"}); err != nil {
@@ -94,7 +94,7 @@ func TestStoppingDoesNotWaitForResults(t *testing.T) {
 
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	out, err := exec.Command(build(t), "demo").CombinedOutput()
+	out, err := exec.Command(binaryOf(t), "demo").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -19,7 +19,7 @@ var (
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	const code = `../a "folder"`
-	out, err := exec.Command(build(t), "template", "sam", "--code", code).Output()
+	out, err := exec.Command(binaryOf(t), "template", "sam", "--code", code).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestTemplate(t *testing.T) {
 // With task queues, weft template prints what infra.SAMWith returns. It refuses an invalid name.
 func TestTemplateWithTaskQueues(t *testing.T) {
 	t.Parallel()
-	binary := build(t)
+	binary := binaryOf(t)
 	out, err := exec.Command(binary, "template", "sam", "--task-queues", "reports,slow").Output()
 	if err != nil {
 		t.Fatal(err)

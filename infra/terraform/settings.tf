@@ -71,7 +71,7 @@ variable "retention_days" {
 }
 
 variable "check_commits" {
-  description = "How many commits the slow check over all runs reads in a minute. It deletes runs whose retention is over, and finds runs that wait in vain."
+  description = "How many commits the slow check over all runs reads in a minute. It deletes runs whose retention is over, and resends lost messages."
   type        = number
   default     = 20000
 

@@ -17,10 +17,12 @@ import (
 // ErrReadOnly is wrapped by the errors of Write and Later for a directory that OpenToRead opened.
 var ErrReadOnly = errors.New("disk: the data directory was opened to be read")
 
-// ErrNoDirectory is wrapped by what OpenToRead and CheckDirectory return if there is no data directory.
+// ErrNoDirectory is wrapped by what OpenToRead and CheckDirectory return if there is no data
+// directory.
 var ErrNoDirectory = errors.New("there is no data directory of Weft")
 
-// CheckDirectory returns nil if there is a data directory of this version of Weft. It changes nothing.
+// CheckDirectory returns nil if there is a data directory of this version of Weft. It changes
+// nothing.
 func CheckDirectory(dir string) error { return checkDirectory(vfs.Default, dir) }
 
 func checkDirectory(fs vfs.FS, dir string) error {

@@ -192,8 +192,8 @@ const nextNote = 256
 // baseName is the name of the file of a segment, without its directory.
 func (w *wal) baseName(s *segment) string { return w.fs.PathBase(s.name) }
 
-// ensureRoom makes sure that so many bytes have a place in the current segment, and the name of the next
-// segment behind them.
+// ensureRoom makes sure that so many bytes have a place in the current segment, and the name of the
+// next segment behind them.
 func (w *wal) ensureRoom(n int) error {
 	n += nextNote
 	if w.end+int64(n) <= w.current.size {

@@ -45,8 +45,8 @@ func OptionsOf(l Limits) Options {
 	return Options{Children: l.Children, Memory: uint64(max(l.MemoryMiB, 0)) << 20, CPUs: l.CPUs}
 }
 
-// ReplaceLimits returns l with the given values in place of its own; nil was not given. Without child
-// processes, their limits are dropped.
+// ReplaceLimits returns l with the given values in place of its own; nil was not given. Without
+// child processes, their limits are dropped.
 func ReplaceLimits(l Limits, children, memoryMiB, cpus *int) Limits {
 	if children != nil && *children == 0 {
 		l = Limits{}

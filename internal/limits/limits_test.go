@@ -1,7 +1,6 @@
 package limits_test
 
 import (
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,20 +34,27 @@ func environment(get func(string) string) (engine.Limits, error) {
 	return settings.EngineLimits(u), err
 }
 
-// A flag that is not given is 0, for which a service uses its default. The flag's help names that
-// default.
+// A flag that is not given is 0, for which a service uses its default. The declaration of a
+// setting has the default of the executor.
 func TestDefaults(t *testing.T) {
 	if got, err := parse(t); err != nil || got != (engine.Limits{}) {
 		t.Errorf("%+v, %v; want nothing", got, err)
 	}
-	defaults := executor.Defaults().Engine.Limits
-	for name, want := range map[string]int{"UpdatesInFlight": defaults.UpdatesInFlight, "UpdateBytesInFlight": defaults.UpdateBytesInFlight, "UpdatesInTotal": defaults.UpdatesInTotal} {
-		text := "(" + strconv.Itoa(want) + ")"
-		if want == 0 {
-			text = "(none)"
+	defaults := executor.Defaults()
+	limit := func(n int) string {
+		if n == 0 {
+			return "none"
 		}
-		if field, _ := reflect.TypeFor[settings.Updates]().FieldByName(name); !strings.Contains(field.Tag.Get("help"), text) {
-			t.Errorf("the help of %s is %q, and its default is %s", name, field.Tag.Get("help"), text)
+		return strconv.Itoa(n)
+	}
+	want := map[string]string{
+		"UpdatesInFlight": limit(defaults.Engine.Limits.UpdatesInFlight), "UpdateBytesInFlight": limit(defaults.Engine.Limits.UpdateBytesInFlight), "UpdatesInTotal": limit(defaults.Engine.Limits.UpdatesInTotal),
+		"Retention": strconv.Itoa(int(defaults.Retention.Hours())) + "h", "RetentionDays": strconv.Itoa(int(defaults.Retention.Hours() / 24)),
+		"LongTimer": strconv.Itoa(int(defaults.LongTimer.Minutes())) + "m", "Grace": strconv.Itoa(int(defaults.Grace.Minutes())) + "m", "CheckCommits": strconv.Itoa(defaults.CheckAtOnce),
+	}
+	for _, s := range append(settings.Of[settings.Server](), settings.Of[settings.Function]()...) {
+		if value, ok := want[s.Field]; ok && s.Default != value {
+			t.Errorf("the declaration of %s has the default %s, and the executor has %s", s.Field, s.Default, value)
 		}
 	}
 	if got, err := environment(func(string) string { return "" }); err != nil || got != (engine.Limits{}) {

@@ -34,6 +34,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -228,12 +229,9 @@ func (o *Options) setDefaults() {
 	if o.Concurrency == 0 {
 		o.Concurrency = 64
 	}
-	if o.DeleteEvery == 0 {
-		o.DeleteEvery = time.Minute
-	}
-	if o.DeleteAtOnce == 0 {
-		o.DeleteAtOnce = 200
-	}
+	defaults := settings.Defaults()
+	o.DeleteEvery = cmp.Or(o.DeleteEvery, time.Duration(defaults.DeleteEvery))
+	o.DeleteAtOnce = cmp.Or(o.DeleteAtOnce, *defaults.DeleteAtOnce)
 	if o.Executor.Build == "" {
 		o.Executor.Build = buildID()
 	}

@@ -27,12 +27,12 @@ func Level(text string) (slog.Level, error) {
 	return 0, fmt.Errorf("there is no level %q: give debug, info, warn or error", text)
 }
 
-// TextLogger returns a logger for people, from the level that the variable WEFT_LOG_LEVEL names;
+// TextLogger returns a logger for people, from the level that a variable of the environment names;
 // empty is info.
-func TextLogger(out io.Writer, getenv func(string) string) (*slog.Logger, error) {
-	level, err := Level(getenv("WEFT_LOG_LEVEL"))
+func TextLogger(out io.Writer, variable string, getenv func(string) string) (*slog.Logger, error) {
+	level, err := Level(getenv(variable))
 	if err != nil {
-		return nil, fmt.Errorf("WEFT_LOG_LEVEL: %w", err)
+		return nil, fmt.Errorf("%s: %w", variable, err)
 	}
 	return slog.New(Handler(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}), nil)), nil
 }

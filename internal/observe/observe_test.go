@@ -131,7 +131,7 @@ func TestSpanOfALine(t *testing.T) {
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log, err := observe.TextLogger(&out, func(string) string { return "WARN" })
+	log, err := observe.TextLogger(&out, "WEFT_LOG_LEVEL", func(string) string { return "WARN" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestLevels(t *testing.T) {
 	if got := out.String(); strings.Contains(got, "no") || !strings.Contains(got, "yes") {
 		t.Errorf("the log is %q", got)
 	}
-	if _, err := observe.TextLogger(&out, func(string) string { return "loud" }); err == nil || !strings.Contains(err.Error(), "WEFT_LOG_LEVEL") {
+	if _, err := observe.TextLogger(&out, "WEFT_LOG_LEVEL", func(string) string { return "loud" }); err == nil || !strings.Contains(err.Error(), "WEFT_LOG_LEVEL") {
 		t.Errorf("an unknown level: %v", err)
 	}
 }

@@ -6,8 +6,8 @@
 // A field's type says which values are allowed. Its tag says the rest:
 //
 //	env          the variable
-//	help         the text for the help of a command, both infrastructures and docs/settings.md; the
-//	             default, if there is one, is at the end, in parentheses
+//	help         the text for the help of a command, both infrastructures and docs/settings.md
+//	unset        the default, as an operator would write it
 //	name         the flag, if it is not the field's name with hyphens
 //	placeholder  the name of the value in the help
 //	enum         the allowed values; the first is the default

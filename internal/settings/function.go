@@ -20,26 +20,26 @@ type Function struct {
 	QueueActivities string    `env:"WEFT_QUEUE_ACTIVITIES" required:"" given:"the URL of the queue" help:"The activity queue."`
 	TaskQueues      QueueURLs `env:"WEFT_TASK_QUEUES" given:"their URLs, if there are any" help:"The URLs of the task queues, by their names, as in reports=https://...,slow=https://... All functions need the same ones, to know where to send an activity."`
 
-	Namespace     string        `env:"WEFT_NAMESPACE" parameter:"Namespace" pattern:"^[A-Za-z0-9_.-]{1,128}$" wrong:"A namespace has up to 128 letters, digits, underscores, dots and hyphens." help:"The part of the table that this deployment may use, and the dimension of its metrics (default)."`
+	Namespace     string        `env:"WEFT_NAMESPACE" parameter:"Namespace" pattern:"^[A-Za-z0-9_.-]{1,128}$" wrong:"A namespace has up to 128 letters, digits, underscores, dots and hyphens." unset:"default" help:"The part of the table that this deployment may use, and the dimension of its metrics."`
 	List          string        `env:"WEFT_LIST" enum:"on,off" parameter:"List" help:"Whether runs can be listed. It costs an index write when a run opens, and one when it closes."`
 	Build         string        `env:"WEFT_BUILD" parameter:"Build" help:"The name of the code; empty is the commit that it was built from."`
 	BasePath      string        `env:"WEFT_BASE_PATH" parameter:"BasePath" help:"The prefix of /v1/workflows in the paths of requests, besides a stage: the path of a custom domain's mapping."`
-	LongTimer     time.Duration `env:"WEFT_LONG_TIMER" most:"15m" parameter:"LongTimer" pattern:"^([1-9][0-9]?s|[1-8][0-9][0-9]s|900s|[1-9]m|1[0-5]m)$" wrong:"Give a duration up to 15m, for example 30s." help:"Timers from this delay on, for example 30s, wait in the table; a queue delays by 15 minutes at most (15m)."`
-	RetentionDays int           `env:"WEFT_RETENTION_DAYS" most:"3650" parameter:"RetentionDays" wrong:"Give a whole number of days from 1 to 3650." help:"Days for which a run is kept after it has closed. It is fixed when the run opens (7)."`
-	CheckCommits  int           `env:"WEFT_CHECK_COMMITS" most:"1000000" parameter:"CheckCommits" wrong:"Give a whole number from 1 to 1000000." help:"How many commits the slow check over all runs reads in a minute. It deletes runs whose retention is over, and finds runs that wait in vain (20000)."`
+	LongTimer     time.Duration `env:"WEFT_LONG_TIMER" most:"15m" parameter:"LongTimer" pattern:"^([1-9][0-9]?s|[1-8][0-9][0-9]s|900s|[1-9]m|1[0-5]m)$" wrong:"Give a duration up to 15m, for example 30s." unset:"15m" help:"Timers from this delay on, for example 30s, wait in the table; a queue delays by 15 minutes at most."`
+	RetentionDays int           `env:"WEFT_RETENTION_DAYS" most:"3650" parameter:"RetentionDays" wrong:"Give a whole number of days from 1 to 3650." unset:"7" help:"Days for which a run is kept after it has closed. It is fixed when the run opens."`
+	CheckCommits  int           `env:"WEFT_CHECK_COMMITS" most:"1000000" parameter:"CheckCommits" wrong:"Give a whole number from 1 to 1000000." unset:"20000" help:"How many commits the slow check over all runs reads in a minute. It deletes runs whose retention is over, and resends lost messages."`
 	Updates
 	Compress string `env:"WEFT_COMPRESS" enum:"off,zstd" parameter:"Compress" wrong:"Give off or zstd." help:"How payloads are compressed before they are stored and sent: off or zstd."`
 	Metrics  string `env:"WEFT_METRICS" enum:"emf,otlp,off" parameter:"Metrics" wrong:"Metrics are emf, otlp or off." help:"Where the program's metrics go. emf: to CloudWatch, through the log. otlp: to the program's exporter. off: nowhere. Only with emf is there an alarm on stuck runs."`
-	LogLevel string `env:"WEFT_LOG_LEVEL" reader:"Main" enum:"info,debug,warn,error" parameter:"LogLevel" wrong:"The level is debug, info, warn or error." help:"What the program logs: debug, info, warn or error."`
+	Logging
 
 	Pinning    string           `env:"WEFT_PINNING" enum:"off,on" given:"on in the functions that have versions, if Pinning is" help:"Whether requests and messages for another build are forwarded to the version of this function with that WEFT_BUILD. It needs WEFT_BUILD."`
 	PayloadKey string           `env:"WEFT_PAYLOAD_KEY" given:"PayloadKeys and PayloadEncryption" help:"The ARN of the KMS key that encrypts what is stored and sent, or several, separated by commas: the first encrypts, all of them decrypt. With none in the first place, nothing new is encrypted. Without it, nothing is encrypted."`
 	Bucket     string           `env:"WEFT_BUCKET" given:"Bucket, or the one that is created" help:"The S3 bucket for bodies that are too large for the table and the queues. Without it, payloads of more than 256 KiB are refused."`
 	Visibility time.Duration    `env:"WEFT_VISIBILITY" most:"12h" given:"ActivityVisibility" help:"The visibility of the activity queue, as in 15m. Without it, the visibility of a message is never shortened."`
-	Timeout    time.Duration    `env:"WEFT_TIMEOUT" most:"15m" given:"ActivityTimeout, in the activity functions" help:"The function's time-out, as in 60s, which Lambda does not report. Without it, what an invocation has left."`
-	Rate       limits.PerSecond `env:"WEFT_RATE" given:"ActivityRate, in the activity functions" help:"How many attempts at the activities of the queue that this function consumes may begin in a second, as 50 or 0.5, over all of its instances. 0, or without it, any number."`
-	Burst      limits.Burst     `env:"WEFT_BURST" given:"ActivityBurst, in the activity functions" help:"How many of them may begin at once when none has begun for a while. 0, or without it, those of a second, but at least 1."`
-	Grace      time.Duration    `env:"WEFT_GRACE" most:"15m" given:"no deployment needs it: only cost depends on it" help:"How long a message waits for the commit that it names before a fence takes the commit's slot (1m)."`
+	Timeout    time.Duration    `env:"WEFT_TIMEOUT" most:"15m" given:"ActivityTimeout, in the activity functions" help:"The function's time-out, as in 60s, which Lambda does not report. Without it, the time that an invocation has left counts."`
+	Rate       limits.PerSecond `env:"WEFT_RATE" given:"ActivityRate, in the activity functions" help:"How many attempts at the activities of the queue that this function consumes may begin in a second, as 50 or 0.5, over all of its instances. 0 or no value is no limit."`
+	Burst      limits.Burst     `env:"WEFT_BURST" given:"ActivityBurst, in the activity functions" help:"How many of these attempts may begin at once after a pause. 0 or no value is the number of one second, and at least 1."`
+	Grace      time.Duration    `env:"WEFT_GRACE" most:"15m" given:"no deployment needs it: only cost depends on it" unset:"1m" help:"How long a message waits for the commit that it names before a fence takes the commit's slot."`
 }
 
 // QueueURLs are the URLs of task queues, by their names.

@@ -60,7 +60,7 @@ func declared(f reflect.StructField) Setting {
 		Field: f.Name, Variable: tag("env"), Flag: flagOf(f), Required: required, Most: tag("most"), Parameter: tag("parameter"), Given: tag("given"),
 		Pattern: tag("pattern"), Wrong: tag("wrong"), Type: f.Type,
 	}
-	s.Doc, s.Default = cutDefault(tag("help"))
+	s.Doc, s.Default = tag("help"), tag("unset")
 	if values := tag("enum"); values != "" {
 		s.Values = strings.Split(values, ",")
 		s.Default = s.Values[0]
@@ -83,18 +83,12 @@ func flagOf(f reflect.StructField) string {
 	return flag.String()
 }
 
-// cutDefault splits a help text into the description and the default at its end, in parentheses.
-func cutDefault(help string) (doc, byDefault string) {
-	before, after, found := strings.Cut(help, " (")
-	for found && strings.Contains(after, " (") {
-		var more string
-		more, after, _ = strings.Cut(after, " (")
-		before += " (" + more
+// Help returns the text of the help of a command: the description, and the default at its end.
+func (s *Setting) Help() string {
+	if s.Default == "" {
+		return s.Doc
 	}
-	if value, ends := strings.CutSuffix(after, ")."); ends && !strings.ContainsAny(value, " ()") {
-		return before + ".", value
-	}
-	return help, ""
+	return strings.TrimSuffix(s.Doc, ".") + " (" + s.Default + ")."
 }
 
 // Variable returns the variable of a field of Function. It panics if there is no such field.

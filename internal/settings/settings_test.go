@@ -40,8 +40,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// A default is at the end of a help text, in parentheses, and nothing else is. These are some.
-func TestDefaultsOfHelps(t *testing.T) {
+// These settings have a default. Their help ends with it, in parentheses.
+func TestDefaults(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
 		"Addr": "127.0.0.1:8080", "Data": ".weft", "Retention": "168h", "DeleteEvery": "1m", "DeleteAtOnce": "200",
@@ -53,8 +53,8 @@ func TestDefaultsOfHelps(t *testing.T) {
 		if s.Default != "" {
 			got[s.Field] = s.Default
 		}
-		if strings.HasSuffix(s.Doc, ").") && s.Field != "Addr" {
-			t.Errorf("%s: %q", s.Field, s.Doc)
+		if help := s.Help(); strings.HasSuffix(s.Doc, ").") || (s.Default != "") != strings.HasSuffix(help, " ("+s.Default+").") {
+			t.Errorf("%s: %q", s.Field, help)
 		}
 	}
 	for field, value := range want {
@@ -86,14 +86,25 @@ func TestRead(t *testing.T) {
 	if err := settings.Read(get, &f); err != nil {
 		t.Fatal(err)
 	}
-	for i := range reflect.TypeOf(f).NumField() {
-		field := reflect.TypeOf(f).Field(i)
-		if read := !reflect.ValueOf(f).Field(i).IsZero(); read != (field.Tag.Get("reader") == "") {
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(f)) {
+		if field.Anonymous {
+			continue
+		}
+		if read := !reflect.ValueOf(f).FieldByIndex(field.Index).IsZero(); read != (field.Tag.Get("reader") == "") {
 			t.Errorf("%s was read: %t", field.Name, read)
 		}
 	}
 	if err := settings.Read(func(string) string { return "" }, &settings.Function{}); err == nil || strings.Count(err.Error(), "is not set") != 4 {
 		t.Errorf("an empty environment: %v", err)
+	}
+}
+
+// Defaults has the defaults that the declarations name.
+func TestDefaultsOfServer(t *testing.T) {
+	t.Parallel()
+	d := settings.Defaults()
+	if d.Addr != "127.0.0.1:8080" || d.Data != ".weft" || time.Duration(d.DeleteEvery) != time.Minute || d.DeleteAtOnce == nil || *d.DeleteAtOnce != 200 {
+		t.Errorf("%+v", d)
 	}
 }
 

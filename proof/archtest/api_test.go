@@ -146,8 +146,8 @@ var notConditions = map[string]string{
 	"workflow.ErrClosed":  "of a channel of workflow code, which does not leave it",
 }
 
-// A condition has one value. Packages client, workflow and activity each export all errors of package
-// failure, under the same names and with the same values, and no others.
+// A condition has one value. Packages client, workflow and activity each export all errors of
+// package failure, under the same names and with the same values, and no others.
 func TestOneErrorForEachCondition(t *testing.T) {
 	t.Parallel()
 	conditions := errorsOf(t, "engine/failure")

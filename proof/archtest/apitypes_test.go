@@ -46,15 +46,15 @@ func hiddenTypes(t *testing.T, name string) string {
 }
 
 // exported imports packages from the compiler's export data.
-var exported importer
+var exported exportReader
 
-type importer struct {
+type exportReader struct {
 	lock sync.Mutex
 	from types.Importer
 }
 
 // load imports a public package of this module.
-func (i *importer) load(t *testing.T, path string) (*types.Package, error) {
+func (i *exportReader) load(t *testing.T, path string) (*types.Package, error) {
 	t.Helper()
 	i.lock.Lock()
 	defer i.lock.Unlock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -32,6 +34,14 @@ type pkg struct {
 // without it.
 func list(t *testing.T, args ...string) []byte {
 	t.Helper()
+	out, err := goList(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func goList(args ...string) ([]byte, error) {
 	cmd := exec.Command("go", append([]string{"list"}, args...)...)
 	cmd.Dir = filepath.Join("..", "..")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
@@ -39,27 +49,38 @@ func list(t *testing.T, args ...string) []byte {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list %v: %v\n%s", args, err, stderr.String())
+		return nil, fmt.Errorf("go list %v: %w\n%s", args, err, stderr.String())
 	}
-	return out
+	return out, nil
 }
 
+// packages returns all packages of the module. They are listed once for all tests.
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	var all []pkg
-	d := json.NewDecoder(bytes.NewReader(list(t, "-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")))
-	for d.More() {
-		var p pkg
-		if err := d.Decode(&p); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
+	all, err := listed()
+	if err != nil {
+		t.Fatal(err)
 	}
 	if len(all) < 10 {
 		t.Fatalf("go list found only %d packages", len(all))
 	}
 	return all
 }
+
+var listed = sync.OnceValues(func() (all []pkg, err error) {
+	text, err := goList("-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")
+	if err != nil {
+		return nil, err
+	}
+	for d := json.NewDecoder(bytes.NewReader(text)); d.More(); {
+		var p pkg
+		if err := d.Decode(&p); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+})
 
 // under reports whether a package, named without the module, is in one of the folders or below one.
 func under(name string, folders ...string) bool {

@@ -63,9 +63,9 @@ type deployment struct {
 	stop     func()
 	played   *played // plays KMS and S3
 
-	// gate is read-locked by those who receive from the workflow queue. While together holds it,
-	// results wait, and then arrive together.
-	gate sync.RWMutex
+	// receiving is read-locked by those who receive from the workflow queue. While together holds
+	// it, results wait, and then arrive together.
+	receiving sync.RWMutex
 	// invocations is read-locked by each running invocation.
 	invocations sync.RWMutex
 	metered     awsmeter.Meter // requests of functions, and those of mappings that return messages
@@ -231,8 +231,8 @@ type poller struct {
 func (p *poller) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, o ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
 	ctx, m := awsmeter.With(ctx)
 	if aws.ToString(in.QueueUrl) == p.d.urls[queue.Workflow] {
-		p.d.gate.RLock()
-		defer p.d.gate.RUnlock()
+		p.d.receiving.RLock()
+		defer p.d.receiving.RUnlock()
 		in.WaitTimeSeconds = 1
 	}
 	out, err := p.Client.ReceiveMessage(ctx, in, o...)
@@ -323,8 +323,8 @@ func (d *deployment) waitingIn(ctx context.Context, name string) (n int, err err
 // together calls do, which n results follow from. It holds the results back until all of them have
 // arrived.
 func (d *deployment) together(ctx context.Context, n int, do func() error) error {
-	d.gate.Lock()
-	defer d.gate.Unlock()
+	d.receiving.Lock()
+	defer d.receiving.Unlock()
 	if err := do(); err != nil {
 		return err
 	}

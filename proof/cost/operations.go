@@ -109,7 +109,7 @@ func operations() []operation {
 		}},
 		{name: rejected, budget: counts{writes: 0, reads: 1, messages: 0}, temporal: action, run: refused},
 		{name: accepted, budget: counts{writes: 1, reads: 1, messages: 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
-			_, err := add.Call(ctx, d.Client, id, 1)
+			_, err := measured.Add.Call(ctx, d.Client, id, 1)
 			return err
 		}},
 		{name: "update accepted; an activity; completed", budget: counts{writes: 2, reads: 2, messages: 1}, temporal: 2 * action, run: func(ctx context.Context, d *deployment, id string) error {
@@ -121,7 +121,7 @@ func operations() []operation {
 			return err
 		}},
 		{name: "update sent again", budget: counts{writes: 0, reads: 1, messages: 0}, run: func(ctx context.Context, d *deployment, id string) error {
-			_, err := add.Call(ctx, d.Client, id, 1, workflow.CallOptions{ID: polled})
+			_, err := measured.Add.Call(ctx, d.Client, id, 1, workflow.CallOptions{ID: polled})
 			return err
 		}},
 		{name: "poll of an update", budget: counts{writes: 0, reads: 1, messages: 0}, run: func(ctx context.Context, d *deployment, id string) error {

@@ -11,8 +11,12 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/program"
+	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/workflow"
 )
+
+// mostAdded is the largest number that a counter accepts.
+const mostAdded = 1_000
 
 // job is the input of the measured workflows.
 type job struct {
@@ -40,7 +44,6 @@ var (
 	counter  = workflow.NewWorkflow[workflow.None, int]("counter")
 	flaky    = workflow.NewWorkflow[bool, int]("flaky")
 
-	add  = workflow.NewUpdate[int, int]("add")
 	work = workflow.NewUpdate[job, string]("work")
 	sum  = workflow.NewQuery[workflow.None, int]("sum")
 	poke = workflow.NewSignal[int]("poke")
@@ -84,12 +87,8 @@ func runSequence(ctx workflow.Context, j job) (result string, err error) {
 	if j.Local {
 		run = local.Run
 	}
-	for range j.Steps {
-		if result, err = run(ctx, j.Bytes); err != nil {
-			return "", err
-		}
-	}
-	return result, nil
+	err = measured.InTurn(j.Steps, func() (string, error) { return run(ctx, j.Bytes) }, func(r string) { result = r })
+	return result, err
 }
 
 // runParent starts children, which end in their first tasks.
@@ -108,16 +107,8 @@ func runTeller(ctx workflow.Context, to string) (string, error) {
 }
 
 func runFanOut(ctx workflow.Context, j job) (string, error) {
-	var all []workflow.Future[string]
-	for range j.Steps {
-		all = append(all, step.Start(ctx, j.Bytes))
-	}
-	for _, f := range all {
-		if _, err := f.Get(ctx); err != nil {
-			return "", err
-		}
-	}
-	return "done", nil
+	start := func(int) workflow.Future[string] { return step.Start(ctx, j.Bytes) }
+	return "done", measured.AtOnce(ctx, j.Steps, start, func(string) {})
 }
 
 func runSleeper(ctx workflow.Context, j job) (string, error) {
@@ -136,15 +127,7 @@ func runFlaky(ctx workflow.Context, fails bool) (int, error) {
 func runCounter(ctx workflow.Context, _ workflow.None) (int, error) {
 	n, done := 0, false
 	sum.Handle(ctx, func(workflow.None) (int, error) { return n, nil })
-	add.Handle(ctx, func(_ workflow.Context, more int) (int, error) {
-		n += more
-		return n, nil
-	}, workflow.Validate(func(more int) error {
-		if more < 0 {
-			return errors.New("only more")
-		}
-		return nil
-	}))
+	measured.HandleAdd(ctx, mostAdded, &n)
 	work.Handle(ctx, func(ctx workflow.Context, j job) (string, error) { return step.Run(ctx, j.Bytes) })
 	for !done {
 		err := workflow.Select(ctx,
@@ -183,14 +166,14 @@ func running(do func(ctx context.Context, d *deployment, id string) error) (prep
 		if _, err := counter.Start(ctx, d.Client, id, workflow.None{}); err != nil {
 			return err
 		}
-		_, err := add.Call(ctx, d.Client, id, 1, workflow.CallOptions{ID: polled})
+		_, err := measured.Add.Call(ctx, d.Client, id, 1, workflow.CallOptions{ID: polled})
 		return err
 	}, do
 }
 
 // refused sends an update that its validator refuses.
 func refused(ctx context.Context, d *deployment, id string) error {
-	if _, err := add.Call(ctx, d.Client, id, -1); err == nil || !strings.Contains(err.Error(), "only more") {
+	if _, err := measured.Add.Call(ctx, d.Client, id, -1); err == nil || !strings.Contains(err.Error(), "is not between") {
 		return fmt.Errorf("the update was not refused: %v", err)
 	}
 	return nil

@@ -155,8 +155,8 @@ func TestProofNamesItsPackages(t *testing.T) {
 	}
 }
 
-// Each recipe of CONTRIBUTING.md opens at most four files, and they exist. A recipe is a list with a
-// step for each file, and a section may have several. The first file that a step links to is the
+// Each recipe of CONTRIBUTING.md opens at most four files, and they exist. A recipe is a list with
+// a step for each file, and a section may have several. The first file that a step links to is the
 // one to open, and "or" joins it with others that may take its place.
 func TestRecipes(t *testing.T) {
 	t.Parallel()

@@ -152,7 +152,7 @@ func (g *guide) shell(script string) string {
 	command := exec.Command("sh", "-eu")
 	command.Stdin = strings.NewReader(script + "pwd >'" + where + "'\n")
 	command.Dir = g.dir
-	command.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY="+g.proxy, "GOPRIVATE=", "GONOPROXY=", "GOSUMDB=off", "GOWORK=off")
+	command.Env = append(os.Environ(), "GOFLAGS="+guideFlags, "GOPROXY="+g.proxy, "GOPRIVATE=", "GONOPROXY=", "GOSUMDB=off", "GOWORK=off")
 	var failed strings.Builder
 	command.Stderr = &failed
 	out, err := command.Output()

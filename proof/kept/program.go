@@ -143,8 +143,8 @@ func runTelling(ctx workflow.Context, to string) (ends []string, err error) {
 	return ends, nil
 }
 
-// runEnding has an activity and a side effect, terminates its child, and asks a workflow to end that
-// does not exist.
+// runEnding has an activity and a side effect, terminates its child, and asks a workflow to end
+// that does not exist.
 func runEnding(ctx workflow.Context, _ workflow.None) (ends []string, err error) {
 	name := workflow.SideEffect(ctx, func() string { return "Ada" })
 	greeting, err := greet.Run(ctx, name)

@@ -25,43 +25,60 @@ var (
 	step = activity.New("step", func(context.Context, int) (int, error) { return 1, nil })
 )
 
-func runSteps(ctx workflow.Context, n int) (sum int, err error) {
+// InTurn runs n activities, one after the other. It passes each result to got.
+func InTurn[T any](n int, run func() (T, error), got func(T)) error {
 	for range n {
-		r, err := step.Run(ctx, sum)
+		r, err := run()
 		if err != nil {
-			return 0, err
+			return err
 		}
-		sum += r
+		got(r)
 	}
-	return sum, nil
+	return nil
 }
 
-func runParallel(ctx workflow.Context, n int) (sum int, err error) {
-	futures := make([]workflow.Future[int], n)
+// AtOnce starts n activities, and then waits for each. It passes each result to got.
+func AtOnce[T any](ctx workflow.Context, n int, start func(i int) workflow.Future[T], got func(T)) error {
+	futures := make([]workflow.Future[T], n)
 	for i := range futures {
-		futures[i] = step.Start(ctx, i)
+		futures[i] = start(i)
 	}
 	for _, f := range futures {
 		r, err := f.Get(ctx)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		sum += r
+		got(r)
 	}
-	return sum, nil
+	return nil
 }
 
-func runCounter(ctx workflow.Context, most int) (int, error) {
-	sum := 0
+// HandleAdd sums up the updates of a counter, each of which is at most most.
+func HandleAdd(ctx workflow.Context, most int, sum *int) {
 	Add.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
-		sum += n
-		return sum, nil
+		*sum += n
+		return *sum, nil
 	}, workflow.Validate(func(n int) error {
 		if n < 1 || n > most {
 			return fmt.Errorf("%d is not between 1 and %d", n, most)
 		}
 		return nil
 	}))
+}
+
+func runSteps(ctx workflow.Context, n int) (sum int, err error) {
+	err = InTurn(n, func() (int, error) { return step.Run(ctx, sum) }, func(r int) { sum += r })
+	return sum, err
+}
+
+func runParallel(ctx workflow.Context, n int) (sum int, err error) {
+	err = AtOnce(ctx, n, func(i int) workflow.Future[int] { return step.Start(ctx, i) }, func(r int) { sum += r })
+	return sum, err
+}
+
+func runCounter(ctx workflow.Context, most int) (int, error) {
+	sum := 0
+	HandleAdd(ctx, most, &sum)
 	return sum, workflow.Await(ctx, func() bool { return sum < 0 })
 }
 

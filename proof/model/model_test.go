@@ -18,8 +18,8 @@ var (
 	most = flag.Int("most", 40_000_000, "how many states of a shape to see at most")
 )
 
-// TestMain makes the collector run less often, because an exploration creates much garbage and keeps
-// little. With -all it may keep gigabytes.
+// TestMain makes the collector run less often, because an exploration creates much garbage and
+// keeps little. With -all it may keep gigabytes.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("GOGC") == "" && !*all {

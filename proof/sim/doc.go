@@ -55,10 +55,10 @@
 // linear_aws_test.go demands the same of real processes over a DynamoDB server whose network loses
 // requests and answers.
 //
-// `make test` plays fixed seeds (search_test.go). CI and `make sim` also play fresh ones on all
-// cores, one goroutine for each seed. A summary prints how many seeds there were a minute, and how
-// often each fault happened. Three seeds in four are small: a workflow, one or two clients, a few
-// requests. Small seeds find most failures for their time.
+// `make test` plays a hundred fixed seeds (search_test.go), and `make sim-fixed` a thousand. CI and
+// `make sim` also play fresh ones on all cores, one goroutine for each seed. A summary prints how
+// many seeds there were a minute, and how often each fault happened. Three seeds in four are small:
+// a workflow, one or two clients, a few requests. Small seeds find most failures for their time.
 //
 // A failure prints its seed and the command that replays it, and is shrunk (shrink_test.go). A
 // random choice is drawn from a named stream (draws.go), and 0 is the calm choice. So a run is a

@@ -265,9 +265,9 @@ var foundBy = regexp.MustCompile(`seed (\d+), number (\d+): (.*)`)
 // TestMutants breaks the protocol on purpose, one break at a time, and demands that the simulation
 // finds it, within as many of the fixed seeds as the mutant states. It prints the seed that found
 // each, which is the first one with -all-mutants. -for bounds the time of each. The broken source
-// never touches the tree: one build, which has no race detector, has all mutants in it, and each run
-// switches one on (see switched). With no mutant on, the same build must find nothing in a quarter
-// of -seeds: 25 in `make test`, and 100 in `make sim-fixed`, which CI runs.
+// never touches the tree: one build, which has no race detector, has all mutants in it, and each
+// run switches one on (see switched). With no mutant on, the same build must find nothing in a
+// quarter of -seeds: 25 in `make test`, and 100 in `make sim-fixed`, which CI runs.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))

@@ -55,8 +55,8 @@ func CheckReuse(latest *engine.Run, c *command.Start) error {
 	return nil
 }
 
-// applyConflictPolicy decides about an open run that conflicts with a start: it returns the run that
-// the start replaces, or answers with the one that is used.
+// applyConflictPolicy decides about an open run that conflicts with a start: it returns the run
+// that the start replaces, or answers with the one that is used.
 func applyConflictPolicy(latest *engine.Run, policy command.ConflictPolicy, answer *schema.StartResponse) (*engine.Run, error) {
 	switch policy {
 	case command.UseExisting:
