@@ -116,11 +116,13 @@ func (d *Deployment) Commits(workflowID string, number uint32) []*history.Commit
 
 // History returns the types of the events of a workflow's latest run, in order.
 func (p *Process) History(ctx context.Context, workflowID string) (types []history.Type, err error) {
+	run := history.RunID("")
 	for from := int64(1); ; {
-		events, _, more, err := p.Service.History(ctx, workflowID, "", from)
+		events, id, more, err := p.Service.History(ctx, workflowID, run, from)
 		if err != nil {
 			return nil, err
 		}
+		run = id
 		for _, e := range events {
 			types = append(types, e.Type)
 			from = e.ID + 1
