@@ -38,15 +38,20 @@ demo: ## run a shopping cart on a fresh server, and print what each step costs
 
 # Tests run without go vet, which loads every package again: make lint vets all of them. They are
 # linked without debugging information: no test reads it, and it takes a third of the time to link.
-GOTEST = go test -vet=off -ldflags=-w -timeout 20m
+# Some wait for servers and processes, so there are more packages at once than cores.
+GOTEST = go test -vet=off -ldflags=-w -p 4 -timeout 20m
+
+# Compiles the packages and their tests. The compiler collects garbage less often than usual, which
+# saves a fifth of its time. The tests that follow do not inherit that.
+COMPILE = GOGC=400 go list -export -deps -test
 
 test: ## run all tests
+	@$(COMPILE) ./... >/dev/null
 	$(GOTEST) ./...
-	@# Without the cache: go test does not know that these tests read the examples.
-	cd cmd/weftvet && $(GOTEST) -count=1 ./...
 
 race: ## run all tests with the race detector (needs a C compiler)
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)): the race detector needs one"; exit 1; fi
+	@CGO_ENABLED=1 $(COMPILE) $(RACE) ./... >/dev/null
 	CGO_ENABLED=1 $(GOTEST) $(RACE) ./...
 
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
@@ -80,13 +85,14 @@ localstack-down: ## stop what make localstack started
 # once. go vet caches what they find. A linter runs alone by its name, as a flag.
 LINT = go vet -vettool='$(CURDIR)/bin/lint'
 
-lint: bin/lint words ## vet, staticcheck, formatting, weftvet, switches over events and messages, and words
+lint: bin/lint words ## vet, staticcheck, formatting, weftvet, switches over events and messages, words, and the linters' tests
 	$(LINT) -tags aws,deploycheck ./...
 	@for m in cmd/weftvet examples/hello examples/postgres tools tools/lint; do $(LINT:vet=vet -C $$m) ./... || exit 1; done
 	$(LINT:vet=vet -C examples/deploy) -tags e2e ./...
 	@# Also the files that are built only with the race detector.
 	@if [ -n "$(RACE)" ]; then $(GO_RACE) vet $(RACE) -tags aws,deploycheck $(RACE_PACKAGES); fi
-	@for m in tools tools/lint; do go test -C $$m -vet=off ./... || exit 1; done
+	@# Without the cache: go test does not know that weftvet's tests read the examples.
+	@for m in cmd/weftvet tools tools/lint; do go test -C $$m -vet=off -count=1 ./... || exit 1; done
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
 
 RACE_PACKAGES = $$(grep -rlE --include='*.go' '^//go:build (.*[^!])?race\b' . | xargs -n 1 dirname | sort -u)
