@@ -252,6 +252,9 @@ func TestNothingIsLost(t *testing.T) {
 		s = launch(t, binary, addr, dir)
 	}
 	shopping.Wait()
+	if t.Failed() {
+		t.FailNow() // a cart that nobody checks out has no result
+	}
 	s.kill(t)
 	s = launch(t, binary, addr, dir)
 	for _, one := range all {

@@ -26,16 +26,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// binaryOf returns the path of the command weft.
-func binaryOf(t *testing.T) string {
-	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return binary
-}
-
 // An error begins with the name of the command, once.
 func TestSaid(t *testing.T) {
 	t.Parallel()
