@@ -2,7 +2,7 @@ module github.com/seed-41655fb1/weft
 
 go 1.26.0
 
-// npm may be installing it.
+// Patterns such as ./... leave it out: .ci/run installs it while Go lists packages.
 ignore ./clients/typescript/node_modules
 
 require (

@@ -10,8 +10,8 @@ import (
 )
 
 // check returns ErrInvalid with the reason if an id or a name in the request is not one that the
-// server accepts. Without the check, an empty id or ".." would change the path of the
-// request, and the server would answer that there is no such path.
+// server accepts. Without the check, an empty id or ".." would change the path of the request, and
+// the server would answer that there is no such path.
 func (r Request) check() error {
 	switch r.Operation {
 	case "start":

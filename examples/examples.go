@@ -1,5 +1,5 @@
-// Package examples lists the examples. Each is a folder that shows one idea. The local
-// server and the deployed functions register this list.
+// Package examples lists the examples. Each is a folder that shows one idea. The local server and
+// the deployed functions register this list.
 package examples
 
 import (

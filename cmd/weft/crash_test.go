@@ -101,14 +101,15 @@ func (c *tally) add() {
 	c.more.Broadcast()
 }
 
-// await returns when there are n. The shoppers make progress, or the test binary's own time-out
-// ends the test.
-func (c *tally) await(n int64) {
+// await returns how many there are when there are n. The shoppers make progress, or the test
+// binary's own time-out ends the test.
+func (c *tally) await(n int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.n < n {
 		c.more.Wait()
 	}
+	return c.n
 }
 
 // shopper fills carts and checks them out, and remembers what was acknowledged.
@@ -244,10 +245,11 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(seed, 1<<32))
 	for death := range deaths {
-		if _, err := cart.Contents.Ask(ctx, c, "cart-0", workflow.None{}); err != nil && !errors.Is(err, client.ErrNotFound) {
-			t.Fatal(err)
+		for n, goal := int64(0), int64(death+1)*30+random.Int64N(30); n < goal; n = acked.await(n + 1) {
+			if _, err := cart.Contents.Ask(ctx, c, "cart-0", workflow.None{}); err != nil && !errors.Is(err, client.ErrNotFound) {
+				t.Fatal(err)
+			}
 		}
-		acked.await(int64(death+1)*30 + random.Int64N(30))
 		s.kill(t)
 		s = launch(t, binary, addr, dir)
 	}

@@ -23,7 +23,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	removeBinary()
+	os.Exit(status)
 }
 
 // An error begins with the name of the command, once.

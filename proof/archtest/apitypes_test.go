@@ -1,20 +1,12 @@
 package archtest
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	goimporter "go/importer"
 	"go/token"
 	"go/types"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -28,7 +20,7 @@ func hiddenTypes(t *testing.T, name string) string {
 	if name != "." {
 		path += "/" + name
 	}
-	p, err := exported.load(t, path)
+	p, err := importer(t, token.NewFileSet()).Import(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,51 +35,6 @@ func hiddenTypes(t *testing.T, name string) string {
 	}
 	slices.Sort(v.found)
 	return "\nTYPES THAT THE DOCUMENTATION DOES NOT PRINT\n\n" + strings.Join(v.found, "\n")
-}
-
-// exported imports packages from the compiler's export data.
-var exported exportReader
-
-type exportReader struct {
-	lock sync.Mutex
-	from types.Importer
-}
-
-// load imports a public package of this module.
-func (i *exportReader) load(t *testing.T, path string) (*types.Package, error) {
-	t.Helper()
-	i.lock.Lock()
-	defer i.lock.Unlock()
-	if i.from == nil {
-		files := exportFiles(t)
-		i.from = goimporter.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })
-	}
-	return i.from.Import(path)
-}
-
-// exportFiles returns the files of export data of the public packages and of what they import.
-func exportFiles(t *testing.T) map[string]string {
-	t.Helper()
-	args := []string{"list", "-export", "-deps", "-json=ImportPath,Export"}
-	for _, name := range publicPackages(t) {
-		args = append(args, "./"+name)
-	}
-	cmd := exec.Command("go", args...)
-	cmd.Dir = filepath.Join("..", "..")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list -export: %v", err)
-	}
-	files := map[string]string{}
-	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
-		var p struct{ ImportPath, Export string }
-		if err := d.Decode(&p); err != nil {
-			t.Fatal(err)
-		}
-		files[p.ImportPath] = p.Export
-	}
-	return files
 }
 
 // hidden collects the declarations of types that the documentation of a package does not print.

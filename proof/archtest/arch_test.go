@@ -34,17 +34,18 @@ type pkg struct {
 // without it.
 func list(t *testing.T, args ...string) []byte {
 	t.Helper()
-	out, err := goList(args...)
+	out, err := goList("CGO_ENABLED=1", args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-func goList(args ...string) ([]byte, error) {
+// goList runs go list at the root, with a variable of the environment.
+func goList(variable string, args ...string) ([]byte, error) {
 	cmd := exec.Command("go", append([]string{"list"}, args...)...)
 	cmd.Dir = filepath.Join("..", "..")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+	cmd.Env = append(os.Environ(), variable)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -68,7 +69,7 @@ func packages(t *testing.T) []pkg {
 }
 
 var listed = sync.OnceValues(func() (all []pkg, err error) {
-	text, err := goList("-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")
+	text, err := goList("CGO_ENABLED=1", "-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")
 	if err != nil {
 		return nil, err
 	}

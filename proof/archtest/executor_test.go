@@ -2,11 +2,9 @@ package archtest
 
 import (
 	"go/ast"
-	gcimporter "go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -43,13 +41,8 @@ var executorOnce struct {
 func loadExecutor(t *testing.T) ([]checked, error) {
 	t.Helper()
 	executorOnce.Do(func() {
-		exports := map[string]string{}
-		for line := range strings.Lines(string(list(t, "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "./internal/executor/..."))) {
-			path, export, _ := strings.Cut(strings.TrimSpace(line), " ")
-			exports[path] = export
-		}
 		files := token.NewFileSet()
-		of := gcimporter.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+		of := importer(t, files)
 		for _, p := range packages(t) {
 			name, _ := ours(p.ImportPath)
 			if !under(name, "internal/executor") || executorOnce.err != nil {

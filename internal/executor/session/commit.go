@@ -169,7 +169,7 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 	}
 	for try, unknown := 0, false; ; try++ {
 		if t.Process.World.Now().Sub(changes[0].Commit.Time.Time()) > oldestPut {
-			return unmade(unknown)
+			return givenUp(unknown)
 		}
 		err := t.Process.Log.Append(ctx, items...)
 		conflict, conflicts := errors.AsType[*store.Conflict](err)
@@ -191,20 +191,20 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 			return fmt.Errorf("%w: put: %w", outcome.ErrUnknown, err) // the outcome stays unknown for now
 		}
 		if t.Process.World.Wait(ctx, host.Backoff(t.Process.World, try), nil) != nil || ctx.Err() != nil {
-			return unmade(unknown)
+			return givenUp(unknown)
 		}
 	}
 }
 
-// oldestPut is the age at which a commit is no longer put. A machine may sleep between the decision
-// and the put. Readers know a put that may appear in parts by the time of its commits
-// (runlog.Reader.IsRecent), so none lands that is older than the sum of this and the 15 minutes for
-// which AWS accepts a signature.
+// oldestPut is the age of a commit from which on it is no longer put. A machine may sleep between
+// the decision and the put. Readers know by the age of a commit whether others of its put may be
+// missing (runlog.Reader.IsRecent). A put lands at most 15 minutes after this age, because AWS
+// refuses older requests.
 const oldestPut = 15 * time.Minute
 
-// unmade returns the error of a put that is not repeated. unknown says that an earlier try of it
-// may have landed.
-func unmade(unknown bool) error {
+// givenUp returns the error of a put that is not tried again. unknown says that an earlier try may
+// have landed.
+func givenUp(unknown bool) error {
 	if unknown {
 		return outcome.ErrUnknown
 	}
