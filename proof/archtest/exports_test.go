@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// exports are the files of export data, by import path: of the public packages, of the executor, and
-// of what both import. They are listed once for all tests.
+// exports are the files of export data, by import path: of the public packages, of the executor,
+// and of what both import. They are listed once for all tests.
 var exports struct {
 	sync.Mutex
 	files map[string]string
