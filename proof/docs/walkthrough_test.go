@@ -87,11 +87,19 @@ func (r *stackRecorder) Append(ctx context.Context, items ...store.Item) error {
 // frame matches a function of this module on a stack, and its file.
 var frame = regexp.MustCompile(`(?m)^github\.com/seed-41655fb1/weft/internal/(\S+)\(.*\n\t.*?/(internal/\S+\.go):\d+`)
 
+// bubble matches the bubble of a goroutine, in the first line of its stack.
+var bubble = regexp.MustCompile(`^goroutine .*(synctest bubble \d+\])`)
+
 // fromBodyToPut returns the functions on the stacks of an update, beginning with the one that reads
 // the request's body. The request waits on one goroutine, and the work is done on another.
-// Functions between the put and the store are left out.
+// Functions between the put and the store are left out, and so are the goroutines of other tests,
+// which are not in the bubble of the one that puts: the first.
 func fromBodyToPut(stacks string) (all []string) {
+	mine := bubble.FindStringSubmatch(stacks)[1]
 	for _, goroutine := range strings.Split(stacks, "\n\n") {
+		if first, _, _ := strings.Cut(goroutine, "\n"); !strings.Contains(first, mine) {
+			continue
+		}
 		var part []string
 		for _, f := range frame.FindAllStringSubmatch(goroutine, -1) {
 			if strings.HasPrefix(f[1], "meter.") || strings.HasPrefix(f[1], "observe.") {
