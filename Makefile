@@ -13,6 +13,8 @@ LOCALSTACK_PORT ?= 4566
 # detector.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 GO_RACE := $(if $(RACE),CGO_ENABLED=1) go
+# With this tag, pebble needs no library in C.
+RACE_TAG := $(if $(RACE),pebblegozstd)
 
 # Everything else is built without cgo. With cgo, pebble compiles a C library of 40 files, which
 # takes a third as long as all other dependencies. Without cgo it uses a library in Go instead.
@@ -45,9 +47,13 @@ GOTEST = go test -vet=off -ldflags=-w -toolexec='env GOGC=400' -p 4 -timeout 20m
 test: ## run all tests
 	$(GOTEST) ./...
 
-race: ## run all tests with the race detector (needs a C compiler)
+# The short form of a test moves smaller payloads, and does less of what runs in one goroutine. The
+# packages that are left out only read files and code. Programs that the tests build are without
+# cgo, as elsewhere.
+race: ## run the tests with the race detector, the slow ones with fewer cases (needs a C compiler)
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)): the race detector needs one"; exit 1; fi
-	CGO_ENABLED=1 $(GOTEST) $(RACE) ./...
+	CGO_ENABLED=1 $(GOTEST) $(RACE) -tags=$(RACE_TAG) -short -exec 'env CGO_ENABLED=0' \
+		$$(go list ./... | grep -vE '/(infra|localstack|internal/wiregen|proof/archtest)$$')
 
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
@@ -55,7 +61,7 @@ test-ts: ## lint the OpenAPI document, and test the TypeScript client against th
 
 test-postgres: ## run the store and the queues of examples/postgres against PostgreSQL (Debian: apt-get install postgresql)
 	@# go test prints the reason of a skip only in the package's folder and without a pattern.
-	cd examples/postgres && $(GO_RACE) test $(RACE) -count=1 -timeout 20m
+	cd examples/postgres && $(GO_RACE) test $(RACE) -tags=$(RACE_TAG) -count=1 -timeout 20m
 
 # The tests that need servers, and their packages. make test runs the other tests of these packages.
 AWS_FILES = grep -rl --include='*_test.go' '^//go:build aws' .
@@ -65,7 +71,7 @@ AWS_TESTS = $$($(AWS_FILES) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/
 test-aws: ## run the tests against DynamoDB, SQS and LocalStack (installs the servers; PYTHON=python3.13)
 	@localstack/install
 	@# One package at a time: under load, visibility timeouts end too early. Tests that wait for a server need no core.
-	localstack/servers run -- env $(GO_RACE) test $(RACE) -tags aws -p 1 -parallel 40 -timeout 20m -run "^($(AWS_TESTS))\$$" $(AWS_PACKAGES)
+	localstack/servers run -- env $(GO_RACE) test $(RACE) -tags aws,$(RACE_TAG) -p 1 -parallel 40 -timeout 20m -exec 'env CGO_ENABLED=0' -run "^($(AWS_TESTS))\$$" $(AWS_PACKAGES)
 
 deploy-check: ## deploy examples/deploy with SAM and with Terraform to LocalStack, and test it (needs terraform)
 	@localstack/deploy-check
@@ -84,13 +90,12 @@ lint: bin/lint words ## vet, staticcheck, formatting, weftvet, switches over eve
 	$(LINT) -tags aws,deploycheck ./...
 	@for m in cmd/weftvet examples/hello examples/postgres tools tools/lint; do $(LINT:vet=vet -C $$m) ./... || exit 1; done
 	$(LINT:vet=vet -C examples/deploy) -tags e2e ./...
-	@# Also the files that are built only with the race detector.
-	@if [ -n "$(RACE)" ]; then $(GO_RACE) vet $(RACE) -tags aws,deploycheck $(RACE_PACKAGES); fi
+	@# Also the coroutines that are built with the race detector. With the detector itself, go vet would
+	@# compile and read all dependencies again.
+	$(LINT) -tags likerace ./engine/coro
 	@# Without the cache: go test does not know that weftvet's tests read the examples.
 	@for m in cmd/weftvet tools tools/lint; do go test -C $$m -vet=off -count=1 ./... || exit 1; done
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
-
-RACE_PACKAGES = $$(grep -rlE --include='*.go' '^//go:build (.*[^!])?race\b' . | xargs -n 1 dirname | sort -u)
 
 bin/lint: FORCE
 	@mkdir -p bin && go build -C tools/lint -o '$(CURDIR)/bin/lint' .

@@ -53,6 +53,9 @@ func TestAllTogether(t *testing.T) {
 // TestDeploy builds and tests a user's own repository. make lint vets it, and make deploy-check
 // deploys it.
 func TestDeploy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector has nothing to find in a program that the go command builds")
+	}
 	t.Parallel()
 	for _, args := range [][]string{{"build", "-ldflags=-w", "-o", t.TempDir(), "."}, {"test", "-vet=off", "-ldflags=-w", "./..."}} {
 		command := exec.Command("go", args...)
@@ -67,6 +70,9 @@ var greeting = regexp.MustCompile(`http://[0-9.]+:[0-9]+`)
 
 // TestHello tests and builds a user's own program, and sends requests to it over a socket.
 func TestHello(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector has nothing to find in a program that the go command builds")
+	}
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "hello")
 	for _, args := range [][]string{{"test", "-vet=off", "-ldflags=-w", "."}, {"build", "-ldflags=-w", "-o", program, "."}} {

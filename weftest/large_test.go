@@ -57,6 +57,9 @@ func inArchive(t *testing.T, small bool, fn func(t *testing.T, env *weftest.Env,
 
 // The environment accepts payloads of up to 5 MiB everywhere, as a deployment does.
 func TestLargePayloads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large payloads are slow with the race detector, and make test runs this")
+	}
 	t.Parallel()
 	inArchive(t, false, func(t *testing.T, env *weftest.Env, run workflow.Run[int]) {
 		ctx, c := t.Context(), env.Client()

@@ -128,12 +128,13 @@ func TestDamagedBoltFile(t *testing.T) {
 	}
 	name := filepath.Join(dir, "damaged")
 	found, n := 0, 0
+	step := fullOrShort(200, 2000) // the largest distance between two flips
 	boltPages(data, func(page int, kind uint16, count int) {
 		end := page + boltEntry + boltEntry*count
 		if kind == boltLeaf {
 			end -= 8
 		}
-		for at := page; at < end; at += 1 + n%boltStep {
+		for at := page; at < end; at += 1 + n%step {
 			damaged := bytes.Clone(data)
 			n++
 			damaged[at] ^= 1 << (n % 8)
@@ -152,9 +153,6 @@ func TestDamagedBoltFile(t *testing.T) {
 		t.Errorf("%d of %d were found", found, n)
 	}
 }
-
-// boltStep is the largest distance between the bits that TestDamagedBoltFile flips.
-const boltStep = 200
 
 // A page of the old file that refers to itself, or to a page of another place, is refused. Neither
 // the file nor the files beside it are changed.

@@ -42,7 +42,8 @@ func large(n uint64) Op {
 // first one that is missing.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(30) {
+	seeds := uint64(fullOrShort(30, 6))
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		fs, next := vfs.NewCrashableMem(), uint64(0)
 		for range 4 {
@@ -166,7 +167,8 @@ func TestFlippedBits(t *testing.T) {
 	}
 	end := len(bytes.TrimRight(data, "\x00"))
 	hit := 0
-	for at := 0; at < end; at += 3 {
+	step := fullOrShort(3, 31)
+	for at := 0; at < end; at += step {
 		fs := left.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 		changeFile(t, fs, name, func(data []byte) { data[at] ^= 1 << (at % 8) })
 		d := openOn(t, fs)
@@ -186,8 +188,8 @@ func TestFlippedBits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if hit == 0 || hit > end/3 {
-		t.Errorf("%d values were reported as damaged after %d flips; want some, and at most one for each flip", hit, end/3)
+	if hit == 0 || hit > end/step {
+		t.Errorf("%d values were reported as damaged after %d flips; want some, and at most one for each flip", hit, end/step)
 	}
 }
 
@@ -353,4 +355,12 @@ func FuzzRecord(f *testing.F) {
 			}
 		}
 	})
+}
+
+// fullOrShort returns the first number, or the second in short tests, which `make race` runs.
+func fullOrShort(full, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return full
 }

@@ -74,6 +74,7 @@ func files(t *testing.T, fs vfs.FS, dir string, selects func(name string) bool) 
 func TestFlippedTable(t *testing.T) {
 	t.Parallel()
 	const n = 3000
+	flips := fullOrShort(12, 3)
 	fs := vfs.NewCrashableMem()
 	d := openOn(t, fs)
 	for i := range uint64(n - 1) {
@@ -151,6 +152,7 @@ func TestFlippedTable(t *testing.T) {
 func TestZeroedSector(t *testing.T) {
 	t.Parallel()
 	const n, sector, most = 60, 512, 5 // records that a sector touches
+	step := fullOrShort(16, 160)
 	left := killed(t, n)
 	name := segments(t, left)[0]
 	data, err := readFile(left, name)
@@ -158,7 +160,7 @@ func TestZeroedSector(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := len(bytes.TrimRight(data, "\x00"))
-	for at := 0; at+sector < end; at += 16 {
+	for at := 0; at+sector < end; at += step {
 		fs := clone(left)
 		changeFile(t, fs, name, func(data []byte) { clear(data[at : at+sector]) })
 		d := openOn(t, fs)
@@ -516,7 +518,8 @@ func TestDamagedConversion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := 0; at < len(data); at += len(data) / 40 {
+	flips := fullOrShort(40, 8)
+	for at := 0; at < len(data); at += len(data) / flips {
 		dir, damaged := t.TempDir(), bytes.Clone(data)
 		damaged[at] ^= 4
 		if err := os.WriteFile(filepath.Join(dir, formatFile), damaged, 0o600); err != nil {

@@ -240,7 +240,8 @@ func TestOneFailure(t *testing.T) {
 		return op.Kind.ReadOrWrite() == errorfs.OpIsWrite &&
 			(strings.HasPrefix(op.Path, "data/log") || strings.HasSuffix(op.Path, ".sst") || strings.HasPrefix(op.Path, "data/weft"))
 	}
-	for k := int64(1); ; k += failureStep {
+	step := int64(fullOrShort(5, 60))
+	for k := int64(1); ; k += step {
 		mem := vfs.NewCrashableMem()
 		var n atomic.Int64
 		fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {

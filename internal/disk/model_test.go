@@ -133,7 +133,8 @@ type life struct {
 //   - If a write is there, so are all operations that were queued before it.
 func TestPowerLossAnywhere(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(30) {
+	seeds := uint64(fullOrShort(30, 6))
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 77))
 		l := &life{t: t, seed: seed, acknowledged: map[uint64]uint64{}}
 		fs := vfs.NewCrashableMem()

@@ -251,6 +251,9 @@ func TestAnswers(t *testing.T) {
 // An answer that is too large for Lambda is replaced by one that says so. Its size is that of its
 // JSON.
 func TestLargeAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large payloads are slow with the race detector, and make test runs this")
+	}
 	t.Parallel()
 	for what, c := range map[string]struct {
 		body   string
@@ -301,6 +304,9 @@ func accepting(e object, coding string) object {
 // The largest payload reaches a caller that accepts gzip, whatever its bytes are, and any other
 // caller is told to accept it. A small answer is never compressed.
 func TestLargestPayload(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large payloads are slow with the race detector, and make test runs this")
+	}
 	t.Parallel()
 	const largest = 5 << 20
 	random := rand.New(rand.NewPCG(1, 0x5a))

@@ -14,6 +14,9 @@ import (
 // A page of a history fits into an answer of Lambda, which takes 6 MB, however large the events
 // are. The pages have every event once.
 func TestHistoryPagesAreBoundedByBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large payloads are slow with the race detector, and make test runs this")
+	}
 	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
 		input, err := json.Marshal(strings.Repeat(`"`, 100<<10)) // 200 KiB of JSON, and twice that in a JSON string

@@ -17,6 +17,10 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 )
 
+// guideFlags are the flags of the reader's go command. Vetting a guide's program would load all
+// packages below it again. It is linked without debugging information, as all of `make test`.
+const guideFlags = "-vet=off -ldflags=-w"
+
 // A guide is a document that a test follows from beginning to end, in a folder beside a checkout.
 type guide struct {
 	t        *testing.T
@@ -39,6 +43,9 @@ var (
 
 // docs/getting-started.md leads a reader from an empty folder to a program with a test.
 func TestGettingStarted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector has nothing to find in a program that the go command builds")
+	}
 	t.Parallel()
 	g := newGuide(t)
 	g.follow("docs/getting-started.md")
@@ -51,6 +58,9 @@ func TestGettingStarted(t *testing.T) {
 
 // A copy of examples/hello outside the repository builds and runs as its README says.
 func TestHelloCopied(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector has nothing to find in a program that the go command builds")
+	}
 	t.Parallel()
 	g := newGuide(t)
 	g.follow("examples/hello/README.md")

@@ -34,6 +34,9 @@ const mostBounded = 1_000_000
 // TestShapes explores each shape. It prints a violation with the shortest way to it; see the
 // package documentation.
 func TestShapes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model is one goroutine, and make test explores it")
+	}
 	t.Parallel()
 	if names := named(); !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, *only) }) {
 		t.Fatalf("no shape and no variant has %q in its name; the names are\n%s", *only, strings.Join(names, "\n"))
@@ -80,6 +83,9 @@ func named() (names []string) {
 
 // TestVariants explores the protocol without each of its rules: something must break.
 func TestVariants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model is one goroutine, and make test explores it")
+	}
 	t.Parallel()
 	known := shapes()
 	for _, v := range variants() {
@@ -125,6 +131,9 @@ func walk(h *shape, random *rand.Rand, most int) (events []Event, texts []string
 
 // The checker accepts the explorer's traces, because both follow the same rules.
 func TestCheckerAcceptsTheModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model is one goroutine, and make test explores it")
+	}
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, h := range shapes() {

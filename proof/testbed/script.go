@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,8 +17,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 )
 
-// Scripts returns the script files of package executor. (The other folders of its testdata belong
-// to fuzzers.)
+// Scripts returns the script files of package executor, in short tests without that of large
+// payloads. (The other folders of its testdata belong to fuzzers.)
 func Scripts(t testing.TB, testdata string) []string {
 	t.Helper()
 	var paths []string
@@ -27,6 +28,9 @@ func Scripts(t testing.TB, testdata string) []string {
 			t.Fatalf("the scripts of %s are %q, %v", kind, of, err)
 		}
 		paths = append(paths, of...)
+	}
+	if testing.Short() {
+		paths = slices.DeleteFunc(paths, func(path string) bool { return filepath.Base(path) == "large" })
 	}
 	return paths
 }

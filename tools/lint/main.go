@@ -8,6 +8,7 @@
 package main
 
 import (
+	"encoding/gob"
 	"os"
 	"slices"
 	"strings"
@@ -24,11 +25,10 @@ import (
 func main() {
 	analyzers := all()
 	if last := len(os.Args) - 1; strings.HasSuffix(os.Args[last], ".cfg") { // called by go vet
-		config, onlyFacts := prepare(os.Args[last])
-		if os.Args[last] = config; onlyFacts {
-			for i, a := range analyzers {
-				analyzers[i] = facts(a)
-			}
+		config, wanted := prepare(os.Args[last])
+		os.Args[last] = config
+		for i, a := range analyzers {
+			analyzers[i] = reduced(a, wanted)
 		}
 	}
 	unitchecker.Main(analyzers...)
@@ -41,30 +41,54 @@ func all() []*analysis.Analyzer {
 	return append(suite, checks, determinism.Analyzer, switches.Analyzer)
 }
 
-// facts returns the analyzer for a package of which go vet needs only facts. It runs the analyzers
-// that produce facts for the given one, and nothing else.
-func facts(a *analysis.Analyzer) *analysis.Analyzer {
-	if len(a.FactTypes) > 0 {
+// wanted is what go vet wants to know of a package.
+type wanted int
+
+const (
+	everything wanted = iota
+	// facts are what the analyzers of other packages need.
+	facts
+	// factsOfSyntax are the facts that need no SSA form, whose construction takes far longer than all
+	// the rest. They are enough of a package that is not Weft's: whether its functions are
+	// deprecated, format like Printf, or do not return. staticcheck then does not know which of its
+	// functions are pure or never return nil.
+	factsOfSyntax
+)
+
+// reduced returns the analyzer for what is wanted of a package. If that is only facts, it runs the
+// analyzers that produce facts for the given one, and nothing else.
+func reduced(a *analysis.Analyzer, w wanted) *analysis.Analyzer {
+	if w == everything || len(a.FactTypes) > 0 {
 		return a
 	}
 	only := *a
-	only.Requires, only.ResultType = producers(a.Requires, map[*analysis.Analyzer]bool{}), nil
+	only.Requires, only.ResultType = producers(a.Requires, w, map[*analysis.Analyzer]bool{}), nil
 	only.Run = func(*analysis.Pass) (any, error) { return nil, nil }
 	return &only
 }
 
 // producers returns the analyzers, of the given ones and of those that they require, that produce
-// facts. It marks what it has seen.
-func producers(analyzers []*analysis.Analyzer, seen map[*analysis.Analyzer]bool) (found []*analysis.Analyzer) {
+// the facts that are wanted. It marks what it has seen.
+func producers(analyzers []*analysis.Analyzer, w wanted, seen map[*analysis.Analyzer]bool) (found []*analysis.Analyzer) {
 	for _, a := range analyzers {
 		if seen[a] {
 			continue
 		}
 		seen[a] = true
-		if len(a.FactTypes) > 0 {
+		if w == factsOfSyntax && needsSSA(a) {
+			for _, f := range a.FactTypes {
+				gob.Register(f) // the facts of a package that is imported may have it
+			}
+		} else if len(a.FactTypes) > 0 {
 			found = append(found, a)
 		}
-		found = append(found, producers(a.Requires, seen)...)
+		found = append(found, producers(a.Requires, w, seen)...)
 	}
 	return found
+}
+
+// needsSSA reports whether an analyzer requires one that builds the SSA form, of staticcheck or of
+// golang.org/x/tools.
+func needsSSA(a *analysis.Analyzer) bool {
+	return a.Name == "buildir" || a.Name == "buildssa" || slices.ContainsFunc(a.Requires, needsSSA)
 }

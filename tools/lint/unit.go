@@ -14,44 +14,49 @@ const weft = "github.com/seed-41655fb1/weft"
 
 // unit is a part of go vet's configuration, which describes one package.
 type unit struct {
-	ID, Dir, ImportPath, ModulePath string
-	GoFiles, IgnoredFiles           []string
-	VetxOnly                        bool
+	ID, Dir, ImportPath       string
+	ModulePath, ModuleVersion string // the version is empty for the module in which go vet runs
+	GoFiles, IgnoredFiles     []string
+	VetxOnly                  bool
 }
 
-// prepare returns the name of the configuration to use, and whether go vet asks only for facts.
+// prepare returns the name of the configuration to use, and what is wanted of the package.
 //
 // go vet asks so for a package that is imported, and not named by the user. But (1.26) it caches
 // the empty report, and shows it when the user does name the package, which would then seem clean.
 // So a package of Weft's is always reported on. A configuration that cannot be read is returned
 // unchanged, so that the checker reports it.
-func prepare(config string) (name string, onlyFacts bool) {
+func prepare(config string) (name string, w wanted) {
 	text, err := os.ReadFile(config)
 	if err != nil {
-		return config, false
+		return config, everything
 	}
 	var u unit
 	var fields map[string]any
 	if json.Unmarshal(text, &u) != nil || json.Unmarshal(text, &fields) != nil || !u.VetxOnly {
-		return config, false
+		return config, everything
+	}
+	if !u.ours() {
+		return config, factsOfSyntax
 	}
 	if !u.named() {
-		return config, true
+		return config, facts
 	}
 	fields["VetxOnly"] = false
 	changed := filepath.Join(filepath.Dir(config), "lint.cfg")
 	if text, err = json.Marshal(fields); err != nil || os.WriteFile(changed, text, 0o600) != nil {
-		return config, true
+		return config, facts
 	}
-	return changed, false
+	return changed, everything
 }
 
-// named reports whether go vet reports on this package when the user names it. A package with tests
-// in its own files is then reported on together with them, as another unit: what only the tests use
-// would seem unused here.
-func (u unit) named() bool {
-	return u.ID == u.ImportPath && (u.ModulePath == weft || strings.HasPrefix(u.ModulePath, weft+"/")) && !u.tested()
-}
+// named reports whether go vet reports on this package when the user names it, in its own module. A
+// package with tests in its own files is then reported on together with them, as another unit: what
+// only the tests use would seem unused here.
+func (u unit) named() bool { return u.ModuleVersion == "" && u.ID == u.ImportPath && !u.tested() }
+
+// ours reports whether the package is Weft's.
+func (u unit) ours() bool { return u.ModulePath == weft || strings.HasPrefix(u.ModulePath, weft+"/") }
 
 // tested reports whether the package has tests in its own files.
 func (u unit) tested() bool {

@@ -15,7 +15,11 @@ import (
 // bubble that wrote the scripts. With `make test-aws`, TestUpdateCasesOnAWS plays them on DynamoDB.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	for _, gateway := range []string{"http", "rest"} {
+	gateways := []string{"http", "rest"}
+	if testing.Short() {
+		gateways = gateways[:1]
+	}
+	for _, gateway := range gateways {
 		for _, path := range testbed.Scripts(t, filepath.Join("..", "..", "..", "internal", "executor", "testdata")) {
 			folder, name := filepath.Split(path)
 			t.Run(filepath.Join(gateway, filepath.Base(folder), name), func(t *testing.T) {
