@@ -240,7 +240,7 @@ func TestOneFailure(t *testing.T) {
 		return op.Kind.ReadOrWrite() == errorfs.OpIsWrite &&
 			(strings.HasPrefix(op.Path, "data/log") || strings.HasSuffix(op.Path, ".sst") || strings.HasPrefix(op.Path, "data/weft"))
 	}
-	step := int64(fullOrShort(5, 60))
+	step := int64(fullOrShort(5, 150))
 	for k := int64(1); ; k += step {
 		mem := vfs.NewCrashableMem()
 		var n atomic.Int64

@@ -199,6 +199,9 @@ func TestAScriptReplays(t *testing.T) {
 
 // A failure is shrunk to the choices that it needs.
 func TestShrink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation is one goroutine, and make test shrinks one")
+	}
 	t.Parallel()
 	for seed := uint64(1); ; seed++ {
 		whole := &simulation{seed: seed, recording: true}
