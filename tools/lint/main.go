@@ -48,10 +48,10 @@ const (
 	everything wanted = iota
 	// facts are what the analyzers of other packages need.
 	facts
-	// factsOfSyntax are the facts that need no SSA form, whose construction takes far longer than all
-	// the rest. They are enough of a package that is not Weft's: whether its functions are
-	// deprecated, format like Printf, or do not return. staticcheck then does not know which of its
-	// functions are pure or never return nil.
+	// factsOfSyntax are the facts that need no SSA form, whose construction takes far longer than
+	// all the rest. They are enough of a package that is not Weft's: whether its functions are
+	// deprecated, format like Printf, or do not return. staticcheck then does not know which of
+	// its functions are pure or never return nil.
 	factsOfSyntax
 )
 
