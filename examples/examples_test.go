@@ -45,9 +45,6 @@ func TestAllTogether(t *testing.T) {
 // deploys it.
 func TestDeploy(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("the race detector has nothing to find in a program that the go command builds")
-	}
 	command := exec.Command("go", "test", "-vet=off", "-ldflags=-w", "./...")
 	command.Dir = "deploy"
 	if out, err := command.CombinedOutput(); err != nil {
