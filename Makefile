@@ -49,7 +49,8 @@ test: ## run all tests
 
 # The short form of a test moves smaller payloads, and does less of what runs in one goroutine. The
 # packages that are left out only read files and code, or are examples: a workflow is one goroutine,
-# and what runs it has tests of its own. Programs that the tests build are without cgo, as elsewhere.
+# and what runs it has tests of its own. Programs that the tests build are without cgo, as
+# elsewhere.
 race: ## run the tests with the race detector, the slow ones with fewer cases (needs a C compiler)
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)): the race detector needs one"; exit 1; fi
 	CGO_ENABLED=1 $(GOTEST) $(RACE) -tags=$(RACE_TAG) -short -exec 'env CGO_ENABLED=0' \

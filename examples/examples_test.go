@@ -1,5 +1,5 @@
-// Package examples_test tests the examples together. One program can register all of them. deploy is
-// a repository of its own whose tests pass. hello and postgres are modules of their own, too.
+// Package examples_test tests the examples together. One program can register all of them. deploy
+// is a repository of its own whose tests pass. hello and postgres are modules of their own, too.
 package examples_test
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// modules are the examples that are modules of their own. TestHelloCopied of proof/docs tests hello,
-// and make test-postgres tests postgres.
+// modules are the examples that are modules of their own. TestHelloCopied of proof/docs tests
+// hello, and make test-postgres tests postgres.
 var modules = []string{"hello", "deploy", "postgres"}
 
 func TestAllTogether(t *testing.T) {
