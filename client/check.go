@@ -9,9 +9,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// check returns ErrInvalid with the reason if an id or a name in the request is not one that the
-// server accepts. Without the check, an empty id or ".." would change the path of the request, and
-// the server would answer that there is no such path.
+// check returns ErrInvalid with the reason if an id or a name in the request's path, or the id of a
+// run that it starts, is not one that the server accepts. Without the check, an empty id or ".."
+// would change the path, and the server would answer that there is no such path.
 func (r Request) check() error {
 	switch r.Operation {
 	case "start":

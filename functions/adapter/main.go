@@ -64,8 +64,7 @@ import (
 //	                       queues; by default there is none, and payloads of more than 256 KiB are refused
 //	WEFT_GRACE             how long a message waits for the commit that it names before a fence takes the commit's
 //	                       slot; 1m by default. Only cost depends on it, and no clock has to be right
-//	WEFT_RETENTION_DAYS    how many days a run is kept after its deadline or, without one, after it has closed; 7 by
-//	                       default
+//	WEFT_RETENTION_DAYS    how many days a run is kept after it has closed; fixed when it opens; 7 by default
 //	WEFT_CHECK_COMMITS     how many commits each sweep reads for the slow check over all runs; 20000 by default
 //	WEFT_UPDATES_IN_FLIGHT         how many updates of a run may be accepted and not completed, or none for no limit;
 //	                               10 by default

@@ -19,9 +19,11 @@ func Merge[T any](base T, more ...T) T {
 // Of merges the sets that a function with variadic options was given, so that nothing is lost. It
 // returns the zero value if there are none.
 //
-//   - A list has the elements of all sets, in their order.
+//   - A list has the elements of all sets, in their order. Bytes are no list.
 //   - A map has the entries of all sets. Of two entries with one key the later counts.
-//   - What a pointer to a struct of exported fields points to is merged as the struct is.
+//   - What a pointer to a policy points to is merged field by field. A policy is a struct of
+//     exported numbers, strings and lists, such as a retry policy. An HTTP client and a request are
+//     none.
 //   - A function has to be in one set. Of panics if two give it.
 //   - Any other field is the last that is not zero.
 func Of[T any](sets []T) (o T) {
@@ -57,7 +59,7 @@ func add(to, from reflect.Value, name string) {
 	switch kind := to.Kind(); {
 	case kind == reflect.Func:
 		panic(fmt.Sprintf("weft: two sets of options give %s: give it once", name))
-	case kind == reflect.Slice:
+	case isList(to.Type()):
 		to.Set(reflect.AppendSlice(was.Slice3(0, was.Len(), was.Len()), from))
 	case kind == reflect.Map:
 		to.Set(reflect.MakeMap(to.Type()))
@@ -66,11 +68,30 @@ func add(to, from reflect.Value, name string) {
 				to.SetMapIndex(key, value)
 			}
 		}
-	case kind == reflect.Pointer && isPlain(to.Type().Elem()):
+	case kind == reflect.Pointer && isPolicy(to.Type().Elem()):
 		to.Set(reflect.New(to.Type().Elem()))
 		to.Elem().Set(was.Elem())
 		merge(to.Elem(), from.Elem(), name, add)
 	}
+}
+
+// isList reports whether a type is a slice of anything but bytes.
+func isList(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8
+}
+
+// isPolicy reports whether a type is a struct of exported fields that are numbers, strings or
+// lists.
+func isPolicy(t reflect.Type) bool {
+	if !isPlain(t) {
+		return false
+	}
+	for f := range t.Fields() {
+		if kind := f.Type.Kind(); kind > reflect.Complex128 && kind != reflect.String && !isList(f.Type) {
+			return false
+		}
+	}
+	return true
 }
 
 // isPlain reports whether a type is a struct that has only exported fields.

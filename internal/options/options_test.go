@@ -1,8 +1,10 @@
 package options
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +72,30 @@ func TestOf(t *testing.T) {
 	}
 	if *first.Where != (retry{Attempts: 3}) || first.Memo["b"] != "2" || len(first.Names) != 1 {
 		t.Errorf("Of changed its argument: %+v", first)
+	}
+}
+
+// What is no policy is replaced as a whole: a request keeps nothing of an earlier one, and a client
+// keeps no field of another.
+func TestOfWholes(t *testing.T) {
+	t.Parallel()
+	type request struct {
+		ID    string
+		Input []byte
+		Err   error
+	}
+	type wholes struct {
+		Start *request
+		HTTP  *http.Client
+		Key   []byte
+		Retry *retry
+	}
+	refuse := func(*http.Request, []*http.Request) error { return nil }
+	first := wholes{Start: &request{ID: "a", Input: []byte("1"), Err: errors.New("wrong")}, HTTP: &http.Client{Timeout: 1, CheckRedirect: refuse}, Key: []byte("k"), Retry: &retry{Attempts: 3}}
+	second := wholes{Start: &request{Input: []byte("2")}, HTTP: &http.Client{CheckRedirect: refuse}, Key: []byte("l"), Retry: &retry{Wait: 1}}
+	got := Of([]wholes{first, second})
+	if got.Start != second.Start || got.HTTP != second.HTTP || string(got.Key) != "l" || *got.Retry != (retry{Attempts: 3, Wait: 1}) {
+		t.Errorf("of two: %+v, %+v, %s, %+v", got.Start, got.HTTP, got.Key, got.Retry)
 	}
 }
 

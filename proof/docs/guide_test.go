@@ -17,9 +17,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 )
 
-// guideFlags are the flags of the reader's go command. Vetting a guide's program would load all
-// packages below it again. It is linked without debugging information, as all of `make test`.
-const guideFlags = "-vet=off -ldflags=-w"
+// guideFlags returns the flags of the reader's go command. Vetting a guide's program loads all
+// packages below it again, so only CI does that. The program is linked without debugging
+// information, as all of `make test`.
+func guideFlags() string {
+	if os.Getenv("WEFT_VET_GUIDES") != "" {
+		return "-ldflags=-w"
+	}
+	return "-vet=off -ldflags=-w"
+}
 
 // A guide is a document that a test follows from beginning to end, in a folder beside a checkout.
 type guide struct {
@@ -162,7 +168,7 @@ func (g *guide) shell(script string) string {
 	command := exec.Command("sh", "-eu")
 	command.Stdin = strings.NewReader(script + "pwd >'" + where + "'\n")
 	command.Dir = g.dir
-	command.Env = append(os.Environ(), "GOFLAGS="+guideFlags, "GOPROXY="+g.proxy, "GOPRIVATE=", "GONOPROXY=", "GOSUMDB=off", "GOWORK=off")
+	command.Env = append(os.Environ(), "GOFLAGS="+guideFlags(), "GOPROXY="+g.proxy, "GOPRIVATE=", "GONOPROXY=", "GOSUMDB=off", "GOWORK=off")
 	var failed strings.Builder
 	command.Stderr = &failed
 	out, err := command.Output()

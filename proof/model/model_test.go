@@ -34,9 +34,6 @@ const mostBounded = 1_000_000
 // TestShapes explores each shape. It prints a violation with the shortest way to it; see the
 // package documentation.
 func TestShapes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the model is one goroutine, and make test explores it")
-	}
 	t.Parallel()
 	if names := named(); !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, *only) }) {
 		t.Fatalf("no shape and no variant has %q in its name; the names are\n%s", *only, strings.Join(names, "\n"))
@@ -54,6 +51,9 @@ func TestShapes(t *testing.T) {
 		began, limit := time.Now(), *most
 		if h.bounded {
 			limit = mostBounded
+		}
+		if testing.Short() {
+			limit, h.bounded = 3000, true // what the explorer's goroutines share is seen early
 		}
 		f := explore(&h, limit, 2)
 		t.Logf("%-34s %d faults %9d states %10d steps, %6d ends, %6.1f s", h.name, h.faults, f.states, f.steps, f.ends, time.Since(began).Seconds())
@@ -84,7 +84,7 @@ func named() (names []string) {
 // TestVariants explores the protocol without each of its rules: something must break.
 func TestVariants(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the model is one goroutine, and make test explores it")
+		t.Skip("TestShapes explores with the race detector, and make test runs this")
 	}
 	t.Parallel()
 	known := shapes()
@@ -132,7 +132,7 @@ func walk(h *shape, random *rand.Rand, most int) (events []Event, texts []string
 // The checker accepts the explorer's traces, because both follow the same rules.
 func TestCheckerAcceptsTheModel(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the model is one goroutine, and make test explores it")
+		t.Skip("a walk is one goroutine, and make test runs this")
 	}
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -82,7 +82,8 @@ seeds/seeds.go:36: malformed linter directive; missing the required reason field
 seeds/seeds.go:37: should omit comparison to bool constant, can be simplified to !on (S1002)
 seeds/seeds.go:41: workflow code calls time.Now: use workflow.Now, which is the same on replay [time]
 seeds/seeds.go:45: missing cases in expression switch: engine.FireTimer
-seeds/tagged.go:5: func tagged is unused (U1000)
+seeds/tagged.go:10: ToUpper doesn't have side effects and its return value is ignored (SA4017)
+seeds/tagged.go:7: func tagged is unused (U1000)
 `
 
 // Each linter reports what breaks its rules, also by what it knows of an imported package. A

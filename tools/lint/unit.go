@@ -37,7 +37,7 @@ func prepare(config string) (name string, w wanted) {
 		return config, everything
 	}
 	if !u.ours() {
-		return config, factsOfSyntax
+		return config, u.foreign()
 	}
 	if !u.named() {
 		return config, facts
@@ -50,13 +50,27 @@ func prepare(config string) (name string, w wanted) {
 	return changed, everything
 }
 
-// named reports whether go vet reports on this package when the user names it, in its own module. A
-// package with tests in its own files is then reported on together with them, as another unit: what
-// only the tests use would seem unused here.
-func (u unit) named() bool { return u.ModuleVersion == "" && u.ID == u.ImportPath && !u.tested() }
+// named reports whether go vet reports on this package when the user names it. A package with tests
+// in its own files is then reported on together with them, as another unit: what only the tests use
+// would seem unused here.
+func (u unit) named() bool { return u.ID == u.ImportPath && !u.tested() }
 
-// ours reports whether the package is Weft's.
-func (u unit) ours() bool { return u.ModulePath == weft || strings.HasPrefix(u.ModulePath, weft+"/") }
+// ours reports whether the package is Weft's, or of the module in which go vet runs.
+func (u unit) ours() bool {
+	return u.ModulePath == weft || strings.HasPrefix(u.ModulePath, weft+"/") || u.ModulePath != "" && u.ModuleVersion == ""
+}
+
+// foreign returns which facts of a package that is not Weft's are wanted. staticcheck has a list of
+// pure functions of the standard library, and makes facts of it where it reads their packages.
+func (u unit) foreign() wanted {
+	if u.ModulePath == "" && slices.Contains(pure, u.ImportPath) {
+		return facts
+	}
+	return factsOfSyntax
+}
+
+// pure are the packages whose pure functions staticcheck lists.
+var pure = []string{"errors", "fmt", "net/http", "sort", "strings", "time"}
 
 // tested reports whether the package has tests in its own files.
 func (u unit) tested() bool {
