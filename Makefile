@@ -132,7 +132,7 @@ sim-mutants: ## break the protocol with each mutant, and check that the simulati
 
 sim-coverage: ## measure what the simulation covers of engine and internal/executor, in statements and blocks (SEEDS=n)
 	@mkdir -p bin
-	$(SEARCH) -coverpkg=./engine/...,./internal/executor -coverprofile=bin/sim.cover
+	$(SEARCH) -coverpkg=./engine/...,./internal/executor/... -coverprofile=bin/sim.cover
 	@echo "Go counts blocks, not branches. Each arm of a branch is a block, so blocks measure branches."
 	@awk 'NR > 1 { split($$1, p, ":"); d = p[1]; sub(/\/[^\/]*$$/, "", d); s[d] += $$2; b[d]++; if ($$3 > 0) { cs[d] += $$2; cb[d]++ } } \
 		END { for (d in s) printf "%-58s statements %5.1f%%, blocks %5.1f%% (%d of %d)\n", d, 100 * cs[d] / s[d], 100 * cb[d] / b[d], cb[d], b[d] }' bin/sim.cover | sort

@@ -202,7 +202,11 @@ func TestOptionsReachTheServer(t *testing.T) {
 	bound := &net.TCPAddr{IP: net.IPv4zero, Port: 80} // such an address makes the server demand a token
 	typ := reflect.TypeFor[Options]()
 	for i := range typ.NumField() {
-		c := optionCases[typ.Field(i).Name]
+		c, ok := optionCases[typ.Field(i).Name]
+		if !ok {
+			t.Errorf("optionCases has no %s: add it", typ.Field(i).Name)
+			continue
+		}
 		var without, with Options
 		reflect.ValueOf(&with).Elem().Field(i).Set(reflect.ValueOf(c.passed).Convert(typ.Field(i).Type))
 		at := net.Addr(bound)

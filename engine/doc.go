@@ -40,7 +40,8 @@
 //	             are one commit, which schedules a message that retries the task.
 //	transient    retries a failed task. It adds nothing until it succeeds.
 //	speculative  has only updates. It commits if an update was accepted, or the code issued a command; otherwise
-//	             there is no commit, and the instance that ran it is discarded.
+//	             there is no commit, and the instance that ran it is discarded, unless the code only
+//	             looked ([Transition.Unchanged]).
 //
 // A task whose code waits for local activities stops there: its transition lists them, and nothing
 // else. The caller runs them and continues with Run.Resume, until there are none.
@@ -54,7 +55,8 @@
 // 3. Each activity and each timer is resolved by one event. The caller drops a second one
 // ([Run.Needed], [Run.Accepts]); Append refuses it.
 // 4. An update id is accepted at most once in a run, and completed at most once.
-// 5. After a task that did not commit, the instance differs from the log and must be discarded.
+// 5. After a task that did not commit, the instance differs from the log and must be discarded,
+// unless the code only looked ([Transition.Unchanged]).
 //
 // # When code and log differ
 //

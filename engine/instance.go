@@ -15,8 +15,8 @@ import (
 )
 
 // Instance is the live side of a run: its code, stopped where it waits. It can be rebuilt at any
-// time by replaying the run's commits, and is discarded after an activation that was not committed.
-// One activation uses it at a time.
+// time by replaying the run's commits, and is discarded after an activation that was not committed,
+// unless the code only looked ([Transition.Unchanged]). One activation uses it at a time.
 type Instance struct {
 	s coro.Scheduler
 	// users counts its owner, until Close, and the goroutines that use it: see Enter.

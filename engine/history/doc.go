@@ -18,8 +18,8 @@
 // follow from the commit's first id and the order of its events.
 //
 // A commit without a task is a run that waits for its start delay, one that was ended from outside
-// (terminated, timed out), or a fence: a commit with no events that was put only to make sure that
-// another one can never land in its slot.
+// (terminated, timed out), one that keeps input events for a later task, or a fence: a commit with
+// no events that was put only to make sure that another one can never land in its slot.
 //
 // The stored form (Encode, Decode) is a version byte and CBOR with numbered fields. A later version
 // adds fields and event types; it never gives a number a new meaning. Decode refuses a version or

@@ -109,7 +109,7 @@ type (
 )
 
 // kinds is the table of event types. A row is the role of a type, and what else depends on the type
-// alone. The columns are functions below.
+// alone. The columns are functions in columns.go.
 var kinds = table(
 	arrival[WorkflowExecutionStarted](),
 	arrival[WorkflowExecutionSignaled](),

@@ -3,6 +3,7 @@ package adapter
 import (
 	"log/slog"
 	"strings"
+	"reflect"
 	"testing"
 	"time"
 
@@ -33,11 +34,16 @@ func TestEnvironment(t *testing.T) {
 	vars := required()
 	get := func(name string) string { return vars[name] }
 	want := environment{Function: settings.Function{
-		Table: "weft", Build: "build-1", List: "on", Metrics: "emf", Pinning: "off", Compress: "off",
+		Table: "weft", Build: "build-1",
 		QueueWorkflow: vars["WEFT_QUEUE_WORKFLOW"], QueueTimers: vars["WEFT_QUEUE_TIMERS"], QueueActivities: vars["WEFT_QUEUE_ACTIVITIES"],
 	}, urls: map[string]string{
 		queue.Workflow: vars["WEFT_QUEUE_WORKFLOW"], queue.Timers: vars["WEFT_QUEUE_TIMERS"], queue.Activities: vars["WEFT_QUEUE_ACTIVITIES"],
 	}}
+	for _, s := range settings.Of[settings.Function]() {
+		if s.Values != nil && s.Field != "LogLevel" { // the logger is made before the environment is read
+			reflect.ValueOf(&want.Function).Elem().FieldByName(s.Field).SetString(s.Default)
+		}
+	}
 	check := func(what string) {
 		t.Helper()
 		got, err := readEnvironment(get)

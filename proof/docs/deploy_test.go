@@ -9,7 +9,7 @@ import (
 // deployCommands are the commands of docs/deploy.md, each with the file that runs it. make
 // deploy-check runs them in a repository like that of the page.
 var deployCommands = []struct{ command, file, as string }{
-	{"make test", "examples/examples_test.go", `{"test", "-vet=off", "-ldflags=-w", "./..."}`},
+	{"make test", "examples/examples_test.go", `"go", "test", "-vet=off", "-ldflags=-w", "./..."`},
 	{"make deploy-sam", "localstack/check/sam", "make deploy-sam"},
 	{"make deploy-sam PARAMETERS='Architecture=arm64 Api=rest'", "localstack/check/sam", `PARAMETERS="Architecture=$ARCHITECTURE Api=rest `},
 	{"make deploy-terraform", "localstack/check/terraform", "make deploy-terraform"},

@@ -1,7 +1,7 @@
 // Lint is all of Weft's linters in one program for go vet, so that a package is parsed and
 // type-checked once:
 //
-//	go build -C tools/lint -o bin/lint . && go vet -vettool=bin/lint ./...
+//	go build -C tools/lint -o ../../bin/lint . && go vet -vettool=bin/lint ./...
 //
 // It runs the analyzers of go vet, of staticcheck (with staticcheck.conf and //lint:ignore), of
 // cmd/weftvet and of package switches. go vet caches what it finds.

@@ -22,8 +22,8 @@ type unit struct {
 
 // prepare returns the name of the configuration to use, and what is wanted of the package.
 //
-// go vet asks so for a package that is imported, and not named by the user. But (1.26) it caches
-// the empty report, and shows it when the user does name the package, which would then seem clean.
+// go vet sets VetxOnly for a package that is imported, and not named by the user. Go 1.26 caches
+// that empty report, and shows it when the user does name the package, which would then seem clean.
 // So a package of Weft's is always reported on. A configuration that cannot be read is returned
 // unchanged, so that the checker reports it.
 func prepare(config string) (name string, w wanted) {
