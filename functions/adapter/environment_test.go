@@ -2,8 +2,8 @@ package adapter
 
 import (
 	"log/slog"
-	"strings"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
