@@ -65,8 +65,8 @@ func manyConnections() http.RoundTripper {
 }
 
 // New returns a client of the deployment at this address, for example "http://127.0.0.1:8080". It
-// does not connect. Several sets of options are merged: lists are joined, and so are the names of
-// headers; of any other field, and of a header that two sets have, the last that is given counts.
+// does not connect. Several sets of options are merged: lists are joined, and headers of different
+// names. Of a header that two sets have, and of any other field, the last that is given counts.
 func New(address string, sets ...Options) *Client {
 	o := options.Of(sets)
 	c := &Client{base: strings.TrimSuffix(address, "/"), http: shared, pause: sleep, newID: uuid.NewString, header: o.Header, around: o.Interceptors}
@@ -150,7 +150,7 @@ var (
 	// another.
 	ErrAlreadyStarted error = failure.ErrAlreadyStarted
 	// ErrInvalid matches a request that is wrong in itself. The client returns it without sending
-	// the request if an id or a name in the request's path is invalid.
+	// the request if an id or a name in its path, or the id of a new run, is invalid.
 	ErrInvalid error = failure.ErrInvalid
 	// ErrTooLarge matches a request or a payload above a limit of size.
 	ErrTooLarge error = failure.ErrTooLarge

@@ -49,9 +49,6 @@ var (
 
 // docs/getting-started.md leads a reader from an empty folder to a program with a test.
 func TestGettingStarted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the race detector has nothing to find in a program that the go command builds")
-	}
 	t.Parallel()
 	g := newGuide(t)
 	g.follow("docs/getting-started.md")
@@ -64,9 +61,6 @@ func TestGettingStarted(t *testing.T) {
 
 // A copy of examples/hello outside the repository builds and runs as its README says.
 func TestHelloCopied(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the race detector has nothing to find in a program that the go command builds")
-	}
 	t.Parallel()
 	g := newGuide(t)
 	g.follow("examples/hello/README.md")
@@ -80,6 +74,9 @@ func TestHelloCopied(t *testing.T) {
 // newGuide returns a guide in a folder that has only a link to this checkout, named weft.
 func newGuide(t *testing.T) *guide {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the race detector has nothing to find in a program that the go command builds")
+	}
 	checkout, err := filepath.Abs(".")
 	g := &guide{t: t, checkout: checkout, dir: t.TempDir(), did: map[string]int{}}
 	if err == nil {

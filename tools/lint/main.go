@@ -25,10 +25,10 @@ import (
 func main() {
 	analyzers := all()
 	if last := len(os.Args) - 1; strings.HasSuffix(os.Args[last], ".cfg") { // called by go vet
-		config, wanted := prepare(os.Args[last])
+		config, w := prepare(os.Args[last])
 		os.Args[last] = config
 		for i, a := range analyzers {
-			analyzers[i] = reduced(a, wanted)
+			analyzers[i] = reduced(a, w)
 		}
 	}
 	unitchecker.Main(analyzers...)
