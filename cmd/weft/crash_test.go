@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/cart"
@@ -169,7 +170,7 @@ func (s *shopper) check(ctx context.Context, address string) error {
 		}
 		return err
 	}
-	receipt, err := cart.Workflow.Get(s.c, s.id).Result(ctx)
+	receipt, err := s.result(ctx)
 	if err != nil {
 		return err
 	}
@@ -177,6 +178,27 @@ func (s *shopper) check(ctx context.Context, address string) error {
 		return fmt.Errorf("receipt %+v, want %d items", receipt, sum)
 	}
 	return s.checkHistory(address)
+}
+
+// result waits for a cart's receipt. It returns an error if an activity of the cart is held.
+func (s *shopper) result(ctx context.Context) (cart.Receipt, error) {
+	for {
+		some, cancel := context.WithTimeout(ctx, time.Second)
+		receipt, err := cart.Workflow.Get(s.c, s.id).Result(some)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			return receipt, err
+		}
+		found, err := s.c.Describe(ctx, s.id, "")
+		if err != nil {
+			return receipt, err
+		}
+		for _, a := range found.PendingActivities {
+			if a.Held != "" {
+				return receipt, fmt.Errorf("%s is held: %s", a.Type, a.Held)
+			}
+		}
+	}
 }
 
 // checkHistory returns an error unless event ids are contiguous, each update was accepted once, and

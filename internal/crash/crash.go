@@ -45,8 +45,9 @@ const (
 	FirstTurn, LongestTurn = 5 * time.Second, 80 * time.Second
 	// notesName and suspectsName are the files.
 	notesName, suspectsName = "crash.notes", "crash.suspects"
-	// noNote is the note of code that is not recorded.
-	noNote = -1
+	// noNote is the note of code that is not recorded. awaited stands for the note of code that has
+	// its turn and has not begun.
+	noNote, awaited = -1, -2
 )
 
 // key names code.
@@ -90,7 +91,8 @@ type Recorder struct {
 	suspects map[key]*suspect
 	doubts   int            // deaths for which two suspects may be to blame
 	runs     map[runKey]int // how many of the suspects a run has
-	turn     int            // the note of the suspect whose turn it is, or noNote
+	turn     int            // the note of the suspect whose turn it is, or noNote, or awaited
+	holder   key            // whose turn it is while turn is awaited
 	change   chan struct{}  // closed when the turn is free; nil while nobody waits
 }
 
@@ -214,18 +216,66 @@ func (r *Recorder) complain(err error) {
 	}
 }
 
+// Await implements runner.Recorder.
+func (r *Recorder) Await(c runner.CodeRef) {
+	if r.watched.Load() == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := keyOf(c)
+	if r.suspects[k] == nil {
+		return
+	}
+	r.waitForTurn()
+	if r.suspects[k] != nil { // it may have returned elsewhere meanwhile
+		r.turn, r.holder = awaited, k
+	}
+}
+
+// Leave implements runner.Recorder.
+func (r *Recorder) Leave(c runner.CodeRef) {
+	if r.watched.Load() == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leave(keyOf(c))
+}
+
+// leave frees the turn that Await gave.
+func (r *Recorder) leave(k key) {
+	if r.turn == awaited && r.holder == k {
+		r.freeTurn()
+	}
+}
+
 // beginSuspect is Begin while there are suspects. A suspect waits until no other has its turn, for
 // at most the length of a turn.
 func (r *Recorder) beginSuspect(c runner.CodeRef) int {
 	r.mu.Lock()
-	if r.suspects[keyOf(c)] == nil {
+	k := keyOf(c)
+	if r.suspects[k] == nil {
+		r.leave(k) // its run has been forgotten since Await
 		r.mu.Unlock()
 		return r.write(c)
 	}
+	if r.turn != awaited || r.holder != k {
+		r.waitForTurn()
+	}
+	defer r.mu.Unlock()
+	n := r.write(c)
+	r.turn = n
+	return n
+}
+
+// waitForTurn waits until no suspect has the turn, for at most the length of a turn. It releases
+// the lock while it waits.
+func (r *Recorder) waitForTurn() {
 	length := Turn(r.doubts)
 	end := time.Now().Add(length)
 	for r.turn != noNote {
-		before := r.turn
+		before, holder := r.turn, r.holder
 		if r.change == nil {
 			r.change = make(chan struct{})
 		}
@@ -241,17 +291,15 @@ func (r *Recorder) beginSuspect(c runner.CodeRef) int {
 		timer.Stop()
 		r.mu.Lock()
 		switch {
-		case r.turn != before: // another suspect has the turn by now, with all of its time
+		case r.turn != before || r.holder != holder: // another suspect has the turn by now, with all of its time
 			end = time.Now().Add(length)
+		case over && r.turn == awaited:
+			r.turn = noNote // it waits again when it begins
 		case over && r.turn != noNote:
 			r.complain(r.notes.pass(r.turn))
 			r.turn = noNote
 		}
 	}
-	defer r.mu.Unlock()
-	n := r.write(c)
-	r.turn = n
-	return n
 }
 
 // End implements runner.Recorder.
@@ -270,15 +318,20 @@ func (r *Recorder) clear(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.turn == n {
-		r.turn = noNote
-		if r.change != nil {
-			close(r.change)
-			r.change = nil
-		}
+		r.freeTurn()
 	}
 	if k := keyOf(r.notes.code(n)); r.suspects[k] != nil {
 		r.drop(k)
 		r.complain(r.save())
+	}
+}
+
+// freeTurn lets the next suspect begin.
+func (r *Recorder) freeTurn() {
+	r.turn = noNote
+	if r.change != nil {
+		close(r.change)
+		r.change = nil
 	}
 }
 

@@ -3,7 +3,9 @@ package executor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
@@ -32,6 +35,8 @@ type tries struct {
 	mu      sync.Mutex
 	numbers []int // of the attempts that began
 	do      func(ctx context.Context) (string, error)
+
+	recorder runner.Recorder // of the processes
 }
 
 var triesType = workflow.NewWorkflow[int, string]("tries")
@@ -51,7 +56,7 @@ func (d *tries) process(o activity.Options) *testbed.Process {
 		return "done", nil
 	}, o)
 	all := []workflow.Registration{act, workflow.Bind(triesType, func(ctx workflow.Context, _ int) (string, error) { return act.Run(ctx, 1) })}
-	return d.Idle(executor.Options{}, all...)
+	return d.Idle(executor.Options{Recorder: d.recorder}, all...)
 }
 
 // start starts the workflow in a process that handles no messages by itself.
@@ -112,6 +117,83 @@ func (d *tries) outcome(p *testbed.Process) string {
 		return err.Error()
 	}
 	return result
+}
+
+// steps is a runner.Recorder that remembers what activities did, in order.
+type steps struct {
+	mu    sync.Mutex
+	all   []string
+	marks func() int // how many attempts have records
+}
+
+func (s *steps) add(what string, c runner.CodeRef) {
+	if c.Kind == runner.CodeActivity {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all = append(s.all, fmt.Sprint(what, " ", s.marks()))
+	}
+}
+
+func (s *steps) Await(c runner.CodeRef) { s.add("await", c) }
+func (s *steps) Leave(c runner.CodeRef) { s.add("leave", c) }
+
+func (s *steps) Begin(c runner.CodeRef) int {
+	s.add("begin", c)
+	return int(c.Kind)
+}
+
+func (s *steps) End(note int)                 { s.add("end", runner.CodeRef{Kind: runner.CodeKind(note)}) }
+func (s *steps) Parked(runner.CodeRef) string { return "" }
+func (s *steps) Forget(string, uint32)        {}
+
+// The recorder lists an attempt only while its code runs: a process that dies in the writes before
+// that did not die of the code. If one of them fails, the attempt gives its turn back.
+func TestWritesBeforeAnAttemptAreNotItsCode(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newTries(t)
+		s := &steps{marks: func() int {
+			all, err := d.Store.ReadAttempts(t.Context(), "w", 1)
+			if err != nil {
+				t.Error(err)
+			}
+			return len(all)
+		}}
+		d.recorder = s
+		d.do = func(context.Context) (string, error) {
+			s.add("code", runner.CodeRef{Kind: runner.CodeActivity})
+			return "done", nil
+		}
+		p := d.start(activity.Options{Retry: activity.Retry{MaxAttempts: 2}})
+		fails := true
+		extend := func(ctx context.Context, name, receipt string, lease time.Duration) error {
+			s.add("extend", runner.CodeRef{Kind: runner.CodeActivity})
+			if fails {
+				return errors.New("the queue is down")
+			}
+			return d.Queue.Extend(ctx, name, receipt, lease)
+		}
+		for ; ; fails = false {
+			m := d.receive(queue.Activities)
+			done := worker.Handler{Service: p.Service.Service, Log: slog.New(slog.DiscardHandler), Extend: extend}.For(queue.Activities)(t.Context(), []queue.Delivery{m})
+			if !fails {
+				if err := d.Queue.Delete(t.Context(), queue.Activities, done...); err != nil {
+					t.Error(err)
+				}
+				break
+			}
+			time.Sleep(10 * time.Minute) // the message is visible again
+			d.Queue.Tick()
+		}
+		want := []string{"await 0", "extend 0", "leave 0", "await 0", "extend 0", "begin 1", "code 1", "end 1"}
+		if !slices.Equal(s.all, want) {
+			t.Errorf("the recorder saw %v, want %v", s.all, want)
+		}
+		d.settle(p)
+		if got := d.outcome(p); got != "done" {
+			t.Errorf("the outcome is %q", got)
+		}
+	})
 }
 
 // Receives that reach no function use up no attempt. If they exceed the queue's receive limit, the

@@ -18,6 +18,12 @@ type returns struct {
 
 var _ runner.Recorder = (*returns)(nil)
 
+// Await implements runner.Recorder. The parent gives the turns.
+func (r *returns) Await(runner.CodeRef) {}
+
+// Leave implements runner.Recorder.
+func (r *returns) Leave(runner.CodeRef) {}
+
 // Begin implements runner.Recorder.
 func (r *returns) Begin(c runner.CodeRef) (note int) {
 	r.mu.Lock()

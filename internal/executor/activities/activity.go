@@ -128,27 +128,36 @@ func runAttempt(ctx context.Context, s *session.Process, w *Attempt) (next *Atte
 	return next, err
 }
 
-// recordedAttempt makes an attempt, which the recorder lists while it runs. It returns an error if
-// the attempt cannot begin. If the recorder suspects the code of ending processes, the attempt
-// waits for its turn before its lease begins.
+// recordedAttempt makes an attempt. The recorder lists it only while its code runs: a process that
+// dies during the writes before that did not die of the code. It returns an error if the attempt
+// cannot begin. If the recorder suspects the code of ending processes, the attempt waits for its
+// turn before its lease begins.
 func recordedAttempt(ctx context.Context, s *session.Process, w *Attempt) (within context.Context, result history.Payload, f *failure.Failure, err error) {
 	m := w.Delivery.Message
+	s.Runner.Await(runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
+	if err := prepareAttempt(ctx, s, w); err != nil {
+		s.Runner.Leave(runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
+		return ctx, nil, nil, err
+	}
 	note := s.Runner.Begin(runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
 	defer s.Runner.End(note)
+	within, result, f = observedAttempt(ctx, s, w)
+	return within, result, f, nil
+}
+
+// prepareAttempt extends the lease of an attempt's message, and records that the attempt begins, if
+// attempts are counted.
+func prepareAttempt(ctx context.Context, s *session.Process, w *Attempt) error {
 	if lease := w.lease(); w.Delivery.Extend != nil && lease > 0 {
 		if err := w.Delivery.Extend(ctx, lease); err != nil {
-			return ctx, nil, nil, err
+			return err
 		}
 	}
 	begun, err := beginAttempt(ctx, s, w)
 	if err == nil && !begun {
 		err = ErrBegun
 	}
-	if err != nil {
-		return ctx, nil, nil, err
-	}
-	within, result, f = observedAttempt(ctx, s, w)
-	return within, result, f, nil
+	return err
 }
 
 // admit returns the attempt that a message asks for, or nil if it committed a result without one.

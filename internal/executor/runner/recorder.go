@@ -48,8 +48,13 @@ type CodeRef struct {
 // died. Its methods are safe for concurrent use, and do not fail: without a record the server
 // continues.
 type Recorder interface {
+	// Await waits until code has its turn, if it may have ended an earlier process. It records
+	// nothing: a process that dies before Begin did not die of this code. Begin or Leave follows.
+	Await(c CodeRef)
+	// Leave gives back the turn of code that will not run after all.
+	Leave(c CodeRef)
 	// Begin records that code is about to run. Code that may have ended an earlier process waits
-	// for its turn first. Give the note to End.
+	// for its turn first, unless Await gave it the turn. Give the note to End.
 	Begin(c CodeRef) (note int)
 	// End records that the code has returned.
 	End(note int)
@@ -58,6 +63,21 @@ type Recorder interface {
 	Parked(c CodeRef) (reason string)
 	// Forget drops what is recorded of a run that has closed.
 	Forget(workflowID string, run uint32)
+}
+
+// Await waits for the turn of code that is suspected, before work of ours that prepares its run.
+// Begin or Leave follows.
+func (r *Runner) Await(kind CodeKind, workflowID string, runID history.RunID, part uint64) {
+	if r.options.Recorder != nil {
+		r.options.Recorder.Await(CodeRef{kind, workflowID, runID, part})
+	}
+}
+
+// Leave gives back the turn of code that will not run after all.
+func (r *Runner) Leave(kind CodeKind, workflowID string, runID history.RunID, part uint64) {
+	if r.options.Recorder != nil {
+		r.options.Recorder.Leave(CodeRef{kind, workflowID, runID, part})
+	}
 }
 
 // Begin records that code is about to run. The caller passes the note to End.
