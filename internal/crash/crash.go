@@ -92,7 +92,8 @@ type Recorder struct {
 	doubts   int            // deaths for which two suspects may be to blame
 	runs     map[runKey]int // how many of the suspects a run has
 	turn     int            // the note of the suspect whose turn it is, or noNote, or awaited
-	holder   key            // whose turn it is while turn is awaited
+	turns    int            // the number of the turn; it changes when the code begins
+	until    time.Time      // when the turn is over
 	change   chan struct{}  // closed when the turn is free; nil while nobody waits
 }
 
@@ -195,7 +196,10 @@ func what(k key) string {
 }
 
 // Begin implements runner.Recorder. It allocates nothing for code that is not a suspect.
-func (r *Recorder) Begin(c runner.CodeRef) int {
+func (r *Recorder) Begin(c runner.CodeRef, turn int) int {
+	if turn != runner.NoTurn {
+		return r.beginInTurn(c, turn)
+	}
 	if r.watched.Load() > 0 {
 		return r.beginSuspect(c)
 	}
@@ -217,89 +221,108 @@ func (r *Recorder) complain(err error) {
 }
 
 // Await implements runner.Recorder.
-func (r *Recorder) Await(c runner.CodeRef) {
+func (r *Recorder) Await(c runner.CodeRef) (turn int) {
 	if r.watched.Load() == 0 {
-		return
+		return runner.NoTurn
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := keyOf(c)
-	if r.suspects[k] == nil {
-		return
+	if !r.waitForTurn(k) {
+		return runner.NoTurn
 	}
-	r.waitForTurn()
-	if r.suspects[k] != nil { // it may have returned elsewhere meanwhile
-		r.turn, r.holder = awaited, k
-	}
+	r.take(awaited)
+	return r.turns
 }
 
 // Leave implements runner.Recorder.
-func (r *Recorder) Leave(c runner.CodeRef) {
-	if r.watched.Load() == 0 {
+func (r *Recorder) Leave(turn int) {
+	if turn == runner.NoTurn {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leave(keyOf(c))
-}
-
-// leave frees the turn that Await gave.
-func (r *Recorder) leave(k key) {
-	if r.turn == awaited && r.holder == k {
+	if r.turn == awaited && r.turns == turn {
 		r.freeTurn()
 	}
 }
 
-// beginSuspect is Begin while there are suspects. A suspect waits until no other has its turn, for
-// at most the length of a turn.
+// beginSuspect is Begin while there are suspects. A suspect without a turn waits for one.
 func (r *Recorder) beginSuspect(c runner.CodeRef) int {
 	r.mu.Lock()
-	k := keyOf(c)
-	if r.suspects[k] == nil {
-		r.leave(k) // its run has been forgotten since Await
+	if !r.waitForTurn(keyOf(c)) {
 		r.mu.Unlock()
 		return r.write(c)
 	}
-	if r.turn != awaited || r.holder != k {
-		r.waitForTurn()
-	}
 	defer r.mu.Unlock()
+	return r.run(c)
+}
+
+// beginInTurn is Begin of code to which Await gave a turn. It does not wait, because the lease of
+// the code has begun. If that turn is over, the code runs beside the suspect that has the turn now.
+func (r *Recorder) beginInTurn(c runner.CodeRef, turn int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := r.turn == awaited && r.turns == turn
+	switch {
+	case r.suspects[keyOf(c)] == nil: // cleared, or its run was forgotten, since Await
+		if own {
+			r.freeTurn()
+		}
+		return r.write(c)
+	case own, r.turn == noNote:
+		return r.run(c)
+	}
 	n := r.write(c)
-	r.turn = n
+	if n != noNote {
+		r.complain(r.notes.pass(n))
+	}
 	return n
 }
 
-// waitForTurn waits until no suspect has the turn, for at most the length of a turn. It releases
-// the lock while it waits.
-func (r *Recorder) waitForTurn() {
-	length := Turn(r.doubts)
-	end := time.Now().Add(length)
-	for r.turn != noNote {
-		before, holder := r.turn, r.holder
+// run records that code runs, in its turn.
+func (r *Recorder) run(c runner.CodeRef) int {
+	n := r.write(c)
+	if n == noNote {
+		r.freeTurn()
+		return n
+	}
+	r.take(n)
+	return n
+}
+
+// take gives the turn to code with this note, for the length of a turn.
+func (r *Recorder) take(n int) {
+	r.turns++
+	r.turn, r.until = n, time.Now().Add(Turn(r.doubts))
+}
+
+// waitForTurn waits until no suspect has the turn, or the code is no suspect any more, and reports
+// whether it is one. It ends a turn whose time is over. It releases the lock while it waits.
+func (r *Recorder) waitForTurn(k key) (suspected bool) {
+	for r.suspects[k] != nil && r.turn != noNote {
+		left := time.Until(r.until)
+		if left <= 0 {
+			if r.turn != awaited {
+				r.complain(r.notes.pass(r.turn))
+			}
+			r.freeTurn()
+			break
+		}
 		if r.change == nil {
 			r.change = make(chan struct{})
 		}
 		change := r.change
 		r.mu.Unlock()
-		timer := time.NewTimer(time.Until(end))
-		over := false
+		timer := time.NewTimer(left)
 		select {
 		case <-change:
 		case <-timer.C:
-			over = true
 		}
 		timer.Stop()
 		r.mu.Lock()
-		switch {
-		case r.turn != before || r.holder != holder: // another suspect has the turn by now, with all of its time
-			end = time.Now().Add(length)
-		case over && r.turn == awaited:
-			r.turn = noNote // it waits again when it begins
-		case over && r.turn != noNote:
-			r.complain(r.notes.pass(r.turn))
-			r.turn = noNote
-		}
 	}
+	return r.suspects[k] != nil
 }
 
 // End implements runner.Recorder.
@@ -342,6 +365,7 @@ func (r *Recorder) drop(k key) {
 	}
 	if len(r.suspects) == 0 {
 		r.doubts = 0
+		r.freeTurn()
 	}
 	r.watched.Store(int32(len(r.suspects)))
 }

@@ -21,6 +21,9 @@ type process struct {
 	log *bytes.Buffer
 }
 
+// Begin begins code that has not waited for its turn.
+func (p *process) Begin(c runner.CodeRef) int { return p.Recorder.Begin(c, runner.NoTurn) }
+
 func open(t *testing.T, dir, build string) *process {
 	t.Helper()
 	log := &bytes.Buffer{}
@@ -28,7 +31,7 @@ func open(t *testing.T, dir, build string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &process{r, log}
+	return &process{Recorder: r, log: log}
 }
 
 // die closes the file as the death of a process does.
@@ -186,84 +189,6 @@ func TestSuspectsTakeTurns(t *testing.T) {
 	})
 }
 
-// A suspect that waits for its turn, or prepares its run in its turn, is not blamed for a death. It
-// gives the turn back if it does not run.
-func TestWaitingIsNotRunning(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	a, b, other := code(runner.CodeActivity, "a", 5), code(runner.CodeActivity, "b", 5), code(runner.CodeTask, "other", 0)
-	synctest.Test(t, func(t *testing.T) {
-		p := open(t, dir, "b1")
-		p.Await(a) // it is no suspect yet
-		p.Leave(a)
-		p.Begin(a)
-		p.Begin(b)
-		p.die(t)
-		for range 2 * enough {
-			p := open(t, dir, "b1")
-			p.Await(a)
-			go p.Await(b)
-			synctest.Wait()
-			p.Leave(b) // it has no turn to give back
-			p.Await(other)
-			p.End(p.Begin(other))
-			p.die(t)
-			if p.Parked(a) != "" || p.Parked(b) != "" {
-				t.Fatalf("parked without running: %q, %q", p.Parked(a), p.Parked(b))
-			}
-			time.Sleep(FirstTurn) // b's goroutine of that process ends
-		}
-		p = open(t, dir, "b1")
-		p.Await(a)
-		waited := make(chan time.Duration)
-		for _, leave := range []func(){func() { p.Leave(a) }, func() { p.End(p.Begin(b)) }} {
-			go func() {
-				from := time.Now()
-				p.Await(b)
-				waited <- time.Since(from)
-			}()
-			synctest.Wait()
-			leave()
-			if took := <-waited; took != 0 {
-				t.Errorf("b waited for %v after the turn was given back", took)
-			}
-		}
-		if p.Forget("b", b.RunID.Number()); p.Begin(b) == noNote || p.turn != noNote {
-			t.Errorf("the turn is of %d after the run that had it was forgotten, want nobody's", p.turn)
-		}
-		p.die(t)
-	})
-}
-
-// Code that holds its turn for too long before it begins waits for its turn again.
-func TestSlowPreparation(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	a, b := code(runner.CodeActivity, "a", 5), code(runner.CodeActivity, "b", 5)
-	synctest.Test(t, func(t *testing.T) {
-		p := open(t, dir, "b1")
-		p.Begin(a)
-		p.Begin(b)
-		p.die(t)
-		p = open(t, dir, "b1")
-		p.Await(a)
-		from := time.Now()
-		n := p.Begin(b)
-		if took := time.Since(from); took != FirstTurn {
-			t.Errorf("b began after %v, want a turn, %v", took, FirstTurn)
-		}
-		began := make(chan int)
-		go func() { began <- p.Begin(a) }()
-		synctest.Wait()
-		p.End(n)
-		p.End(<-began)
-		if took := time.Since(from); took != FirstTurn || len(p.suspects) != 0 {
-			t.Errorf("a began after %v, %d are suspects; want %v, and none", took, len(p.suspects), FirstTurn)
-		}
-		p.die(t)
-	})
-}
-
 // Code that ends the process 7 s after it begins is parked. Code that runs beside it for longer is
 // not.
 func TestSlowCulprit(t *testing.T) {
@@ -401,7 +326,7 @@ func BenchmarkNote(b *testing.B) {
 	c := code(runner.CodeUpdate, "workflow", 1)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.End(r.Begin(c))
+		r.End(r.Begin(c, runner.NoTurn))
 	}
 }
 

@@ -134,10 +134,14 @@ func (s *steps) add(what string, c runner.CodeRef) {
 	}
 }
 
-func (s *steps) Await(c runner.CodeRef) { s.add("await", c) }
-func (s *steps) Leave(c runner.CodeRef) { s.add("leave", c) }
+func (s *steps) Await(c runner.CodeRef) (turn int) {
+	s.add("await", c)
+	return 1
+}
 
-func (s *steps) Begin(c runner.CodeRef) int {
+func (s *steps) Leave(int) { s.add("leave", runner.CodeRef{Kind: runner.CodeActivity}) }
+
+func (s *steps) Begin(c runner.CodeRef, _ int) int {
 	s.add("begin", c)
 	return int(c.Kind)
 }
@@ -185,7 +189,7 @@ func TestWritesBeforeAnAttemptAreNotItsCode(t *testing.T) {
 			time.Sleep(10 * time.Minute) // the message is visible again
 			d.Queue.Tick()
 		}
-		want := []string{"await 0", "extend 0", "leave 0", "await 0", "extend 0", "begin 1", "code 1", "end 1"}
+		want := []string{"await 0", "extend 0", "leave 0", "await 0", "extend 0", "begin 1", "code 1", "end 1", "leave 1"}
 		if !slices.Equal(s.all, want) {
 			t.Errorf("the recorder saw %v, want %v", s.all, want)
 		}

@@ -19,13 +19,13 @@ type returns struct {
 var _ runner.Recorder = (*returns)(nil)
 
 // Await implements runner.Recorder. The parent gives the turns.
-func (r *returns) Await(runner.CodeRef) {}
+func (r *returns) Await(runner.CodeRef) (turn int) { return runner.NoTurn }
 
 // Leave implements runner.Recorder.
-func (r *returns) Leave(runner.CodeRef) {}
+func (r *returns) Leave(int) {}
 
 // Begin implements runner.Recorder.
-func (r *returns) Begin(c runner.CodeRef) (note int) {
+func (r *returns) Begin(c runner.CodeRef, _ int) (note int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.next++

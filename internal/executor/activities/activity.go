@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -52,6 +53,9 @@ type Attempt struct {
 	kept        *attempts.Record // nil if nothing is recorded
 	stored      int              // the number of the last record of this attempt; 0 is none
 	interrupted bool             // the attempt has begun, and its process has died
+
+	returned func() // records that the code has returned
+	hangs    bool   // the attempt was given up, and its code has not returned
 }
 
 // Handle makes the attempt that a message asks for, and commits its result.
@@ -128,19 +132,24 @@ func runAttempt(ctx context.Context, s *session.Process, w *Attempt) (next *Atte
 	return next, err
 }
 
-// recordedAttempt makes an attempt. The recorder lists it only while its code runs: a process that
-// dies during the writes before that did not die of the code. It returns an error if the attempt
-// cannot begin. If the recorder suspects the code of ending processes, the attempt waits for its
-// turn before its lease begins.
+// recordedAttempt makes an attempt. The recorder lists it while its code runs, also after the
+// attempt was given up. A process that dies during the writes before that did not die of the code.
+// recordedAttempt returns an error if the attempt cannot begin. If the recorder suspects the code
+// of ending processes, the attempt waits for its turn before its lease begins.
 func recordedAttempt(ctx context.Context, s *session.Process, w *Attempt) (within context.Context, result history.Payload, f *failure.Failure, err error) {
 	m := w.Delivery.Message
-	s.Runner.Await(runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
+	turn := s.Runner.Await(runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
+	defer s.Runner.Leave(turn) // if the attempt does not begin, or the writes before it panic
 	if err := prepareAttempt(ctx, s, w); err != nil {
-		s.Runner.Leave(runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
 		return ctx, nil, nil, err
 	}
-	note := s.Runner.Begin(runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
-	defer s.Runner.End(note)
+	note := s.Runner.BeginIn(turn, runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
+	w.returned = sync.OnceFunc(func() { s.Runner.End(note) })
+	defer func() {
+		if !w.hangs {
+			w.returned()
+		}
+	}()
 	within, result, f = observedAttempt(ctx, s, w)
 	return within, result, f, nil
 }
@@ -288,9 +297,11 @@ func carryOutAttempt(ctx context.Context, s *session.Process, w *Attempt) (resul
 		WorkflowID: w.Delivery.WorkflowID, RunID: string(w.Delivery.RunID), ActivityType: a.ActivityType, EventID: a.EventID, Attempt: w.Number,
 	}, w.heartbeater)
 	o, hung := s.Runner.GuardAttempt(w.limit, func() runner.Attempted {
+		defer w.returned()
 		return runner.CallActivity(header.Into(limited, a.Header), s.Registry.Code(code), a.Input)
 	})
 	if hung != nil {
+		w.hangs = true
 		s.Options.Logger.ErrorContext(ctx, "an activity does not heed the end of its context; it is given up", "workflowId", w.Delivery.WorkflowID, "activityType", a.ActivityType)
 		return nil, runner.TimedOut(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
 	}

@@ -29,7 +29,7 @@
 //	outcome           OfRead
 //	runlog.View       EnsureFresh
 //	runner            CallActivity Ended Ident KindOf TimedOut Truncate Unregistered
-//	runner.Runner     Await Begin End GuardAttempt Leave Parked
+//	runner.Runner     Await BeginIn End GuardAttempt Leave Parked
 //	session.Process   At Observed Timestamp
 //	session.Session   RequireFresh
 package activities

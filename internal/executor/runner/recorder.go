@@ -44,18 +44,23 @@ type CodeRef struct {
 	Part uint64
 }
 
+// NoTurn is the turn of code that is not suspected, or that has not waited for its turn.
+const NoTurn = 0
+
 // Recorder records which user code runs, so that the next process knows what ran when this one
 // died. Its methods are safe for concurrent use, and do not fail: without a record the server
 // continues.
 type Recorder interface {
 	// Await waits until code has its turn, if it may have ended an earlier process. It records
-	// nothing: a process that dies before Begin did not die of this code. Begin or Leave follows.
-	Await(c CodeRef)
-	// Leave gives back the turn of code that will not run after all.
-	Leave(c CodeRef)
-	// Begin records that code is about to run. Code that may have ended an earlier process waits
-	// for its turn first, unless Await gave it the turn. Give the note to End.
-	Begin(c CodeRef) (note int)
+	// nothing: a process that dies before Begin did not die of this code. It returns NoTurn for
+	// other code. Give the turn to Begin and to Leave.
+	Await(c CodeRef) (turn int)
+	// Leave gives the turn back, unless the code has begun.
+	Leave(turn int)
+	// Begin records that code is about to run. With a turn from Await it does not wait, even if the
+	// turn is over. With NoTurn, code that may have ended an earlier process waits for its turn
+	// first. Give the note to End.
+	Begin(c CodeRef, turn int) (note int)
 	// End records that the code has returned.
 	End(note int)
 	// Parked returns why code must not run, because it has ended the process too often; empty if it
@@ -66,18 +71,27 @@ type Recorder interface {
 }
 
 // Await waits for the turn of code that is suspected, before work of ours that prepares its run.
-// Begin or Leave follows.
-func (r *Runner) Await(kind CodeKind, workflowID string, runID history.RunID, part uint64) {
+// Give the turn to BeginIn and to Leave.
+func (r *Runner) Await(kind CodeKind, workflowID string, runID history.RunID, part uint64) (turn int) {
+	if r.options.Recorder == nil {
+		return NoTurn
+	}
+	return r.options.Recorder.Await(CodeRef{kind, workflowID, runID, part})
+}
+
+// Leave gives a turn back, unless the code has begun.
+func (r *Runner) Leave(turn int) {
 	if r.options.Recorder != nil {
-		r.options.Recorder.Await(CodeRef{kind, workflowID, runID, part})
+		r.options.Recorder.Leave(turn)
 	}
 }
 
-// Leave gives back the turn of code that will not run after all.
-func (r *Runner) Leave(kind CodeKind, workflowID string, runID history.RunID, part uint64) {
-	if r.options.Recorder != nil {
-		r.options.Recorder.Leave(CodeRef{kind, workflowID, runID, part})
+// BeginIn is Begin for code that Await gave a turn.
+func (r *Runner) BeginIn(turn int, kind CodeKind, workflowID string, runID history.RunID, part uint64) (note int) {
+	if r.options.Recorder == nil {
+		return 0
 	}
+	return r.options.Recorder.Begin(CodeRef{kind, workflowID, runID, part}, turn)
 }
 
 // Begin records that code is about to run. The caller passes the note to End.
@@ -85,7 +99,7 @@ func (r *Runner) Begin(kind CodeKind, workflowID string, runID history.RunID, pa
 	if r.options.Recorder == nil {
 		return 0
 	}
-	return r.options.Recorder.Begin(CodeRef{kind, workflowID, runID, part})
+	return r.options.Recorder.Begin(CodeRef{kind, workflowID, runID, part}, NoTurn)
 }
 
 // End records that the code has returned.
