@@ -150,16 +150,18 @@ func TestBackupOfADamagedDirectory(t *testing.T) {
 	carts(t, url, 40)
 	end()
 	tables, err := filepath.Glob(filepath.Join(dir, "tables", "*.sst"))
-	if err != nil || len(tables) != 1 {
+	if err != nil || len(tables) == 0 {
 		t.Fatal(tables, err)
 	}
-	data, err := os.ReadFile(tables[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	data[len(data)/4] ^= 4
-	if err := os.WriteFile(tables[0], data, 0o600); err != nil {
-		t.Fatal(err)
+	for _, table := range tables { // a slow server writes several
+		data, err := os.ReadFile(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[len(data)/4] ^= 4
+		if err := os.WriteFile(table, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	offline := func(out string, err error) {
 		t.Helper()
