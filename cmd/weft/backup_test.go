@@ -124,20 +124,26 @@ func TestBackupOffline(t *testing.T) {
 	if out, err := command(t, "backup "+file+" --data="+dir); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data[len(data)/2] ^= 1
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	damage(t, file, 2, 1)
 	again := filepath.Join(t.TempDir(), "again")
 	if _, err := command(t, "restore --from="+file+" --data="+again); err == nil || !strings.Contains(err.Error(), "no whole backup") {
 		t.Errorf("a restore of a damaged backup: %v", err)
 	}
 	if _, err := os.Stat(again); !os.IsNotExist(err) {
 		t.Errorf("the directory was created: %v", err)
+	}
+}
+
+// damage flips bits of one byte of a file, which is at the size of the file divided by part.
+func damage(t *testing.T, file string, part int, bits byte) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/part] ^= bits
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -154,14 +160,7 @@ func TestBackupOfADamagedDirectory(t *testing.T) {
 		t.Fatal(tables, err)
 	}
 	for _, table := range tables { // a slow server writes several
-		data, err := os.ReadFile(table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data[len(data)/4] ^= 4
-		if err := os.WriteFile(table, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		damage(t, table, 4, 4)
 	}
 	offline := func(out string, err error) {
 		t.Helper()

@@ -92,9 +92,11 @@ type Recorder struct {
 	doubts   int            // deaths for which two suspects may be to blame
 	runs     map[runKey]int // how many of the suspects a run has
 	turn     int            // the note of the suspect whose turn it is, or noNote, or awaited
-	turns    int            // the number of the turn; it changes when the code begins
-	until    time.Time      // when the turn is over
-	change   chan struct{}  // closed when the turn is free; nil while nobody waits
+	// turnNumber changes with each turn, and when the code of a turn begins. turnEnd is when the
+	// turn is over.
+	turnNumber int
+	turnEnd    time.Time
+	change     chan struct{} // closed when the turn is free; nil while nobody waits
 }
 
 var _ runner.Recorder = (*Recorder)(nil)
@@ -232,7 +234,7 @@ func (r *Recorder) Await(c runner.CodeRef) (turn int) {
 		return runner.NoTurn
 	}
 	r.take(awaited)
-	return r.turns
+	return r.turnNumber
 }
 
 // Leave implements runner.Recorder.
@@ -242,7 +244,7 @@ func (r *Recorder) Leave(turn int) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.turn == awaited && r.turns == turn {
+	if r.turn == awaited && r.turnNumber == turn {
 		r.freeTurn()
 	}
 }
@@ -255,15 +257,15 @@ func (r *Recorder) beginSuspect(c runner.CodeRef) int {
 		return r.write(c)
 	}
 	defer r.mu.Unlock()
-	return r.run(c)
+	return r.writeInTurn(c)
 }
 
-// beginInTurn is Begin of code to which Await gave a turn. It does not wait, because the lease of
+// beginInTurn is Begin for code that Await gave a turn. It does not wait, because the lease of
 // the code has begun. If that turn is over, the code runs beside the suspect that has the turn now.
 func (r *Recorder) beginInTurn(c runner.CodeRef, turn int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	own := r.turn == awaited && r.turns == turn
+	own := r.turn == awaited && r.turnNumber == turn
 	switch {
 	case r.suspects[keyOf(c)] == nil: // cleared, or its run was forgotten, since Await
 		if own {
@@ -271,7 +273,7 @@ func (r *Recorder) beginInTurn(c runner.CodeRef, turn int) int {
 		}
 		return r.write(c)
 	case own, r.turn == noNote:
-		return r.run(c)
+		return r.writeInTurn(c)
 	}
 	n := r.write(c)
 	if n != noNote {
@@ -280,8 +282,8 @@ func (r *Recorder) beginInTurn(c runner.CodeRef, turn int) int {
 	return n
 }
 
-// run records that code runs, in its turn.
-func (r *Recorder) run(c runner.CodeRef) int {
+// writeInTurn records that code runs, and that it has the turn.
+func (r *Recorder) writeInTurn(c runner.CodeRef) int {
 	n := r.write(c)
 	if n == noNote {
 		r.freeTurn()
@@ -293,15 +295,15 @@ func (r *Recorder) run(c runner.CodeRef) int {
 
 // take gives the turn to code with this note, for the length of a turn.
 func (r *Recorder) take(n int) {
-	r.turns++
-	r.turn, r.until = n, time.Now().Add(Turn(r.doubts))
+	r.turnNumber++
+	r.turn, r.turnEnd = n, time.Now().Add(Turn(r.doubts))
 }
 
 // waitForTurn waits until no suspect has the turn, or the code is no suspect any more, and reports
 // whether it is one. It ends a turn whose time is over. It releases the lock while it waits.
 func (r *Recorder) waitForTurn(k key) (suspected bool) {
 	for r.suspects[k] != nil && r.turn != noNote {
-		left := time.Until(r.until)
+		left := time.Until(r.turnEnd)
 		if left <= 0 {
 			if r.turn != awaited {
 				r.complain(r.notes.pass(r.turn))

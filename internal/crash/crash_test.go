@@ -31,7 +31,7 @@ func open(t *testing.T, dir, build string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &process{Recorder: r, log: log}
+	return &process{r, log}
 }
 
 // die closes the file as the death of a process does.

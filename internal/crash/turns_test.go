@@ -26,7 +26,7 @@ func suspected(t *testing.T, doubts int, ids ...string) *process {
 	return p
 }
 
-// await lets an activity wait for its turn, and sends how long that took.
+// await lets an activity wait for its turn. The channel gets how long that took.
 func (p *process) await(id string) <-chan time.Duration {
 	waited := make(chan time.Duration, 1)
 	go func() {
@@ -87,9 +87,8 @@ func TestTurnsAreGivenBack(t *testing.T) {
 		if len(waited) != 0 {
 			t.Error("c has b's turn")
 		}
-		<-waited // b's turn is over
-		p.freeAtOnce()
-		second := p.Await(act("d"))
+		<-waited                    // b's turn is over
+		second := p.Await(act("d")) // c's turn is over
 		n := p.Recorder.Begin(act("d"), second)
 		waited = p.await("a")
 		p.Leave(second) // its code runs
@@ -103,13 +102,6 @@ func TestTurnsAreGivenBack(t *testing.T) {
 		}
 		p.die(t)
 	})
-}
-
-// freeAtOnce ends the turn of a suspect that left nothing.
-func (p *process) freeAtOnce() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.freeTurn()
 }
 
 // Code that has waited for its turn does not wait when it begins, because its lease has begun. If

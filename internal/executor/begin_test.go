@@ -82,7 +82,16 @@ func (d *tries) receive(name string) queue.Delivery {
 // hand lets a process handle a delivery, and reports whether the message can be deleted.
 func (d *tries) hand(p *testbed.Process, name string, m queue.Delivery) bool {
 	d.t.Helper()
-	done := worker.Handler{Service: p.Service.Service, Log: slog.New(slog.DiscardHandler), Extend: d.Queue.Extend}.For(name)(d.t.Context(), []queue.Delivery{m})
+	return d.handWith(p, name, m, d.Queue.Extend)
+}
+
+// extend makes a message invisible for the time of a lease.
+type extend = func(ctx context.Context, name, receipt string, lease time.Duration) error
+
+// handWith is hand with another way to extend the lease of a message.
+func (d *tries) handWith(p *testbed.Process, name string, m queue.Delivery, extend extend) bool {
+	d.t.Helper()
+	done := worker.Handler{Service: p.Service.Service, Log: slog.New(slog.DiscardHandler), Extend: extend}.For(name)(d.t.Context(), []queue.Delivery{m})
 	if len(done) > 0 {
 		if err := d.Queue.Delete(d.t.Context(), name, done...); err != nil {
 			d.t.Error(err) // another goroutine may call hand
@@ -150,8 +159,8 @@ func (s *steps) End(note int)                 { s.add("end", runner.CodeRef{Kind
 func (s *steps) Parked(runner.CodeRef) string { return "" }
 func (s *steps) Forget(string, uint32)        {}
 
-// The recorder lists an attempt only while its code runs: a process that dies in the writes before
-// that did not die of the code. If one of them fails, the attempt gives its turn back.
+// The recorder lists an attempt while its code runs, and not during the writes before that. If one
+// of them fails, the attempt gives its turn back.
 func TestWritesBeforeAnAttemptAreNotItsCode(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -177,17 +186,14 @@ func TestWritesBeforeAnAttemptAreNotItsCode(t *testing.T) {
 			}
 			return d.Queue.Extend(ctx, name, receipt, lease)
 		}
-		for ; ; fails = false {
-			m := d.receive(queue.Activities)
-			done := worker.Handler{Service: p.Service.Service, Log: slog.New(slog.DiscardHandler), Extend: extend}.For(queue.Activities)(t.Context(), []queue.Delivery{m})
-			if !fails {
-				if err := d.Queue.Delete(t.Context(), queue.Activities, done...); err != nil {
-					t.Error(err)
-				}
-				break
-			}
-			time.Sleep(10 * time.Minute) // the message is visible again
-			d.Queue.Tick()
+		if d.handWith(p, queue.Activities, d.receive(queue.Activities), extend) {
+			t.Error("the message of an attempt that did not begin can be deleted")
+		}
+		fails = false
+		time.Sleep(10 * time.Minute) // the message is visible again
+		d.Queue.Tick()
+		if !d.handWith(p, queue.Activities, d.receive(queue.Activities), extend) {
+			t.Error("the message of an attempt that ended cannot be deleted")
 		}
 		want := []string{"await 0", "extend 0", "leave 0", "await 0", "extend 0", "begin 1", "code 1", "end 1", "leave 1"}
 		if !slices.Equal(s.all, want) {

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-41655fb1/weft/internal/crash"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
-	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -26,7 +25,7 @@ func TestSlowWritesBeforeASuspect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newTries(t)
-		in := &later{(&steps{marks: func() int { return 0 }})}
+		in := &later{&steps{}}
 		d.recorder = in
 		var ran time.Time
 		d.do = func(context.Context) (string, error) { ran = time.Now(); return "done", nil }
@@ -57,10 +56,7 @@ func TestSlowWritesBeforeASuspect(t *testing.T) {
 			time.Sleep(6 * time.Second) // the disk is slow
 			return d.Queue.Extend(ctx, name, receipt, lease)
 		}
-		go func() { // it ends with the bubble
-			done := worker.Handler{Service: p.Service.Service, Log: slog.New(slog.DiscardHandler), Extend: extend}.For(queue.Activities)(t.Context(), []queue.Delivery{got})
-			_ = d.Queue.Delete(t.Context(), queue.Activities, done...)
-		}()
+		go d.handWith(p, queue.Activities, got, extend)
 		synctest.Wait()
 		for _, c := range others {
 			go func() {
@@ -91,19 +87,24 @@ func TestSlowWritesBeforeASuspect(t *testing.T) {
 	})
 }
 
+// newRecorded returns tries whose processes have a recorder that counts no records of attempts.
+func newRecorded(t *testing.T) (*tries, *steps) {
+	d, s := newTries(t), &steps{marks: func() int { return 0 }}
+	d.recorder = s
+	return d, s
+}
+
 // An attempt whose writes panic gives its turn back.
 func TestPanicBeforeAnAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newTries(t)
-		s := &steps{marks: func() int { return 0 }}
-		d.recorder = s
+		d, s := newRecorded(t)
 		p := d.start(activity.Options{})
 		m := d.receive(queue.Activities)
 		extend := func(context.Context, string, string, time.Duration) error { panic("the queue has a defect") }
 		func() {
 			defer func() { _ = recover() }()
-			worker.Handler{Service: p.Service.Service, Log: slog.New(slog.DiscardHandler), Extend: extend}.For(queue.Activities)(t.Context(), []queue.Delivery{m})
+			d.handWith(p, queue.Activities, m, extend)
 		}()
 		if want := []string{"await 0", "leave 0"}; !slices.Equal(s.all, want) {
 			t.Errorf("the recorder saw %v, want %v", s.all, want)
@@ -115,9 +116,7 @@ func TestPanicBeforeAnAttempt(t *testing.T) {
 func TestHungAttemptStaysRecorded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newTries(t)
-		s := &steps{marks: func() int { return 0 }}
-		d.recorder = s
+		d, s := newRecorded(t)
 		returned := make(chan struct{})
 		d.do = func(context.Context) (string, error) {
 			defer close(returned)

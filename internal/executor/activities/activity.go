@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -53,9 +52,7 @@ type Attempt struct {
 	kept        *attempts.Record // nil if nothing is recorded
 	stored      int              // the number of the last record of this attempt; 0 is none
 	interrupted bool             // the attempt has begun, and its process has died
-
-	returned func() // records that the code has returned
-	hangs    bool   // the attempt was given up, and its code has not returned
+	turn        int              // of code that is suspected of ending processes: see runner.Recorder
 }
 
 // Handle makes the attempt that a message asks for, and commits its result.
@@ -116,7 +113,7 @@ func Later(m *engine.Message, at history.Timestamp) engine.Message {
 // invocation, or nil. It does not hold the workflow's lock while the activity runs: the activity
 // may take long, and may itself call the workflow.
 func runAttempt(ctx context.Context, s *session.Process, w *Attempt) (next *Attempt, err error) {
-	ctx, result, f, err := recordedAttempt(ctx, s, w)
+	ctx, result, f, err := attemptInTurn(ctx, s, w)
 	if err != nil {
 		return nil, err
 	}
@@ -132,24 +129,15 @@ func runAttempt(ctx context.Context, s *session.Process, w *Attempt) (next *Atte
 	return next, err
 }
 
-// recordedAttempt makes an attempt. The recorder lists it while its code runs, also after the
-// attempt was given up. A process that dies during the writes before that did not die of the code.
-// recordedAttempt returns an error if the attempt cannot begin. If the recorder suspects the code
-// of ending processes, the attempt waits for its turn before its lease begins.
-func recordedAttempt(ctx context.Context, s *session.Process, w *Attempt) (within context.Context, result history.Payload, f *failure.Failure, err error) {
+// attemptInTurn makes an attempt, and returns an error if the attempt cannot begin. If the recorder
+// suspects the code of ending processes, the attempt waits for its turn before its lease begins.
+func attemptInTurn(ctx context.Context, s *session.Process, w *Attempt) (within context.Context, result history.Payload, f *failure.Failure, err error) {
 	m := w.Delivery.Message
-	turn := s.Runner.Await(runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
-	defer s.Runner.Leave(turn) // if the attempt does not begin, or the writes before it panic
+	w.turn = s.Runner.Await(runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
+	defer s.Runner.Leave(w.turn) // if the attempt does not begin, or the writes before it panic
 	if err := prepareAttempt(ctx, s, w); err != nil {
 		return ctx, nil, nil, err
 	}
-	note := s.Runner.BeginIn(turn, runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
-	w.returned = sync.OnceFunc(func() { s.Runner.End(note) })
-	defer func() {
-		if !w.hangs {
-			w.returned()
-		}
-	}()
 	within, result, f = observedAttempt(ctx, s, w)
 	return within, result, f, nil
 }
@@ -281,9 +269,11 @@ func (w *Attempt) next(number int, due history.Timestamp) engine.Message {
 	return m
 }
 
-// carryOutAttempt runs the activity's code. A nil failure is success.
+// carryOutAttempt runs the activity's code. A nil failure is success. The recorder lists the code
+// while it runs, also after the attempt was given up, and not during Weft's own writes: a process
+// that dies in one of those did not die of the code.
 func carryOutAttempt(ctx context.Context, s *session.Process, w *Attempt) (result history.Payload, f *failure.Failure) {
-	a := w.Activity
+	a, m := w.Activity, w.Delivery.Message
 	code := s.Registry.Activity(a.ActivityType)
 	if code == nil {
 		return nil, runner.Unregistered(a.ActivityType)
@@ -294,15 +284,15 @@ func carryOutAttempt(ctx context.Context, s *session.Process, w *Attempt) (resul
 	limited, _ = w.heartbeater.begin(limited)
 	defer w.heartbeater.end()
 	limited = attempt.With(limited, attempt.Info{
-		WorkflowID: w.Delivery.WorkflowID, RunID: string(w.Delivery.RunID), ActivityType: a.ActivityType, EventID: a.EventID, Attempt: w.Number,
+		WorkflowID: m.WorkflowID, RunID: string(m.RunID), ActivityType: a.ActivityType, EventID: a.EventID, Attempt: w.Number,
 	}, w.heartbeater)
 	o, hung := s.Runner.GuardAttempt(w.limit, func() runner.Attempted {
-		defer w.returned()
+		note := s.Runner.BeginIn(w.turn, runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
+		defer s.Runner.End(note)
 		return runner.CallActivity(header.Into(limited, a.Header), s.Registry.Code(code), a.Input)
 	})
 	if hung != nil {
-		w.hangs = true
-		s.Options.Logger.ErrorContext(ctx, "an activity does not heed the end of its context; it is given up", "workflowId", w.Delivery.WorkflowID, "activityType", a.ActivityType)
+		s.Options.Logger.ErrorContext(ctx, "an activity does not heed the end of its context; it is given up", "workflowId", m.WorkflowID, "activityType", a.ActivityType)
 		return nil, runner.TimedOut(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
 	}
 	if o.Pending {

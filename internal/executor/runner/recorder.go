@@ -70,7 +70,7 @@ type Recorder interface {
 	Forget(workflowID string, run uint32)
 }
 
-// Await waits for the turn of code that is suspected, before work of ours that prepares its run.
+// Await waits for the turn of code that is suspected, before Weft writes that the code begins.
 // Give the turn to BeginIn and to Leave.
 func (r *Runner) Await(kind CodeKind, workflowID string, runID history.RunID, part uint64) (turn int) {
 	if r.options.Recorder == nil {
@@ -96,10 +96,7 @@ func (r *Runner) BeginIn(turn int, kind CodeKind, workflowID string, runID histo
 
 // Begin records that code is about to run. The caller passes the note to End.
 func (r *Runner) Begin(kind CodeKind, workflowID string, runID history.RunID, part uint64) (note int) {
-	if r.options.Recorder == nil {
-		return 0
-	}
-	return r.options.Recorder.Begin(CodeRef{kind, workflowID, runID, part}, NoTurn)
+	return r.BeginIn(NoTurn, kind, workflowID, runID, part)
 }
 
 // End records that the code has returned.
