@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -54,7 +55,7 @@ func clone(fs *vfs.MemFS) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 }
 
-// files returns the names of the selected files of a directory.
+// files returns the names of the selected files of a directory, in order.
 func files(t *testing.T, fs vfs.FS, dir string, selects func(name string) bool) (names []string) {
 	t.Helper()
 	all, err := fs.List(dir)
@@ -66,6 +67,7 @@ func files(t *testing.T, fs vfs.FS, dir string, selects func(name string) bool) 
 			names = append(names, fs.PathJoin(dir, name))
 		}
 	}
+	slices.Sort(names) // files in memory have no order
 	return names
 }
 
@@ -272,6 +274,63 @@ func TestTablesGoBack(t *testing.T) {
 			t.Errorf("%s: %d of 60 numbers are there, and %d lines were logged", what, len(got), r.n.Load())
 		}
 		closed(t, d)
+	}
+}
+
+// A list of the tables that has lost its end is of an earlier moment. It may name a file of the log
+// that the tables no longer needed, and that was removed. The error blames the list too, because
+// whoever puts an empty file there gives up more than that file's writes.
+func TestCutListOfTables(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewCrashableMem()
+	d := openOn(t, fs)
+	writeNumbers(t, d, 0, 60)
+	closed(t, d)
+	d = openOn(t, fs) // which moves the log's writes to the tables, and begins a new log
+	log, err := fs.OpenDir("data/log")
+	if err == nil {
+		err = errors.Join(log.Sync(), log.Close()) // so that the old log is gone in copies
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := clone(fs) // as a process leaves it that is killed
+	closed(t, d)
+	isList := func(name string) bool { return strings.HasPrefix(name, "MANIFEST") }
+	manifests := files(t, left, "data/tables", isList)
+	list := manifests[len(manifests)-1]
+	whole, err := readFile(left, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := 0
+	for at := range whole {
+		fs := clone(left)
+		f, err := fs.Create(list, vfs.WriteCategoryUnspecified)
+		if err == nil {
+			_, err = f.Write(whole[:at])
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, r, err := openReporting(fs)
+		if err != nil {
+			if !strings.Contains(err.Error(), "MANIFEST") {
+				t.Errorf("cut at byte %d of %d: %v, want an error that names the list", at, len(whole), err)
+			}
+			if strings.Contains(err.Error(), "is missing") {
+				missing++
+			}
+			continue
+		}
+		if got := numbers(t, d); len(got) < 60 {
+			t.Errorf("cut at byte %d of %d: %d of 60 numbers are there, and %d lines were logged", at, len(whole), len(got), r.n.Load())
+		}
+		closed(t, d)
+	}
+	if missing == 0 {
+		t.Error("no cut list names a file of the log that was removed")
 	}
 }
 

@@ -175,7 +175,7 @@ func (d *DB) checkLog(fs vfs.FS, dir string, files []string, records []*record) 
 	}
 	for _, name := range needed {
 		if !there[name] {
-			return fmt.Errorf("%w: the file %s is missing, and the tables may not have its writes: put it back, or restore a backup of the whole directory; an empty file in its place gives these writes up",
+			return fmt.Errorf("%w: the file %s is missing, and the tables may not have its writes, or the list of their files (tables/MANIFEST-*) has lost its end and is of an earlier moment: put the file back, or restore a backup of the whole directory; an empty file in its place gives up all writes that the tables do not have",
 				ErrCorrupt, fs.PathJoin(dir, name))
 		}
 	}

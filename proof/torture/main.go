@@ -310,6 +310,8 @@ func (t *tournament) report() (status int) {
 	fmt.Printf("\n%d scenarios in %v, seed %d; results: %s\n", len(t.outcomes), time.Since(t.began).Round(time.Second), t.seed, t.results)
 	for _, o := range t.outcomes {
 		if o.verdict() == "FAILED" {
+			// Once more, because CI shows the end of its output only.
+			fmt.Printf("%s failed: %s\n", o.name, o.err)
 			fmt.Printf("repeat %s with: go run ./proof/torture -only %s -seed %d\n", o.name, o.name, t.seed)
 		}
 	}
