@@ -110,7 +110,7 @@ var byName = map[string]func(ctx context.Context, c *client.Client, name string)
 }
 
 // withoutID are the methods whose request has no such id.
-var withoutID = []string{"List", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity", "SetPause"}
+var withoutID = []string{"List", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity"}
 
 // A call with an invalid id or name returns ErrInvalid with the reason, whatever is wrong with it,
 // and sends nothing.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/problem"
 )
@@ -72,6 +73,9 @@ func New(address string, sets ...Options) *Client {
 	c := &Client{base: strings.TrimSuffix(address, "/"), http: shared, pause: sleep, newID: uuid.NewString, header: o.Header, around: o.Interceptors}
 	if o.HTTP != nil {
 		c.http = o.HTTP
+		if t, ok := o.HTTP.Transport.(bridge.Transport); ok {
+			c.pause = t.Pause
+		}
 	}
 	if o.NewID != nil {
 		c.newID = o.NewID

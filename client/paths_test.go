@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 	"github.com/seed-41655fb1/weft/proof/testbed/ondisk"
@@ -43,9 +44,8 @@ func playCall(t *testing.T, beds func(testing.TB, testbed.Args) testbed.Testbed,
 // of returns a client of a process.
 func (s *fixture) of(process int) (*client.Client, *network) {
 	w := &network{handler: s.bed.Handler(process)}
-	c := client.New("http://weft.test", client.Options{HTTP: &http.Client{Transport: w}})
-	c.SetPause(func(ctx context.Context, d time.Duration) error { return s.bed.World().Wait(ctx, d, nil) })
-	return c, w
+	pause := func(ctx context.Context, d time.Duration) error { return s.bed.World().Wait(ctx, d, nil) }
+	return client.New("http://weft.test", client.Options{HTTP: &http.Client{Transport: bridge.Transport{RoundTripper: w, Pause: pause}}}), w
 }
 
 // within returns a context that ends after d.

@@ -1,6 +1,7 @@
 // Package bridge gives Weft's packages access to what packages workflow, activity and client hide
-// from programs: what an activity is to the engine, how workflow code starts one, and how a retry
-// policy is recorded. A program cannot import it, so none of that is part of the API.
+// from programs: what an activity is to the engine, how workflow code starts one, how a retry
+// policy is recorded, and how a client waits. A program cannot import it, so none of that is part
+// of the API.
 //
 //	activity.New, workflow.Bind ── embed or return a Part ──▶ Registration ── Register ──▶ engine.Registry
 //	activity.Activity.Start ── StartActivity ──▶ what package workflow has given to Connect ──▶ engine.Instance
