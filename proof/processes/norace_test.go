@@ -1,6 +1,6 @@
 //go:build !race
 
-package isolate_test
+package processes_test
 
 // memory is the limit of a child's memory in MiB. A test that exceeds it touches all of it, several
 // times.

@@ -1,4 +1,4 @@
-package isolate_test
+package processes_test
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -70,23 +69,7 @@ func registry() *weft.Registry {
 		workflow.Bind(counter, count),
 		workflow.Bind(fatal, func(ctx workflow.Context, n int) (int, error) { return exit.Run(ctx, n) }),
 		workflow.Bind(processors, func(ctx workflow.Context, _ workflow.None) (int, error) { return atOnce.Run(ctx, workflow.None{}) }),
-		double, exit, atOnce)...)
-}
-
-// TestMain serves when the test's binary was executed as a child.
-func TestMain(m *testing.M) {
-	if isolate.IsChild() {
-		if err := weft.Serve(context.Background(), registry(), weft.Options{Log: slog.New(slog.DiscardHandler)}); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	if dir := os.Getenv(parentMark); dir != "" {
-		fmt.Fprintln(os.Stderr, serveAsParent(dir)) // it serves until it is killed
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
+		lethalCode, stepsCode, double, exit, atOnce, works)...)
 }
 
 // lines is a log that passes its records on.
@@ -220,7 +203,7 @@ func (s *server) postQuietly(id string, n int) bool {
 
 // Code that ends the process runs four times, first in the child of its workflow and then alone,
 // and is then refused. Others complete.
-func TestCodeThatEndsTheProcess(t *testing.T) {
+func TestCodeThatEndsAChild(t *testing.T) {
 	for _, how := range []string{"exit", "overflow", "hog"} {
 		t.Run(how, func(t *testing.T) {
 			s := serve(t, 2)
@@ -246,7 +229,7 @@ func TestCodeThatEndsTheProcess(t *testing.T) {
 }
 
 // An activity that ends the process is parked; its run can be terminated, and others complete.
-func TestActivityThatEndsTheProcess(t *testing.T) {
+func TestActivityThatEndsAChild(t *testing.T) {
 	s := serve(t, 2)
 	s.startFatal(t, `{"workflowId":"fatal","type":"fatal","input":1}`)
 	if got := s.log.until("a workflow is parked")["workflowId"]; got != "fatal" {

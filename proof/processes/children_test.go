@@ -1,4 +1,4 @@
-package isolate_test
+package processes_test
 
 import (
 	"bufio"

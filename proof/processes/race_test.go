@@ -1,6 +1,6 @@
 //go:build race
 
-package isolate_test
+package processes_test
 
 // memory is the limit of a child's memory in MiB. With the race detector a child has more than 256
 // when it begins.

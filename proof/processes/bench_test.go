@@ -1,4 +1,4 @@
-package isolate_test
+package processes_test
 
 import (
 	"errors"
@@ -50,7 +50,7 @@ func (s *server) quiet(b *testing.B, path, body string) int {
 }
 
 // BenchmarkIsolation compares a server of one process with one that isolates: go test -bench
-// Isolation ./internal/isolate
+// Isolation ./proof/processes
 func BenchmarkIsolation(b *testing.B) {
 	for _, children := range []int{0, 2} {
 		b.Run(fmt.Sprintf("children=%d", children), func(b *testing.B) {
