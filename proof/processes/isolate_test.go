@@ -109,7 +109,11 @@ type server struct {
 // serve runs a server with this many child processes, until the test ends.
 func serve(t testing.TB, children int) *server {
 	t.Helper()
-	return serveIn(t, t.TempDir(), weft.Isolation{Children: children, MemoryMiB: memory}) // its removal is after the server's end
+	var limits weft.Isolation
+	if children > 0 {
+		limits = weft.Isolation{Children: children, MemoryMiB: memory}
+	}
+	return serveIn(t, t.TempDir(), limits) // its removal is after the server's end
 }
 
 // serveIn runs a server on a data directory, until the test ends.
