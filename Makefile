@@ -88,7 +88,7 @@ localstack-down: ## stop what make localstack started
 LINT = GOGC=400 go vet -vettool='$(CURDIR)/bin/lint'
 
 lint: bin/lint words ## vet, staticcheck, formatting, weftvet, switches over events and messages, words, and the linters' tests
-	$(LINT) -tags aws,deploycheck ./...
+	$(LINT) -tags aws,deploycheck,mutants ./...
 	@for m in cmd/weftvet examples/hello examples/postgres tools tools/lint; do $(LINT:vet=vet -C $$m) ./... || exit 1; done
 	$(LINT:vet=vet -C examples/deploy) -tags e2e ./...
 	@# Also the coroutines that are built with the race detector. With the detector itself, go vet would
@@ -104,11 +104,11 @@ bin/lint: FORCE
 FORCE:
 
 weftvet: bin/lint ## lint the workflow code of the examples and the tests (cmd/weftvet)
-	$(LINT) -weftvet -tags aws,deploycheck ./...
+	$(LINT) -weftvet -tags aws,deploycheck,mutants ./...
 	@for e in hello deploy postgres; do $(LINT:vet=vet -C examples/$$e) -weftvet ./... || exit 1; done
 
 switches: bin/lint ## find switches over events or messages that leave some out (tools/lint/switches)
-	$(LINT) -switches -tags aws,deploycheck ./...
+	$(LINT) -switches -tags aws,deploycheck,mutants ./...
 
 words: ## find words that Weft does not use, and long lines (tools/words)
 	@cd tools && go run ./words ..
@@ -125,10 +125,10 @@ model: ## explore the protocol's model: every shape with two faults, all states,
 	go test -count=1 -timeout 0 ./proof/model -run 'TestShapes|TestVariants|TestReductionKeepsEnds' -v -all $(if $(ONLY),-only='$(ONLY)')
 
 sim-fixed: ## play the thousand fixed seeds, of which make test plays a hundred, and the main mutants
-	go test -count=1 -timeout 0 ./proof/sim -run 'TestSeeds$$|TestLinearizable$$|TestMutants$$' -v -seeds=1000
+	go test -count=1 -timeout 0 -tags mutants ./proof/sim -run 'TestSeeds$$|TestLinearizable$$|TestMutants$$' -v -seeds=1000
 
 sim-mutants: ## break the protocol with each mutant, and check that the simulation finds it within its stated seeds
-	go test -count=1 -timeout 0 ./proof/sim -run 'TestMutants' -v -all-mutants
+	go test -count=1 -timeout 0 -tags mutants ./proof/sim -run 'TestMutants' -v -all-mutants
 
 sim-coverage: ## measure what the simulation covers of engine and internal/executor, in statements and blocks (SEEDS=n)
 	@mkdir -p bin

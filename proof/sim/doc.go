@@ -69,6 +69,6 @@
 //	go test ./proof/sim -run 'TestScript$' -script=testdata/scripts/NAME.script -v
 //
 // Mutants test the simulation itself (mutants_*_test.go). They break the protocol on purpose, and a
-// seed must find each within the number that it states. `make test` plays the main ones, and `make
-// sim-mutants` plays all.
+// seed must find each within the number that it states. `make sim-fixed` plays the main ones, and
+// `make sim-mutants` plays all.
 package sim
