@@ -136,8 +136,10 @@ func (w *wal) fill(name string, size int64) error {
 	return err
 }
 
+// zeros is what writeZeros writes.
+var zeros [256 << 10]byte
+
 func writeZeros(f vfs.File, size int64) error {
-	zeros := make([]byte, 256<<10)
 	for at := int64(0); at < size; at += int64(len(zeros)) {
 		if _, err := f.WriteAt(zeros[:min(int64(len(zeros)), size-at)], at); err != nil {
 			return err
