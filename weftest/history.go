@@ -100,7 +100,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000"
 // workflows returns the ids of all workflows, sorted.
 func (e *Env) workflows() (ids []string) {
 	for token := ""; ; {
-		page, next, err := e.store.ListRuns(context.Background(), store.Filter{}, token, 100)
+		page, next, err := e.store.ListRuns(context.Background(), store.Filter{}, token, 10_000) // large pages, because the store sorts all runs for each
 		if err != nil {
 			e.t.Fatalf("weftest: %v", err)
 		}

@@ -69,31 +69,42 @@ func Find(operations []*Operation, method, path string) (*Operation, map[string]
 		method = http.MethodGet
 	}
 	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		var err error
+		if segments[i], err = url.PathUnescape(segment); err != nil {
+			return nil, nil
+		}
+	}
 	for _, o := range operations {
-		if values, ok := match(strings.Split(o.Path, "/"), segments); ok && o.Method == method {
-			return o, values
+		if o.Method == method && match(o.segments, segments) {
+			return o, valuesOf(o.segments, segments)
 		}
 	}
 	return nil, nil
 }
 
-func match(template, segments []string) (map[string]string, bool) {
+// match reports whether the segments of a path match those of a template.
+func match(template, segments []string) bool {
 	if len(template) != len(segments) {
-		return nil, false
+		return false
 	}
-	values := map[string]string{}
 	for i, part := range template {
-		value, err := url.PathUnescape(segments[i])
-		switch name, isParameter := strings.CutPrefix(part, "{"); {
-		case err != nil || value == "" && part != "":
-			return nil, false
-		case isParameter:
-			values[strings.TrimSuffix(name, "}")] = value
-		case part != value:
-			return nil, false
+		if isParameter := strings.HasPrefix(part, "{"); isParameter && segments[i] == "" || !isParameter && part != segments[i] {
+			return false
 		}
 	}
-	return values, true
+	return true
+}
+
+// valuesOf returns the values of the parameters of a path that matches a template.
+func valuesOf(template, segments []string) map[string]string {
+	values := map[string]string{}
+	for i, part := range template {
+		if name, isParameter := strings.CutPrefix(part, "{"); isParameter {
+			values[strings.TrimSuffix(name, "}")] = segments[i]
+		}
+	}
+	return values
 }
 
 // refused reports whether the answer says that the request itself is invalid or too large.

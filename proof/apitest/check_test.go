@@ -42,6 +42,8 @@ var exchanges = map[string]struct {
 	"a body that is missing":      {"POST", "/v1/workflows", ``, 201, jsonType, `{"workflowId":"a",` + run + `}`, "the body is missing"},
 	"a path that is not there":    {"GET", "/v2", "", 200, jsonType, `{}`, "openapi.yaml has no GET /v2"},
 	"an event of another type":    {"GET", "/v1/workflows/a/history", "", 200, jsonType, `{"events":[{"id":1,"type":"Nothing","time":"2026-11-21T17:45:00Z","attributes":{}}]}`, "/events/0/type"},
+	"an event that is no object":  {"GET", "/v1/workflows/a/history", "", 200, jsonType, `{"events":["TimerFired"]}`, "want object"},
+	"an event without a type":     {"GET", "/v1/workflows/a/history", "", 200, jsonType, `{"events":[{"id":1,"time":"2026-11-21T17:45:00Z","attributes":{}}]}`, "missing property 'type'"},
 	"an event of another form":    {"GET", "/v1/workflows/a/history", "", 200, jsonType, `{"events":[{"id":1,"type":"TimerFired","time":"2026-11-21T17:45:00Z","attributes":{}}]}`, "missing property 'startedEventId'"},
 	"a time that is none":         {"GET", "/v1/workflows/a/history", "", 200, jsonType, `{"events":[{"id":1,"type":"TimerFired","time":"soon","attributes":{"startedEventId":1}}]}`, "date-time"},
 	"a method that is not there":  {"PUT", "/v1/workflows", "", 405, problemType, strings.NewReplacer("not-found", "method-not-allowed", "404", "405").Replace(problem), "no status 405"},

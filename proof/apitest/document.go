@@ -29,6 +29,7 @@ type Operation struct {
 	Sent     map[string]Example
 	Answered map[int]map[string]Example
 
+	segments     []string // of the path
 	parameters   []parameter
 	body         *jsonschema.Schema // nil if the request has no body
 	bodyRequired bool
@@ -130,6 +131,8 @@ func newReader(text []byte) (*reader, error) {
 	prepare(r.at("/components/schemas"))
 	r.compiler.AssertFormat()
 	r.compiler.AssertContent()
+	r.compiler.AssertVocabs()
+	r.compiler.RegisterVocabulary(choices)
 	return r, r.compiler.AddResource(location, root)
 }
 
@@ -158,15 +161,57 @@ func prepare(node any) {
 // discriminate replaces the oneOf of a schema by a choice: the value of a member names the schema
 // that applies.
 func discriminate(node object, member string) {
-	var names, choices []any
+	var names []any
+	refs := object{}
 	for _, choice := range node["oneOf"].([]any) {
 		ref := choice.(object)["$ref"].(string)
 		name := ref[strings.LastIndex(ref, "/")+1:]
 		names = append(names, name)
-		choices = append(choices, object{"if": object{"properties": object{member: object{"const": name}}}, "then": choice})
+		refs[name] = ref
 	}
 	delete(node, "oneOf")
-	node["required"], node["properties"], node["allOf"] = []any{member}, object{member: object{"enum": names}}, choices
+	node["type"], node["required"], node["properties"] = "object", []any{member}, object{member: object{"enum": names}}
+	node[choiceKeyword] = object{"member": member, "refs": refs}
+}
+
+// choiceKeyword is the keyword of a choice. It takes the name of a member, and references to
+// schemas by the values of the member. JSON Schema itself has only if and then for this, which try
+// each value in turn.
+const choiceKeyword = "x-weft-choice"
+
+// choices is the vocabulary that has the keyword.
+var choices = &jsonschema.Vocabulary{URL: "weft:choice", Compile: func(c *jsonschema.CompilerContext, node map[string]any) (jsonschema.SchemaExt, error) {
+	of, ok := node[choiceKeyword].(object)
+	if !ok {
+		return nil, nil // the schema has no choice
+	}
+	made := &choice{member: of["member"].(string), schemas: map[string]*jsonschema.Schema{}}
+	for name, ref := range of["refs"].(object) {
+		schema, err := c.EnqueueRef(ref.(string))
+		if err != nil {
+			return nil, err
+		}
+		made.schemas[name] = schema
+	}
+	return made, nil
+}}
+
+// choice is a compiled choice.
+type choice struct {
+	member  string
+	schemas map[string]*jsonschema.Schema
+}
+
+// Validate implements jsonschema.SchemaExt. It reports nothing if the member names no schema, which
+// the enum of the member does.
+func (c *choice) Validate(ctx *jsonschema.ValidatorContext, v any) {
+	members, _ := v.(object)
+	name, _ := members[c.member].(string)
+	if schema := c.schemas[name]; schema != nil {
+		if err := ctx.Validate(schema, v, nil); err != nil {
+			ctx.AddErr(err)
+		}
+	}
 }
 
 // at returns the node at a place, or nil if there is none.
@@ -227,7 +272,7 @@ func (r *reader) operation(path, method, place string) *Operation {
 	id, _ := node["operationId"].(string)
 	access, _ := node["x-weft-access"].(string)
 	o := &Operation{
-		ID: id, Access: access, Method: strings.ToUpper(method), Path: path, responses: map[int]*response{}, Answered: map[int]map[string]Example{},
+		ID: id, Access: access, Method: strings.ToUpper(method), Path: path, segments: strings.Split(path, "/"), responses: map[int]*response{}, Answered: map[int]map[string]Example{},
 	}
 	for _, list := range []string{below("/paths", path, "parameters"), below(place, "parameters")} {
 		parameters, _ := r.at(list).([]any)

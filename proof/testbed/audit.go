@@ -46,7 +46,7 @@ func (d *Deployment) Snapshot() string {
 	for _, id := range d.Workflows() {
 		last := uint32(0)
 		for _, item := range d.items(id) {
-			fmt.Fprintf(&b, "%v %x %v %x\n", item.Key, item.Commit, item.Expires, item.Body)
+			fmt.Fprintf(&b, "%v %x %v %d %s\n", item.Key, item.Commit, item.Expires, len(item.Body), item.Body)
 			last = item.Run
 		}
 		attempts, err := d.kept.ReadAttempts(context.Background(), id, last)

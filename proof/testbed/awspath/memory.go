@@ -49,7 +49,7 @@ func (m *inMemory) dump(ctx context.Context) (string, error) {
 	for _, id := range ids {
 		last := uint32(0)
 		for _, item := range m.Dump(id) {
-			fmt.Fprintf(&b, "%v %x %v %x\n", item.Key, item.Commit, item.Expires, item.Body)
+			fmt.Fprintf(&b, "%v %x %v %d %s\n", item.Key, item.Commit, item.Expires, len(item.Body), item.Body)
 			last = item.Run
 		}
 		attempts, err := m.ReadAttempts(ctx, id, last)
