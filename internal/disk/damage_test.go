@@ -332,7 +332,8 @@ func TestCutListOfTables(t *testing.T) {
 		}
 		closed(t, d)
 	}
-	// With the race detector Pebble begins a new list with each change, and no cut of it is readable.
+	// With the race detector Pebble begins a new list with each change, and no cut of that is
+	// readable.
 	if missing == 0 && unreadable < len(whole) {
 		t.Error("no cut list names a file of the log that was removed")
 	}
