@@ -123,6 +123,9 @@ func TestPayloadsAboveTheLimit(t *testing.T) {
 		}
 		names := fmt.Sprint("may have ", limit)
 		t.Run(names, func(t *testing.T) {
+			if !small && testing.Short() {
+				t.Skip("large payloads are slow with the race detector, and make test runs this")
+			}
 			t.Parallel()
 			inArchive(t, small, func(t *testing.T, env *weftest.Env, run workflow.Run[int]) {
 				ctx, c := t.Context(), env.Client()

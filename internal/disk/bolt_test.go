@@ -36,7 +36,7 @@ func oldContents(name string) (all []string, err error) {
 // changed in the file before.
 func TestBoltFile(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(8) {
+	for seed := range uint64(fullOrShort(8, 2)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		name := filepath.Join(t.TempDir(), formatFile)
 		bolt, err := bbolt.Open(name, 0o600, &bbolt.Options{NoSync: true})
@@ -117,7 +117,7 @@ func boltPages(data []byte, fn func(at int, kind uint16, count int)) {
 func TestDamagedBoltFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	writeOld(t, dir, 400)
+	writeOld(t, dir, uint64(fullOrShort(400, 250)))
 	data, err := os.ReadFile(filepath.Join(dir, formatFile))
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +234,8 @@ func TestConversionOnAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const n, memory = 400, 1 << 20 // values, and the bytes that the tables keep in memory: the values are larger
+	const memory = 1 << 20
+	n := fullOrShort(400, 100) // values, and the bytes that the tables keep in memory: the values are larger
 	err = bolt.Update(func(tx *bbolt.Tx) error {
 		bucket, err := tx.CreateBucket([]byte(Blobs.String()))
 		for i := range uint64(n) {

@@ -76,7 +76,7 @@ func files(t *testing.T, fs vfs.FS, dir string, selects func(name string) bool) 
 func TestFlippedTable(t *testing.T) {
 	t.Parallel()
 	const n = 3000
-	flips := fullOrShort(12, 3)
+	flips, step := fullOrShort(12, 3), uint64(fullOrShort(1, 10))
 	fs := vfs.NewCrashableMem()
 	d := openOn(t, fs)
 	for i := range uint64(n - 1) {
@@ -124,7 +124,7 @@ func TestFlippedTable(t *testing.T) {
 		if err != nil {
 			t.Errorf("a flip at %d: a scan past damage fails with %v", at, err)
 		}
-		for i := range uint64(n) {
+		for i := uint64(0); i < n; i += step {
 			var v []byte
 			err := d.Read(func(tx *Tx) (err error) { v, err = tx.Get(Log, binary.BigEndian.AppendUint64(nil, i)); return err })
 			if found[i] != (v != nil) || !found[i] && !errors.Is(err, ErrCorrupt) {
@@ -154,7 +154,7 @@ func TestFlippedTable(t *testing.T) {
 func TestZeroedSector(t *testing.T) {
 	t.Parallel()
 	const n, sector, most = 60, 512, 5 // records that a sector touches
-	step := fullOrShort(16, 160)
+	step := fullOrShort(16, 400)
 	left := killed(t, n)
 	name := segments(t, left)[0]
 	data, err := readFile(left, name)
@@ -255,7 +255,7 @@ func TestTablesGoBack(t *testing.T) {
 		},
 		"the tables": func(fs *vfs.MemFS) error { return fs.RemoveAll("data/tables") },
 	}
-	for at := range whole {
+	for at := 0; at < len(whole); at += fullOrShort(1, 8) {
 		harms["byte "+string(rune('0'+at%10))+" "+strings.Repeat("+", at/10)] = func(fs *vfs.MemFS) error {
 			changeFile(t, fs, manifest, func(data []byte) { data[at] ^= 4 })
 			return nil
@@ -485,7 +485,7 @@ func TestMarkStays(t *testing.T) {
 // The next Open completes a conversion that was interrupted at any step. Nothing is set aside.
 func TestInterruptedConversion(t *testing.T) {
 	t.Parallel()
-	for k := int64(1); ; k++ {
+	for k := int64(1); ; k += int64(fullOrShort(1, 3)) {
 		dir := t.TempDir()
 		writeOld(t, dir, 20)
 		var n atomic.Int64

@@ -240,7 +240,7 @@ func TestOneFailure(t *testing.T) {
 		return op.Kind.ReadOrWrite() == errorfs.OpIsWrite &&
 			(strings.HasPrefix(op.Path, "data/log") || strings.HasSuffix(op.Path, ".sst") || strings.HasPrefix(op.Path, "data/weft"))
 	}
-	step := int64(fullOrShort(5, 150))
+	step := int64(fullOrShort(5, 300))
 	for k := int64(1); ; k += step {
 		mem := vfs.NewCrashableMem()
 		var n atomic.Int64
@@ -305,7 +305,7 @@ func writeThroughFailure(t *testing.T, fs vfs.FS) (acknowledged []uint64) {
 // its number of changes. The memory of the tables is bounded.
 func TestFullDiskBoundsMemory(t *testing.T) {
 	t.Parallel()
-	const part = 16
+	part := int64(fullOrShort(16, 64))
 	many := func(n int, change func(tx *Tx, key []byte)) func(uint64) Op {
 		return func(i uint64) Op {
 			return func(tx *Tx) error {
@@ -320,8 +320,8 @@ func TestFullDiskBoundsMemory(t *testing.T) {
 		"values of a quarter of a table": many(1, func(tx *Tx, key []byte) { tx.Put(Blobs, key, make([]byte, memTable/part/4)) }),
 		"values of almost a table":       many(1, func(tx *Tx, key []byte) { tx.Put(Blobs, key, make([]byte, memTable/part-4096)) }),
 		"values of four tables":          many(1, func(tx *Tx, key []byte) { tx.Put(Blobs, key, make([]byte, 4*memTable/part)) }),
-		"many values":                    many(3000, func(tx *Tx, key []byte) { tx.Put(Log, key, nil) }),
-		"many deletes":                   many(3000, func(tx *Tx, key []byte) { tx.Delete(Log, key) }),
+		"many values":                    many(48_000/int(part), func(tx *Tx, key []byte) { tx.Put(Log, key, nil) }),
+		"many deletes":                   many(48_000/int(part), func(tx *Tx, key []byte) { tx.Delete(Log, key) }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -347,7 +347,7 @@ func TestFullDiskBoundsMemory(t *testing.T) {
 				if waited.Load() || !errors.Is(err, ErrFull) {
 					t.Errorf("write %d to a full disk: %v, want ErrFull; it waited for the tables: %v", n, err, waited.Load())
 				}
-				const most = mostInMemory * memTable / part
+				most := uint64(mostInMemory * memTable / part)
 				if got := d.tables.Metrics().MemTable.Size; got > 2*most || got < most/10 {
 					t.Errorf("the tables have %d bytes in memory after %d writes, want about %d at most", got, n, most)
 				}

@@ -117,7 +117,7 @@ func TestCutSegment(t *testing.T) {
 		t.Fatalf("a whole log: %v, %d reports", err, reported.n.Load())
 	}
 	closed(t, whole)
-	for at := 0; at < len(data); at += len(data)/40 + 1 {
+	for at := 0; at < len(data); at += len(data)/fullOrShort(40, 8) + 1 {
 		fs := clone(left)
 		f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
 		if err == nil {
@@ -220,7 +220,7 @@ func TestNeededSegment(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
 	d := openOn(t, fs)
-	for i := range uint64(8) {
+	for i := range uint64(fullOrShort(8, 4)) {
 		if err := d.Write(func(tx *Tx) error { tx.Put(Blobs, k8(i), make([]byte, 900<<10)); return put(i)(tx) }); err != nil { // a segment
 			t.Fatal(err)
 		}

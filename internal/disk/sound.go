@@ -98,9 +98,16 @@ func (tx *Tx) lastReadable(s Space, from, next, to []byte, probing mode) []byte 
 	if next != nil {
 		high = w.of(next)
 	}
-	low, _ := w.between(w.of(from), high, func(middle []byte) bool {
-		return tx.scan(s, from, middle, probing, func(_, _ []byte) bool { return true }) == nil
-	})
+	readable := func(to []byte) bool {
+		return tx.scan(s, from, to, probing, func(_, _ []byte) bool { return true }) == nil
+	}
+	low := w.of(from)
+	// A file that cannot be opened leaves nothing readable: one probe finds that, and the search
+	// would take one for each bit of a key.
+	if !readable(w.key(new(big.Int).Add(low, big.NewInt(1)))) {
+		return w.key(low)
+	}
+	low, _ = w.between(low, high, readable)
 	return w.key(low)
 }
 

@@ -93,7 +93,7 @@ func TestEveryWriteOfChildrenFails(t *testing.T) {
 	}
 	t.Logf("the scenario makes %d writes: %q", count, want)
 	for number := 1; number <= count; number++ {
-		for _, f := range []fault{refused, dropped, lost} {
+		for _, f := range faults(number) {
 			if got, _ := playChildren(t, number, f); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("with write %d failing (%v) the workflows ended with\n%q\nwant\n%q", number, f, got, want)
 			}

@@ -76,7 +76,7 @@ func TestClosedRunsAreDeleted(t *testing.T) {
 		d := maintained(t)
 		p := d.Start(executor.Options{}, testbed.Workload("build-2")...)
 		random, seen := rand.New(rand.NewPCG(1, 2)), map[string]bool{}
-		for round := range 6 {
+		for round := range fullOrShort(6, 2) {
 			id := closeRun(t, p, "w")
 			if seen[id] {
 				t.Errorf("run id %s is used again", id)
@@ -145,7 +145,8 @@ func TestOtherRunsAreKept(t *testing.T) {
 // run.
 func TestHalfDeleted(t *testing.T) {
 	t.Parallel()
-	for gone := 1; ; gone++ {
+	step := fullOrShort(1, 4)
+	for gone := 1; ; gone += step {
 		more := true
 		synctest.Test(t, func(t *testing.T) {
 			d := maintained(t)
@@ -154,7 +155,7 @@ func TestHalfDeleted(t *testing.T) {
 			p.Stop()
 			time.Sleep(2 * time.Hour) // a run that has just closed is not deleted
 			items := d.Store.Dump("w")
-			more = gone+1 < len(items)
+			more = gone+step < len(items)
 			if err := d.Store.Delete(context.Background(), items[:gone], nil); err != nil {
 				t.Fatal(err)
 			}

@@ -239,7 +239,7 @@ func TestEveryWriteFails(t *testing.T) {
 	}
 	t.Logf("the scenario has %d writes", count)
 	for number := 1; number <= count; number++ {
-		for _, f := range []fault{refused, dropped, lost} {
+		for _, f := range faults(number) {
 			got, _ := playFault(t, number, f)
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("with write %d failing (%v) callers saw\n%q\nwant\n%q", number, f, got, want)

@@ -61,9 +61,8 @@ func restored(t *testing.T, from *testbed.Deployment, table *memory.Store) *test
 // later does not exist.
 func TestRestore(t *testing.T) {
 	t.Parallel()
-	for _, moment := range []time.Duration{
-		0, 10 * time.Second, 36 * time.Second, 4 * time.Minute, 9 * time.Minute, 3 * time.Hour,
-	} {
+	moments := []time.Duration{0, 10 * time.Second, 36 * time.Second, 4 * time.Minute, 9 * time.Minute, 3 * time.Hour}
+	for _, moment := range fullOrShort(moments, moments[1:4]) {
 		for _, later := range []time.Duration{30 * time.Second, 2 * time.Hour} {
 			for _, newQueues := range []bool{false, true} {
 				synctest.Test(t, func(t *testing.T) {

@@ -66,12 +66,9 @@ func TestLargestPayloadsEverywhere(t *testing.T) {
 		workflow.Bind(every, runEvery), everyCopy,
 		workflow.Bind(everyKid, func(_ workflow.Context, s string) (string, error) { return s, nil }),
 	}
-	buckets := []bool{false, true}
-	if testing.Short() { // payloads of 5 MiB are slow with the race detector
-		buckets = buckets[:1]
-	}
+	buckets := fullOrShort([]bool{false, true}, []bool{false}) // payloads of 5 MiB are slow with the race detector
 	for _, bucket := range buckets {
-		for _, cached := range []int{0, -1} {
+		for _, cached := range fullOrShort([]int{0, -1}, []int{0}) {
 			t.Run(fmt.Sprintf("bucket %v, cached %d", bucket, cached), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 func TestLargeUpdateThatEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, waits := range []bool{false, true} {
-		for _, size := range []int{100 << 10, 150 << 10, 180 << 10} {
+		for _, size := range fullOrShort([]int{100 << 10, 150 << 10, 180 << 10}, []int{150 << 10}) {
 			for _, cache := range []int{0, -1} {
 				t.Run(fmt.Sprint(waits, size, cache), func(t *testing.T) {
 					t.Parallel()

@@ -496,8 +496,8 @@ func (s *Server) Close() error {
 }
 
 // buildID names the program by a hash of its file: another build has another name, even for the
-// same version.
-func buildID() string {
+// same version. It reads the file once.
+var buildID = sync.OnceValue(func() string {
 	const unknown = "unknown"
 	path, err := os.Executable()
 	if err != nil {
@@ -513,7 +513,7 @@ func buildID() string {
 		return unknown
 	}
 	return hex.EncodeToString(h.Sum(nil))[:12]
-}
+})
 
 // Listen listens at an address. Its error says what to do.
 func Listen(address string) (net.Listener, error) {

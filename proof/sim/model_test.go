@@ -25,7 +25,7 @@ func spoil(t *testing.T, many int, watch func() func(model.Event) (model.Event, 
 // has events in another order.
 func TestTheModelRejectsSpoiltTraces(t *testing.T) {
 	t.Parallel()
-	const many = 12
+	many := fullOrShort(12, 4)
 	drop := func(n int, spoils func(*model.Event) bool) func() func(model.Event) (model.Event, bool) {
 		return func() func(model.Event) (model.Event, bool) {
 			seen := 0

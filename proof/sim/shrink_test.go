@@ -185,7 +185,7 @@ func (k *shrinking) lowered(name string, made []uint64) {
 func TestAScriptReplays(t *testing.T) {
 	t.Parallel()
 	for _, g := range games {
-		for seed := range uint64(8) {
+		for seed := range uint64(fullOrShort(8, 2)) {
 			a := &simulation{seed: seed, tracing: true, recording: true}
 			g.play(a)
 			b := &simulation{seed: seed, tracing: true, script: a.choices().trimmed()}

@@ -40,7 +40,7 @@ func TestSeeds(t *testing.T) {
 // A seed has to replay, or it would be worthless.
 func TestASeedReplays(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(5) {
+	for seed := range uint64(fullOrShort(5, 1)) {
 		a, b := simulate(seed, true, nil, nil), simulate(seed, true, nil, nil)
 		if quiet := run(seed); quiet.steps != a.steps {
 			t.Fatalf("seed %d took %d steps, and with a trace %d", seed, quiet.steps, a.steps)

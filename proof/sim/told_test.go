@@ -24,7 +24,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 	var all spoken
 	logger := slog.New(slog.NewJSONHandler(&all.text, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	hub := observe.New(observe.Log(logger), &all)
-	for seed := range uint64(min(60, 2*defaultSeeds)) {
+	for seed := range uint64(fullOrShort(60, 10)) {
 		if s := simulate(seed, false, hub, logger); len(s.wrong) > 0 {
 			t.Fatal(s.report())
 		}

@@ -66,7 +66,10 @@ func TestContenders(t *testing.T) {
 	for _, request := range []time.Duration{300 * time.Microsecond, time.Millisecond, 5 * time.Millisecond, 25 * time.Millisecond} {
 		t.Run(request.String(), func(t *testing.T) {
 			t.Parallel()
-			const rounds = 3
+			rounds := 3
+			if testing.Short() {
+				rounds = 1
+			}
 			beds := Testbeds(Memory)
 			for _, callers := range []int{8, 64} {
 				var tries []int
