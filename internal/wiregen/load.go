@@ -9,9 +9,11 @@ import (
 	"go/token"
 	"go/types"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 const module = "github.com/seed-41655fb1/weft/"
@@ -40,7 +42,7 @@ func (l *loader) Import(name string) (*types.Package, error) {
 	case ours:
 		p, err = l.check(dir)
 	case name == "time":
-		p, err = importer.ForCompiler(l.files, "source", nil).Import(name)
+		p, err = l.standard(name)
 	default:
 		p = types.NewPackage(name, path.Base(name))
 		p.MarkComplete()
@@ -48,6 +50,28 @@ func (l *loader) Import(name string) (*types.Package, error) {
 	l.loaded[name] = p
 	return p, err
 }
+
+// standard type-checks a package of Go's library.
+func (l *loader) standard(name string) (*types.Package, error) {
+	if err := findLibrary(); err != nil {
+		return nil, err
+	}
+	return importer.ForCompiler(l.files, "source", nil).Import(name)
+}
+
+// findLibrary asks the go command where Go's library is, because a program that is built with
+// -trimpath does not know.
+var findLibrary = sync.OnceValue(func() error {
+	if build.Default.GOROOT != "" {
+		return nil
+	}
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOROOT: %w", err)
+	}
+	build.Default.GOROOT = strings.TrimSpace(string(out))
+	return nil
+})
 
 // check type-checks the files of a package that the build on this machine includes. It ignores
 // errors, because imports that are not loaded cause some. Only a name that is declared twice is an
