@@ -74,8 +74,8 @@ test-aws: ## run the tests against DynamoDB, SQS and LocalStack (installs the se
 	@# One package at a time: under load, visibility timeouts end too early. Tests that wait for a server need no core.
 	localstack/servers run -- env $(GO_RACE) test $(RACE) -tags aws,$(RACE_TAG) -p 1 -parallel 40 -timeout 20m -exec 'env CGO_ENABLED=0' -run "^($(AWS_TESTS))\$$" $(AWS_PACKAGES)
 
-deploy-check: ## deploy examples/deploy with SAM and with Terraform to LocalStack, and test it (needs terraform)
-	@localstack/deploy-check
+deploy-check: ## deploy examples/deploy with SAM and with Terraform to LocalStack, and test it (ONLY=sam; needs terraform)
+	@localstack/deploy-check $(ONLY)
 
 localstack: ## run the examples on LocalStack, deployed by the template that AWS gets (LOCALSTACK_PORT=4567)
 	@localstack/up '$(LOCALSTACK_PORT)'
