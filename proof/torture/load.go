@@ -108,7 +108,8 @@ func (s *testbed) one(ctx context.Context, id string, perRun int, token string, 
 	return nil
 }
 
-// settle waits until all accepted updates have ended, so that their entries are in the books.
+// settle waits until all accepted updates have ended, and workflow code has all signals, so that
+// their entries and notes are in the books.
 func (s *testbed) settle(c *client.Client, within time.Duration) error {
 	until := time.Now().Add(within)
 	return errors.Join(each(s.ledger.ids(), func(id string) error {
@@ -140,7 +141,8 @@ func each(ids []string, do func(id string) error) []error {
 	return errs
 }
 
-// complete returns an error that names an acknowledged entry that a book does not have yet.
+// complete returns an error that names an acknowledged entry or note that a book does not have yet.
+// A query does not see a signal whose workflow task has not run.
 func (s *testbed) complete(c *client.Client, id string) error {
 	limited, cancel := context.WithTimeout(s.ctx, 10*time.Second)
 	defer cancel()
@@ -155,9 +157,11 @@ func (s *testbed) complete(c *client.Client, id string) error {
 	s.ledger.mu.Lock()
 	defer s.ledger.mu.Unlock()
 	a := s.ledger.of(id)
-	for token := range a.entries {
-		if !there[token] {
-			return fmt.Errorf("the entry %s is missing", token)
+	for _, tokens := range []map[string]bool{a.entries, a.notes} {
+		for token := range tokens {
+			if !there[token] {
+				return fmt.Errorf("%s was acknowledged and is missing", token)
+			}
 		}
 	}
 	return nil
