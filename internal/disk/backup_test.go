@@ -16,6 +16,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 func backedUp(t *testing.T, d *DB) ([]byte, Summary) {
@@ -211,7 +213,7 @@ func TestBackupOfDamage(t *testing.T) {
 		t.Errorf("a restore of a backup with damage: %v", err)
 	}
 	again := restored(t, data, true)
-	for i := uint64(0); i < n; i += uint64(fullOrShort(1, hit)) {
+	for i := uint64(0); i < n; i += uint64(shortform.Or(1, hit)) {
 		k := binary.BigEndian.AppendUint64(nil, i)
 		var v []byte
 		err := again.Read(func(tx *Tx) (err error) { v, err = tx.Get(Log, k); return err })

@@ -17,6 +17,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.etcd.io/bbolt"
+
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // oldContents returns the values of a file of an earlier version, as text.
@@ -36,7 +38,7 @@ func oldContents(name string) (all []string, err error) {
 // changed in the file before.
 func TestBoltFile(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(fullOrShort(8, 2)) {
+	for seed := range uint64(shortform.Or(8, 2)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		name := filepath.Join(t.TempDir(), formatFile)
 		bolt, err := bbolt.Open(name, 0o600, &bbolt.Options{NoSync: true})
@@ -117,7 +119,7 @@ func boltPages(data []byte, fn func(at int, kind uint16, count int)) {
 func TestDamagedBoltFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	writeOld(t, dir, uint64(fullOrShort(400, 250)))
+	writeOld(t, dir, uint64(shortform.Or(400, 250)))
 	data, err := os.ReadFile(filepath.Join(dir, formatFile))
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +130,7 @@ func TestDamagedBoltFile(t *testing.T) {
 	}
 	name := filepath.Join(dir, "damaged")
 	found, n := 0, 0
-	step := fullOrShort(200, 2000) // the largest distance between two flips
+	step := shortform.Or(200, 2000) // the largest distance between two flips
 	boltPages(data, func(page int, kind uint16, count int) {
 		end := page + boltEntry + boltEntry*count
 		if kind == boltLeaf {
@@ -235,7 +237,7 @@ func TestConversionOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	const memory = 1 << 20
-	n := fullOrShort(400, 100) // values, and the bytes that the tables keep in memory: the values are larger
+	n := shortform.Or(400, 100) // values, and the bytes that the tables keep in memory: the values are larger
 	err = bolt.Update(func(tx *bbolt.Tx) error {
 		bucket, err := tx.CreateBucket([]byte(Blobs.String()))
 		for i := range uint64(n) {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.etcd.io/bbolt"
+
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // openOn opens the directory "data" of a file system.
@@ -42,7 +44,7 @@ func large(n uint64) Op {
 // first one that is missing.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(fullOrShort(30, 6))
+	seeds := uint64(shortform.Or(30, 6))
 	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		fs, next := vfs.NewCrashableMem(), uint64(0)
@@ -167,7 +169,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 	end := len(bytes.TrimRight(data, "\x00"))
 	hit := 0
-	step := fullOrShort(3, 31)
+	step := shortform.Or(3, 31)
 	for at := 0; at < end; at += step {
 		fs := left.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 		changeFile(t, fs, name, func(data []byte) { data[at] ^= 1 << (at % 8) })
@@ -203,7 +205,7 @@ func TestTruncatedLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := len(bytes.TrimRight(data, "\x00"))
-	for at := 0; at < end; at += fullOrShort(7, 50) {
+	for at := 0; at < end; at += shortform.Or(7, 50) {
 		fs := left.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 		changeFile(t, fs, name, func(data []byte) { clear(data[at:]) })
 		d := openOn(t, fs)
@@ -253,7 +255,7 @@ func TestManySegments(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
 	d := openOn(t, fs)
-	n := fullOrShort(600, 300)
+	n := shortform.Or(600, 300)
 	for i := range uint64(n) {
 		if err := d.Write(large(i)); err != nil {
 			t.Fatal(err)
@@ -356,12 +358,4 @@ func FuzzRecord(f *testing.F) {
 			}
 		}
 	})
-}
-
-// fullOrShort returns the first number, or the second in short tests, which `make race` runs.
-func fullOrShort(full, short int) int {
-	if testing.Short() {
-		return short
-	}
-	return full
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // A file of the tables that is cut short costs its own contents, and is named. The directory still
@@ -55,7 +57,7 @@ func TestCutTable(t *testing.T) {
 				get := func(i uint64) error {
 					return d.Read(func(tx *Tx) error { _, err := tx.Get(Log, binary.BigEndian.AppendUint64(nil, i)); return err })
 				}
-				for i := uint64(0); i < n; i += uint64(fullOrShort(1, 20)) {
+				for i := uint64(0); i < n; i += uint64(shortform.Or(1, 20)) {
 					if err := get(i); !errors.Is(err, ErrCorrupt) {
 						t.Fatalf("%s: number %d: %v", how, i, err)
 					}

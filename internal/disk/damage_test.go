@@ -17,6 +17,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.etcd.io/bbolt"
+
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // reports counts the lines of a log.
@@ -71,12 +73,25 @@ func files(t *testing.T, fs vfs.FS, dir string, selects func(name string) bool) 
 	return names
 }
 
+// replaceFile puts other contents in the place of a file, on the disk.
+func replaceFile(t *testing.T, fs vfs.FS, name string, data []byte) {
+	t.Helper()
+	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err == nil {
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A wrong bit in a table costs the block that it hits, and no more. Reading a key of that block
 // fails. The directory opens and takes writes, and a scan past the damage finds all other keys.
 func TestFlippedTable(t *testing.T) {
 	t.Parallel()
 	const n = 3000
-	flips, step := fullOrShort(12, 3), uint64(fullOrShort(1, 10))
+	flips, step := shortform.Or(12, 3), uint64(shortform.Or(1, 10))
 	fs := vfs.NewCrashableMem()
 	d := openOn(t, fs)
 	for i := range uint64(n - 1) {
@@ -154,7 +169,7 @@ func TestFlippedTable(t *testing.T) {
 func TestZeroedSector(t *testing.T) {
 	t.Parallel()
 	const n, sector, most = 60, 512, 5 // records that a sector touches
-	step := fullOrShort(16, 400)
+	step := shortform.Or(16, 400)
 	left := killed(t, n)
 	name := segments(t, left)[0]
 	data, err := readFile(left, name)
@@ -255,7 +270,7 @@ func TestTablesGoBack(t *testing.T) {
 		},
 		"the tables": func(fs *vfs.MemFS) error { return fs.RemoveAll("data/tables") },
 	}
-	for at := 0; at < len(whole); at += fullOrShort(1, 8) {
+	for at := 0; at < len(whole); at += shortform.Or(1, 8) {
 		harms["byte "+string(rune('0'+at%10))+" "+strings.Repeat("+", at/10)] = func(fs *vfs.MemFS) error {
 			changeFile(t, fs, manifest, func(data []byte) { data[at] ^= 4 })
 			return nil
@@ -306,14 +321,7 @@ func TestCutListOfTables(t *testing.T) {
 	missing, unreadable := 0, 0
 	for at := range whole {
 		fs := clone(left)
-		f, err := fs.Create(list, vfs.WriteCategoryUnspecified)
-		if err == nil {
-			_, err = f.Write(whole[:at])
-			err = errors.Join(err, f.Close())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		replaceFile(t, fs, list, whole[:at])
 		d, r, err := openReporting(fs)
 		if err != nil {
 			if !strings.Contains(err.Error(), "MANIFEST") {
@@ -485,7 +493,7 @@ func TestMarkStays(t *testing.T) {
 // The next Open completes a conversion that was interrupted at any step. Nothing is set aside.
 func TestInterruptedConversion(t *testing.T) {
 	t.Parallel()
-	for k := int64(1); ; k += int64(fullOrShort(1, 3)) {
+	for k := int64(1); ; k += int64(shortform.Or(1, 3)) {
 		dir := t.TempDir()
 		writeOld(t, dir, 20)
 		var n atomic.Int64
@@ -582,7 +590,7 @@ func TestDamagedConversion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flips := fullOrShort(40, 8)
+	flips := shortform.Or(40, 8)
 	for at := 0; at < len(data); at += len(data) / flips {
 		dir, damaged := t.TempDir(), bytes.Clone(data)
 		damaged[at] ^= 4

@@ -15,6 +15,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // crowded returns a file system that has no room for the operations that concerns selects, while
@@ -240,7 +242,7 @@ func TestOneFailure(t *testing.T) {
 		return op.Kind.ReadOrWrite() == errorfs.OpIsWrite &&
 			(strings.HasPrefix(op.Path, "data/log") || strings.HasSuffix(op.Path, ".sst") || strings.HasPrefix(op.Path, "data/weft"))
 	}
-	step := int64(fullOrShort(5, 300))
+	step := int64(shortform.Or(5, 300))
 	for k := int64(1); ; k += step {
 		mem := vfs.NewCrashableMem()
 		var n atomic.Int64
@@ -305,7 +307,7 @@ func writeThroughFailure(t *testing.T, fs vfs.FS) (acknowledged []uint64) {
 // its number of changes. The memory of the tables is bounded.
 func TestFullDiskBoundsMemory(t *testing.T) {
 	t.Parallel()
-	part := int64(fullOrShort(16, 64))
+	part := int64(shortform.Or(16, 64))
 	many := func(n int, change func(tx *Tx, key []byte)) func(uint64) Op {
 		return func(i uint64) Op {
 			return func(tx *Tx) error {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // severalSegments returns a directory as a killed process leaves it, with n numbers in several
@@ -117,18 +119,9 @@ func TestCutSegment(t *testing.T) {
 		t.Fatalf("a whole log: %v, %d reports", err, reported.n.Load())
 	}
 	closed(t, whole)
-	for at := 0; at < len(data); at += len(data)/fullOrShort(40, 8) + 1 {
+	for at := 0; at < len(data); at += len(data)/shortform.Or(40, 8) + 1 {
 		fs := clone(left)
-		f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
-		if err == nil {
-			_, err = f.Write(data[:at])
-		}
-		if err == nil {
-			err = errors.Join(f.Sync(), f.Close())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		replaceFile(t, fs, name, data[:at])
 		d, r, err := openReporting(fs)
 		if err != nil {
 			if !errors.Is(err, ErrCorrupt) {
@@ -220,7 +213,7 @@ func TestNeededSegment(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
 	d := openOn(t, fs)
-	for i := range uint64(fullOrShort(8, 4)) {
+	for i := range uint64(shortform.Or(8, 4)) {
 		if err := d.Write(func(tx *Tx) error { tx.Put(Blobs, k8(i), make([]byte, 900<<10)); return put(i)(tx) }); err != nil { // a segment
 			t.Fatal(err)
 		}

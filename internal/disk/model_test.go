@@ -15,6 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"pgregory.net/rapid"
+
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // A directory does what a map does, group by group, whatever its operations read and change, and
@@ -133,7 +135,7 @@ type life struct {
 //   - If a write is there, so are all operations that were queued before it.
 func TestPowerLossAnywhere(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(fullOrShort(30, 6))
+	seeds := uint64(shortform.Or(30, 6))
 	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 77))
 		l := &life{t: t, seed: seed, acknowledged: map[uint64]uint64{}}

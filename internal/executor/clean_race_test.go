@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -277,7 +278,7 @@ func TestStepsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := maintained(t)
 		p := d.Idle(executor.Options{CheckAtOnce: 1, CheckEvery: day}, counters()...)
-		each, least := fullOrShort(7, 3), fullOrShort(20, 9) // updates, and steps
+		each, least := shortform.Or(7, 3), shortform.Or(20, 9) // updates, and steps
 		for i := range 40 {
 			id := fmt.Sprintf("w%02d", i)
 			if _, err := testbed.Counter.Start(t.Context(), p.Client, id, 10_000, workflow.StartOptions{}); err != nil {

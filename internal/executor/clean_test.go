@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -76,7 +77,7 @@ func TestClosedRunsAreDeleted(t *testing.T) {
 		d := maintained(t)
 		p := d.Start(executor.Options{}, testbed.Workload("build-2")...)
 		random, seen := rand.New(rand.NewPCG(1, 2)), map[string]bool{}
-		for round := range fullOrShort(6, 2) {
+		for round := range shortform.Or(6, 2) {
 			id := closeRun(t, p, "w")
 			if seen[id] {
 				t.Errorf("run id %s is used again", id)
@@ -145,7 +146,7 @@ func TestOtherRunsAreKept(t *testing.T) {
 // run.
 func TestHalfDeleted(t *testing.T) {
 	t.Parallel()
-	step := fullOrShort(1, 4)
+	step := shortform.Or(1, 4)
 	for gone := 1; ; gone += step {
 		more := true
 		synctest.Test(t, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -200,7 +201,7 @@ var stampedAt = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // shortened and the run's end is deleted first.
 func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(fullOrShort(40, 10)) {
+	for seed := range uint64(shortform.Or(40, 10)) {
 		synctest.Test(t, func(t *testing.T) {
 			d, ctx, code := maintained(t), context.Background(), newPayer()
 			random := rand.New(rand.NewPCG(seed, 1))
@@ -316,7 +317,7 @@ func runExp(ctx workflow.Context, fails int) (string, error) { return expFlaky.R
 func TestVoidRunsExpireUnderAStart(t *testing.T) {
 	t.Parallel()
 	for _, closed := range []int{0, 1} {
-		for _, voids := range fullOrShort([]int{1, 2, 3}, []int{1, 2}) {
+		for _, voids := range shortform.Or([]int{1, 2, 3}, []int{1, 2}) {
 			for left := range 1 << voids {
 				t.Run(fmt.Sprintf("%d closed, %d void, left %b", closed, voids, left), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -139,7 +140,7 @@ func TestLateMessagesArriveOnce(t *testing.T) {
 	t.Parallel()
 	for _, does := range []string{"signals", "cancels", "starts"} {
 		all := []string{"stays", "is deleted and followed by another", "closes", "is deleted", "is followed by another"}
-		for _, next := range fullOrShort(all, all[:2]) {
+		for _, next := range shortform.Or(all, all[:2]) {
 			t.Run(does+", "+next, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) { sendLateAgain(t, does, next) })

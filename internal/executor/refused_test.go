@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/schema"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -28,7 +29,7 @@ func TestRefusedForLong(t *testing.T) {
 		said.Take()
 		id := "other"
 		hooks.Always(testbed.OnPut, func(func() error) error { return errors.New("the disk is full") })
-		minutes := fullOrShort(60, 10)
+		minutes := shortform.Or(60, 10)
 		for range minutes * 60 {
 			if _, err := p.Service.Start(t.Context(), schema.StartRequest{WorkflowID: &id, Type: "relay", Input: []byte("0")}); err == nil {
 				t.Fatal("a start succeeded although its put was refused")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/proof/testbed/ondisk"
 )
@@ -66,7 +67,7 @@ func TestUpdateCases(t *testing.T) {
 func TestUpdateCasesOnDisk(t *testing.T) {
 	t.Parallel()
 	for i, path := range scripts(t) {
-		if i%fullOrShort(1, 3) > 0 {
+		if i%shortform.Or(1, 3) > 0 {
 			continue // the tests in memory play all scripts, with the same goroutines of the executor
 		}
 		t.Run(filepath.Base(path), func(t *testing.T) {

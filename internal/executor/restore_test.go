@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store/memory"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -62,7 +63,7 @@ func restored(t *testing.T, from *testbed.Deployment, table *memory.Store) *test
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	moments := []time.Duration{0, 10 * time.Second, 36 * time.Second, 4 * time.Minute, 9 * time.Minute, 3 * time.Hour}
-	for _, moment := range fullOrShort(moments, moments[1:4]) {
+	for _, moment := range shortform.Or(moments, moments[1:4]) {
 		for _, later := range []time.Duration{30 * time.Second, 2 * time.Hour} {
 			for _, newQueues := range []bool{false, true} {
 				synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -66,9 +67,9 @@ func TestLargestPayloadsEverywhere(t *testing.T) {
 		workflow.Bind(every, runEvery), everyCopy,
 		workflow.Bind(everyKid, func(_ workflow.Context, s string) (string, error) { return s, nil }),
 	}
-	buckets := fullOrShort([]bool{false, true}, []bool{false}) // payloads of 5 MiB are slow with the race detector
+	buckets := shortform.Or([]bool{false, true}, []bool{false}) // payloads of 5 MiB are slow with the race detector
 	for _, bucket := range buckets {
-		for _, cached := range fullOrShort([]int{0, -1}, []int{0}) {
+		for _, cached := range shortform.Or([]int{0, -1}, []int{0}) {
 			t.Run(fmt.Sprintf("bucket %v, cached %d", bucket, cached), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -148,7 +149,7 @@ func TestLargestPayloadsMeet(t *testing.T) {
 	// The text is in quotes, after the meeting's kind.
 	const most = engine.MaxPayload - len(`{"Kind":"parallel","Text":""}`)
 	// The payloads of the short form meet in a task, and on the way to the next run.
-	names := fullOrShort(slices.Sorted(maps.Keys(meets)), []string{"an input that five activities have, and five results", "signals that go along"})
+	names := shortform.Or(slices.Sorted(maps.Keys(meets)), []string{"an input that five activities have, and five results", "signals that go along"})
 	for _, name := range names {
 		way := meets[name]
 		t.Run(name, func(t *testing.T) {
@@ -225,7 +226,7 @@ func TestLargeFanOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				n := fullOrShort(2000, 700)
+				n := shortform.Or(2000, 700)
 				d := testbed.New(t)
 				registrations := []workflow.Registration{workflow.Bind(fan, code), meetNap}
 				p := d.Start(executor.Options{MaxCommit: 40 << 10, Engine: engine.Options{MaxStarts: 300}}, registrations...)
@@ -290,7 +291,7 @@ func TestLargeThingsOfOneTask(t *testing.T) {
 	const most = engine.MaxPayload - len(`{"Kind":"coroutines","Text":""}`)
 	registrations := append(meetings(), workflow.Bind(meetBig, runBig))
 	for _, kind := range []string{"activity", "effect", "coroutines", "fails", "update"} {
-		for _, cached := range fullOrShort([]int{0, -1}, []int{0}) {
+		for _, cached := range shortform.Or([]int{0, -1}, []int{0}) {
 			t.Run(fmt.Sprint(kind, " ", cached), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {

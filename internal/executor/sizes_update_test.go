@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -18,7 +19,7 @@ import (
 func TestLargeUpdateThatEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, waits := range []bool{false, true} {
-		for _, size := range fullOrShort([]int{100 << 10, 150 << 10, 180 << 10}, []int{150 << 10}) {
+		for _, size := range shortform.Or([]int{100 << 10, 150 << 10, 180 << 10}, []int{150 << 10}) {
 			for _, cache := range []int{0, -1} {
 				t.Run(fmt.Sprint(waits, size, cache), func(t *testing.T) {
 					t.Parallel()

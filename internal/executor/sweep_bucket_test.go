@@ -18,6 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -129,7 +130,7 @@ func goods(p *spy) (different, most int) {
 // Timers for a missing queue delay no others, however many of them are due first.
 func TestSweepPastAQueueThatIsGone(t *testing.T) {
 	t.Parallel()
-	for _, bad := range fullOrShort([]int{99, 100, 250}, []int{100}) {
+	for _, bad := range shortform.Or([]int{99, 100, 250}, []int{100}) {
 		t.Run(fmt.Sprint(bad), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

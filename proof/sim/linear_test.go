@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/schema"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
@@ -149,7 +150,7 @@ func TestLinearizable(t *testing.T) {
 func TestLighter(t *testing.T) {
 	t.Parallel()
 	wrong := 0
-	seeds, least := fullOrShort(60, 15), fullOrShort(100, 25)
+	seeds, least := shortform.Or(60, 15), shortform.Or(100, 25)
 	for seed := range uint64(seeds) {
 		o := watched(&simulation{seed: seed})
 		if strings.Count(o.text(), "unknown") > 6 {

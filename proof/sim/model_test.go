@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/proof/model"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // spoil simulates seeds and changes the events that the model gets. It returns how many seeds the
@@ -25,7 +26,7 @@ func spoil(t *testing.T, many int, watch func() func(model.Event) (model.Event, 
 // has events in another order.
 func TestTheModelRejectsSpoiltTraces(t *testing.T) {
 	t.Parallel()
-	many := fullOrShort(12, 4)
+	many := shortform.Or(12, 4)
 	drop := func(n int, spoils func(*model.Event) bool) func() func(model.Event) (model.Event, bool) {
 		return func() func(model.Event) (model.Event, bool) {
 			seen := 0

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // weight is how much a script chooses: the number of choices that are not calm, and of all choices.
@@ -185,7 +187,7 @@ func (k *shrinking) lowered(name string, made []uint64) {
 func TestAScriptReplays(t *testing.T) {
 	t.Parallel()
 	for _, g := range games {
-		for seed := range uint64(fullOrShort(8, 2)) {
+		for seed := range uint64(shortform.Or(8, 2)) {
 			a := &simulation{seed: seed, tracing: true, recording: true}
 			g.play(a)
 			b := &simulation{seed: seed, tracing: true, script: a.choices().trimmed()}

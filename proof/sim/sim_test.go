@@ -5,6 +5,8 @@ import (
 	"os"
 	"runtime/debug"
 	"testing"
+
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // memory is how much memory a search may use before the collector runs more often. A few seeds hold
@@ -40,7 +42,7 @@ func TestSeeds(t *testing.T) {
 // A seed has to replay, or it would be worthless.
 func TestASeedReplays(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(fullOrShort(5, 1)) {
+	for seed := range uint64(shortform.Or(5, 1)) {
 		a, b := simulate(seed, true, nil, nil), simulate(seed, true, nil, nil)
 		if quiet := run(seed); quiet.steps != a.steps {
 			t.Fatalf("seed %d took %d steps, and with a trace %d", seed, quiet.steps, a.steps)

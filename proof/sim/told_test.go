@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // spoken is a sink that prints every event.
@@ -24,7 +25,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 	var all spoken
 	logger := slog.New(slog.NewJSONHandler(&all.text, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	hub := observe.New(observe.Log(logger), &all)
-	for seed := range uint64(fullOrShort(60, 10)) {
+	for seed := range uint64(shortform.Or(60, 10)) {
 		if s := simulate(seed, false, hub, logger); len(s.wrong) > 0 {
 			t.Fatal(s.report())
 		}

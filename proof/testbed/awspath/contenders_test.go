@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-41655fb1/weft/proof/shortform"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
@@ -66,10 +67,7 @@ func TestContenders(t *testing.T) {
 	for _, request := range []time.Duration{300 * time.Microsecond, time.Millisecond, 5 * time.Millisecond, 25 * time.Millisecond} {
 		t.Run(request.String(), func(t *testing.T) {
 			t.Parallel()
-			rounds := 3
-			if testing.Short() {
-				rounds = 1
-			}
+			rounds := shortform.Or(3, 1)
 			beds := Testbeds(Memory)
 			for _, callers := range []int{8, 64} {
 				var tries []int
