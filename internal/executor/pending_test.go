@@ -341,6 +341,48 @@ func TestPendingCost(t *testing.T) {
 	})
 }
 
+// The details of a heartbeat that is answered are those of the next attempt, even if the heartbeat
+// comes before the attempt's function has returned: it is sent again until it can be recorded.
+func TestHeartbeatBeforeTheFunctionReturns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all, seen := &tokens{}, make(chan string, 2)
+		d, registrations := pulse(t, activity.Options{Pending: time.Hour}, func(ctx context.Context) (string, error) {
+			details, _ := activity.HeartbeatDetails[string](ctx)
+			seen <- details
+			defer time.Sleep(2 * time.Second)
+			return all.take(ctx)
+		})
+		p := d.Start(executor.Options{}, registrations...)
+		startPulse(t, p)
+		synctest.Wait()
+		<-seen
+		if a := p.Do(http.MethodPost, "/v1/activities/heartbeat", fmt.Sprintf(`{"token":%q}`, all.at(0))); a.Status != http.StatusOK || a.Cost.Writes > 0 {
+			t.Errorf("without details: %d %s, for %v", a.Status, a.Body, a.Cost)
+		}
+		if a := p.Do(http.MethodPost, "/v1/activities/heartbeat", fmt.Sprintf(`{"token":%q,"details":"half"}`, all.at(0))); a.Status != http.StatusServiceUnavailable || a.Cost.Writes > 0 {
+			t.Errorf("with details: %d %s, for %v", a.Status, a.Body, a.Cost)
+		}
+		if err := activity.RecordHeartbeat(t.Context(), p.Client, all.at(0), "half"); err != nil {
+			t.Fatal(err)
+		}
+		if err := outside.Fail(t.Context(), p.Client, all.at(0), errors.New("again")); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-seen; got != "half" {
+			t.Errorf("the next attempt has the details %q, want those of the heartbeat", got)
+		}
+		time.Sleep(3 * time.Second)
+		if err := outside.Complete(t.Context(), p.Client, all.at(1), "done"); err != nil {
+			t.Fatal(err)
+		}
+		if got := outcomeOf(t, p); got != "done <nil>" {
+			t.Error(got)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
 // The numbers of an attempt's heartbeat records end before those of the next attempt begin. One
 // more heartbeat is refused, and the attempt continues.
 func TestAMillionHeartbeats(t *testing.T) {

@@ -143,7 +143,7 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		w := activities.Outside(run, m, kept)
 		answer.CancelRequested = w.Activity.CancelRequested
 		if kept == nil || kept.Deadline == 0 {
-			return nil // the attempt's function has not returned: its process says itself that it is alive
+			return tooEarly(h)
 		}
 		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
 			return refusal.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxHeartbeats)
@@ -159,6 +159,16 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		return nil, err
 	}
 	return answer, nil
+}
+
+// tooEarly answers a heartbeat of an attempt whose function has not returned yet. Its process
+// reports itself that the attempt is alive, so that a heartbeat without details is done. Details
+// would be lost, because the process records its own: the caller sends them again.
+func tooEarly(h *command.Heartbeat) error {
+	if len(h.Details()) == 0 {
+		return nil
+	}
+	return refusal.Busy.New("the function of the activity has not returned ErrPending yet, and only it can record details until then; nothing was written: send the heartbeat again")
 }
 
 // outside calls fn for the attempt that a token names.
