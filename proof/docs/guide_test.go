@@ -17,14 +17,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 )
 
-// guideFlags returns the flags of the reader's go command. Vetting a guide's program loads all
-// packages below it again, so only CI does that. The program is linked without debugging
-// information, as all of `make test`.
+// guideFlags returns the flags of the reader's go command: those of the test's own, so that it
+// compiles less again. Vetting a guide's program loads all packages below it again, so only CI does
+// that. The program is linked without debugging information, as all of `make test`.
 func guideFlags() string {
+	flags := os.Getenv("GOFLAGS") + " -ldflags=-w"
 	if os.Getenv("WEFT_VET_GUIDES") != "" {
-		return "-ldflags=-w"
+		return flags
 	}
-	return "-vet=off -ldflags=-w"
+	return flags + " -vet=off"
 }
 
 // A guide is a document that a test follows from beginning to end, in a folder beside a checkout.

@@ -39,7 +39,27 @@ func New(t *testing.T, root string) (dir string) {
 	write(t, filepath.Join(dir, "go.mod"), ours+"\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./lib\n")
 	write(t, filepath.Join(dir, "go.sum"), string(sum))
 	write(t, filepath.Join(lib, "go.mod"), "module example.com/lib\n\ngo 1.26\n")
+	sign(t, dir)
 	return dir
+}
+
+// sign ends each Go file with a comment that no other copy has. With -trimpath, go vet would take
+// the files for those of another copy that it has looked at, and print what it found there.
+func sign(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, append(text, "\n// "+dir+"\n"...), 0o644)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func unpack(t *testing.T, folder, to string) {
