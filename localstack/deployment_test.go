@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/seed-41655fb1/weft/client"
@@ -36,6 +37,52 @@ const (
 	maxReceives = 3
 	longTimer   = 5 * time.Second
 )
+
+// TestMain runs the tests, and ends the mappings of the stacks that they have deployed: LocalStack
+// would poll the queues of those, which takes a core, for as long as it runs. In `make test-aws`
+// other packages have their tests afterwards.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := unmap(); err != nil {
+		fmt.Fprintln(os.Stderr, "mappings are left in LocalStack:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// stacks are those that the tests have begun to deploy.
+var stacks struct {
+	sync.Mutex
+	names []string
+}
+
+// unmap deletes the event source mappings of the stacks.
+func unmap() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	stacks.Lock()
+	defer stacks.Unlock()
+	if len(stacks.names) == 0 {
+		return nil
+	}
+	functions := lambda.NewFromConfig(awstest.At("localstack", os.Getenv("WEFT_LOCALSTACK")).Config)
+	for pages := lambda.NewListEventSourceMappingsPaginator(functions, &lambda.ListEventSourceMappingsInput{}); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return err
+		}
+		for _, mapping := range page.EventSourceMappings {
+			ours := func(stack string) bool { return strings.Contains(aws.ToString(mapping.FunctionArn), ":"+stack+"-") }
+			if !slices.ContainsFunc(stacks.names, ours) {
+				continue
+			}
+			if _, err := functions.DeleteEventSourceMapping(ctx, &lambda.DeleteEventSourceMappingInput{UUID: mapping.UUID}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // deployment has the compiled functions behind API Gateway on LocalStack. All tests of a run share
 // it.
@@ -67,6 +114,9 @@ func deployStack(parameters ...string) (*deployment, error) {
 	}
 	defer func() { _ = os.RemoveAll(build) }()
 	stack := fmt.Sprintf("weft-%d", time.Now().UnixNano()) // a LocalStack of one's own keeps what earlier runs deployed
+	stacks.Lock()
+	stacks.names = append(stacks.names, stack)
+	stacks.Unlock()
 	var complaints bytes.Buffer
 	command := exec.Command("./deploy", slices.Concat([]string{os.Getenv("WEFT_LOCALSTACK"), build + "/build", stack}, shortened, parameters)...)
 	command.Stderr = &complaints

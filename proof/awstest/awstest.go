@@ -48,7 +48,7 @@ func SQS(t testing.TB) []Server {
 // LocalStack returns the LocalStack of this run: all services at one address.
 func LocalStack(t testing.TB) Server {
 	t.Helper()
-	return server("localstack", variable(t, "WEFT_LOCALSTACK", "http://127.0.0.1:4566"))
+	return At("localstack", variable(t, "WEFT_LOCALSTACK", "http://127.0.0.1:4566"))
 }
 
 // First returns the first server of a variable such as WEFT_DYNAMODB, for programs that are not
@@ -56,7 +56,7 @@ func LocalStack(t testing.TB) Server {
 func First(variable string) (Server, bool) {
 	first, _, _ := strings.Cut(os.Getenv(variable), ",")
 	name, address, ok := strings.Cut(first, "=")
-	return server(name, address), ok
+	return At(name, address), ok
 }
 
 // servers reads a variable with the form name=address,name=address.
@@ -68,7 +68,7 @@ func servers(t testing.TB, name string) []Server {
 		if !ok {
 			t.Fatalf("%s: %q is not name=address", name, entry)
 		}
-		all = append(all, server(name, address))
+		all = append(all, At(name, address))
 	}
 	return all
 }
@@ -83,7 +83,8 @@ func variable(t testing.TB, name, example string) string {
 	return value
 }
 
-func server(name, address string) Server {
+// At returns the server at an address.
+func At(name, address string) Server {
 	return Server{Name: name, Config: aws.Config{
 		Region:       Region,
 		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),

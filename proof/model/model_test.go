@@ -19,11 +19,14 @@ var (
 )
 
 // TestMain makes the collector run less often, because an exploration creates much garbage and
-// keeps little. With -all it may keep gigabytes.
+// keeps little. With -all it may keep gigabytes, so that it runs more often above three.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if os.Getenv("GOGC") == "" && !*all {
+	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(3 << 30)
 	}
 	os.Exit(m.Run())
 }
