@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 }
 
 // seeded returns a new copy of a module with violations, of which go vet has cached nothing: each
-// file ends with a comment that no other copy has. With -trimpath, go vet would otherwise print what
-// it has found in another copy.
+// file ends with a comment that no other copy has. With -trimpath, go vet would otherwise print
+// what it has found in another copy.
 func seeded(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
