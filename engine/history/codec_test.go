@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/internal/wire"
 	"github.com/seed-41655fb1/weft/engine/internal/wire/wiretest"
+	"github.com/seed-41655fb1/weft/proof/shortform"
 )
 
 // storedTypes are the types of events that are stored.
@@ -50,7 +51,7 @@ func library(t *testing.T, first []byte, v any) []byte {
 func TestAttributesAreEncodedAsByTheLibrary(t *testing.T) {
 	t.Parallel()
 	for _, typ := range storedTypes() {
-		for seed := range uint64(40) {
+		for seed := range shortform.Or[uint64](40, 12) {
 			a := kinds[typ].make()
 			fill(a, seed, seed > 10)
 			want := library(t, library(t, []byte{pairHeader}, typ), a)
