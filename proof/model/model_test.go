@@ -19,7 +19,7 @@ var (
 )
 
 // TestMain makes the collector run less often, because an exploration creates much garbage and
-// keeps little. With -all it may keep gigabytes, so that it runs more often above three.
+// keeps little. With -all it may keep gigabytes: above 3 GiB the collector runs more often again.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("GOGC") == "" {

@@ -162,8 +162,8 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 }
 
 // tooEarly answers a heartbeat of an attempt whose function has not returned yet. Its process
-// reports itself that the attempt is alive, so that a heartbeat without details is done. Details
-// would be lost, because the process records its own: the caller sends them again.
+// itself reports that the attempt is alive, so a heartbeat without details needs no record. Details
+// would be lost, because the process records its own. The caller sends them again.
 func tooEarly(h *command.Heartbeat) error {
 	if len(h.Details()) == 0 {
 		return nil
