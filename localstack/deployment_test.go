@@ -39,8 +39,8 @@ const (
 )
 
 // TestMain runs the tests, and ends the mappings of the stacks that they have deployed: LocalStack
-// would otherwise poll their queues for as long as it runs, which takes a core. `make test-aws` runs
-// the tests of other packages afterwards.
+// would otherwise poll their queues for as long as it runs, which takes a core. `make test-aws`
+// runs the tests of other packages afterwards.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if err := unmap(); err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 )
 
-// guideFlags returns the flags of the reader's go command: those of the test, so that
-// little is compiled a second time. Vetting a guide's program loads all packages below it again, so only CI does
-// that. The program is linked without debugging information, as all of `make test`.
+// guideFlags returns the flags of the reader's go command: those of the test, so that little is
+// compiled a second time. Vetting a guide's program loads all packages below it again, so only CI
+// does that. The program is linked without debugging information, as all of `make test`.
 func guideFlags() string {
 	flags := os.Getenv("GOFLAGS") + " -ldflags=-w"
 	if os.Getenv("WEFT_VET_GUIDES") != "" {
