@@ -47,16 +47,21 @@ def main():
         if parameter.get("in") == "query" and not parameter.get("required"):
             parameter["schema"] = {"anyOf": [parameter["schema"], {"type": "string", "maxLength": 0}]}
 
+    def body(request_body):
+        for content in request_body.get("content", {}).values():
+            content["schema"] = request(content["schema"])
+
     for parameter in document["components"]["parameters"].values():
         query(parameter)
+    for shared in document["components"]["requestBodies"].values():
+        body(shared)
     for path in document["paths"].values():
         for operation in path.values():
             if isinstance(operation, list):
                 continue  # the parameters of the path are all references
             for parameter in operation.get("parameters", []):
                 query(parameter)
-            for content in operation.get("requestBody", {}).get("content", {}).values():
-                content["schema"] = request(content["schema"])
+            body(operation.get("requestBody", {}))  # one that refers to a shared body has no content
     for name, schema in made.items():
         schemas["Request." + name] = schema
     json.dump(document, sys.stdout)
