@@ -11,14 +11,10 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 )
 
-// TestCallsOnDynamoDB plays the cases through the function of the API, over DynamoDB servers. It
-// leaves out LocalStack: its DynamoDB is DynamoDB Local, which is in the list.
+// TestCallsOnDynamoDB plays the cases through the function of the API, over DynamoDB servers.
 func TestCallsOnDynamoDB(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {
-		if server.Name == "localstack" {
-			continue
-		}
 		db := dynamodb.NewFromConfig(server.Config)
 		for _, gateway := range gateways {
 			for name, c := range calls {

@@ -33,18 +33,12 @@ func TestFeaturesOnAWS(t *testing.T) {
 	onAWS(t, "features", features)
 }
 
-// onAWS plays the scripts of a folder on each DynamoDB server. LocalStack plays only the first
-// script: it forwards requests to a DynamoDB Local, which is one of the other servers, and takes
-// ten times as long.
+// onAWS plays the scripts of a folder on each DynamoDB server.
 func onAWS(t *testing.T, folder string, scripts []string) {
 	t.Helper()
 	for _, server := range awstest.DynamoDB(t) {
 		client := dynamodb.NewFromConfig(server.Config)
-		played := scripts
-		if server.Name == "localstack" {
-			played = scripts[:1]
-		}
-		for _, name := range played {
+		for _, name := range scripts {
 			t.Run(server.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				beds := awspath.Testbeds(awspath.DynamoDB(client, awspath.NewTable(t, client)))

@@ -214,9 +214,6 @@ func (c *crowd) call(request func(ctx context.Context, s edge.Service) func() er
 func TestLinearizableOnDynamoDB(t *testing.T) {
 	t.Parallel()
 	for _, server := range awstest.DynamoDB(t) {
-		if server.Name == "localstack" {
-			continue // it forwards requests to the DynamoDB Local that is another of the servers
-		}
 		t.Run(server.Name, func(t *testing.T) {
 			t.Parallel()
 			seen := map[string]int{}

@@ -2,23 +2,12 @@ package awspath
 
 import (
 	"fmt"
-	"os"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
-
-// TestMain makes the collector run less often, because the cases create much garbage and keep
-// little.
-func TestMain(m *testing.M) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
-	os.Exit(m.Run())
-}
 
 // command is a line of a script.
 type command struct {
