@@ -12,7 +12,7 @@ LOCALSTACK_PORT ?= 4566
 # The race detector needs a C compiler. Without one, the tests with servers run without the
 # detector.
 RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
-GO_RACE := $(if $(RACE),CGO_ENABLED=1) go
+WITH_CGO := $(if $(RACE),CGO_ENABLED=1)
 # With this tag, pebble needs no library in C.
 RACE_TAG := $(if $(RACE),pebblegozstd)
 
@@ -39,13 +39,16 @@ demo: ## run a shopping cart on a fresh server, and print what each step costs
 	@go run ./cmd/weft demo
 
 # Tests run without go vet, which loads every package again: make lint vets all of them. They are
-# linked without debugging information: no test reads it, and it takes a third of the time to link.
-# Some wait for servers and processes, so there are more packages at once than cores. The compiler,
-# the linker and the tests collect garbage less often than usual, which saves a fifth of their time.
-GOTEST = GOGC=400 go test -vet=off -ldflags=-w -p 4 -timeout 20m
+# linked without symbols: no test reads them, and they take a third of the time to link.
+QUICK = -vet=off -ldflags=-s
+# The compiler, the linker and the tests collect garbage less often than usual, which saves a fifth
+# of their time.
+GOTEST = GOGC=400 go test $(QUICK) -timeout 20m
+# Some packages wait for servers and processes, so there are more at once than cores.
+PARALLEL = -p 4
 
 test: ## run all tests
-	$(GOTEST) ./...
+	$(GOTEST) $(PARALLEL) ./...
 
 # The short form of a test moves smaller payloads, and does less of what runs in one goroutine. The
 # packages that are left out only read files and code, or are examples: a workflow is one goroutine,
@@ -53,7 +56,7 @@ test: ## run all tests
 # elsewhere.
 race: ## run the tests with the race detector, the slow ones with fewer cases (needs a C compiler)
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)): the race detector needs one"; exit 1; fi
-	CGO_ENABLED=1 $(GOTEST) $(RACE) -tags=$(RACE_TAG) -short -exec 'env CGO_ENABLED=0' \
+	CGO_ENABLED=1 $(GOTEST) $(PARALLEL) $(RACE) -tags=$(RACE_TAG) -short -exec 'env CGO_ENABLED=0' \
 		$$(go list ./... | grep -vE '/(examples(/.*)?|infra|localstack|internal/wiregen|proof/archtest)$$')
 
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
@@ -62,7 +65,7 @@ test-ts: ## lint the OpenAPI document, and test the TypeScript client against th
 
 test-postgres: ## run the store and the queues of examples/postgres against PostgreSQL (Debian: apt-get install postgresql)
 	@# go test prints the reason of a skip only in the package's folder and without a pattern.
-	cd examples/postgres && $(GO_RACE) test $(RACE) -tags=$(RACE_TAG) -count=1 -timeout 20m
+	cd examples/postgres && $(WITH_CGO) $(GOTEST) $(RACE) -tags=$(RACE_TAG) -count=1
 
 # The tests that need servers, and their packages. make test runs the other tests of these packages.
 AWS_FILES = grep -rl --include='*_test.go' '^//go:build aws' .
@@ -70,7 +73,7 @@ AWS_PACKAGES = $(AWS_FILES) | xargs -n 1 dirname | sort -u
 AWS_TESTS = $$($(AWS_FILES) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | sort -u | paste -sd '|' -)
 # One package at a time: under load, visibility timeouts end too early. Tests that wait for a server
 # need no core.
-AWS_FLAGS = -p 1 -parallel 40 -timeout 20m -run "^($(AWS_TESTS))\$$"
+AWS_FLAGS = -p 1 -parallel 40 -run "^($(AWS_TESTS))\$$"
 
 # Not $(MAKE) in the recipe: make -n would run it.
 AGAIN := $(MAKE) --no-print-directory
@@ -85,8 +88,8 @@ test-aws: ## run the tests against DynamoDB, SQS and LocalStack (installs the se
 AWS_CLIENTS = ^\./(blob|client|internal/codec|queue|store)(/|$$)
 
 test-aws-served: # what test-aws runs when the servers are there
-	$(GO_RACE) test $(RACE) -tags aws,$(RACE_TAG) $(AWS_FLAGS) -exec 'env CGO_ENABLED=0' $$($(AWS_PACKAGES) | grep -E '$(AWS_CLIENTS)')
-	go test -tags aws $(AWS_FLAGS) $$($(AWS_PACKAGES) | grep -vE '$(AWS_CLIENTS)')
+	$(WITH_CGO) $(GOTEST) $(RACE) -tags aws,$(RACE_TAG) $(AWS_FLAGS) -exec 'env CGO_ENABLED=0' $$($(AWS_PACKAGES) | grep -E '$(AWS_CLIENTS)')
+	$(GOTEST) -tags aws $(AWS_FLAGS) $$($(AWS_PACKAGES) | grep -vE '$(AWS_CLIENTS)')
 
 deploy-check: ## deploy examples/deploy with SAM and with Terraform to LocalStack, and test it (ONLY=sam; needs terraform)
 	@localstack/deploy-check $(ONLY)
@@ -109,7 +112,7 @@ lint: bin/lint words ## vet, staticcheck, formatting, weftvet, switches over eve
 	@# compile and read all dependencies again.
 	$(LINT) -tags likerace ./engine/coro
 	@# Without the cache: go test does not know that weftvet's tests read the examples.
-	@for m in cmd/weftvet tools tools/lint; do go test -C $$m -vet=off -count=1 ./... || exit 1; done
+	@for m in cmd/weftvet tools tools/lint; do go test -C $$m $(QUICK) -count=1 ./... || exit 1; done
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
 
 bin/lint: FORCE
@@ -130,19 +133,19 @@ words: ## find words that Weft does not use, and long lines (tools/words)
 check: lint test ## run the linters, and the tests that need no server
 
 # The search shrinks a failure and writes it to proof/sim/testdata: commit that file.
-SEARCH = go test -count=1 -timeout 0 ./proof/sim -run 'TestSeeds$$|TestLinearizable' -v -fresh -keep -failures=10 -seeds=$(SEEDS) $(if $(SEED),-seed=$(SEED)) $(if $(FOR),-for=$(FOR))
+SEARCH = go test $(QUICK) -count=1 -timeout 0 ./proof/sim -run 'TestSeeds$$|TestLinearizable' -v -fresh -keep -failures=10 -seeds=$(SEEDS) $(if $(SEED),-seed=$(SEED)) $(if $(FOR),-for=$(FOR))
 
 sim: ## search for a counterexample with fresh seeds, on all cores (SEEDS=100000, FOR=8h, SEED=1 for a printed seed)
 	$(SEARCH)
 
 model: ## explore the protocol's model: every shape with two faults, all states, and its reduction (ONLY=part of a name; an unknown name lists all)
-	go test -count=1 -timeout 0 ./proof/model -run 'TestShapes|TestVariants|TestReductionKeepsEnds' -v -all $(if $(ONLY),-only='$(ONLY)')
+	go test $(QUICK) -count=1 -timeout 0 ./proof/model -run 'TestShapes|TestVariants|TestReductionKeepsEnds' -v -all $(if $(ONLY),-only='$(ONLY)')
 
 sim-fixed: ## play the thousand fixed seeds, of which make test plays a hundred, and the main mutants
-	go test -count=1 -timeout 0 -tags mutants ./proof/sim -run 'TestSeeds$$|TestLinearizable$$|TestMutants$$' -v -seeds=1000
+	go test $(QUICK) -count=1 -timeout 0 -tags mutants ./proof/sim -run 'TestSeeds$$|TestLinearizable$$|TestMutants$$' -v -seeds=1000
 
 sim-mutants: ## break the protocol with each mutant, and check that the simulation finds it within its stated seeds
-	go test -count=1 -timeout 0 -tags mutants ./proof/sim -run 'TestMutants' -v -all-mutants
+	go test $(QUICK) -count=1 -timeout 0 -tags mutants ./proof/sim -run 'TestMutants' -v -all-mutants
 
 sim-coverage: ## measure what the simulation covers of engine and internal/executor, in statements and blocks (SEEDS=n)
 	@mkdir -p bin
