@@ -151,6 +151,7 @@ func (s *story) playActivities(d *testbed.Deployment) {
 	begin := func(id string) {
 		p.Do(http.MethodPost, workflows, `{"type":"waits","workflowId":"`+id+`"}`)
 		s.token = <-taken
+		synctest.Wait() // until the function has returned, only it can record details of a heartbeat
 	}
 	begin("waits-1")
 	s.play(p,
