@@ -51,13 +51,18 @@ test: ## run all tests
 	$(GOTEST) $(PARALLEL) ./...
 
 # The short form of a test moves smaller payloads, and does less of what runs in one goroutine. The
-# packages that are left out only read files and code, or are examples: a workflow is one goroutine,
-# and what runs it has tests of its own. Programs that the tests build are without cgo, as
-# elsewhere.
+# packages that are left out only read files and code, are tools of tests, or are examples: a
+# workflow is one goroutine, and what runs it has tests of its own. The last ones do nothing
+# concurrently, and the tests of their callers call them from several goroutines. Programs that the
+# tests build are without cgo, as elsewhere.
+NOT_RACED = examples(/.*)?|infra|localstack|internal/wiregen
+NOT_RACED_TOOLS = proof/(apitest|archtest|awsmeter|bench|cost|docs|faultproxy|freeport|kept|lambdahost|privilege|scale)
+NOT_CONCURRENT = client/sigv4|engine/failure|internal/(bridge|command|cron|limits|options|problem|schedule|schedule/stored|schema|settings)
+
 race: ## run the tests with the race detector, the slow ones with fewer cases (needs a C compiler)
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)): the race detector needs one"; exit 1; fi
 	CGO_ENABLED=1 $(GOTEST) $(PARALLEL) $(RACE) -tags=$(RACE_TAG) -short -exec 'env CGO_ENABLED=0' \
-		$$(go list ./... | grep -vE '/(examples(/.*)?|infra|localstack|internal/wiregen|proof/archtest)$$')
+		$$(go list ./... | grep -vE '/($(NOT_RACED)|$(NOT_RACED_TOOLS)|$(NOT_CONCURRENT))$$')
 
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
