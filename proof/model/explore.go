@@ -185,10 +185,13 @@ func (h *shape) first() *State {
 func (p *part) work(h *shape, l *level, low, high, n int, shared map[string]*Commit) {
 	m := &machine{shape: h}
 	var body []byte
+	var memory pool
 	*p = part{level: level{bodies: p.bodies[:0], ends: p.level.ends[:0], ids: p.ids[:0], keys: p.keys[:0]}}
 	for i := low; i < high; i += n {
 		d := decoder{b: l.body(i), shared: shared}
+		memory.used = 0 // the successors of the state before have been encoded
 		s := d.state()
+		s.pool = &memory
 		steps := m.successors(s)
 		p.steps += int64(len(steps))
 		if len(steps) == 0 {

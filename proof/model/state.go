@@ -73,6 +73,8 @@ type State struct {
 	told   bool // events are recorded
 	events []Event
 	actors uint32
+
+	pool *pool // from which its successors take their memory; nil without one
 }
 
 // The outcomes of an operation.
@@ -86,17 +88,38 @@ const (
 	opRefused
 )
 
-func (s *State) clone() *State {
-	n := *s
-	for w := range n.logs {
-		n.logs[w] = slices.Clone(s.logs[w])
+// pool has the memory of states that are no longer needed.
+type pool struct {
+	states []*State
+	used   int
+}
+
+// take returns a state that holds nothing but memory for its lists. A nil pool has none.
+func (p *pool) take() *State {
+	if p == nil {
+		return &State{}
 	}
-	n.queue = slices.Clone(s.queue)
-	n.fifo = slices.Clone(s.fifo)
-	n.procs = slices.Clone(s.procs) // the fields of a process are replaced, and never changed in place
-	n.floats = slices.Clone(s.floats)
-	n.recs = slices.Clone(s.recs)
-	return &n
+	if p.used == len(p.states) {
+		p.states = append(p.states, &State{})
+	}
+	p.used++
+	return p.states[p.used-1]
+}
+
+// clone copies a state and its lists, into memory of its pool.
+func (s *State) clone() *State {
+	n := s.pool.take()
+	logs, queue, fifo, procs, floats, recs := n.logs, n.queue, n.fifo, n.procs, n.floats, n.recs
+	*n = *s
+	for w := range n.logs {
+		n.logs[w] = append(logs[w][:0], s.logs[w]...)
+	}
+	n.queue = append(queue[:0], s.queue...)
+	n.fifo = append(fifo[:0], s.fifo...)
+	n.procs = append(procs[:0], s.procs...) // the fields of a process are replaced, and never changed in place
+	n.floats = append(floats[:0], s.floats...)
+	n.recs = append(recs[:0], s.recs...)
+	return n
 }
 
 func (s *State) id() uint32        { s.nextID++; return s.nextID }
