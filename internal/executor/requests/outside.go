@@ -163,7 +163,8 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 
 // tooEarly answers a heartbeat of an attempt whose function has not returned yet. Its process
 // itself reports that the attempt is alive, so a heartbeat without details needs no record. Details
-// would be lost, because the process records its own. The caller sends them again.
+// would be lost, because the process records its own. The caller sends them again. If the table was
+// restored to before the function returned, they are refused until the attempt is ended.
 func tooEarly(h *command.Heartbeat) error {
 	if len(h.Details()) == 0 {
 		return nil
