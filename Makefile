@@ -80,14 +80,14 @@ AWS_TESTS = $$($(AWS_FILES) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/
 # need no core.
 AWS_FLAGS = -p 1 -parallel 40 -run "^($(AWS_TESTS))\$$"
 
-# Not $(MAKE) in the recipe: make -n would run it.
+# The recipe does not contain $(MAKE) itself, because make -n runs the lines that do.
 AGAIN := $(MAKE) --no-print-directory
 
 test-aws: ## run the tests against DynamoDB, SQS and LocalStack (installs the servers; PYTHON=python3.13)
 	@localstack/install
 	@localstack/servers run -- $(AGAIN) test-aws-served
 
-# The race detector reads the clients of AWS's services while a server answers them. The rest runs
+# The race detector watches the clients of AWS's services while a server answers them. The rest runs
 # the product in other processes, or plays scripts that make race plays over the same clients: there
 # the detector would find nothing more, and takes two thirds of the time.
 AWS_CLIENTS = ^\./(blob|client|internal/codec|queue|store)(/|$$)

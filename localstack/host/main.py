@@ -37,7 +37,7 @@ def start_installed_dynamodb():
     where = os.environ["DYNAMODB_DIR"]
 
     def command(server):
-        return ["java", f"-Xmx{server.heap_size}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Djava.library.path={where}/jars/DynamoDBLocal_lib",
+        return ["java", f"-Xmx{server.heap_size}", f"-Djava.library.path={where}/jars/DynamoDBLocal_lib",
                 "-cp", f"{where}/classes:{where}/jars/DynamoDBLocal.jar:{where}/jars/DynamoDBLocal_lib/*",
                 "LoopbackDynamoDB", "-port", str(server.port), "-disableTelemetry", "-inMemory"]
 

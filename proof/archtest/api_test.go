@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"io/fs"
@@ -179,10 +178,7 @@ func errorsOf(t *testing.T, name string) map[string]string {
 			continue
 		}
 		for _, file := range p.GoFiles {
-			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parsed := parsedFile(t, filepath.Join(p.Dir, file))
 			for _, d := range parsed.Decls {
 				if group, ok := d.(*ast.GenDecl); ok && group.Tok == token.VAR {
 					addErrors(found, group)
@@ -226,10 +222,7 @@ func TestInternalTypesHaveAliases(t *testing.T) {
 			continue
 		}
 		for _, file := range p.GoFiles {
-			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parsed := parsedFile(t, filepath.Join(p.Dir, file))
 			internal := internalImports(parsed)
 			for _, d := range parsed.Decls {
 				for exported, signature := range signatures(d) {

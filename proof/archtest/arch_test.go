@@ -55,6 +55,16 @@ func goList(variable string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
+// parsedFile returns the syntax of a file.
+func parsedFile(t *testing.T, path string) *ast.File {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // packages returns all packages of the module. They are listed once for all tests.
 func packages(t *testing.T) []pkg {
 	t.Helper()

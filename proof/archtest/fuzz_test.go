@@ -3,8 +3,6 @@ package archtest
 import (
 	"cmp"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -100,10 +98,7 @@ func TestDecodersHaveFuzzers(t *testing.T) {
 
 func functionsOf(t *testing.T, file string) (names []string) {
 	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := parsedFile(t, file)
 	for _, d := range parsed.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok {
 			names = append(names, f.Name.Name)
@@ -120,10 +115,7 @@ func callerOf(t *testing.T, dir, function string) (fuzzer string) {
 		t.Fatal(err)
 	}
 	for _, file := range tests {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := parsedFile(t, file)
 		for _, d := range parsed.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "Fuzz") && mentions(f.Body, function) {
 				return f.Name.Name

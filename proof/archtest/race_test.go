@@ -2,8 +2,6 @@ package archtest
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -52,10 +50,7 @@ func TestNotConcurrent(t *testing.T) {
 // concurrent returns what a file has for several goroutines.
 func concurrent(t *testing.T, name string) (found []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := parsedFile(t, name)
 	for _, i := range file.Imports {
 		if slices.Contains([]string{`"sync"`, `"sync/atomic"`, `"golang.org/x/sync/errgroup"`, `"testing/synctest"`}, i.Path.Value) {
 			found = append(found, i.Path.Value)

@@ -19,9 +19,9 @@ import (
 
 // guideFlags returns the flags of the reader's go command: those of the test, so that little is
 // compiled a second time. Vetting a guide's program loads all packages below it again, so only CI
-// does that. The program is linked without debugging information, as all of `make test`.
+// does that. The program is linked without symbols, as all of `make test`.
 func guideFlags() string {
-	flags := os.Getenv("GOFLAGS") + " -ldflags=-w"
+	flags := os.Getenv("GOFLAGS") + " -ldflags=-s"
 	if os.Getenv("WEFT_VET_GUIDES") != "" {
 		return flags
 	}

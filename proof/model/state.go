@@ -109,16 +109,16 @@ func (p *pool) take() *State {
 // clone copies a state and its lists, into memory of its pool.
 func (s *State) clone() *State {
 	n := s.pool.take()
-	logs, queue, fifo, procs, floats, recs := n.logs, n.queue, n.fifo, n.procs, n.floats, n.recs
+	old := *n
 	*n = *s
 	for w := range n.logs {
-		n.logs[w] = append(logs[w][:0], s.logs[w]...)
+		n.logs[w] = append(old.logs[w][:0], s.logs[w]...)
 	}
-	n.queue = append(queue[:0], s.queue...)
-	n.fifo = append(fifo[:0], s.fifo...)
-	n.procs = append(procs[:0], s.procs...) // the fields of a process are replaced, and never changed in place
-	n.floats = append(floats[:0], s.floats...)
-	n.recs = append(recs[:0], s.recs...)
+	n.queue = append(old.queue[:0], s.queue...)
+	n.fifo = append(old.fifo[:0], s.fifo...)
+	n.procs = append(old.procs[:0], s.procs...) // the fields of a process are replaced, and never changed in place
+	n.floats = append(old.floats[:0], s.floats...)
+	n.recs = append(old.recs[:0], s.recs...)
 	return n
 }
 
