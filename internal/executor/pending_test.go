@@ -341,186 +341,38 @@ func TestPendingCost(t *testing.T) {
 	})
 }
 
-// The next attempt has the details of the last heartbeat that was acknowledged, also if the holder
-// of the token sends heartbeats while the attempt's function runs.
+// The details of a heartbeat that is answered are those of the next attempt, even if the heartbeat
+// comes before the attempt's function has returned: it is sent again until it can be recorded.
 func TestHeartbeatBeforeTheFunctionReturns(t *testing.T) {
 	t.Parallel()
-	inside := func(ctx context.Context, details string) {
-		if err := activity.Heartbeat(ctx, details); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, o := range []activity.Options{
-		{StartToClose: 10 * time.Minute, Pending: time.Hour},
-		{StartToClose: 10 * time.Minute, Pending: time.Hour, Heartbeat: 2 * time.Minute, Retry: activity.Retry{MaxAttempts: 2}},
-	} {
-		for _, test := range []struct {
-			name string
-			// code is what the function does. It calls beat to send a heartbeat from outside.
-			code    func(ctx context.Context, beat func(string))
-			returns error
-			want    string
-		}{
-			{"only outside", func(_ context.Context, beat func(string)) { beat("outside") }, activity.ErrPending, "outside"},
-			{"inside, then outside", func(ctx context.Context, beat func(string)) {
-				inside(ctx, "inside")
-				time.Sleep(time.Minute)
-				beat("first")
-				time.Sleep(time.Second)
-				beat("outside")
-			}, activity.ErrPending, "outside"},
-			{"outside, then inside", func(ctx context.Context, beat func(string)) {
-				beat("outside")
-				time.Sleep(time.Minute)
-				inside(ctx, "inside")
-			}, activity.ErrPending, "inside"},
-			{"outside, then inside, which is not recorded before the function returns", func(ctx context.Context, beat func(string)) {
-				inside(ctx, "inside")
-				beat("outside")
-				time.Sleep(time.Second)
-				inside(ctx, "inside again")
-			}, activity.ErrPending, "inside again"},
-			{"outside between recorded ones", func(ctx context.Context, beat func(string)) {
-				for i := range 3 {
-					inside(ctx, "inside")
-					time.Sleep(time.Second)
-					beat(fmt.Sprint("outside ", i))
-					time.Sleep(100 * time.Second)
-				}
-			}, activity.ErrPending, "outside 2"},
-			{"outside, and the function fails", func(_ context.Context, beat func(string)) { beat("outside") }, errors.New("failed"), "outside"},
-		} {
-			t.Run(fmt.Sprintf("%s, at most %d attempts", test.name, o.Retry.MaxAttempts), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					all, seen, beats := &tokens{}, make(chan string, 2), 0
-					var p *testbed.Process
-					d, registrations := pulse(t, o, func(ctx context.Context) (string, error) {
-						details, _ := activity.HeartbeatDetails[string](ctx)
-						seen <- details
-						_, err := all.take(ctx)
-						if all.count() > 1 {
-							return "", err
-						}
-						test.code(ctx, func(details string) {
-							a := p.Do(http.MethodPost, "/v1/activities/heartbeat", fmt.Sprintf(`{"token":%q,"details":%q}`, all.at(0), details))
-							if want := (meter.Cost{Writes: 1, Reads: 2}); a.Status != http.StatusOK || a.Cost != want {
-								t.Errorf("%s: %d %s for %v, want %v", details, a.Status, a.Body, a.Cost, want)
-							}
-							beats++
-						})
-						if a := p.Do(http.MethodPost, "/v1/activities/heartbeat", fmt.Sprintf(`{"token":%q}`, all.at(0))); a.Status != http.StatusOK || a.Cost.Writes > 0 {
-							t.Errorf("without details: %d %s, for %v", a.Status, a.Body, a.Cost)
-						}
-						return "", test.returns
-					})
-					p = d.Start(executor.Options{}, registrations...)
-					startPulse(t, p)
-					<-seen
-					if test.returns == activity.ErrPending && o.Heartbeat == 0 { // otherwise the heartbeats end
-						time.Sleep(10 * time.Minute)
-						if err := outside.Fail(t.Context(), p.Client, all.at(0), errors.New("again")); err != nil {
-							t.Fatal(err)
-						}
-					}
-					if got := <-seen; got != test.want || beats == 0 {
-						t.Errorf("the next attempt has the details %q, want %q", got, test.want)
-					}
-					time.Sleep(time.Minute)
-					if err := outside.Complete(t.Context(), p.Client, all.at(1), "done"); err != nil {
-						t.Fatal(err)
-					}
-					if got := outcomeOf(t, p); got != "done <nil>" {
-						t.Error(got)
-					}
-					time.Sleep(2 * time.Hour)
-				})
-			})
-		}
-	}
-}
-
-// A process dies while the function runs, after a heartbeat from outside. The attempt that follows
-// has its details.
-func TestHeartbeatBeforeTheProcessDies(t *testing.T) {
-	t.Parallel()
-	for _, most := range []int{0, 2} {
-		synctest.Test(t, func(t *testing.T) {
-			var seen []string
-			all := &tokens{}
-			dead, die := context.WithCancel(t.Context())
-			d, registrations := pulse(t, activity.Options{Pending: time.Hour, Retry: activity.Retry{MaxAttempts: most}}, func(ctx context.Context) (string, error) {
-				details, _ := activity.HeartbeatDetails[string](ctx)
-				seen = append(seen, details)
-				if len(seen) == 1 {
-					defer func() { <-dead.Done() }()
-				}
-				return all.take(ctx)
-			})
-			p := d.Idle(executor.Options{}, registrations...)
-			startPulse(t, p)
-			sent := messages(t, d, queue.Activities)
-			go func() { // it never gets to its end
-				if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 1}); err == nil {
-					t.Log("the process that was as good as dead got on")
-				}
-			}()
-			synctest.Wait()
-			if err := activity.RecordHeartbeat(t.Context(), p.Client, all.at(0), "half"); err != nil {
-				t.Fatal(err)
-			}
-			other := d.Start(executor.Options{}, registrations...)
-			for received := 2; len(seen) < 2; received++ {
-				if err := other.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: received}); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Hour)
-			}
-			if seen[1] != "half" {
-				t.Errorf("the next attempt has the details %q", seen[1])
-			}
-			die()
-			synctest.Wait()
-			p.Do(http.MethodPost, "/v1/workflows/a/terminate", "")
-			time.Sleep(3 * time.Hour)
-		})
-	}
-}
-
-// A table that is restored may say of an attempt outside that its function runs, and no longer has
-// its message. Its heartbeats are recorded, and its end goes into the log.
-func TestHeartbeatAfterARestore(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var seen []string
-		all := &tokens{}
+		all, seen := &tokens{}, make(chan string, 2)
 		d, registrations := pulse(t, activity.Options{Pending: time.Hour}, func(ctx context.Context) (string, error) {
 			details, _ := activity.HeartbeatDetails[string](ctx)
-			seen = append(seen, details)
+			seen <- details
+			defer time.Sleep(2 * time.Second)
 			return all.take(ctx)
 		})
 		p := d.Start(executor.Options{}, registrations...)
 		startPulse(t, p)
 		synctest.Wait()
-		records, err := d.Store.ReadAttempts(t.Context(), "a", 1)
-		if err != nil || len(records) != 1 {
-			t.Fatalf("%v, %v", records, err)
+		<-seen
+		if a := p.Do(http.MethodPost, "/v1/activities/heartbeat", fmt.Sprintf(`{"token":%q}`, all.at(0))); a.Status != http.StatusOK || a.Cost.Writes > 0 {
+			t.Errorf("without details: %d %s, for %v", a.Status, a.Body, a.Cost)
 		}
-		if err := d.Store.Delete(t.Context(), nil, records); err != nil {
+		if a := p.Do(http.MethodPost, "/v1/activities/heartbeat", fmt.Sprintf(`{"token":%q,"details":"half"}`, all.at(0))); a.Status != http.StatusServiceUnavailable || a.Cost.Writes > 0 {
+			t.Errorf("with details: %d %s, for %v", a.Status, a.Body, a.Cost)
+		}
+		if err := activity.RecordHeartbeat(t.Context(), p.Client, all.at(0), "half"); err != nil {
 			t.Fatal(err)
-		}
-		for _, details := range []string{"half", "most"} {
-			if err := activity.RecordHeartbeat(t.Context(), p.Client, all.at(0), details); err != nil {
-				t.Fatal(err)
-			}
 		}
 		if err := outside.Fail(t.Context(), p.Client, all.at(0), errors.New("again")); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
-		if got := fmt.Sprint(seen); got != "[ most]" {
-			t.Errorf("the attempts had the details %s", got)
+		if got := <-seen; got != "half" {
+			t.Errorf("the next attempt has the details %q, want those of the heartbeat", got)
 		}
+		time.Sleep(3 * time.Second)
 		if err := outside.Complete(t.Context(), p.Client, all.at(1), "done"); err != nil {
 			t.Fatal(err)
 		}
@@ -612,87 +464,4 @@ func TestCompletedWhoseAnswerIsLost(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 	})
-}
-
-// failingRecord is a store of attempts of which one write fails: it is applied, or it is not, and
-// is reported to have failed.
-type failingRecord struct {
-	store.Attempts
-	mu      sync.Mutex
-	writes  int
-	fails   int
-	applied bool
-}
-
-func (f *failingRecord) RecordAttempt(ctx context.Context, a store.Attempt) error {
-	f.mu.Lock()
-	f.writes++
-	fails := f.writes == f.fails
-	f.mu.Unlock()
-	switch {
-	case !fails:
-		return f.Attempts.RecordAttempt(ctx, a)
-	case f.applied:
-		_ = f.Attempts.RecordAttempt(ctx, a)
-	}
-	return store.ErrUnknown
-}
-
-// Heartbeats come from inside and from outside while the function runs, and any one write of a
-// record fails. The next attempt has the last details that were acknowledged.
-func TestFailedWritesOfHeartbeats(t *testing.T) {
-	t.Parallel()
-	o := activity.Options{StartToClose: time.Hour, Pending: 2 * time.Hour, Heartbeat: time.Minute}
-	for _, o.Retry.MaxAttempts = range []int{0, 5} {
-		for _, applied := range []bool{false, true} {
-			writes := 1
-			for fails := 1; fails <= writes; fails++ {
-				synctest.Test(t, func(t *testing.T) {
-					all, last, seen := &tokens{}, "", make(chan string, 5)
-					var p *testbed.Process
-					d, registrations := pulse(t, o, func(ctx context.Context) (string, error) {
-						details, _ := activity.HeartbeatDetails[string](ctx)
-						seen <- details
-						if _, err := all.take(ctx); all.count() > 1 {
-							return "", err
-						}
-						for i := range 6 {
-							last = fmt.Sprint(i)
-							if err := activity.Heartbeat(ctx, last); err != nil {
-								t.Error(err)
-							}
-							if i%2 == 0 {
-								time.Sleep(20 * time.Second)
-								last = fmt.Sprint(i, " outside")
-								if err := activity.RecordHeartbeat(ctx, p.Client, all.at(0), last); err != nil {
-									t.Error(err)
-								}
-							}
-							time.Sleep(30 * time.Second)
-						}
-						return "", activity.ErrPending
-					})
-					records := &failingRecord{Attempts: d.Ports.Attempts, fails: fails, applied: applied}
-					d.Ports.Attempts = records
-					p = d.Start(executor.Options{}, registrations...)
-					startPulse(t, p)
-					<-seen
-					if got := <-seen; got != last || all.count() != 2 {
-						t.Errorf("record %d fails, applied %v: attempt %d has the details %q, want %q", fails, applied, all.count(), got, last)
-					}
-					writes = records.writes
-					if err := outside.Complete(t.Context(), p.Client, all.at(all.count()-1), "done"); err != nil {
-						t.Error(err)
-					}
-					if got := outcomeOf(t, p); got != "done <nil>" {
-						t.Error(got)
-					}
-					time.Sleep(3 * time.Hour)
-				})
-			}
-			if writes < 8 {
-				t.Errorf("only %d records were written", writes)
-			}
-		}
-	}
 }

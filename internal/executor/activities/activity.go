@@ -323,17 +323,12 @@ func isLate(d *inbox.Delivery, limit time.Duration, now history.Timestamp) bool 
 
 // finish commits the result of an attempt, or sends the next attempt. It returns the activity that
 // follows, if this process is to run it.
-func finish(ctx context.Context, s *session.Process, w *Attempt, result history.Payload, f *failure.Failure) (following *Attempt, err error) {
+func finish(ctx context.Context, s *session.Process, w *Attempt, result history.Payload, f *failure.Failure) (*Attempt, error) {
 	soft, last := resultTime(s, &w.Delivery)
 	within, cancel := s.World.WithTimeout(ctx, soft)
 	defer cancel()
 	e, next := w.Verdict(s.Timestamp(), result, f)
 	if next != nil {
-		if w.heartbeater != nil {
-			if next.Details, err = w.heartbeater.lastOfAll(within); err != nil {
-				return nil, err
-			}
-		}
 		return nil, NextAttempt(within, s, w.Delivery.Message, w.Activity.EventID, *next, f)
 	}
 	follows := &continuation{s: s, of: w}

@@ -44,7 +44,7 @@ func beginAttempt(ctx context.Context, s *session.Process, w *Attempt) (begun bo
 	ctx, cancel := s.World.WithTimeout(context.WithoutCancel(ctx), s.Options.SoftLimit)
 	defer cancel()
 	mark := w.state()
-	mark.Failure, mark.Details, mark.Taker, mark.Number = w.last, w.details, s.Outbox.NewSendID(), w.nextNumber()
+	mark.Failure, mark.Details, mark.Taker, mark.Number = w.last, w.details, s.Outbox.NewSendID(), w.firstHeartbeat()
 	mark.Until = until(s, w)
 	err = s.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, mark)
 	if errors.Is(err, store.ErrStale) {
@@ -66,8 +66,8 @@ func (w *Attempt) state() *attempts.Record {
 	return &attempts.Record{By: m.Send, Look: m.Look, Copy: m.Copy}
 }
 
-// nextNumber returns the lowest free number for the attempt's own records.
-func (w *Attempt) nextNumber() int {
+// firstHeartbeat returns the lowest free number for the attempt's own records.
+func (w *Attempt) firstHeartbeat() int {
 	return max(attempts.Failed(w.Number-1)+attempts.BeginAt, w.stored+1)
 }
 

@@ -39,11 +39,10 @@ type heartbeater struct {
 	mu       sync.Mutex
 	quiet    func() // stops the current silence timer
 	details  history.Payload
-	given    history.Timestamp // when the code gave these details; 0 if it has given none
-	heard    history.Timestamp // when they came from outside; 0 if they did not
-	recorded time.Time         // when a heartbeat was recorded last
-	token    bool              // the attempt has taken its token
-	asked    bool              // the attempt was asked to end, because nobody waits for it
+	recorded time.Time // when a heartbeat was recorded last
+	beats    int
+	token    bool // the attempt has taken its token
+	asked    bool // the attempt was asked to end, because nobody waits for it
 }
 
 // begin returns the context of the attempt, which the heartbeater may end.
@@ -119,8 +118,8 @@ func (h *heartbeater) RecordHeartbeat(ctx context.Context, details []byte) error
 func (h *heartbeater) due(details []byte) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.details = details
 	now, every := h.s.World.Now(), beatEvery
-	h.details, h.given, h.heard = details, history.At(now), 0
 	if limit := time.Duration(h.w.Activity.Heartbeat); limit > 0 {
 		every = min(every, limit*4/5)
 	}
@@ -128,27 +127,23 @@ func (h *heartbeater) due(details []byte) bool {
 		return false
 	}
 	h.recorded = now
+	h.beats++
 	return true
 }
 
 // record records the details, and keeps the attempt's message invisible for as long as the attempt
 // may be silent.
 func (h *heartbeater) record(ctx context.Context) error {
-	for {
-		err := h.recordOnce(ctx)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, store.ErrStale) {
-			return err
-		}
-		// The holder of the token was faster, or another delivery of this attempt, or this write
-		// itself in a try that was reported to have failed.
-		if found, err := h.catchUp(ctx); err != nil {
-			return err
-		} else if !found {
-			break
-		}
+	h.mu.Lock()
+	kept := h.state()
+	h.mu.Unlock()
+	if h.w.isCounted() {
+		kept.Until = until(h.s, h.w)
+	}
+	m := h.w.Delivery.Message
+	err := h.s.Attempts.KeepOnce(ctx, m, m.EventID, kept)
+	if err != nil && !errors.Is(err, store.ErrStale) { // stale: another delivery of this attempt is further on
+		return err
 	}
 	if limit := time.Duration(h.w.Activity.Heartbeat); limit > 0 && h.w.Delivery.Extend != nil {
 		return h.w.Delivery.Extend(ctx, h.w.lease())
@@ -156,58 +151,11 @@ func (h *heartbeater) record(ctx context.Context) error {
 	return nil
 }
 
-func (h *heartbeater) recordOnce(ctx context.Context) error {
-	kept := h.state()
-	if h.w.isCounted() {
-		kept.Until = until(h.s, h.w)
-	}
-	m := h.w.Delivery.Message
-	err := h.s.Attempts.KeepOnce(ctx, m, m.EventID, kept)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err == nil {
-		h.w.stored = kept.Number
-	}
-	return err
-}
-
-// state returns what to record of the attempt now.
+// state returns what to record of the attempt now. The caller holds mu.
 func (h *heartbeater) state() *attempts.Record {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	kept := h.w.state()
-	kept.Failure, kept.Details, kept.Heard, kept.Number = h.w.last, h.details, h.heard, h.number()
+	kept.Failure, kept.Details, kept.Number = h.w.last, h.details, h.w.firstHeartbeat()+h.beats
 	return kept
-}
-
-// number returns the number of the attempt's next record. It is the one after that of this
-// process's last record, so that a record from outside in between makes it stale. The caller holds
-// mu.
-func (h *heartbeater) number() int {
-	return max(h.w.nextNumber(), attempts.Failed(h.w.Number-1)+attempts.BeginAt+1)
-}
-
-// catchUp reads the record that is there of this attempt, if it is not over, and lets the next
-// record follow it. It returns false if there is none. It costs a strong read.
-func (h *heartbeater) catchUp(ctx context.Context) (found bool, err error) {
-	m := h.w.Delivery.Message
-	there, err := h.s.Attempts.Own(ctx, m, m.EventID)
-	if err != nil || there == nil || there.LastFailed >= h.w.Number || there.Deadline != 0 {
-		return false, err
-	}
-	h.follow(there)
-	return true, nil
-}
-
-// follow lets the next record of the attempt replace one that is there. If that has a heartbeat
-// from outside, the details of the later heartbeat stay.
-func (h *heartbeater) follow(there *attempts.Record) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.w.stored = there.Number
-	if there.IsEarly() && there.Heard >= h.given {
-		h.details, h.heard = there.Details, there.Heard
-	}
 }
 
 // wanted reports whether the run still waits for the activity. It returns true if that is unknown.
@@ -235,22 +183,11 @@ func (h *heartbeater) canceled() bool {
 	return h.asked
 }
 
-// last returns the details of the last heartbeat that this process knows of.
+// last returns the details of the last heartbeat.
 func (h *heartbeater) last() history.Payload {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.details
-}
-
-// lastOfAll returns the details of the last heartbeat. If the attempt has taken its token, that may
-// have come from outside, which costs a strong read.
-func (h *heartbeater) lastOfAll(ctx context.Context) (history.Payload, error) {
-	if h.hasToken() {
-		if _, err := h.catchUp(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return h.last(), nil
 }
 
 // lease returns how long the attempt's message stays invisible: the attempt's limit, or the longest

@@ -65,10 +65,13 @@ func pend(ctx context.Context, s *session.Process, w *Attempt) error {
 	if limit == 0 {
 		limit = time.Duration(a.StartToClose)
 	}
+	h.mu.Lock()
+	kept := h.state()
+	kept.Deadline, kept.Heard = w.began.Add(limit), s.Timestamp()
+	kept.Look, kept.Copy = 0, 0 // from now on they are those of the watching message
+	kept.Number++
+	h.mu.Unlock()
 	for {
-		kept := h.state()
-		kept.Deadline, kept.Heard = w.began.Add(limit), s.Timestamp()
-		kept.Look, kept.Copy = 0, 0 // from now on they are those of the watching message
 		err := s.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
 		if err == nil {
 			return s.Outbox.Send(ctx, []engine.Message{watch(s, w, kept)})
@@ -86,7 +89,7 @@ func pend(ctx context.Context, s *session.Process, w *Attempt) error {
 			return err
 		}
 		if there != nil {
-			h.follow(there)
+			kept.Number = there.Number + 1
 		}
 		if err := s.World.Wait(ctx, host.Backoff(s.World, 0), nil); err != nil {
 			return err

@@ -11,7 +11,7 @@
 //	Failed(n-1)                    attempt n-1 has failed
 //	Failed(n-1) + 1 ...            a copy of the message of attempt n has claimed it
 //	Failed(n-1) + BeginAt          attempt n has begun; only if attempts are counted
-//	Failed(n-1) + BeginAt + 1 ...  heartbeats of attempt n, also from outside; that it goes on outside
+//	Failed(n-1) + BeginAt + 1 ...  heartbeats of attempt n; that it goes on outside
 //	Failed(n)                      attempt n has failed
 //
 // Records do not expire. A run may be open for as long as it likes, and is deleted with its

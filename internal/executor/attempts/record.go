@@ -18,9 +18,6 @@ const (
 	// MaxHeartbeats is the number of records that an attempt may write. A function writes one every
 	// few seconds at most. A holder of a token may send heartbeats as often as they like.
 	MaxHeartbeats = 1<<beatBits - 1 - BeginAt
-	// maxEarly is how many of them heartbeats from outside may use up while the attempt's function
-	// runs. The rest is left to the function.
-	maxEarly = MaxHeartbeats / 4
 )
 
 // Failed returns the number of the record that says that an attempt failed.
@@ -36,7 +33,7 @@ type Record struct {
 	// Details are those of the last heartbeat.
 	Details history.Payload `cbor:"4,keyasint,omitempty"`
 	// Deadline is when the time of an attempt outside is over, or 0. Heard is the time of its last
-	// heartbeat from outside. Such a heartbeat may come before there is a Deadline (IsEarly).
+	// heartbeat.
 	Deadline history.Timestamp `cbor:"5,keyasint,omitempty"`
 	Heard    history.Timestamp `cbor:"6,keyasint,omitempty"`
 	// Until is how long the attempt that has begun may go on without a heartbeat. It is 0 if none
@@ -85,28 +82,6 @@ func (r *Record) IsAhead(m *engine.Message, attempt int) bool {
 // HasClaim reports whether the record is this message's own claim of an attempt.
 func (r *Record) HasClaim(m *engine.Message, attempt int) bool {
 	return r.Number > Failed(attempt-1) && r.By == m.Send && r.Look == m.Look && r.Copy == m.Copy
-}
-
-// IsEarly reports whether the attempt's last recorded heartbeat came from outside, before the
-// attempt's function had returned.
-func (r *Record) IsEarly() bool { return r.Heard != 0 && r.Deadline == 0 }
-
-// Heartbeat returns the record of a heartbeat from outside that replaces r. A nil r is none. It
-// returns false if the attempt has no number left for it.
-func (r *Record) Heartbeat(attempt int, details history.Payload, now history.Timestamp) (beat Record, ok bool) {
-	first := Failed(attempt-1) + BeginAt
-	switch {
-	case r == nil:
-	case r.Number == Failed(r.LastFailed): // nothing is recorded of this attempt
-		beat.Failure, beat.Number = r.Failure, r.Number
-	default:
-		beat = *r
-	}
-	beat.Details, beat.Heard, beat.Number = details, now, max(beat.Number, first)+1
-	if beat.Deadline == 0 {
-		return beat, beat.Number <= first+maxEarly
-	}
-	return beat, beat.Number < Failed(attempt)
 }
 
 // End returns the deadline of an attempt that continues outside, and the limit that sets it.

@@ -202,7 +202,7 @@ func inPlaceOf(s *session.Process, m engine.Message, run *engine.Run, kept map[i
 	if a.Deadline != 0 {
 		m = activities.Outside(run, &m, a).LookAfter(a)
 	}
-	if m.Kind != engine.RetryTask && a.By != 0 && a.Number > attempts.Failed(a.LastFailed) {
+	if m.Kind != engine.RetryTask && a.Number > attempts.Failed(a.LastFailed) {
 		m.Send, m.Look, m.Copy = a.By, a.Look, a.Copy
 		m = s.Outbox.Copy(&m)
 	}

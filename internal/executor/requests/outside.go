@@ -142,20 +142,16 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		}
 		w := activities.Outside(run, m, kept)
 		answer.CancelRequested = w.Activity.CancelRequested
-		early := kept == nil || kept.Deadline == 0
-		if early && len(h.Details()) == 0 {
-			return nil // the function has not returned, and its process itself says that the attempt is alive
+		if kept == nil || kept.Deadline == 0 {
+			return tooEarly(h)
 		}
-		beat, ok := kept.Heartbeat(k.Attempt, h.Details(), t.Process.Timestamp())
-		switch {
-		case !ok && early:
-			return refusal.Busy.New("the attempt has sent too many heartbeats while its function runs; nothing was written: send the heartbeat again when the function has returned")
-		case !ok:
+		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
 			return refusal.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxHeartbeats)
 		}
-		err = t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, &beat)
+		kept.Details, kept.Heard = history.Payload(h.Details()), t.Process.Timestamp()
+		err = t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
 		if errors.Is(err, store.ErrStale) {
-			return outcome.ErrStale // another record of the attempt was faster
+			return outcome.ErrStale // another heartbeat, or the watching message, was faster
 		}
 		return recordProblem(err)
 	})
@@ -163,6 +159,17 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		return nil, err
 	}
 	return answer, nil
+}
+
+// tooEarly answers a heartbeat of an attempt whose function has not returned yet. Its process
+// itself reports that the attempt is alive, so a heartbeat without details needs no record. Details
+// would be lost, because the process records its own. The caller sends them again. If the table was
+// restored to before the function returned, they are refused until the attempt is ended.
+func tooEarly(h *command.Heartbeat) error {
+	if len(h.Details()) == 0 {
+		return nil
+	}
+	return refusal.Busy.New("the function of the activity has not returned ErrPending yet, and only it can record details until then; nothing was written: send the heartbeat again")
 }
 
 // outside calls fn for the attempt that a token names.
