@@ -103,13 +103,13 @@ func compare(ctx context.Context, s *session.Process, w *Attempt, kept *attempts
 		return false, nil
 	}
 	mine := kept.IsBy(m)
+	w.details, w.last = kept.Details, kept.Failure
 	if kept.LastFailed >= w.Number {
 		if !mine {
 			return true, outcome.ErrDropped
 		}
 		return true, s.Outbox.Send(ctx, []engine.Message{w.next(kept.LastFailed+1, kept.Next)})
 	}
-	w.details, w.last = kept.Details, kept.Failure
 	if kept.LastFailed < w.Number-1 {
 		return false, nil
 	}
@@ -175,7 +175,7 @@ func claim(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt)
 			case k.HasClaim(m, w.Number):
 				return true, nil
 			}
-			claim = *k
+			claim = k.Base(w.Number)
 		}
 		claim.By, claim.Look, claim.Copy = m.Send, m.Look, m.Copy
 		claim.Number = max(attempts.Failed(w.Number-1)+m.Look, w.stored+1)

@@ -45,10 +45,10 @@ func holdFor(ctx context.Context, t *session.Session, run *engine.Run, w *Attemp
 	}
 	held := attempts.Record{}
 	if w.kept != nil {
-		held = *w.kept
-		if held.IsAhead(w.Delivery.Message, w.Number) {
+		if w.kept.IsAhead(w.Delivery.Message, w.Number) {
 			return ErrOther
 		}
+		held = w.kept.Base(w.Number)
 	}
 	held.By, held.Look, held.Copy = m.Send, m.Look, m.Copy
 	held.Held = reason

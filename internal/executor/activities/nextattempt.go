@@ -43,7 +43,7 @@ func secondChain(ctx context.Context, s *session.Process, m *engine.Message, eve
 		return err
 	}
 	if kept.LastFailed == next.Attempt-1 && kept.IsBy(m) {
-		next.Due = kept.Next
+		next.Due, next.Details = kept.Next, kept.Details
 		return s.Outbox.Send(ctx, []engine.Message{next})
 	}
 	return outcome.ErrDropped

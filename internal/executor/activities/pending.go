@@ -156,7 +156,7 @@ func lookAgain(ctx context.Context, t *session.Session, w *Attempt, kept *attemp
 		return nil
 	case kept.IsAhead(w.Delivery.Message, w.Number):
 		return ErrOther
-	case m.Look > 0 && kept.Copy != m.Copy:
+	case m.Look > 0 && kept.Copy != m.Copy && kept.Number+1 < attempts.Failed(w.Number): // after the last number, copies are not distinguished
 		claim := *kept
 		claim.By, claim.Look, claim.Copy = m.Send, m.Look, m.Copy
 		claim.Number++

@@ -84,6 +84,16 @@ func (r *Record) HasClaim(m *engine.Message, attempt int) bool {
 	return r.Number > Failed(attempt-1) && r.By == m.Send && r.Look == m.Look && r.Copy == m.Copy
 }
 
+// Base returns what a record of an attempt takes over from the record that it replaces. A record
+// that knows nothing of the attempt before, because that one's failure was not recorded, describes
+// an earlier attempt: only its failure and details still hold.
+func (r *Record) Base(attempt int) Record {
+	if r.LastFailed == attempt-1 {
+		return *r
+	}
+	return Record{Failure: r.Failure, Details: r.Details}
+}
+
 // End returns the deadline of an attempt that continues outside, and the limit that sets it.
 func (r *Record) End(a *engine.PendingActivity) (at history.Timestamp, limit string) {
 	if silent := r.Heard.Add(time.Duration(a.Heartbeat)); a.Heartbeat > 0 && silent < r.Deadline {

@@ -142,7 +142,7 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		}
 		w := activities.Outside(run, m, kept)
 		answer.CancelRequested = w.Activity.CancelRequested
-		if kept == nil || kept.Deadline == 0 {
+		if kept == nil || kept.Base(k.Attempt).Deadline == 0 {
 			return tooEarly(h)
 		}
 		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
@@ -164,7 +164,8 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 // tooEarly answers a heartbeat of an attempt whose function has not returned yet. Its process
 // itself reports that the attempt is alive, so a heartbeat without details needs no record. Details
 // would be lost, because the process records its own. The caller sends them again. If the table was
-// restored to before the function returned, they are refused until the attempt is ended.
+// restored to before the function returned, they are refused until the attempt is ended, or made
+// again by the slow check.
 func tooEarly(h *command.Heartbeat) error {
 	if len(h.Details()) == 0 {
 		return nil
