@@ -12,7 +12,7 @@ func writeMessage(w *wire.Writer, a *Message) {
 		w.Null()
 		return
 	}
-	at, n := w.Open(), 21
+	at, n := w.Open(), 22
 	w.Uint(1)
 	w.Uint(uint64(a.Kind))
 	w.Uint(2)
@@ -119,6 +119,12 @@ func writeMessage(w *wire.Writer, a *Message) {
 		w.Uint(22)
 		w.Bool(a.Late)
 	}
+	if !a.Duplicate {
+		n--
+	} else {
+		w.Uint(23)
+		w.Bool(a.Duplicate)
+	}
 	w.Close(at, n)
 }
 
@@ -174,6 +180,8 @@ func readMessage(r *wire.Reader, a *Message) {
 			a.Copy = r.Uint(1<<64 - 1)
 		case 22:
 			a.Late = r.Bool()
+		case 23:
+			a.Duplicate = r.Bool()
 		default:
 			r.Fail()
 		}

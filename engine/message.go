@@ -101,6 +101,9 @@ type Message struct {
 	// Late marks a message that the slow check sends for a closed run. Nobody knows whether the
 	// first one arrived: the receiver acts on it only if the log shows that it did not.
 	Late bool `cbor:"22,keyasint,omitempty"`
+	// Duplicate marks the copy of a message that was dropped, because another message continued its
+	// activity. The receiver first reads what is recorded of the attempt.
+	Duplicate bool `cbor:"23,keyasint,omitempty"`
 }
 
 // TaskRetryDelay returns how long a failed workflow task waits for its next attempt: 1 s, doubled

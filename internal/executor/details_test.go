@@ -194,8 +194,6 @@ func TestRecordOfTheAttemptBefore(t *testing.T) {
 			if err := activity.RecordHeartbeat(t.Context(), p.Client, all.at(1), "of 2"); err != nil {
 				t.Error(err)
 			}
-			// The duplicate of attempt 1 would make it again: attempts are not counted.
-			d.Queue.Purge(queue.Activities)
 			d.Start(executor.Options{}, registrations...)
 			if got := <-seen; got != "3 of 2" { // attempt 2 has timed out
 				t.Errorf("look %d: the next attempt is %q", look, got)
@@ -272,4 +270,31 @@ func TestWatchAfterTheLastNumber(t *testing.T) {
 		}
 		endPulse(p)
 	})
+}
+
+// The slow check, or a lost answer, has led to a second message of an attempt. It arrives when the
+// attempt continues outside, and is dropped. The copy of it that comes 15 minutes later does not
+// make the attempt again.
+func TestDroppedDuplicateMakesNoAttempt(t *testing.T) {
+	t.Parallel()
+	for _, most := range []int{0, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			all, seen := &tokens{}, make(chan string, 10)
+			o := activity.Options{StartToClose: time.Minute, Pending: 5 * time.Hour, Retry: activity.Retry{MaxAttempts: most}}
+			d, registrations := pulse(t, o, recounting(all, seen))
+			p := d.Idle(executor.Options{}, registrations...)
+			startPulse(t, p)
+			first := messages(t, d, queue.Activities)[0]
+			handleOnce(t, p, first, 1)
+			second := *first
+			second.Send++
+			handleOnce(t, p, &second, 2)
+			d.Start(executor.Options{}, registrations...)
+			time.Sleep(4 * time.Hour)
+			if n := all.count(); n != 1 {
+				t.Errorf("at most %d attempts: %d were made", most, n)
+			}
+			endPulse(p)
+		})
+	}
 }

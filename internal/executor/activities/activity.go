@@ -214,7 +214,9 @@ func admit(ctx context.Context, t *session.Session, run *engine.Run, d inbox.Del
 // mayHaveBegun reports whether the attempt's record must be read before the attempt runs. If the
 // count of receives is too low, an attempt that is not counted runs once more, from the heartbeat
 // that its message carries.
-func mayHaveBegun(d *inbox.Delivery) bool { return d.Begun || d.Received > 1 || d.Seen > 0 }
+func mayHaveBegun(d *inbox.Delivery) bool {
+	return d.Begun || d.Received > 1 || d.Seen > 0 || d.Duplicate
+}
 
 // interrupt records that an interrupted attempt has failed. The retry policy decides what follows.
 func interrupt(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) error {
@@ -261,7 +263,7 @@ func (w *Attempt) next(number int, due history.Timestamp) engine.Message {
 	m := *w.Delivery.Message
 	m.Kind, m.TaskQueue = engine.RunActivity, w.Activity.TaskQueue
 	m.Attempt, m.Due, m.Sent = number, due, 0
-	m.Reserved, m.Look, m.Copy = 0, 0, 0 // it makes its own reservation, and no copy has replaced it
+	m.Reserved, m.Look, m.Copy, m.Duplicate = 0, 0, 0, false // it makes its own reservation, and no copy has replaced it
 	m.Details = w.details
 	if w.heartbeater != nil {
 		m.Details = w.heartbeater.last()

@@ -81,5 +81,7 @@ func Dropped(ctx context.Context, s *session.Process, m *engine.Message) error {
 	if m.Look > 0 || m.Kind != engine.RunActivity {
 		return nil
 	}
-	return s.Outbox.SendLater(ctx, m, landsWithin)
+	again := *m
+	again.Duplicate = true
+	return s.Outbox.SendLater(ctx, &again, landsWithin)
 }
