@@ -23,7 +23,8 @@ export CGO_ENABLED := 0
 # The fast DynamoDB server is published for Linux on x86-64 only.
 DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynoxide,dynamodb-local)
 
-TOOL := go tool -modfile=tools/go.mod
+# go run shares compiled packages with everything else. go tool does not: it ignores GOFLAGS.
+GOFUMPT := go run -modfile=tools/go.mod mvdan.cc/gofumpt
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo test race test-ts test-postgres test-aws test-aws-served deploy-check localstack localstack-down lint weftvet switches words check sim sim-fixed sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
@@ -118,7 +119,7 @@ lint: bin/lint words ## vet, staticcheck, formatting, weftvet, switches over eve
 	$(LINT) -tags likerace ./engine/coro
 	@# Without the cache: go test does not know that weftvet's tests read the examples.
 	@for m in cmd/weftvet tools tools/lint; do go test -C $$m $(QUICK) -count=1 ./... || exit 1; done
-	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
+	@out=$$($(GOFUMPT) -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
 
 bin/lint: FORCE
 	@mkdir -p bin && go build -C tools/lint -o '$(CURDIR)/bin/lint' .
