@@ -11,11 +11,11 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
 )
 
 // These tests are about what the next attempt gets, and about records that are older than the
@@ -34,13 +34,6 @@ func recounting(all *tokens, seen chan<- string, fails ...int) func(context.Cont
 			}
 		}
 		return "", err
-	}
-}
-
-func handleOnce(t *testing.T, p *testbed.Process, m *engine.Message, received int) {
-	t.Helper()
-	if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: received}); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -215,11 +208,7 @@ func TestHeartbeatAfterARestore(t *testing.T) {
 		p := d.Start(executor.Options{}, registrations...)
 		startPulse(t, p)
 		synctest.Wait()
-		records, err := d.Store.ReadAttempts(t.Context(), "a", 1)
-		if err != nil || len(records) != 1 {
-			t.Fatalf("%v, %v", records, err)
-		}
-		if err := d.Store.Delete(t.Context(), nil, records); err != nil {
+		if err := d.Store.Delete(t.Context(), nil, []store.Attempt{recordOf(t, d)}); err != nil {
 			t.Fatal(err)
 		}
 		purge(d)
@@ -252,15 +241,7 @@ func TestWatchAfterTheLastNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour, Heartbeat: time.Minute})
 		time.Sleep(30 * time.Second)
-		all, err := d.Store.ReadAttempts(t.Context(), "a", 1)
-		if err != nil || len(all) != 1 {
-			t.Fatalf("%v, %v", all, err)
-		}
-		late := all[0]
-		late.Number = 1<<20 - 2
-		if err := d.Store.RecordAttempt(t.Context(), late); err != nil {
-			t.Fatal(err)
-		}
+		useUpNumbers(t, d)
 		if err := activity.RecordHeartbeat(t.Context(), p.Client, taken.at(0), "alive"); err != nil {
 			t.Fatal(err)
 		}

@@ -58,9 +58,7 @@ func TestDroppedMessageIsRepaired(t *testing.T) {
 				other.Send, other.Seen = other.Send+1, 1 // the handler that found the first commit sent it again
 				other.CausationID++
 				go func() { fail <- errors.New("it fails") }()
-				if err := second.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: other, Received: 1}); err != nil {
-					t.Fatal(err)
-				}
+				handleOnce(t, second, other, 1)
 
 				done := make(chan bool)
 				if begins {
@@ -147,9 +145,7 @@ func TestDroppedMessageIsRepairedWhenAPutLandsLate(t *testing.T) {
 		dead.Store(true)
 		go d.hand(first, queue.Activities, message)
 		synctest.Wait()
-		if err := second.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: other, Received: 1}); err != nil { // this runs the attempt, which fails
-			t.Fatal(err)
-		}
+		handleOnce(t, second, other, 1) // this runs the attempt, which fails
 		message.Received = 2
 		if !d.hand(second, queue.Activities, message) {
 			t.Fatal("the message was not deleted")

@@ -110,9 +110,7 @@ func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 		if len(now.PendingActivities) != 1 || now.PendingActivities[0].Attempt != 1 || now.PendingActivities[0].NextAttemptAt != nil {
 			t.Errorf("while the attempt runs: %+v", now.PendingActivities)
 		}
-		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 2}); err != nil {
-			t.Fatal(err)
-		}
+		handleOnce(t, p, sent[0], 2)
 		if got := outcomeOf(t, p); got != "attempt 1 after halfway <nil>" {
 			t.Error(got)
 		}
@@ -235,15 +233,21 @@ func TestActivitiesThatNoProcessRan(t *testing.T) {
 				startPulse(t, p)
 				time.Sleep(2 * time.Hour)
 				for _, m := range messages(t, d, test.queue) {
-					if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
-						t.Fatal(err)
-					}
+					handleOnce(t, p, m, 1)
 				}
 				if got := outcomeOf(t, p); !strings.Contains(got, test.want) {
 					t.Error(got)
 				}
 			})
 		})
+	}
+}
+
+// handleOnce lets a process handle one delivery of a message.
+func handleOnce(t *testing.T, p *testbed.Process, m *engine.Message, received int) {
+	t.Helper()
+	if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: received}); err != nil {
+		t.Fatal(err)
 	}
 }
 

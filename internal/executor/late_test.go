@@ -230,9 +230,7 @@ func TestMessagesOfTheLastTaskOutlastAnOutage(t *testing.T) {
 					}
 				}
 				check()
-				if err := after.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: waits, Received: 2}); err != nil {
-					t.Fatal(err)
-				}
+				handleOnce(t, after, waits, 2)
 				runs := d.Runs("h")
 				switch {
 				case len(runs) != 1:

@@ -163,9 +163,7 @@ func TestChildThatStartsAfterItsParentClosed(t *testing.T) {
 		}
 		m := q.last
 		again := *m
-		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: &again, Received: 2}); err != nil {
-			t.Fatal(err)
-		}
+		handleOnce(t, p, &again, 2)
 		parent := d.Runs("p")[0]
 		slot, _ := parent.SlotOf(m.EventID)
 		request := engine.Command(parent.Log[slot], m.EventID).(*history.StartChildWorkflowExecutionInitiated).RequestID
@@ -226,9 +224,7 @@ func TestNewsOfAChildOfAClosedParent(t *testing.T) {
 					t.Fatalf("%d messages are lost, want two starts and two close policies", lost)
 				}
 				d.DrainFor(t.Context(), time.Hour, func(string) *testbed.Process { return other })
-				if err := frozen.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: &start, Received: 1}); err != nil {
-					t.Fatal(err)
-				}
+				handleOnce(t, frozen, &start, 1)
 				d.DrainFor(t.Context(), time.Hour, func(string) *testbed.Process { return other })
 				if told, err := other.Client.Describe(t.Context(), "k1", ""); err != nil || told.Status != history.Terminated {
 					t.Errorf("the child of %s is %+v, %v", run.RunID, told, err)
@@ -278,9 +274,7 @@ func TestOutcomeOfAChildOfARunThatWasReset(t *testing.T) {
 		if lost := q.lose(false); lost != 1 {
 			t.Fatalf("%d messages are lost, want the outcome of the child", lost)
 		}
-		if err := frozen.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: q.last, Received: 1}); err != nil {
-			t.Fatal(err)
-		}
+		handleOnce(t, frozen, q.last, 1)
 		if err := kidGo.Send(t.Context(), other.Client, "k0", "two"); err != nil {
 			t.Fatal(err)
 		}

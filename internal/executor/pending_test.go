@@ -296,13 +296,9 @@ func TestPendingOfAProcessThatDies(t *testing.T) {
 		p := d.Idle(executor.Options{}, registrations...)
 		startPulse(t, p)
 		sent := messages(t, d, queue.Activities)
-		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 1}); err != nil {
-			t.Fatal(err)
-		}
+		handleOnce(t, p, sent[0], 1)
 		lost := messages(t, d, queue.Timers) // the process died before it sent them
-		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 2}); err != nil {
-			t.Fatal(err)
-		}
+		handleOnce(t, p, sent[0], 2)
 		if len(lost) != 1 || all.count() != 1 {
 			t.Fatalf("%d messages check on %d attempts", len(lost), all.count())
 		}
@@ -383,6 +379,26 @@ func TestHeartbeatBeforeTheFunctionReturns(t *testing.T) {
 	})
 }
 
+// recordOf returns the record of the only activity of the workflow a.
+func recordOf(t *testing.T, d *testbed.Deployment) store.Attempt {
+	t.Helper()
+	records, err := d.Store.ReadAttempts(t.Context(), "a", 1)
+	if err != nil || len(records) != 1 {
+		t.Fatalf("%v, %v", records, err)
+	}
+	return records[0]
+}
+
+// useUpNumbers leaves the first attempt one number for a record.
+func useUpNumbers(t *testing.T, d *testbed.Deployment) {
+	t.Helper()
+	late := recordOf(t, d)
+	late.Number = 1<<20 - 2
+	if err := d.Store.RecordAttempt(t.Context(), late); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The numbers of an attempt's heartbeat records end before those of the next attempt begin. One
 // more heartbeat is refused, and the attempt continues.
 func TestAMillionHeartbeats(t *testing.T) {
@@ -393,15 +409,7 @@ func TestAMillionHeartbeats(t *testing.T) {
 		if err := beat(); err != nil {
 			t.Fatal(err)
 		}
-		all, err := d.Store.ReadAttempts(t.Context(), "a", 1)
-		if err != nil || len(all) != 1 {
-			t.Fatalf("%v, %v", all, err)
-		}
-		late := all[0]
-		late.Number = 1<<20 - 2
-		if err := d.Store.RecordAttempt(t.Context(), late); err != nil {
-			t.Fatal(err)
-		}
+		useUpNumbers(t, d)
 		if err := beat(); err != nil {
 			t.Errorf("the last heartbeat that can be recorded: %v", err)
 		}

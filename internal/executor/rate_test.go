@@ -246,9 +246,7 @@ func TestRateOfRedeliveries(t *testing.T) {
 			if _, err := d.Store.Reserve(t.Context(), store.Reservation{Floor: time.Now(), By: time.Minute}); err != nil { // another activity has taken the slot
 				t.Fatal(err)
 			}
-			if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: message, Received: 1 + 5*look}); err != nil {
-				t.Fatal(err)
-			}
+			handleOnce(t, p, message, 1+5*look)
 			time.Sleep(2 * time.Minute)
 			waiting := d.take()
 			if waiting.Attempt != 1 || waiting.Reserved <= message.Reserved || waiting.Due != waiting.Reserved || waiting.Sent != message.Sent || waiting.Look != look+1 {
@@ -256,9 +254,7 @@ func TestRateOfRedeliveries(t *testing.T) {
 			}
 			message = waiting
 		}
-		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: message, Received: 9}); err != nil {
-			t.Fatal(err)
-		}
+		handleOnce(t, p, message, 9)
 		d.Drain(t.Context(), func(string) *testbed.Process { return p })
 		if ran := d.result(run); ran != 1 || len(d.begun) != 1 {
 			t.Errorf("%d ran, in %d attempts", ran, len(d.begun))
@@ -281,9 +277,7 @@ func TestRateOfCopies(t *testing.T) {
 			}
 			for _, m := range all {
 				for range 2 { // each copy is duplicated
-					if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
-						t.Fatal(err)
-					}
+					handleOnce(t, p, m, 1)
 				}
 			}
 			time.Sleep(5 * time.Minute)
@@ -295,9 +289,7 @@ func TestRateOfCopies(t *testing.T) {
 			}
 		}
 		for _, m := range all {
-			if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
-				t.Fatal(err)
-			}
+			handleOnce(t, p, m, 1)
 		}
 		d.Drain(t.Context(), func(string) *testbed.Process { return p })
 		if ran := d.result(run); ran != 1 {

@@ -115,9 +115,7 @@ func TestTooEarlyStaysTheSameSending(t *testing.T) {
 			first := messages(t, d, queue.Timers)[0]
 			early := *first
 			early.Due = first.Due.Add(by) // the sender's clock is ahead
-			if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: &early, Received: 1}); err != nil {
-				t.Fatal(err)
-			}
+			handleOnce(t, p, &early, 1)
 			kept, err := d.Store.DueTimers(t.Context(), early.Due.Time(), 10)
 			if err != nil || len(kept) > 0 {
 				t.Errorf("%v too early: the store keeps %d timers, %v", by, len(kept), err)

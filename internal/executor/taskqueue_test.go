@@ -88,9 +88,7 @@ func TestRemovedTaskQueue(t *testing.T) {
 		reporting(t, with, `"name":"x","fails":1`, 2)
 		for _, m := range messages(t, d, queue.ForTasks("reports")) {
 			for range 2 { // the message was redelivered
-				if err := without.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
-					t.Fatal(err)
-				}
+				handleOnce(t, without, m, 1)
 			}
 		}
 		if err := d.Queue.Delete(t.Context(), queue.ForTasks("reports")); err != nil {
@@ -222,16 +220,12 @@ func serveNobody(t *testing.T, limit string, has bool) {
 	}
 	if ends {
 		m := messages(t, d, queue.Timers)[0]
-		if err := p.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
-			t.Fatal(err)
-		}
+		handleOnce(t, p, m, 1)
 	}
 	if got := resultText(with); strings.Contains(got, `"completed"`) != ends {
 		t.Errorf("when its time has passed: %s", got)
 	}
-	if err := with.Service.Service.Deliveries.Handle(t.Context(), executor.Delivery{Message: first, Received: 1}); err != nil {
-		t.Fatal(err)
-	}
+	handleOnce(t, with, first, 1)
 	if got := resultText(with); !strings.Contains(got, `"completed"`) || strings.Contains(got, "did x") {
 		t.Errorf("when the queue is served in the end: %s", got)
 	}

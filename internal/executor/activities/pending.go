@@ -148,7 +148,8 @@ func CloseAttempt(ctx context.Context, t *session.Session, run *engine.Run, m *e
 
 // lookAgain sends a copy of the watching message for the attempt's current deadline. Of copies with
 // the same Look only one continues, as for an attempt's own message (Replace). The claim of a copy
-// costs a write. A concurrent heartbeat makes it check again.
+// costs a write. A concurrent heartbeat makes it check again. If no number is left for a claim, all
+// copies continue.
 func lookAgain(ctx context.Context, t *session.Session, w *Attempt, kept *attempts.Record) error {
 	m := w.Delivery.Message
 	switch {
@@ -156,7 +157,7 @@ func lookAgain(ctx context.Context, t *session.Session, w *Attempt, kept *attemp
 		return nil
 	case kept.IsAhead(w.Delivery.Message, w.Number):
 		return ErrOther
-	case m.Look > 0 && kept.Copy != m.Copy && kept.Number+1 < attempts.Failed(w.Number): // after the last number, copies are not distinguished
+	case m.Look > 0 && kept.Copy != m.Copy && kept.HasRoom(w.Number):
 		claim := *kept
 		claim.By, claim.Look, claim.Copy = m.Send, m.Look, m.Copy
 		claim.Number++

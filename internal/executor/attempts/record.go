@@ -94,6 +94,10 @@ func (r *Record) Base(attempt int) Record {
 	return Record{Failure: r.Failure, Details: r.Details}
 }
 
+// HasRoom reports whether a number is left for one more record of an attempt before that of its
+// failure.
+func (r *Record) HasRoom(attempt int) bool { return r.Number+1 < Failed(attempt) }
+
 // End returns the deadline of an attempt that continues outside, and the limit that sets it.
 func (r *Record) End(a *engine.PendingActivity) (at history.Timestamp, limit string) {
 	if silent := r.Heard.Add(time.Duration(a.Heartbeat)); a.Heartbeat > 0 && silent < r.Deadline {

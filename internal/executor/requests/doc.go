@@ -23,7 +23,7 @@
 //	activities          Outside Verify
 //	activities.Attempt  Verdict
 //	attempts            Failed
-//	attempts.Record     Base HeldNow
+//	attempts.Record     Base HasRoom HeldNow
 //	attempts.Records    All Keep Of
 //	commit              CheckBuild Event Open Task Transition
 //	host.Host           Now Wait WithTimeout Within

@@ -145,9 +145,10 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		if kept == nil || kept.Base(k.Attempt).Deadline == 0 {
 			return tooEarly(h)
 		}
-		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
+		if !kept.HasRoom(k.Attempt) {
 			return refusal.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxHeartbeats)
 		}
+		kept.Number++
 		kept.Details, kept.Heard = history.Payload(h.Details()), t.Process.Timestamp()
 		err = t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
 		if errors.Is(err, store.ErrStale) {
