@@ -76,6 +76,12 @@ func (p *player) play(d *datadriven.TestData) {
 		p.replay()
 	case "pinned":
 		p.printf("%q", p.run.State.Pinned)
+	case "streak":
+		p.streak()
+	case "fence":
+		p.commit(p.run.Fence(p.writer()))
+	case "terminate":
+		p.commit(p.run.End(p.writer(), history.Of(&history.WorkflowExecutionTerminated{})))
 	case "deploy":
 		p.build = arg(d, "build")
 		p.close()
@@ -303,6 +309,17 @@ func (p *player) replay() {
 		}
 		p.printf("slot %d: futures %v; brought %d events; matched and removed %q; futures %v", c.Slot, before, len(c.InputEvents), matched, in.PendingFutures())
 	}
+}
+
+// streak shows since when and why the run is stuck.
+func (p *player) streak() {
+	s := p.run.State.Streak
+	if s == nil {
+		p.printf("it is not stuck")
+		return
+	}
+	p.printf("since %s, task of event %d; %d of its tasks in the log failed; first: %s: %s",
+		s.Since.Time().Format(time.TimeOnly), s.FirstEvent, s.Commits, s.First.Kind, s.First.Message)
 }
 
 func (p *player) query(name string) {

@@ -32,6 +32,8 @@ type State struct {
 	Pending history.Pending
 	// LastTask is the commit of the last task, fences skipped, or nil.
 	LastTask *history.Commit
+	// Streak is since when and why the run is stuck, or nil if it is not. A Streak never changes.
+	Streak *Streak
 
 	// Activities and Timers are those that have not been resolved, by the id of the event that
 	// scheduled them.
@@ -137,6 +139,7 @@ func (s *State) Apply(c *history.Commit, size int) error {
 			return err
 		}
 	}
+	s.streakAfter(c)
 	if c.Status.Closed() {
 		s.CloseTime = c.Time
 	}
