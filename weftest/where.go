@@ -3,14 +3,13 @@ package weftest
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/replay"
+	"github.com/seed-41655fb1/weft/internal/where"
 )
 
 // rebuild runs code with the commits of a run, and returns the instance after them, which the
@@ -18,7 +17,7 @@ import (
 func rebuild(code *engine.Workflow, workflowID string, commits []*history.Commit) (*engine.Instance, error) {
 	in := engine.NewInstance(code, workflowID, commits[0].RunID)
 	if err := replay.Rebuild(in, commits); err != nil {
-		err = fmt.Errorf("%w%s", err, where(in, errors.Unwrap(err))) // the message begins with the place
+		err = fmt.Errorf("%w%s", err, whereFailed(in, errors.Unwrap(err))) // the message begins with the place
 		in.Close()
 		return nil, err
 	}
@@ -34,9 +33,9 @@ func check(code *engine.Workflow, workflowID string, commits []*history.Commit) 
 	return err
 }
 
-// where returns the place at which the code failed: the stack of a panic, or else the lines that
-// the code has reached.
-func where(in *engine.Instance, err error) string {
+// whereFailed returns the place at which the code failed: the stack of a panic, or else the lines
+// that the code has reached.
+func whereFailed(in *engine.Instance, err error) string {
 	switch f := failure.FromError(err); {
 	case f.Kind != failure.KindNonDeterminism && f.Stack != "":
 		return "\n" + f.Stack
@@ -67,28 +66,8 @@ func lines(in *engine.Instance) string {
 
 // line returns, for messages, the topmost line of the author's code in a stack, or an empty text.
 func line(stack string) string {
-	if at := place(stack); at != "" {
-		return "\n\tat " + at
-	}
-	return ""
-}
-
-// frame is a frame of a stack: the function, and file and line.
-var frame = regexp.MustCompile(`(?m)^(\S+)\(.*\)\n\t(\S+:\d+)`)
-
-// inside are the packages whose frames are not the author's.
-var inside = []string{
-	"iter.", "runtime.", "runtime/debug.", "github.com/seed-41655fb1/weft/engine.", "github.com/seed-41655fb1/weft/engine/",
-	"github.com/seed-41655fb1/weft/workflow.", "github.com/seed-41655fb1/weft/activity.",
-}
-
-// place returns the topmost place of the author's code in a stack, or an empty text.
-func place(stack string) string {
-	for _, found := range frame.FindAllStringSubmatch(stack, -1) {
-		own := !slices.ContainsFunc(inside, func(prefix string) bool { return strings.HasPrefix(found[1], prefix) })
-		if own && found[1] != "panic" {
-			return found[2] + ", in " + found[1][strings.LastIndex(found[1], "/")+1:]
-		}
+	if at, ok := where.OfStack(stack); ok {
+		return fmt.Sprintf("\n\tat %s:%d, in %s", at.File, at.Line, at.Name())
 	}
 	return ""
 }

@@ -125,7 +125,7 @@ type rule struct {
 // executorBelow returns what a layer of the executor may import: the given layers below it, and
 // what all layers may import.
 func executorBelow(layers ...string) []string {
-	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal", "internal/schema"}
+	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal", "internal/schema", "internal/where"}
 	for _, layer := range layers {
 		all = append(all, "internal/executor/"+layer)
 	}
@@ -175,7 +175,7 @@ var rules = []rule{
 	{"internal/executor/lock", []string{"internal/executor/host"}},
 	{"internal/executor/outcome", []string{"store"}},
 	{"internal/executor/runlog", []string{"engine/...", "internal/executor/host", "internal/executor/outcome", "store"}},
-	{"internal/executor/runner", []string{"engine/...", "internal/attempt", "internal/header", "internal/observe", "internal/executor/host", "internal/executor/outcome"}},
+	{"internal/executor/runner", []string{"engine/...", "internal/attempt", "internal/header", "internal/observe", "internal/where", "internal/executor/host", "internal/executor/outcome"}},
 	{"internal/executor/attempts", []string{"engine/...", "internal/executor/host", "internal/executor/outbox", "internal/executor/outcome", "store"}},
 	{"internal/executor/outbox", []string{"engine", "engine/history", "internal/executor/host", "internal/executor/outcome", "queue", "store"}},
 	{"internal/executor/session", executorBelow("attempts", "host", "lock", "outbox", "outcome", "runlog", "runner")},
@@ -206,7 +206,7 @@ var rules = []rule{
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/assembly", "internal/bridge", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/problem", "internal/worker", "internal/program", "internal/refusal", "internal/schema", "internal/replay", "internal/codec", "internal/executor", "internal/executor/host", "internal/executor/outbox",
+		"internal/meter", "internal/observe", "internal/payload", "internal/problem", "internal/worker", "internal/program", "internal/refusal", "internal/schema", "internal/replay", "internal/codec", "internal/executor", "internal/executor/host", "internal/executor/outbox", "internal/where",
 	}},
 }
 
