@@ -151,6 +151,7 @@ var rules = []rule{
 	{"internal/embedded/diskqueue", []string{"queue", "internal/disk", "internal/lines"}},
 	{"internal/embedded/diskstore", []string{"store", "internal/disk"}},
 	{"internal/where", nil},
+	{"internal/terminal", nil},
 	{"internal/cron", nil},
 	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow"}},
 	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/schema", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored", "internal/refusal"}},
