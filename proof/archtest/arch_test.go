@@ -165,7 +165,7 @@ var rules = []rule{
 	{"internal/filter", []string{"engine", "engine/history", "store"}},
 	{"internal/meter", []string{"blob", "store", "queue"}},
 	{"internal/tracelog", nil},
-	{"internal/observe", []string{"engine/history", "internal/meter", "internal/observe", "internal/tracelog"}},
+	{"internal/observe", []string{"engine/failure", "engine/history", "internal/meter", "internal/observe", "internal/terminal", "internal/tracelog", "internal/where"}},
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/refusal", []string{"engine/failure"}},
