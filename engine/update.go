@@ -66,6 +66,8 @@ const (
 type UpdateResult struct {
 	Verdict Verdict
 	Failure *failure.Failure
+	// Panic is the panic of the update's validator, with its stack; nil if that did not panic.
+	Panic *failure.Failure
 }
 
 // Limits bounds what a run accepts. Zero or less is no limit.
@@ -383,8 +385,12 @@ func (u *update) refuse(in *Instance, v Verdict, err error) {
 		})
 	}
 	f := failure.FromError(err)
-	f.Stack = "" // of a validator that panicked: the caller is somebody else
 	u.result = UpdateResult{Verdict: v, Failure: f}
+	if f.Kind == failure.KindPanic {
+		panicked := *f
+		u.result.Panic = &panicked
+	}
+	f.Stack = "" // of a validator that panicked: the caller is somebody else
 }
 
 func (in *Instance) accept(u *update) {

@@ -133,6 +133,8 @@ type PanicError struct {
 	Message string
 	// Stack is the stack of the code that panicked.
 	Stack string
+
+	ofRuntime bool // see Failure.ofRuntime
 }
 
 // Error returns a message with the value of the panic.

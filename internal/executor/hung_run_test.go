@@ -13,7 +13,6 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/internal/executor/deliveries"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
@@ -134,7 +133,7 @@ func TestRunBesideItsHungCode(t *testing.T) {
 		if r, err := p.Service.Result(ctx, "w", "", 0); err != nil || r.Status.Closed() || active.Load() != 1 || ran.Load() != 2 {
 			t.Errorf("the run while its code hangs: %+v, %v, with %d running handlers of %d; want it open, with one of two", r, err, active.Load(), ran.Load())
 		}
-		time.Sleep(30*time.Minute + 2*deliveries.HungRetry) // the handler returns
+		time.Sleep(30*time.Minute + 2*time.Minute) // the handler returns
 		if r, err := p.Service.Result(ctx, "w", "", 0); err != nil || r.Status != history.Completed || string(r.Result) != "1" {
 			t.Errorf("the run after its code has returned: %+v, %v; want it completed, with the signal", r, err)
 		}

@@ -68,6 +68,8 @@ type Task struct {
 	// found that, without payloads. A task that fails for this alone does not fail when it runs
 	// again.
 	Impure string
+	// Blamed is the id of the accepted update whose code made the task fail, if that is known.
+	Blamed string
 	// Stuck says that it failed, and that the task had failed before.
 	Stuck bool
 	// Began and Ended are from the first line of code to the outcome; Ran is how long the code

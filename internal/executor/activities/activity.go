@@ -222,10 +222,14 @@ func mayHaveBegun(d *inbox.Delivery) bool {
 func interrupt(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) error {
 	f := interruption()
 	e, next := w.Verdict(t.Process.Timestamp(), nil, f)
-	if next != nil {
-		return NextAttempt(ctx, t.Process, w.Delivery.Message, w.Activity.EventID, *next, f)
+	if next == nil {
+		return resolve(ctx, t, run, w, e)
 	}
-	return resolve(ctx, t, run, w, e)
+	if err := NextAttempt(ctx, t.Process, w.Delivery.Message, w.Activity.EventID, *next, f); err != nil {
+		return err
+	}
+	w.Report(ctx, t.Process, f, next)
+	return nil
 }
 
 // checkBuild returns an OtherBuild if only another build may make the attempt. The error has the
@@ -330,6 +334,9 @@ func finish(ctx context.Context, s *session.Process, w *Attempt, result history.
 	within, cancel := s.World.WithTimeout(ctx, soft)
 	defer cancel()
 	e, next := w.Verdict(s.Timestamp(), result, f)
+	if next != nil || FailureOf(e) != nil {
+		w.Report(ctx, s, f, next)
+	}
 	if next != nil {
 		return nil, NextAttempt(within, s, w.Delivery.Message, w.Activity.EventID, *next, f)
 	}
@@ -397,9 +404,42 @@ func (w *Attempt) timedOut(number int, f *failure.Failure) history.Event {
 	return history.Of(&history.ActivityTaskTimedOut{ScheduledEventID: w.Activity.EventID, Failure: f, Attempt: number})
 }
 
-// resolve commits the end of an activity without an attempt, here or through the workflow's queue,
-// as commitResult does.
+// Report logs that the attempt has failed. A nil next says that no attempt follows.
+func (w *Attempt) Report(ctx context.Context, s *session.Process, f *failure.Failure, next *engine.Message) {
+	follows := observe.Next{Last: next == nil}
+	if next != nil {
+		follows.In = max(next.Due.Sub(s.Timestamp()), time.Millisecond) // 0 would be unknown
+	}
+	s.Failures.Attempt(ctx, &observe.Attempt{Run: w.run, ActivityType: w.Activity.ActivityType, EventID: w.Activity.EventID, Number: w.Number}, f, follows)
+}
+
+// FailureOf returns the failure of an event that ends an activity, or nil if it succeeded or was
+// canceled.
+func FailureOf(e history.Event) *failure.Failure {
+	switch a := e.Attributes.(type) {
+	case *history.ActivityTaskFailed:
+		return a.Failure
+	case *history.ActivityTaskTimedOut:
+		return a.Failure
+	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // it has not failed
+	}
+	return nil
+}
+
+// resolve commits the end of an activity without an attempt, and logs it if that is a failure.
 func resolve(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, e history.Event) error {
+	if err := commitEnd(ctx, t, run, w, e); err != nil {
+		return err
+	}
+	if f := FailureOf(e); f != nil {
+		w.Report(ctx, t.Process, f, nil)
+	}
+	return nil
+}
+
+// commitEnd commits the end of an activity, here or through the workflow's queue, as commitResult
+// does.
+func commitEnd(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, e history.Event) error {
 	if over, queueOnly := goesThroughQueue(t, run); over {
 		if err := sendToWorkflowQueue(ctx, t.Process, w, e, 0); err == nil || queueOnly {
 			return err

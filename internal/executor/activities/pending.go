@@ -141,9 +141,25 @@ func CloseAttempt(ctx context.Context, t *session.Session, run *engine.Run, m *e
 	f := runner.TimedOut(limit, text, kept.Failure)
 	e, next := w.Verdict(t.Process.Timestamp(), nil, f)
 	if next != nil {
-		return NextAttempt(ctx, t.Process, m, m.EventID, *next, f)
+		err = NextAttempt(ctx, t.Process, m, m.EventID, *next, f)
+	} else {
+		err = commit.Events(ctx, t, run, []history.Event{e}, m)
 	}
-	return commit.Events(ctx, t, run, []history.Event{e}, m)
+	if err == nil && (next != nil || FailureOf(e) != nil) {
+		w.Report(ctx, t.Process, f, next)
+	}
+	return err
+}
+
+// CloseActivity ends an activity whose time is over, whatever its attempts do.
+func CloseActivity(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Message) error {
+	a, f := run.State.Activities[m.EventID], runner.TimedOut(failure.ScheduleToClose, "its time was over", nil)
+	w := &Attempt{Activity: a, run: runner.Ident(run, "", nil)}
+	err := commit.Events(ctx, t, run, []history.Event{history.Of(&history.ActivityTaskTimedOut{ScheduledEventID: m.EventID, Failure: f})}, m)
+	if err == nil {
+		w.Report(ctx, t.Process, f, nil)
+	}
+	return err
 }
 
 // lookAgain sends a copy of the watching message for the attempt's current deadline. Of copies with
@@ -175,7 +191,7 @@ func lookAgain(ctx context.Context, t *session.Session, w *Attempt, kept *attemp
 // Outside returns an attempt that continues outside, for the code that ends or watches it.
 func Outside(run *engine.Run, m *engine.Message, kept *attempts.Record) *Attempt {
 	w := &Attempt{
-		Delivery: inbox.Delivery{Message: m}, Activity: run.State.Activities[m.EventID], Number: m.Attempt,
+		Delivery: inbox.Delivery{Message: m}, Activity: run.State.Activities[m.EventID], Number: m.Attempt, run: runner.Ident(run, "", nil),
 	}
 	if kept != nil {
 		w.details, w.last = kept.Details, kept.Failure

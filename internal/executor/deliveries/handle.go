@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor/activities"
 	"github.com/seed-41655fb1/weft/internal/executor/children"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
-	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
@@ -156,8 +154,7 @@ func act(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Mes
 	case engine.FireTimer:
 		return commit.Events(ctx, t, run, []history.Event{history.Of(&history.TimerFired{StartedEventID: m.EventID})}, m)
 	case engine.CloseActivity:
-		f := runner.TimedOut(failure.ScheduleToClose, "its time was over", nil)
-		return commit.Events(ctx, t, run, []history.Event{history.Of(&history.ActivityTaskTimedOut{ScheduledEventID: m.EventID, Failure: f})}, m)
+		return activities.CloseActivity(ctx, t, run, m)
 	case engine.CloseAttempt:
 		return activities.CloseAttempt(ctx, t, run, m)
 	case engine.StartTask:
@@ -173,9 +170,6 @@ func act(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Mes
 	}
 	return nil
 }
-
-// HungRetry is the longest delay between two checks of a run whose code hangs.
-const HungRetry = time.Minute
 
 // retryTask makes the next attempt at a failed task. If it fails again, it sends the message of the
 // next attempt before its own is deleted, so the chain never breaks. It is one chain: a later
@@ -196,11 +190,7 @@ func retryTask(ctx context.Context, t *session.Session, run *engine.Run, m *engi
 	t.Discard()
 	next := *m
 	next.Attempt++
-	delay := engine.TaskRetryDelay(m.Attempt)
-	if t.Process.Runner.Blocked(t.WorkflowID, run.State.RunID) != nil {
-		delay = min(delay, HungRetry) // the code may return at any moment
-	}
-	next.Due, next.Sent = t.Process.Timestamp().Add(delay), 0
+	next.Due, next.Sent = t.Process.Timestamp().Add(t.Process.Runner.RetryDelay(t.WorkflowID, run.State.RunID, m.Attempt)), 0
 	return activities.NextAttempt(ctx, t.Process, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure)
 }
 

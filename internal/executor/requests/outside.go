@@ -29,8 +29,9 @@ import (
 func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*schema.ActivityResponse, error) {
 	result, f := c.Result(), c.Failure()
 	answer := &schema.ActivityResponse{}
+	report := func() {} // logs that the attempt has failed
 	err := outside(ctx, s.Process, c.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
-		*answer = schema.ActivityResponse{}
+		*answer, report = schema.ActivityResponse{}, func() {}
 		run, err := runOf(ctx, t, k)
 		if err != nil {
 			return err
@@ -59,6 +60,9 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*sc
 		}
 		w.Asked = w.Activity.CancelRequested
 		e, next := w.Verdict(t.Process.Timestamp(), result, f)
+		if next != nil || activities.FailureOf(e) != nil {
+			report = func() { w.Report(ctx, t.Process, f, next) }
+		}
 		if next != nil {
 			return retryOutside(ctx, t, run, w, next, f)
 		}
@@ -67,6 +71,7 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*sc
 	if err != nil {
 		return nil, err
 	}
+	report()
 	return answer, nil
 }
 

@@ -3,6 +3,7 @@ package requests
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -247,9 +248,22 @@ func (s *Requests) Query(ctx context.Context, q *command.Query) (*schema.QueryRe
 			return notReady(lost)
 		}
 		answer.Result, err = t.Code.Query(t.Run(), run, t.Writer(), q.Name(), q.Input())
+		reportPanic(ctx, t, run, q.Name(), err)
 		return queryProblem(err)
 	})
 	return answer, err
+}
+
+// reportPanic logs a panic in the handler of a query. Its caller gets the text.
+func reportPanic(ctx context.Context, t *session.Session, run *engine.Run, name string, err error) {
+	var q *engine.QueryError
+	if !errors.As(err, &q) {
+		return
+	}
+	if f := failure.FromError(q.Err); f != nil && f.Kind == failure.KindPanic {
+		about := runner.Ident(run, "", nil)
+		t.Process.Failures.Panic(ctx, fmt.Sprintf("the handler of query %q", name), &about, f)
+	}
 }
 
 func queryProblem(err error) error {

@@ -47,7 +47,7 @@ type Code struct {
 // Code returns the code of a workflow for a session that begins now.
 func (r *Runner) Code(workflowID string, kept *Kept, log Log) Code {
 	return Code{
-		kept: kept, Tasks: Tasks{observe: r.options.Observe, logger: r.options.Logger, host: r.host},
+		kept: kept, Tasks: Tasks{runner: r},
 		runner: r, workflowID: workflowID, log: log, began: r.host.Now(),
 	}
 }
@@ -131,6 +131,7 @@ func (c *Code) step(ctx context.Context, run *engine.Run, w *engine.Writer, task
 	transition = c.locals(ctx, in, run, w, task, transition)
 	transition = c.check(ctx, in, before, run, w, task, transition)
 	c.Tasks.Ran(ctx, run, w, task, began, transition)
+	c.Tasks.reportPanics(ctx, run, w.RunID, task, transition)
 	return transition
 }
 

@@ -82,6 +82,7 @@ func (l *localTask) one(ctx context.Context, a *engine.LocalActivity) engine.Loc
 		}
 		now = l.code.runner.now()
 		at, again := a.After(now, number, f)
+		l.report(ctx, a, number, f, observe.Next{In: max(at.Sub(now), time.Millisecond), Last: !again})
 		if !again {
 			return engine.LocalResult{Number: a.Number, Attempt: number, Failure: f}
 		}
@@ -94,6 +95,12 @@ func (l *localTask) one(ctx context.Context, a *engine.LocalActivity) engine.Loc
 		}
 		last = f
 	}
+}
+
+// report logs a failed attempt.
+func (l *localTask) report(ctx context.Context, a *engine.LocalActivity, number int, f *failure.Failure, next observe.Next) {
+	about := &observe.Attempt{Run: l.run, ActivityType: a.ActivityType, Commit: l.commit, Number: number}
+	l.code.runner.options.Failures.Attempt(observe.InTask(ctx, &l.run, l.commit), about, f, next)
 }
 
 // attempt makes an attempt at a local activity, and reports it to the observers. A nil failure is

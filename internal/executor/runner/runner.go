@@ -32,8 +32,9 @@ type Options struct {
 	Allocated func() int64
 	// Observe gets events; nil if nobody wants them.
 	Observe *observe.Hub
-	// Logger gets what operators should know.
-	Logger *slog.Logger
+	// Logger gets what operators should know, and Failures the failures of users' code.
+	Logger   *slog.Logger
+	Failures *observe.Failures
 }
 
 // Runner runs code. It is safe for concurrent use.
@@ -52,6 +53,20 @@ func New(registry *engine.Registry, h host.Host, o Options) *Runner {
 		o.Allocated = func() int64 { return 0 }
 	}
 	return &Runner{registry: registry, host: h, options: o, checks: checks{most: o.Checks, turn: make(chan struct{}, 1)}}
+}
+
+// hungRetry is the longest delay between two checks of a run whose code hangs.
+const hungRetry = time.Minute
+
+// RetryDelay returns how long a workflow task that has failed this often waits for its next
+// attempt. It is a minute at most if code of the run hangs, because the code may return at any
+// moment.
+func (r *Runner) RetryDelay(workflowID string, runID history.RunID, attempt int) time.Duration {
+	delay := engine.TaskRetryDelay(attempt)
+	if r.Blocked(workflowID, runID) != nil {
+		delay = min(delay, hungRetry)
+	}
+	return delay
 }
 
 func (r *Runner) now() history.Timestamp { return history.At(r.host.Now()) }

@@ -4,23 +4,20 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
 // Tasks are the workflow tasks that a session has run and whose outcome is not known yet.
 type Tasks struct {
-	observe *observe.Hub
-	logger  *slog.Logger
-	host    host.Host
-	ran     []ranTask
+	runner *Runner
+	ran    []ranTask
 }
 
 type ranTask struct {
@@ -28,36 +25,49 @@ type ranTask struct {
 	observe.Task
 }
 
-// Ran records a task that was run, and logs it if it failed. The text of the failure stays in the
-// history, because it may hold a payload. A finding of a check of validators is logged without
-// payloads.
+// Ran records a task that was run, and logs it if it failed.
 func (t *Tasks) Ran(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task, began time.Time, transition *engine.Transition) {
 	f := transition.Failure
-	if f == nil && !t.observe.On() {
+	if f == nil && !t.runner.options.Observe.On() {
 		return
 	}
-	now := t.host.Now()
+	now := t.runner.host.Now()
 	r := ranTask{ctx: ctx, Task: observe.Task{
 		Run: Ident(run, w.RunID, (&history.Commit{InputEvents: task.InputEvents}).Opens()), Commit: w.Commit, Trigger: trigger(task), Kind: transition.Task.Kind,
-		Attempt: transition.Task.Attempt, Failure: KindOf(f), Impure: transition.Impure, Stuck: f != nil && run.State.Pending == history.PendingRetry, Began: began, Ran: now.Sub(began),
+		Attempt: transition.Task.Attempt, Failure: KindOf(f), Impure: transition.Impure, Blamed: transition.Blamed, Stuck: f != nil && run.State.Pending == history.PendingRetry, Began: began, Ran: now.Sub(began),
 	}}
 	if c := transition.Commit; c != nil {
 		r.Events = c.NextEventID() - c.FirstEventID
 	}
 	if f != nil {
-		attrs := []any{"workflowId", run.WorkflowID, "runId", r.RunID, "kind", r.Failure}
-		if f.EventID != 0 {
-			attrs = append(attrs, "eventId", f.EventID)
-		}
-		attrs = append(attrs, "attempt", r.Attempt)
-		if r.Impure != "" {
-			attrs = append(attrs, "reason", r.Impure)
-		}
-		t.logger.WarnContext(observe.InTask(ctx, &r.Run, w.Commit), "workflow task failed", attrs...)
+		before := run.State.Stuck()
+		t.runner.options.Failures.Task(ctx, &r.Task, f, t.next(run, w.RunID, task, transition), before != nil && before.Same(f))
 	}
-	if t.observe.On() {
+	if t.runner.options.Observe.On() {
 		t.ran = append(t.ran, r)
 	}
+}
+
+// reportPanics logs the panics of the validators of a task's updates. Their callers get the texts.
+func (t *Tasks) reportPanics(ctx context.Context, run *engine.Run, runID history.RunID, task engine.Task, transition *engine.Transition) {
+	for i, u := range transition.Updates {
+		if u.Panic != nil {
+			about := Ident(run, runID, nil)
+			t.runner.options.Failures.Panic(ctx, fmt.Sprintf("the validator of update %q", task.Updates[i].Name), &about, u.Panic)
+		}
+	}
+}
+
+// next returns when a failed task is retried, as far as that is known. Nothing retries the task of
+// an update, and a task that a request has run leaves the retry to the message of an earlier one.
+func (t *Tasks) next(run *engine.Run, runID history.RunID, task engine.Task, failed *engine.Transition) observe.Next {
+	switch {
+	case failed.Task.Kind == history.Normal:
+		return observe.Next{In: engine.TaskRetryDelay(failed.Task.Attempt)}
+	case task.Attempt > 0:
+		return observe.Next{In: t.runner.RetryDelay(run.WorkflowID, runID, task.Attempt)}
+	}
+	return observe.Next{}
 }
 
 // Report reports the outcome of the tasks: err for those with one of these commits, and no commit
@@ -66,7 +76,7 @@ func (t *Tasks) Report(err error, commits ...history.CommitID) {
 	if len(t.ran) == 0 {
 		return
 	}
-	now := t.host.Now()
+	now := t.runner.host.Now()
 	for i := range t.ran {
 		r := &t.ran[i]
 		r.Outcome, r.Ended = observe.Discarded, now
@@ -75,7 +85,7 @@ func (t *Tasks) Report(err error, commits ...history.CommitID) {
 				r.Outcome = committed(err)
 			}
 		}
-		t.observe.Observe(r.ctx, &r.Task)
+		t.runner.options.Observe.Observe(r.ctx, &r.Task)
 	}
 	t.ran = nil
 }

@@ -112,6 +112,9 @@ type Options struct {
 	WhyRefused func(err error) string
 	// Logger takes what operators should know; nil is slog.Default.
 	Logger *slog.Logger
+	// LogTexts logs the texts of the failures of users' code, which may hold payloads. Otherwise
+	// their lines have only kinds, types and places.
+	LogTexts bool
 	// Recorder records which code runs, for the process that follows one which code has ended; nil
 	// records nothing.
 	Recorder runner.Recorder

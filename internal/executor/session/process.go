@@ -34,6 +34,8 @@ type Process struct {
 	Watchers lock.Watchers
 	Runner   *runner.Runner
 	parser   command.Parser
+	// Failures logs the failures of users' code.
+	Failures *observe.Failures
 	refusals observe.Outage         // of requests, by a store or a queue
 	Signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
 }
@@ -71,6 +73,7 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 		o.Logger = slog.Default()
 	}
 	ports = counted(ports)
+	failures := &observe.Failures{Log: o.Logger, Texts: o.LogTexts}
 	pressure := newPressure(o.Memory, o.CacheBytes)
 	return &Process{
 		Ports: ports, Registry: registry, World: world, Options: o, Locks: lock.New[any](world),
@@ -78,8 +81,9 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 		Attempts: attempts.NewRecords(ports.Attempts, world),
 		Runner: runner.New(registry, world, runner.Options{
 			DeadlockAfter: o.DeadlockAfter, ValidateFor: o.ValidateFor, QueryFor: o.QueryFor, LocalFor: min(localTime, o.SoftLimit/2), Checks: o.CheckLooks, CheckAlways: o.CheckAlways,
-			Recorder: o.Recorder, Allocated: pressure.allocated, Observe: o.Observe, Logger: o.Logger,
+			Recorder: o.Recorder, Allocated: pressure.allocated, Observe: o.Observe, Logger: o.Logger, Failures: failures,
 		}),
+		Failures: failures,
 		Outbox: outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
 		cache:  newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: pressure,
 		parser: command.Parser{Types: registry, MaxPayload: o.MaxPayload, SoftLimit: o.SoftLimit, Lists: ports.Lister != nil, NewID: world.ID, Now: world.Now},
