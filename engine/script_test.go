@@ -91,7 +91,10 @@ func (p *player) play(d *datadriven.TestData) {
 			d.Fatalf(p.t, "%v", err)
 		}
 		p.clock = p.clock.Add(by)
+	case "waits":
+		p.waits()
 	case "limit":
+		p.options.MaxStarts, _ = strconv.Atoi(arg(d, "starts"))
 		p.options.Limits.UpdatesInFlight, _ = strconv.Atoi(arg(d, "in-flight"))
 		p.options.Limits.UpdateBytesInFlight, _ = strconv.Atoi(arg(d, "bytes"))
 	default:

@@ -91,6 +91,7 @@ type updates struct {
 	inFlight int             // accepted and not completed
 	bytes    int             // of the inputs of those
 	accepted int             // accepted in the life of the run
+	asked    int             // how often code has asked whether handlers run
 	limits   Limits
 }
 
@@ -120,7 +121,10 @@ func (in *Instance) HandleUpdate(name string, h *UpdateHandler) {
 
 // RunningUpdates returns the number of update handlers that run, including the one that is being
 // validated.
-func (in *Instance) RunningUpdates() int { return len(in.updates.running) }
+func (in *Instance) RunningUpdates() int {
+	in.updates.asked++
+	return len(in.updates.running)
+}
 
 // deliverUpdates delivers requests, those of a reset first. A request with the id of one of these
 // is the same one, sent again. On replay there are only those that were accepted.

@@ -37,7 +37,7 @@ func (f Future[T]) Get(ctx Context) (T, error) {
 			var zero T
 			return zero, err
 		}
-		s.Park(ctx.scope, nil, f.pending.waiters())
+		s.Park(ctx.scope, nil, s.Known(coro.OnFuture, f.pending.waiters()))
 	}
 	return f.pending.peek()
 }

@@ -108,8 +108,8 @@ func together(all []waiting) (condition func() bool, lists []*coro.List) {
 
 // OnFuture is ready when the future is, and passes its value or error to fn. A nil fn does nothing.
 func OnFuture[T any](f Future[T], fn func(T, error)) Case {
-	return Case{func(Context) waiting {
-		return waiting{list: f.pending.waiters(), ready: f.Ready, then: func() {
+	return Case{func(ctx Context) waiting {
+		return waiting{list: ctx.scheduler().Known(coro.OnFuture, f.pending.waiters()), ready: f.Ready, then: func() {
 			if fn != nil {
 				fn(f.pending.peek())
 			}
@@ -161,7 +161,7 @@ func OnReceive[T any](c Channel[T], fn func(v T, ok bool)) Case {
 		var v T
 		var ok bool
 		return waiting{
-			list: c.c.Receivers(),
+			list: s.Known(coro.OnChannel, c.c.Receivers()),
 			ready: func() bool {
 				v, ok = c.c.TryReceive(s)
 				return ok || c.c.Readable()

@@ -114,7 +114,7 @@ func AwaitFor(ctx Context, d time.Duration, condition func() bool) (ok bool, err
 	}
 	timer := startTimer(ctx, Now(ctx).Add(d))
 	defer timer.Cancel(errNotNeeded)
-	if err := s.Await(ctx.scope, func() bool { return timer.Future().Ready() || condition() }); err != nil {
+	if err := s.Await(ctx.scope, func() bool { return timer.Future().Ready() || condition() }, timer.Future().Waiters()); err != nil {
 		return false, err
 	}
 	if s.Look(condition) {

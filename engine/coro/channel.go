@@ -77,7 +77,7 @@ func (c *Channel[T]) Send(s *Scheduler, scope *Scope, v T) error {
 	place := c.offers.add(o)
 	c.receivers.WakeOne(s)
 	for !o.taken && !c.closed && scope.Err() == nil {
-		s.Park(scope, nil, &o.sender)
+		s.Park(scope, nil, s.Known(OnChannel, &o.sender))
 	}
 	switch {
 	case o.taken:
@@ -126,7 +126,7 @@ func first[E any](all []E) (E, []E) {
 // If there is a value, it receives under a canceled scope, too.
 func (c *Channel[T]) Receive(s *Scheduler, scope *Scope) (T, error) {
 	if !c.Readable() {
-		leave := s.Enlist(&c.receivers)
+		leave := s.Enlist(s.Known(OnChannel, &c.receivers))
 		for !c.Readable() && scope.Err() == nil {
 			s.Park(scope, nil)
 		}

@@ -50,6 +50,7 @@ type Coroutine struct {
 	at     int         // while it waits: its index among those that wait under the scope
 	await  func() bool // while it waits for a condition
 	listed bool        // on the scheduler's list of those that wait for a condition
+	noted  *note       // what it waits for, and where; nil unless the scheduler traces
 }
 
 // New returns a coroutine that runs fn when it is first executed.

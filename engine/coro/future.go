@@ -36,7 +36,7 @@ func (f *Future[T]) Get(s *Scheduler, scope *Scope) (T, error) {
 			var zero T
 			return zero, err
 		}
-		s.Park(scope, nil, &f.list)
+		s.Park(scope, nil, s.Known(OnFuture, &f.list))
 	}
 	return f.value, f.err
 }

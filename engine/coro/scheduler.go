@@ -39,6 +39,9 @@ type Scheduler struct {
 	abandoned bool // code that Forbid called still runs: nothing that it may read changes any more
 	onCancel  func()
 	unchanged func() bool
+
+	traced bool           // see Trace
+	kinds  map[*List]Kind // of the lists that coroutines have waited on; nil unless traced
 }
 
 // readyQueue is a heap of the ready coroutines, by round and age.
@@ -188,14 +191,7 @@ func (s *Scheduler) Err() error { return s.err }
 
 // RunningOwner returns the owner of the running coroutine, or of the one that has started it. It
 // may be called from another goroutine.
-func (s *Scheduler) RunningOwner() string {
-	for c := s.running.Load(); c != nil; c = c.parent {
-		if c.Owner != "" {
-			return c.Owner
-		}
-	}
-	return ""
-}
+func (s *Scheduler) RunningOwner() string { return s.running.Load().owner() }
 
 // Running returns the coroutine that runs now, or nil between runs.
 func (s *Scheduler) Running() *Coroutine { return s.running.Load() }
@@ -222,6 +218,9 @@ func (s *Scheduler) Park(scope *Scope, condition func() bool, lists ...*List) {
 	c.await = condition
 	if c.scope = scope; scope != nil {
 		scope.enter(c)
+	}
+	if s.traced {
+		c.note(lists)
 	}
 	c.Yield()
 	c.stopWaiting() // askConditions removes c from awaits: doing it here would cost a pass for each wakeup
@@ -336,8 +335,12 @@ func (s *Scheduler) Look(condition func() bool) (yes bool) {
 }
 
 // Await makes the running coroutine wait until the condition is true or the scope is canceled. If
-// the condition is true, Await returns nil under a canceled scope, too.
-func (s *Scheduler) Await(scope *Scope, condition func() bool) error {
+// the condition is true, Await returns nil under a canceled scope, too. about are lists that wake
+// nobody here: they only say, for Waits, what the condition is about.
+func (s *Scheduler) Await(scope *Scope, condition func() bool, about ...*List) error {
+	if s.traced && len(about) > 0 {
+		defer s.MustRun("wait").noteAbout(about)()
+	}
 	for !s.Look(condition) {
 		if err := scope.Err(); err != nil {
 			return err

@@ -36,6 +36,14 @@ func misuse(format string, args ...any) error {
 	return &failure.OtherError{Kind: failure.KindMisuse, Message: fmt.Sprintf(format, args...)}
 }
 
+// kind returns the kind of the lists of those that wait for units.
+func (m *Semaphore) kind() Kind {
+	if m.size == 1 {
+		return OnLock
+	}
+	return OnSemaphore
+}
+
 // TryAcquire takes n units if they are free and no coroutine waits.
 func (m *Semaphore) TryAcquire(n int) bool {
 	m.check(n)
@@ -63,7 +71,7 @@ func (m *Semaphore) Acquire(s *Scheduler, scope *Scope, n int) error {
 		if err := scope.Err(); err != nil {
 			return err
 		}
-		s.Park(scope, nil, &t.list)
+		s.Park(scope, nil, s.Known(m.kind(), &t.list))
 	}
 	return nil
 }
@@ -120,7 +128,7 @@ func (g *WaitGroup) Wait(s *Scheduler, scope *Scope) error {
 		if err := scope.Err(); err != nil {
 			return err
 		}
-		s.Park(scope, nil, &g.list)
+		s.Park(scope, nil, s.Known(OnWaitGroup, &g.list))
 	}
 	return nil
 }

@@ -127,9 +127,14 @@ func (s *Harness) Writer() *engine.Writer {
 // Code returns the instance, and creates it if there is none.
 func (s *Harness) Code() *engine.Instance {
 	if s.in == nil {
-		s.in = engine.NewInstance(s.code, WorkflowID, history.NewRunID(1, [8]byte{7}))
+		s.in = s.Fresh()
 	}
 	return s.in
+}
+
+// Fresh returns another instance, which has run nothing and which the caller closes.
+func (s *Harness) Fresh() *engine.Instance {
+	return engine.NewInstance(s.code, WorkflowID, history.NewRunID(1, [8]byte{7}))
 }
 
 // Step runs a task. It appends the task's commit, if there is one, to the log. Like a store, it
