@@ -63,6 +63,7 @@ func TestConformance(t *testing.T) {
 				// SQS does not promise more, and a poll that is aborted may still take a message.
 				Duplicates: true,
 				GroupLeaks: like.groupLeaks,
+				Inspects:   true, Redrives: true, DepthBehind: true,
 			})
 		})
 	}
