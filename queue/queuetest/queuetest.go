@@ -73,6 +73,9 @@ type Harness struct {
 	Inspects, Redrives, Browses bool
 	// DepthBehind says that the counts of a queue.Inspector may be behind.
 	DepthBehind bool
+	// RedriveDrops describes a server that drops what a queue.Redriver moves to a FIFO queue, because
+	// it takes the message for a duplicate of the one that was sent first.
+	RedriveDrops bool
 }
 
 // The suite's queues. A fragile one moves a message to its dead letters after limit receives.
