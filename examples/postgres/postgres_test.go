@@ -60,7 +60,7 @@ func TestQueue(t *testing.T) {
 				return q
 			}, clock
 		},
-		MaxBody: MaxMessage, Reopens: true,
+		MaxBody: MaxMessage, Reopens: true, Inspects: true, Redrives: true, Browses: true,
 	})
 }
 

@@ -110,6 +110,9 @@ const (
 	take = `UPDATE messages SET visible = $3, received = received + 1 WHERE id IN (` + due + `) RETURNING id, grp, body, received`
 )
 
+// lock makes this transaction the only one that moves messages of a FIFO queue.
+const lock = `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))`
+
 // buryAtOnce is the largest number of messages that one Receive moves to the dead letters.
 const buryAtOnce = 100
 
@@ -158,7 +161,7 @@ func (q *Queue) take(ctx context.Context, name string, s queue.Settings, limit i
 	buried := int64(0)
 	err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		if s.FIFO {
-			if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))`, name); err != nil {
+			if _, err := tx.Exec(ctx, lock, name); err != nil {
 				return err
 			}
 		}

@@ -90,12 +90,13 @@ func (k *kept) setStore(s store.Store, e *environment, c aws.Config) error {
 
 // setQueue sets the port of the queues; nil is SQS.
 func (k *kept) setQueue(q queue.Queue, e *environment, c aws.Config) {
-	if q != nil {
-		k.ports.Queue, k.extend = q, q.Extend
-		return
+	if q == nil {
+		q = sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
 	}
-	s := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
-	k.ports.Queue, k.extend = s, s.Extend
+	k.ports, k.extend = k.ports.Over(q), q.Extend
+	if e.Redrive == "off" {
+		k.ports.Redriver = nil
+	}
 }
 
 // pathStyle puts the bucket into the path if the endpoint is configured: such an endpoint has no

@@ -53,6 +53,7 @@ import (
 //	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m, for ShortenFrom; by default messages are
 //	                       never shortened
 //	WEFT_LONG_TIMER        the delay from which on timers are stored in the table, as in 30s; 15m by default
+//	WEFT_REDRIVE           "on" lets requests move dead letters back to their queues; off by default
 //	WEFT_METRICS           the destination of metrics: emf (the default), standard output in CloudWatch's embedded
 //	                       metric format; otlp, with Settings.Telemetry; or off
 //	WEFT_LOG_LEVEL         debug, info, warn or error; by default Lambda's own level (AWS_LAMBDA_LOG_LEVEL), or info

@@ -19,5 +19,5 @@ type Store interface {
 // PortsOf returns the ports over a store, its list of workflows and a queue. If list is nil, the
 // deployment cannot list workflows.
 func PortsOf(s Store, list store.Lister, q queue.Sender) executor.Ports {
-	return executor.Ports{Log: s, Attempts: s, Timers: s, Lister: list, Keys: s, Rates: s, Scanner: s, Eraser: s, Queue: q}
+	return executor.Ports{Log: s, Attempts: s, Timers: s, Lister: list, Keys: s, Rates: s, Scanner: s, Eraser: s}.Over(q)
 }

@@ -28,6 +28,9 @@ func (s *Codec) Ports(p executor.Ports) executor.Ports {
 	if p.Lister != nil {
 		p.Lister = s.Lister(p.Lister)
 	}
+	if p.Browser != nil {
+		p.Browser = s.Browser(p.Browser)
+	}
 	return p
 }
 
@@ -55,6 +58,9 @@ func (s *Codec) Sender(q queue.Sender) queue.Sender { return &sender{q, s} }
 
 // Receiver is Log for what is received.
 func (s *Codec) Receiver(q queue.Receiver) queue.Receiver { return &receiver{q, s} }
+
+// Browser is Log for what a queue shows. It leaves out messages that cannot be opened.
+func (s *Codec) Browser(b queue.Browser) queue.Browser { return &browser{b, s} }
 
 // The places of bodies. A dot is escaped too: a bucket may interpret "." and ".." as in paths.
 func placeOf(i *store.Item) string {
@@ -466,4 +472,21 @@ func (s *Codec) Deliveries(ctx context.Context, all []queue.Delivery) {
 			s.log.WarnContext(ctx, "a message cannot be opened for now and will be redelivered", "error", err)
 		}
 	}
+}
+
+type browser struct {
+	queue.Browser
+	s *Codec
+}
+
+// Browse implements queue.Browser.
+func (b *browser) Browse(ctx context.Context, name string, limit int) ([][]byte, error) {
+	all, err := b.Browser.Browse(ctx, name, limit)
+	open := all[:0]
+	for _, body := range all {
+		if b.s.open(ctx, placeOfMessage, &body) == nil {
+			open = append(open, body)
+		}
+	}
+	return open, err
 }

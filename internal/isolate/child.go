@@ -35,6 +35,22 @@ type order struct {
 	TaskQueues []string
 	// Alone says that it is a solo child.
 	Alone bool
+	// Inspects, Redrives and Browses say what the queues can do.
+	Inspects, Redrives, Browses bool
+}
+
+// lacks returns the ports without those that the parent does not have.
+func (o order) lacks(p executor.Ports) executor.Ports {
+	if !o.Inspects {
+		p.Inspector = nil
+	}
+	if !o.Redrives {
+		p.Redriver = nil
+	}
+	if !o.Browses {
+		p.Browser = nil
+	}
+	return p
 }
 
 // The limit holds before any of the program's own code runs, except for the initialization of
@@ -100,7 +116,7 @@ func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger)
 	world := host.NewMachine()
 	defer world.Close()
 	p := ports{dial(given.Parent)}
-	process := assembly.NewProcess(assembly.Config{Ports: assembly.PortsOf(p, p, p), Registry: registry, Host: world, Options: o})
+	process := assembly.NewProcess(assembly.Config{Ports: given.lacks(assembly.PortsOf(p, p, p)), Registry: registry, Host: world, Options: o})
 	mux := http.NewServeMux()
 	mux.Handle("/", shortly(process.API))
 	serveWork(mux, process, code, p, log)

@@ -94,7 +94,7 @@ func Start(o Options) (*Pool, error) {
 	}
 	mux := http.NewServeMux()
 	serveStore(mux, o.Ports)
-	serveQueue(mux, o.Ports.Queue, o.Receiver)
+	serveQueue(mux, o.Ports, o.Receiver)
 	p.server = &http.Server{Handler: withinBudget(budget, mux), ReadHeaderTimeout: time.Minute}
 	p.all.Go(func() {
 		if err := p.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

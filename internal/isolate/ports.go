@@ -53,6 +53,10 @@ type (
 		Queue    string
 		Messages []queue.Message
 	}
+	browsed struct {
+		Queue string
+		Limit int
+	}
 	extended struct {
 		Queue, Receipt string
 		By             time.Duration
@@ -103,11 +107,22 @@ func serveWalks(mux *http.ServeMux, p executor.Ports) {
 }
 
 // serveQueue serves the calls of a child to the queues. Only the parent receives and deletes.
-func serveQueue(mux *http.ServeMux, s queue.Sender, r queue.Receiver) {
-	handle(mux, "/send", func(ctx context.Context, q sent) (none, error) { return none{}, s.Send(ctx, q.Queue, q.Messages...) })
+func serveQueue(mux *http.ServeMux, p executor.Ports, r queue.Receiver) {
+	handle(mux, "/send", func(ctx context.Context, q sent) (none, error) {
+		return none{}, p.Queue.Send(ctx, q.Queue, q.Messages...)
+	})
 	handle(mux, "/extend", func(ctx context.Context, q extended) (none, error) {
 		return none{}, r.Extend(ctx, q.Queue, q.Receipt, q.By)
 	})
+	if p.Inspector != nil {
+		handle(mux, "/depth", func(ctx context.Context, q string) (queue.Depth, error) { return p.Inspector.Depth(ctx, q) })
+	}
+	if p.Redriver != nil {
+		handle(mux, "/redrive", func(ctx context.Context, q string) (none, error) { return none{}, p.Redriver.Redrive(ctx, q) })
+	}
+	if p.Browser != nil {
+		handle(mux, "/browse", func(ctx context.Context, q browsed) ([][]byte, error) { return p.Browser.Browse(ctx, q.Queue, q.Limit) })
+	}
 }
 
 // ports are the ports of the parent, as a child calls them.
@@ -236,4 +251,20 @@ func (p ports) Send(ctx context.Context, name string, messages ...queue.Message)
 func (p ports) Extend(ctx context.Context, name, receipt string, d time.Duration) error {
 	_, err := call[extended, none](ctx, p.c, "/extend", extended{name, receipt, d})
 	return err
+}
+
+// Depth is queue.Inspector's.
+func (p ports) Depth(ctx context.Context, name string) (queue.Depth, error) {
+	return call[string, queue.Depth](ctx, p.c, "/depth", name)
+}
+
+// Redrive is queue.Redriver's.
+func (p ports) Redrive(ctx context.Context, name string) error {
+	_, err := call[string, none](ctx, p.c, "/redrive", name)
+	return err
+}
+
+// Browse is queue.Browser's.
+func (p ports) Browse(ctx context.Context, name string, limit int) ([][]byte, error) {
+	return call[browsed, [][]byte](ctx, p.c, "/browse", browsed{name, limit})
 }

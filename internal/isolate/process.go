@@ -52,7 +52,10 @@ func (p *Pool) start(ctx context.Context, name string, alone bool) (*process, er
 		return nil, err
 	}
 	own := filepath.Join(p.dir, name)
-	given, err := json.Marshal(order{Own: own, Parent: p.socket, Memory: p.o.Memory, TaskQueues: p.o.TaskQueues, Alone: alone})
+	given, err := json.Marshal(order{
+		Own: own, Parent: p.socket, Memory: p.o.Memory, TaskQueues: p.o.TaskQueues, Alone: alone,
+		Inspects: p.o.Ports.Inspector != nil, Redrives: p.o.Ports.Redriver != nil, Browses: p.o.Ports.Browser != nil,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func must[T any](v T, err error) T {
 var sentinels = []error{
 	context.Canceled, context.DeadlineExceeded,
 	store.ErrUnknown, store.ErrThrottled, store.ErrTooLarge, store.ErrStale, store.ErrBadToken,
-	queue.ErrTooLarge, queue.ErrRefused, queue.ErrInvalid, queue.ErrPartial,
+	queue.ErrTooLarge, queue.ErrRefused, queue.ErrInvalid, queue.ErrPartial, queue.ErrRedriving,
 	disk.ErrFull, disk.ErrGone, disk.ErrEnded, disk.ErrCorrupt, history.ErrCorrupt, codec.ErrKey,
 }
 

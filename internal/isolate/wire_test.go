@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/queue/queuetest"
@@ -83,9 +84,9 @@ func TestQueueOverTheWire(t *testing.T) {
 			q := queuememory.New(settings, queuememory.Options{Clock: clock.Now})
 			clock.OnMove(q.Tick)
 			return func() queuetest.Queue {
-				return queueOverWire{overWire(t, func(mux *http.ServeMux) { serveQueue(mux, q, q) }), q}
+				return queueOverWire{overWire(t, func(mux *http.ServeMux) { serveQueue(mux, executor.Ports{}.Over(q), q) }), q}
 			}, clock
 		},
-		MaxBody: 768 << 10, Reopens: true,
+		MaxBody: 768 << 10, Reopens: true, Inspects: true, Redrives: true, Browses: true,
 	})
 }

@@ -43,7 +43,7 @@ func (k *keeper) Bodies(ids []uint64) (map[uint64][]byte, error) {
 	return found, nil
 }
 
-func (k *keeper) Died(id uint64, _ string, m Kept) error {
+func (k *keeper) Moved(id uint64, _ string, m Kept) error {
 	k.bodies[m.ID] = k.bodies[id]
 	delete(k.bodies, id)
 	return nil

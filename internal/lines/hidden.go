@@ -49,6 +49,7 @@ func (q *Queue) hide(m *message) {
 	q.hides++
 	m.hid = q.hides
 	m.lane.hidden++
+	m.line.hidden++
 	if way := m.lane; way.ready { // a message in front of it is visible, see Restore
 		m.line.ready = slices.DeleteFunc(m.line.ready, func(other *lane) bool { return other == way })
 		way.ready = false
@@ -60,7 +61,17 @@ func (q *Queue) hide(m *message) {
 func (q *Queue) show(m *message) {
 	heap.Remove(&q.hidden, m.index)
 	m.lane.hidden--
+	m.line.hidden--
+	q.land(m)
+}
+
+// land makes the receipt of a message invalid, if it is in flight.
+func (q *Queue) land(m *message) {
+	if m.delivery == 0 {
+		return
+	}
 	delete(q.inFlight, m.delivery)
+	m.line.flying--
 	m.delivery = 0
 }
 
@@ -103,7 +114,7 @@ func (q *Queue) keepDeath(m *message, k Kept, now time.Time) bool {
 	if q.buryAfter.After(now) {
 		return false
 	}
-	if q.options.Journal.Died(m.id, m.line.dead.name, k) != nil {
+	if q.options.Journal.Moved(m.id, m.line.dead.name, k) != nil {
 		q.buryAfter = now.Add(pause)
 		return false
 	}

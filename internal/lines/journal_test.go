@@ -33,7 +33,7 @@ func (f *faulty) Sent(string, []Kept) error                   { return f.answer(
 func (f *faulty) Received(string, map[uint64]int, bool) error { return f.answer() }
 func (f *faulty) Deleted([]uint64) error                      { return f.answer() }
 func (f *faulty) Bodies([]uint64) (map[uint64][]byte, error)  { return nil, f.answer() }
-func (f *faulty) Died(_ uint64, _ string, message Kept) (err error) {
+func (f *faulty) Moved(_ uint64, _ string, message Kept) (err error) {
 	if err = f.answer(); err == nil {
 		f.died = append(f.died, string(message.Body))
 	}

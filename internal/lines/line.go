@@ -46,6 +46,8 @@ type line struct {
 	lanes map[string]*lane // of a FIFO queue, by group; never without messages
 	ready []*lane          // the one that was ready first comes first
 	held  int              // messages
+	// hidden is how many of them are delayed or in flight, and flying how many are in flight.
+	hidden, flying int
 	// changed is closed when a lane becomes ready; nil while nobody waits.
 	changed chan struct{}
 }

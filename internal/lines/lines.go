@@ -58,9 +58,10 @@ type Journal interface {
 	// Bodies returns the bodies of stored messages. It reports those that it cannot read, and
 	// leaves them out.
 	Bodies(ids []uint64) (map[uint64][]byte, error)
-	// Died moves a message to the dead letters of its queue, as a new message. If message has no
-	// body, only the journal has it. After an error the message stays, and moves later.
-	Died(id uint64, to string, message Kept) error
+	// Moved moves a message to another queue, as a new message: to the dead letters, or back. If
+	// message has no body, only the journal has it. After an error the message stays, and moves
+	// later.
+	Moved(id uint64, to string, message Kept) error
 }
 
 // Kept is a message in the form that a journal stores.
@@ -99,6 +100,9 @@ type Queue struct {
 var _ interface {
 	queue.Sender
 	queue.Receiver
+	queue.Inspector
+	queue.Redriver
+	queue.Browser
 } = (*Queue)(nil)
 
 // New returns empty queues with these settings. It panics if a queue has a limit of receives and
@@ -372,8 +376,8 @@ func (q *Queue) takeBack(deliveries []taken) {
 		if m.delivery != d.delivery {
 			continue // its time-out passed before the journal failed
 		}
-		delete(q.inFlight, d.delivery)
-		m.delivery, m.visible = 0, until
+		q.land(m)
+		m.visible = until
 		heap.Fix(&q.hidden, m.index)
 	}
 	q.setAlarm()
@@ -385,6 +389,7 @@ func (q *Queue) deliver(m *message, now time.Time) queue.Delivery {
 	m.received++
 	m.delivery, m.visible = q.deliveries, now.Add(m.line.Visibility)
 	q.inFlight[m.delivery] = m
+	m.line.flying++
 	q.hide(m)
 	return queue.Delivery{
 		Body: bytes.Clone(m.body), Receipt: receipt(m.line.name, m.delivery), Received: m.received, Group: m.lane.group,

@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 			t.Cleanup(q.Check)
 			return func() queuetest.Queue { return q }, clock // memory survives a reopening
 		},
-		MaxBody: MaxBody, Reopens: true,
+		MaxBody: MaxBody, Reopens: true, Inspects: true, Redrives: true, Browses: true,
 	})
 }
 

@@ -41,7 +41,7 @@ func openOutside(ctx context.Context, o *Options, taskQueues []string) (*backend
 		}
 	}
 	return &backend{
-		ports:    executor.Ports{Log: s, Attempts: s, Timers: s, Lister: lister, Scanner: s, Keys: s, Rates: s, Queue: given.Queue},
+		ports:    executor.Ports{Log: s, Attempts: s, Timers: s, Lister: lister, Scanner: s, Keys: s, Rates: s}.Over(given.Queue),
 		receiver: given.Queue, taskQueues: taskQueues,
 		blobs: given.Blobs, tidy: tidy,
 		probe: func() error { return probe(s) },

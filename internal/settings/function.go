@@ -29,6 +29,7 @@ type Function struct {
 	CheckCommits  int           `env:"WEFT_CHECK_COMMITS" most:"1000000" parameter:"CheckCommits" wrong:"Give a whole number from 1 to 1000000." unset:"20000" help:"How many commits the slow check over all runs reads in a minute. It deletes runs whose retention is over, and resends lost messages."`
 	Updates
 	Compress string `env:"WEFT_COMPRESS" enum:"off,zstd" parameter:"Compress" wrong:"Give off or zstd." help:"How payloads are compressed before they are stored and sent: off or zstd."`
+	Redrive  string `env:"WEFT_REDRIVE" enum:"off,on" parameter:"Redrive" wrong:"Redrive is on or off." help:"Whether requests may move dead letters back to their queues. Then the api function may receive and delete dead letters, and send to all queues."`
 	Metrics  string `env:"WEFT_METRICS" enum:"emf,otlp,off" parameter:"Metrics" wrong:"Metrics are emf, otlp or off." help:"Where the program's metrics go. emf: to CloudWatch, through the log. otlp: to the program's exporter. off: nowhere. Only with emf is there an alarm on stuck runs."`
 	Logging
 

@@ -18,6 +18,6 @@ func TestConformance(t *testing.T) {
 			t.Cleanup(q.Check)
 			return func() queuetest.Queue { return q }, clock // memory survives a reopening
 		},
-		MaxBody: 768 << 10, Reopens: true,
+		MaxBody: 768 << 10, Reopens: true, Inspects: true, Redrives: true, Browses: true,
 	})
 }

@@ -68,6 +68,14 @@ type Harness struct {
 	GroupLeaks bool
 	// Reopens says that messages survive when the queues are opened again.
 	Reopens bool
+	// Inspects, Redrives and Browses say that the queues are a queue.Inspector, a queue.Redriver and
+	// a queue.Browser.
+	Inspects, Redrives, Browses bool
+	// DepthBehind says that the counts of a queue.Inspector may be behind.
+	DepthBehind bool
+	// RedriveDrops describes a server that drops what a queue.Redriver moves to a FIFO queue, because
+	// it takes the message for a duplicate of the one that was sent first.
+	RedriveDrops bool
 }
 
 // The suite's queues. A fragile one moves a message to its dead letters after limit receives.
@@ -121,6 +129,9 @@ func Run(t *testing.T, h Harness) {
 		{name: "Delete", tests: deleteTests},
 		{name: "DeadLetters", tests: deadTests},
 		{name: "FIFO", tests: fifoTests},
+		{name: "Depth", tests: depthTests, skip: !h.Inspects},
+		{name: "Redrive", tests: redriveTests, skip: !h.Redrives},
+		{name: "Browse", tests: browseTests, skip: !h.Browses},
 		{name: "Parallel", tests: parallelTests},
 		{name: "Reopen", tests: reopenTests, skip: !h.Reopens},
 	}

@@ -14,6 +14,7 @@ var reopenTests = []test{
 	{"messages in flight become visible", reopenInFlight},
 	{"groups keep their order", reopenGroups},
 	{"dead letters survive", reopenDead},
+	{"dead letters that were moved back survive", reopenRedriven},
 	{"again and again", reopenOften},
 }
 
@@ -112,4 +113,16 @@ func reopenOften(f *fixture) {
 		f.reopen()
 	}
 	f.expect(tasks, 1, numbered("message", 5)...)
+}
+
+func reopenRedriven(f *fixture) {
+	if !f.Redrives {
+		return
+	}
+	f.die(fragile, "", "message")
+	f.redrive(fragile)
+	f.reopen()
+	f.delete(fragile, f.expect(fragile, 1, "message")...)
+	f.quiet(queue.DeadLetters(fragile), time.Time{})
+	f.quiet(fragile, time.Time{})
 }

@@ -25,14 +25,14 @@ type server struct {
 	late time.Duration
 	// visibility is the unit of time in the tests; 0 means 4 seconds. It is several times late.
 	visibility time.Duration
-	// groupLeaks is the harness's GroupLeaks.
-	groupLeaks bool
+	// groupLeaks and redriveDrops are the harness's GroupLeaks and RedriveDrops.
+	groupLeaks, redriveDrops bool
 }
 
 // servers has the known servers, by name.
 var servers = map[string]server{
-	"elasticmq":  {maxMessage: 256 << 10},
-	"localstack": {late: 1500 * time.Millisecond, visibility: 8 * time.Second, groupLeaks: true}, // it polls its queues once a second
+	"elasticmq":  {maxMessage: 256 << 10, redriveDrops: true},
+	"localstack": {late: 1500 * time.Millisecond, visibility: 8 * time.Second, groupLeaks: true, redriveDrops: true}, // it polls its queues once a second
 }
 
 // waiting is the clock of a server that has its own time: it waits until the server has noticed.
@@ -63,6 +63,7 @@ func TestConformance(t *testing.T) {
 				// SQS does not promise more, and a poll that is aborted may still take a message.
 				Duplicates: true,
 				GroupLeaks: like.groupLeaks,
+				Inspects:   true, Redrives: true, DepthBehind: true, RedriveDrops: like.redriveDrops,
 			})
 		})
 	}

@@ -27,6 +27,12 @@
 //     counts towards maxReceiveCount. It does not count as an attempt at an activity, because the
 //     attempt has not begun.
 //
+// # Dead letters
+//
+// Depth and Redrive find the dead letters of a queue in its redrive policy. Redrive needs the
+// rights sqs:StartMessageMoveTask, sqs:ReceiveMessage, sqs:DeleteMessage and sqs:GetQueueAttributes
+// on the dead letters, and sqs:SendMessage on the queue: SQS moves each message as its caller.
+//
 // # Failures
 //
 //   - Some entries of a batch failed: ErrPartial, with the code of the first. The caller sends the

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -49,12 +50,15 @@ type Queue struct {
 	client *sqs.Client
 	queues map[string]target
 	max    int
+	// dead has the targets of dead letters by the names of their queues, as they were found.
+	dead sync.Map
 }
 
 // target is the destination of one queue's messages.
 type target struct {
 	url  string
 	fifo bool
+	arn  string // of dead letters
 }
 
 var (

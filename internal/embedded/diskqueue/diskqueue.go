@@ -373,10 +373,10 @@ func stored(tx *disk.Tx, id uint64) (m message, err error) {
 	return m, err
 }
 
-// Died moves a message to the dead letters in one transaction, so that a crash neither loses nor
+// Moved moves a message to another queue in one transaction, so that a crash neither loses nor
 // duplicates it. A message whose body is neither in memory nor readable stays in the file, and is
 // reported at the next start.
-func (j journal) Died(id uint64, to string, k lines.Kept) error {
+func (j journal) Moved(id uint64, to string, k lines.Kept) error {
 	return j.db.LaterSized(len(k.Body), func(tx *disk.Tx) error {
 		if k.Body == nil {
 			m, err := stored(tx, id)

@@ -54,7 +54,7 @@ func conformance(t *testing.T, bodyBytes int64) {
 				return q
 			}, clock
 		},
-		MaxBody: diskqueue.MaxBody, Reopens: true,
+		MaxBody: diskqueue.MaxBody, Reopens: true, Inspects: true, Redrives: true, Browses: true,
 	})
 }
 

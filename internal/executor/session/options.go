@@ -35,6 +35,8 @@ const maxReset = 3500 << 10
 //   - Scanner: Maintain does nothing.
 //   - Keys: no activity can be completed from outside.
 //   - Rates: no task queue has a rate.
+//   - Inspector, Redriver, Browser: nobody learns how many messages a queue has, moves dead letters
+//     back, or sees them.
 type Ports struct {
 	Log      store.Log
 	Attempts store.Attempts
@@ -46,6 +48,19 @@ type Ports struct {
 	// Eraser is the scanner, if there is one.
 	Eraser store.Eraser
 	Queue  queue.Sender
+	// Inspector, Redriver and Browser are the optional parts of the queues.
+	Inspector queue.Inspector
+	Redriver  queue.Redriver
+	Browser   queue.Browser
+}
+
+// Over returns the ports with these queues, and with what they can do besides sending.
+func (p Ports) Over(q queue.Sender) Ports {
+	p.Queue = q
+	p.Inspector, _ = q.(queue.Inspector)
+	p.Redriver, _ = q.(queue.Redriver)
+	p.Browser, _ = q.(queue.Browser)
+	return p
 }
 
 // Options are the settings of a service. Zero fields take the defaults of [Defaults].
