@@ -222,8 +222,8 @@ func notPending(run *engine.Run, k *activities.Claims, repeated bool) error {
 	return refusal.ActivityEnded.New("attempt %d at the activity of event %d has ended, and another has followed or will", k.Attempt, k.EventID)
 }
 
-// lookForEnd reads whether an activity has ended with an event that is the same as the caller's: the
-// caller repeats a request that was not answered. It searches the commits in memory, and then the
+// lookForEnd reads whether an activity has ended with an event that is the same as the caller's,
+// who repeats a request that was not answered. It searches the commits in memory, and then the
 // others from where the activity was scheduled.
 func lookForEnd(ctx context.Context, t *session.Session, run *engine.Run, activity int64, same func(history.Event) bool) (bool, error) {
 	for _, c := range slices.Backward(run.Log) {
