@@ -43,11 +43,11 @@ func (s *simulation) startByHand() {
 	}
 }
 
-// retries is the life of an operator who retries a run if it is stuck, and otherwise one of its
-// activities.
+// retries is the life of an operator who looks often, and retries a run if it is stuck, and
+// otherwise one of its activities.
 func (s *simulation) retries(id string, r *draws) {
-	for range 1 + r.IntN(8) {
-		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(8_000)) * time.Millisecond)})
+	for range 10 + r.IntN(30) {
+		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(1_500)) * time.Millisecond)})
 		run := s.audit.latest(id)
 		if s.calm || run == nil || run.State.Status.Closed() {
 			continue
@@ -61,8 +61,8 @@ func (s *simulation) retries(id string, r *draws) {
 			s.allow("retry of "+id, err, refusal.NothingToDo, refusal.NotReady, refusal.NotFound)
 			continue
 		}
-		event, pending := s.onePending(run, r)
-		if !pending {
+		event, failed := s.oneFailed(run, r)
+		if !failed {
 			continue
 		}
 		_, err := s.insist(s.name("retry event %d of %s", event, runID), func(ctx context.Context, t edge.Service) error {
@@ -108,6 +108,17 @@ func (s *simulation) allow(what string, err error, kinds ...refusal.Kind) {
 	if err != nil && !slices.ContainsFunc(kinds, func(k refusal.Kind) bool { return errors.Is(err, k) }) {
 		s.fail("%s: %v", what, err)
 	}
+}
+
+// oneFailed draws one of a run's pending activities of which an attempt is recorded as failed.
+func (s *simulation) oneFailed(run *engine.Run, r *draws) (event int64, ok bool) {
+	failed := slices.DeleteFunc(slices.Sorted(maps.Keys(run.State.Activities)), func(event int64) bool {
+		return s.audit.attempts.failed[tried{string(run.State.RunID), event}] == 0
+	})
+	if len(failed) == 0 {
+		return 0, false
+	}
+	return failed[r.IntN(len(failed))], true
 }
 
 // onePending draws one of a run's pending activities.

@@ -20,8 +20,8 @@
 //
 // # What it uses of the layers below
 //
-//	activities          BeginNow MayRun NotBackingOff Outside Verify
-//	activities.Attempt  Verdict
+//	activities          BeginNow FailureOf MayRun NotBackingOff Outside Verify
+//	activities.Attempt  Report Verdict
 //	attempts            Failed
 //	attempts.Record     Base HasRoom HeldNow
 //	attempts.Records    All Keep Of
