@@ -292,6 +292,8 @@ var (
 	// ErrOtherBuild matches a request to a run that only another build may run, if that build
 	// cannot be reached.
 	ErrOtherBuild error = failure.ErrOtherBuild
+	// ErrNothingToDo matches a request to retry what does not wait for a retry.
+	ErrNothingToDo error = failure.ErrNothingToDo
 	// ErrQueryFailed matches a query whose handler returned an error, which the error wraps.
 	ErrQueryFailed error = failure.ErrQueryFailed
 	// ErrUpdateLimit matches an update of a run that has accepted as many as it may.

@@ -63,6 +63,16 @@ var byID = map[string]func(ctx context.Context, c *client.Client, id string) err
 	"FailUpdate": func(ctx context.Context, c *client.Client, id string) error {
 		return c.FailUpdate(ctx, id, "", "u", "")
 	},
+	"Retry":         func(ctx context.Context, c *client.Client, id string) error { return c.Retry(ctx, id, "") },
+	"RetryActivity": func(ctx context.Context, c *client.Client, id string) error { return c.RetryActivity(ctx, id, "", 5) },
+	"CompleteByHand": func(ctx context.Context, c *client.Client, id string) error {
+		_, err := c.CompleteByHand(ctx, id, "1-0000000000000000", 5, nil, "")
+		return err
+	},
+	"FailByHand": func(ctx context.Context, c *client.Client, id string) error {
+		_, err := c.FailByHand(ctx, id, "1-0000000000000000", 5, nil, "")
+		return err
+	},
 	"Handle": func(ctx context.Context, c *client.Client, id string) error {
 		_, err := c.Handle(id, "", "u").Wait(ctx)
 		return err

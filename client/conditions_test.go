@@ -30,6 +30,7 @@ var conditions = map[string]any{
 	"not-ready":          client.ErrNotReady,
 	"other-build":        client.ErrOtherBuild,
 	"activity-ended":     client.ErrActivityEnded,
+	"nothing-to-do":      client.ErrNothingToDo,
 	"update-limit":       client.ErrUpdateLimit,
 	"too-large":          client.ErrTooLarge,
 	"query-failed":       client.ErrQueryFailed,

@@ -95,6 +95,16 @@ func TestInterceptorsKnowAllCalls(t *testing.T) {
 		{request("reset", ""), func() error { _, err := c.Reset(ctx, "w", client.ResetOptions{To: "firstTask"}); return err }},
 		{request("move", ""), func() error { _, err := c.Move(ctx, "w", client.MoveOptions{}); return err }},
 		{request("delete", ""), func() error { return c.Delete(ctx, "w", "1-0000000000000000") }},
+		{request("retry", ""), func() error { return c.Retry(ctx, "w", "") }},
+		{request("retryActivity", "5"), func() error { return c.RetryActivity(ctx, "w", "", 5) }},
+		{request("completeByHand", "5"), func() error {
+			_, err := c.CompleteByHand(ctx, "w", "1-0000000000000000", 5, nil, "")
+			return err
+		}},
+		{request("failByHand", "5"), func() error {
+			_, err := c.FailByHand(ctx, "w", "1-0000000000000000", 5, refused, "")
+			return err
+		}},
 		{client.Request{Operation: "list"}, func() error { _, _, err := c.List(ctx, "", ""); return err }},
 		{client.Request{Operation: "list"}, func() error { _, _, err := c.Schedules(ctx, ""); return err }},
 		{client.Request{Operation: "complete activity"}, func() error { return c.CompleteActivity(ctx, "token", nil) }},

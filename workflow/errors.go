@@ -58,6 +58,8 @@ var (
 	ErrOtherBuild error = failure.ErrOtherBuild
 	// ErrActivityEnded matches a report about an attempt at an activity that has ended otherwise.
 	ErrActivityEnded error = failure.ErrActivityEnded
+	// ErrNothingToDo matches a request to retry what does not wait for a retry.
+	ErrNothingToDo error = failure.ErrNothingToDo
 	// ErrQueryFailed matches a query whose handler returned an error, which the error wraps.
 	ErrQueryFailed error = failure.ErrQueryFailed
 	// ErrUpdateLimit matches an update of a run that has accepted as many as it may.

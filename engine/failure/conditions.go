@@ -48,6 +48,8 @@ var (
 	// ErrActivityEnded matches a report about an attempt at an activity that the workflow no longer
 	// waits for.
 	ErrActivityEnded = condition(ownPrefix+"ActivityEnded", "the attempt at the activity has ended")
+	// ErrNothingToDo matches a request to retry what does not wait for a retry.
+	ErrNothingToDo = condition(ownPrefix+"NothingToDo", "there is nothing to do")
 	// ErrQueryFailed matches a query whose handler returned an error.
 	ErrQueryFailed = condition(ownPrefix+"QueryFailed", "the query's handler returned an error")
 	// ErrUpdateLimit matches an update of a run that has accepted as many as it may.

@@ -54,6 +54,8 @@ type ActivityTaskCompleted struct {
 	Result           Payload `cbor:"2,keyasint,omitempty" json:"result,omitempty"`
 	// Attempt is the attempt that succeeded, 1 for the first.
 	Attempt int `cbor:"3,keyasint,omitempty" json:"attempt,omitempty"`
+	// ByHand is why an operator gave the result. It is empty if an attempt gave it.
+	ByHand string `cbor:"4,keyasint,omitempty" json:"byHand,omitempty"`
 }
 
 // Type returns TypeActivityTaskCompleted.
@@ -66,6 +68,8 @@ type ActivityTaskFailed struct {
 	Failure          *failure.Failure `cbor:"2,keyasint" json:"failure"`
 	// Attempt is the last attempt, 1 for the first.
 	Attempt int `cbor:"3,keyasint,omitempty" json:"attempt,omitempty"`
+	// ByHand is why an operator failed the activity. It is empty if an attempt failed.
+	ByHand string `cbor:"4,keyasint,omitempty" json:"byHand,omitempty"`
 }
 
 // Type returns TypeActivityTaskFailed.

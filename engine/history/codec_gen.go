@@ -373,7 +373,7 @@ func writeActivityTaskCompleted(w *wire.Writer, a *ActivityTaskCompleted) {
 		w.Null()
 		return
 	}
-	at, n := w.Open(), 3
+	at, n := w.Open(), 4
 	w.Uint(1)
 	w.Int64(a.ScheduledEventID)
 	if len(a.Result) == 0 {
@@ -388,6 +388,12 @@ func writeActivityTaskCompleted(w *wire.Writer, a *ActivityTaskCompleted) {
 		w.Uint(3)
 		w.Int(a.Attempt)
 	}
+	if a.ByHand == "" {
+		n--
+	} else {
+		w.Uint(4)
+		w.Text(a.ByHand)
+	}
 	w.Close(at, n)
 }
 
@@ -401,6 +407,8 @@ func readActivityTaskCompleted(r *wire.Reader, a *ActivityTaskCompleted) {
 			a.Result = r.Bytes()
 		case 3:
 			a.Attempt = r.Int()
+		case 4:
+			a.ByHand = r.Text()
 		default:
 			r.Fail()
 		}
@@ -413,7 +421,7 @@ func writeActivityTaskFailed(w *wire.Writer, a *ActivityTaskFailed) {
 		w.Null()
 		return
 	}
-	at, n := w.Open(), 3
+	at, n := w.Open(), 4
 	w.Uint(1)
 	w.Int64(a.ScheduledEventID)
 	w.Uint(2)
@@ -423,6 +431,12 @@ func writeActivityTaskFailed(w *wire.Writer, a *ActivityTaskFailed) {
 	} else {
 		w.Uint(3)
 		w.Int(a.Attempt)
+	}
+	if a.ByHand == "" {
+		n--
+	} else {
+		w.Uint(4)
+		w.Text(a.ByHand)
 	}
 	w.Close(at, n)
 }
@@ -440,6 +454,8 @@ func readActivityTaskFailed(r *wire.Reader, a *ActivityTaskFailed) {
 			}
 		case 3:
 			a.Attempt = r.Int()
+		case 4:
+			a.ByHand = r.Text()
 		default:
 			r.Fail()
 		}

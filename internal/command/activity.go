@@ -39,14 +39,22 @@ const maxErrorText = 20 << 10
 
 // FailActivity parses the failure of an attempt.
 func (p *Parser) FailActivity(r *schema.FailActivityRequest) (*EndActivity, error) {
-	switch {
-	case len(r.Message)+len(r.Type) > maxErrorText:
-		return nil, refusal.TooLarge.New("type and message have %d bytes: give at most %d", len(r.Message)+len(r.Type), maxErrorText)
-	case len(r.Details) > failure.MaxDetails:
-		return nil, refusal.TooLarge.New("the details of the error have %d bytes: give at most %d", len(r.Details), failure.MaxDetails)
+	if err := checkError(r.Type, r.Message, r.Details); err != nil {
+		return nil, err
 	}
 	f := &failure.Failure{Kind: failure.KindApplication, Type: r.Type, Message: r.Message, NonRetryable: r.NonRetryable, Details: r.Details}
 	return orNone(&EndActivity{token: r.Token, failure: f}, checkToken(r.Token))
+}
+
+// checkError refuses an error from outside that is too large to be recorded.
+func checkError(typ, message string, details []byte) error {
+	switch {
+	case len(message)+len(typ) > maxErrorText:
+		return refusal.TooLarge.New("type and message have %d bytes: give at most %d", len(message)+len(typ), maxErrorText)
+	case len(details) > failure.MaxDetails:
+		return refusal.TooLarge.New("the details of the error have %d bytes: give at most %d", len(details), failure.MaxDetails)
+	}
+	return nil
 }
 
 // Heartbeat reports that an attempt at an activity is alive.

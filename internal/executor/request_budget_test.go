@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,6 +29,8 @@ type bench struct {
 	total meter.Meter
 	units units
 	rows  []row
+	// broken says that the code of fickle panics.
+	broken atomic.Bool
 }
 
 // row is a row of the table of budgets.
@@ -73,7 +76,7 @@ func (b *bench) process() *testbed.Process {
 		if b.last != nil {
 			b.last.Stop()
 		}
-		b.last = b.d.Idle(executor.Options{Rate: rateOfSlow}, append(testbed.Workload("build-2"), brood()...)...)
+		b.last = b.d.Idle(executor.Options{Rate: rateOfSlow}, slices.Concat(testbed.Workload("build-2"), brood(), b.fickle())...)
 	}
 	return b.last
 }
@@ -134,6 +137,7 @@ func TestBudgets(t *testing.T) {
 				b.chains(reads)
 				b.schedule(reads)
 				b.activities(reads)
+				b.byHand(reads)
 				b.rates(reads)
 				b.visibility(reads)
 				b.children(reads)

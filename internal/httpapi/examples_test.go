@@ -90,6 +90,7 @@ func TestExamples(t *testing.T) {
 		s.playBuilds(testbed.New(t))
 		s.play(d.Start(executor.Options{}, cart.Registrations()...), afterwards...)
 		s.playActivities(d)
+		s.playByHand(testbed.New(t))
 		hooks.Always(testbed.OnRead, testbed.Faults["throttle"]())
 		hooks.Always(testbed.OnPut, testbed.Faults["throttle"]())
 		p := d.Idle(executor.Options{}, cart.Registrations()...)

@@ -115,18 +115,22 @@ func TestDocumentIsServed(t *testing.T) {
 
 // unscripted lists what the document describes and no script shows, and what shows it instead.
 var unscripted = map[string]string{
-	"401 urn:weft:problem:unauthorized":                      "the local server alone: internal/local, TestToken",
-	"403 urn:weft:problem:forbidden":                         "the local server alone: internal/local, TestPages",
-	"500 urn:weft:problem:internal":                          "a defect: internal/function has a request that panics",
-	"409 urn:weft:problem:not-ready":                         "a run that a newer version wrote: TestNewerRuns",
-	"413 urn:weft:problem:too-large":                         "what is too large for a script: TestPayloadLimit; answers that Lambda does not take: internal/function",
-	"getDocument 200":                                        "the document is too long for a script: TestDocumentIsServed",
-	"listWorkflows 404 urn:weft:problem:not-found":           "a deployment without a list: TestNoList",
-	"failUpdate 409 urn:weft:problem:other-build":            "the same way as cancelWorkflow's",
-	"heartbeatActivity 503 urn:weft:problem:outcome-unknown": "package executor, TestBeatWhoseRecordIsLost",
-	"listWorkflows 503 urn:weft:problem:busy":                "TestNoList",
-	"listSchedules 404 urn:weft:problem:not-found":           "TestNoList",
-	"listSchedules 503 urn:weft:problem:busy":                "TestNoList",
+	"401 urn:weft:problem:unauthorized":                       "the local server alone: internal/local, TestToken",
+	"403 urn:weft:problem:forbidden":                          "the local server alone: internal/local, TestPages",
+	"500 urn:weft:problem:internal":                           "a defect: internal/function has a request that panics",
+	"409 urn:weft:problem:not-ready":                          "a run that a newer version wrote: TestNewerRuns",
+	"413 urn:weft:problem:too-large":                          "what is too large for a script: TestPayloadLimit; answers that Lambda does not take: internal/function",
+	"getDocument 200":                                         "the document is too long for a script: TestDocumentIsServed",
+	"listWorkflows 404 urn:weft:problem:not-found":            "a deployment without a list: TestNoList",
+	"failUpdate 409 urn:weft:problem:other-build":             "the same way as cancelWorkflow's",
+	"retryWorkflow 409 urn:weft:problem:other-build":          "the same way as cancelWorkflow's",
+	"completeActivityByHand 409 urn:weft:problem:other-build": "the same way as cancelWorkflow's",
+	"failActivityByHand 409 urn:weft:problem:other-build":     "the same way as cancelWorkflow's",
+	"retryActivity 503 urn:weft:problem:outcome-unknown":      "package executor, TestRetryWhoseRecordIsLost",
+	"heartbeatActivity 503 urn:weft:problem:outcome-unknown":  "package executor, TestBeatWhoseRecordIsLost",
+	"listWorkflows 503 urn:weft:problem:busy":                 "TestNoList",
+	"listSchedules 404 urn:weft:problem:not-found":            "TestNoList",
+	"listSchedules 503 urn:weft:problem:busy":                 "TestNoList",
 }
 
 // The scripts of the contract and of the update cases show the same statuses and problems of each
@@ -218,13 +222,13 @@ func TestNewerRuns(t *testing.T) {
 		old := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 		for _, o := range operations(t) {
 			if slices.Contains(o.Outcomes(), "409 urn:weft:problem:not-ready") {
-				target := strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum", "{scheduleId}", "s").Replace(o.Path)
+				target := strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum", "{scheduleId}", "s", "{eventId}", "5").Replace(o.Path)
 				body := map[string]string{
 					"startWorkflow": `{"workflowId":"a","type":"counter"}`, "updateWorkflow": `{"input":1}`, "resetWorkflow": `{"to":"firstTask"}`,
 					"createSchedule": hourly, "updateSchedule": `{"schedule":{"spec":{"cron":["@daily"]},"action":{"type":"counter"}}}`,
 					"backfillSchedule": `{"startAt":"2000-01-01T00:00:00Z","endAt":"2000-01-02T00:00:00Z"}`,
 				}[o.ID]
-				if o.ID == "deleteWorkflow" {
+				if o.ID == "deleteWorkflow" || strings.HasSuffix(o.ID, "ByHand") {
 					target += "?runId=" + string(first.RunID)
 				}
 				if strings.HasSuffix(o.ID, "Activity") {

@@ -38,6 +38,8 @@ const (
 	OtherBuild Kind = "other-build"
 	// ActivityEnded is a report of an attempt at an activity that no run waits for any more.
 	ActivityEnded Kind = "activity-ended"
+	// NothingToDo is a request to retry what does not wait for a retry.
+	NothingToDo Kind = "nothing-to-do"
 	// UpdateLimit is a run that has accepted as many updates as it may.
 	UpdateLimit Kind = "update-limit"
 	// TooLarge is a body or a payload beyond the limit.
@@ -76,6 +78,7 @@ var kinds = map[Kind]about{
 	NotReady:         {"The run's code fails", failure.ErrNotReady},
 	OtherBuild:       {"Another build has to do this", failure.ErrOtherBuild},
 	ActivityEnded:    {"The attempt at the activity has ended", failure.ErrActivityEnded},
+	NothingToDo:      {"There is nothing to do", failure.ErrNothingToDo},
 	UpdateLimit:      {"The run has accepted as many updates as it may", failure.ErrUpdateLimit},
 	TooLarge:         {"Too large", failure.ErrTooLarge},
 	QueryFailed:      {"The query's handler returned an error", failure.ErrQueryFailed},

@@ -205,6 +205,7 @@ func (a *audit) began(info activity.Info) {
 	e := tried{info.RunID, info.EventID}
 	a.attempts.begun[e]++
 	a.forgotten(info.RunID, info.EventID, info.Attempt-1, "an attempt begins again")
+	a.beganCounted(info)
 	if n := a.attempts.begun[e]; a.programs[info.WorkflowID].Once && n > 1 && !a.s.has(restored) { // a restored table lacks the record of the attempts that have begun
 		a.s.fail("event %d of %s may be tried once, and %d attempts have begun", info.EventID, info.RunID, n)
 	}

@@ -70,7 +70,7 @@ func (s *simulation) startClients() {
 	for i := range s.plan.workflows {
 		id := fmt.Sprintf("w%d", i)
 		r := s.stream("workflow " + id)
-		program := s.timeouts(id, s.program(r))
+		program := s.counted(id, s.timeouts(id, s.program(r)))
 		s.audit.programs[id] = program
 		for c := range 1 + r.IntN(1+s.plan.most) {
 			s.spawn(s.name("client %s.%d", id, c), nil, func() { s.client(id, c, program) })

@@ -177,6 +177,7 @@ func (s *simulation) perform() {
 	s.leaveRecords()
 	s.startClients()
 	s.startOperators()
+	s.startByHand()
 	s.startLetters()
 	s.startOpeners()
 	s.startLatecomers()

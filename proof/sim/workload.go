@@ -35,6 +35,7 @@ type program struct {
 	Poison int           // the note at which build 1 panics; 0 means none
 	Flaky  int           // how many attempts of each activity fail first
 	Once   bool          // activities have one attempt
+	Tries  int           `json:",omitempty"` // how many attempts activities have at most; 0 is any number
 	Inline bool          // activities may run in the process that ran the one before
 	Queue  string        // the task queue of activities; empty means the default one, as for every second step that may run inline
 	Laps   int           // how often it continues as new, after its steps
@@ -215,7 +216,7 @@ func (l *code) work(p program, name string) activity.Activity[string, string] {
 	if p.Ask {
 		o.Pending, o.Heartbeat = 2*time.Minute, time.Minute
 	}
-	if p.Once {
+	if o.Retry.MaxAttempts = p.Tries; p.Once {
 		o.Retry.MaxAttempts = 1
 	}
 	return activity.New("work", l.attempt, o)

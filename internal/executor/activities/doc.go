@@ -19,7 +19,7 @@
 // # What it uses of the layers below
 //
 //	attempts          Failed
-//	attempts.Record   Base End HasClaim HasRoom IsAhead IsBy
+//	attempts.Record   Base End HasClaim HasRoom HeldNow IsAhead IsBy
 //	attempts.Records  Keep KeepOnce Of Own
 //	commit            CheckBuild Events IsPinnedElsewhere
 //	host              Backoff

@@ -20,12 +20,12 @@
 //
 // # What it uses of the layers below
 //
-//	activities          Outside Verify
-//	activities.Attempt  Verdict
+//	activities          BeginNow FailureOf MayRun NotBackingOff Outside Verify
+//	activities.Attempt  Report Verdict
 //	attempts            Failed
 //	attempts.Record     Base HasRoom HeldNow
 //	attempts.Records    All Keep Of
-//	commit              CheckBuild Event Open Task Transition
+//	commit              CheckBuild Event FailTooLarge Open Task Transition
 //	host.Host           Now Wait WithTimeout Within
 //	inbox               Waiting
 //	lock.Table          AcquireWithin Answer GiveBack Take
@@ -33,7 +33,7 @@
 //	lock.Watchers       Watch
 //	outbox.Outbox       Send
 //	outcome             OfRead
-//	runlog.View         Before Commit Commits EnsureFresh EnsureLoaded Other Refresh
+//	runlog.View         Before Command Commit Commits EnsureFresh EnsureLoaded Other Refresh
 //	runner              Ident
 //	runner.Code         CatchUp Drop Query
 //	runner.Runner       Barred

@@ -32,12 +32,13 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*sc
 	report := func() {} // logs that the attempt has failed
 	err := outside(ctx, s.Process, c.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
 		*answer, report = schema.ActivityResponse{}, func() {}
-		run, err := runOf(ctx, t, k)
+		run, err := runOf(ctx, t, k.RunID)
 		if err != nil {
 			return err
 		}
 		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
-			if answer.Repeated, err = lookForEnd(ctx, t, run, k, result, f); err != nil {
+			same := func(e history.Event) bool { return sameEnd(e, k, result, f) }
+			if answer.Repeated, err = lookForEnd(ctx, t, run, k.EventID, same); err != nil {
 				return err
 			}
 			return t.RequireFresh(ctx, notPending(run, k, answer.Repeated))
@@ -50,7 +51,7 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*sc
 			answer.Repeated = f != nil && kept.LastFailed == k.Attempt && f.Same(kept.Failure)
 			return t.RequireFresh(ctx, notPending(run, k, answer.Repeated))
 		}
-		m, err := messageOf(ctx, t, run, k)
+		m, err := messageOf(ctx, t, run, k.EventID, k.Attempt)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		if err := t.View.EnsureFresh(ctx); err != nil {
 			return err
 		}
-		run, err := runOf(ctx, t, k)
+		run, err := runOf(ctx, t, k.RunID)
 		if err != nil {
 			return err
 		}
@@ -141,7 +142,7 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) 
 		if kept != nil && kept.LastFailed >= k.Attempt {
 			return notPending(run, k, false)
 		}
-		m, err := messageOf(ctx, t, run, k)
+		m, err := messageOf(ctx, t, run, k.EventID, k.Attempt)
 		if err != nil {
 			return err
 		}
@@ -188,21 +189,21 @@ func outside(ctx context.Context, s *session.Process, token string, fn func(cont
 	return s.Request(ctx, k.WorkflowID, func(ctx context.Context, t *session.Session) error { return fn(ctx, t, k) })
 }
 
-// runOf returns the run that a token names, open or closed.
-func runOf(ctx context.Context, t *session.Session, k *activities.Claims) (*engine.Run, error) {
+// runOf returns the run with an id, open or closed.
+func runOf(ctx context.Context, t *session.Session, id history.RunID) (*engine.Run, error) {
 	if err := t.View.EnsureLoaded(ctx); err != nil {
 		return nil, err
 	}
 	run := t.Run()
-	if run != nil && run.State.RunID == k.RunID {
+	if run != nil && run.State.RunID == id {
 		return run, nil
 	}
 	if err := t.RequireFresh(ctx, nil); err != nil {
 		return nil, err
 	}
-	run, err := t.View.Other(ctx, k.RunID)
+	run, err := t.View.Other(ctx, id)
 	if err == nil && run == nil {
-		return nil, refusal.NotFound.New("run %q of workflow %q is no longer there", k.RunID, k.WorkflowID)
+		return nil, refusal.NotFound.New("run %q of workflow %q is no longer there", id, t.WorkflowID)
 	}
 	return run, err
 }
@@ -221,19 +222,19 @@ func notPending(run *engine.Run, k *activities.Claims, repeated bool) error {
 	return refusal.ActivityEnded.New("attempt %d at the activity of event %d has ended, and another has followed or will", k.Attempt, k.EventID)
 }
 
-// lookForEnd reads whether an attempt has ended the activity in exactly this way: the caller
-// repeats a request that was not answered. It searches the commits in memory, and then the others
-// from where the activity was scheduled.
-func lookForEnd(ctx context.Context, t *session.Session, run *engine.Run, k *activities.Claims, result history.Payload, f *failure.Failure) (bool, error) {
+// lookForEnd reads whether an activity has ended with an event that is the same as the caller's,
+// who repeats a request that was not answered. It searches the commits in memory, and then the
+// others from where the activity was scheduled.
+func lookForEnd(ctx context.Context, t *session.Session, run *engine.Run, activity int64, same func(history.Event) bool) (bool, error) {
 	for _, c := range slices.Backward(run.Log) {
 		if c == nil {
 			break
 		}
-		if e, ok := activityEnd(c, k.EventID); ok {
-			return sameEnd(e, k, result, f), nil
+		if e, ok := activityEnd(c, activity); ok {
+			return same(e), nil
 		}
 	}
-	from, _ := run.SlotOf(k.EventID)
+	from, _ := run.SlotOf(activity)
 	if run.Lacks(from+1) == 0 {
 		return false, nil
 	}
@@ -241,8 +242,8 @@ func lookForEnd(ctx context.Context, t *session.Session, run *engine.Run, k *act
 		if err != nil {
 			return false, err
 		}
-		if e, ok := activityEnd(c, k.EventID); ok {
-			return sameEnd(e, k, result, f), nil
+		if e, ok := activityEnd(c, activity); ok {
+			return same(e), nil
 		}
 	}
 	return false, nil
@@ -274,16 +275,16 @@ func sameEnd(e history.Event, k *activities.Claims, result history.Payload, f *f
 	return false
 }
 
-// messageOf returns the message of the attempt that a token names, as it was sent when the activity
-// was scheduled.
-func messageOf(ctx context.Context, t *session.Session, run *engine.Run, k *activities.Claims) (*engine.Message, error) {
-	c, err := t.View.Commit(ctx, run, run.State.Activities[k.EventID].Slot)
+// messageOf returns the message of an attempt at a pending activity, as it was sent when the
+// activity was scheduled.
+func messageOf(ctx context.Context, t *session.Session, run *engine.Run, activity int64, attempt int) (*engine.Message, error) {
+	c, err := t.View.Commit(ctx, run, run.State.Activities[activity].Slot)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range run.Messages(c) {
-		if m.Kind == engine.RunActivity && m.EventID == k.EventID {
-			m.Attempt = k.Attempt
+		if m.Kind == engine.RunActivity && m.EventID == activity {
+			m.Attempt = attempt
 			return &m, nil
 		}
 	}

@@ -1,0 +1,65 @@
+package executor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// fickle returns a workflow whose code panics while the bench is broken. Its activity always fails.
+func (b *bench) fickle() []workflow.Registration {
+	jam := activity.New("jam", func(context.Context, int) (string, error) { return "", errors.New("no paper") },
+		activity.Options{Retry: activity.Retry{InitialInterval: time.Hour}})
+	return []workflow.Registration{jam, workflow.Bind(workflow.NewWorkflow[string, string]("fickle"), func(ctx workflow.Context, how string) (string, error) {
+		if b.broken.Load() {
+			panic("not today")
+		}
+		if how == "waits" {
+			return "", workflow.Sleep(ctx, time.Minute)
+		}
+		return jam.Run(ctx, 1)
+	})}
+}
+
+// byHand measures what operators do.
+func (b *bench) byHand(reads int64) {
+	runs := 0
+	start := func(how string) (id, run string) {
+		runs++
+		id = fmt.Sprintf("fickle-%d", runs)
+		var answer struct{ RunID string }
+		b.do(http.MethodPost, "", fmt.Sprintf(`{"workflowId":%q,"type":"fickle","input":%q}`, id, how)).Into(b.t, &answer)
+		return id, answer.RunID
+	}
+	b.broken.Store(true)
+	stuck, _ := start("waits")
+	b.measure("describe, of a stuck run", meter.Cost{Reads: 2}, func() { b.do(http.MethodGet, "/"+stuck, "") })
+	b.measure("retry of a stuck run, whose code fails again", meter.Cost{Reads: 1}, func() {
+		if a := b.process().DoWith(b.total.Counting(b.t.Context()), http.MethodPost, "/v1/workflows/"+stuck+"/retry", ""); a.Status != http.StatusConflict {
+			b.t.Errorf("%d %s", a.Status, a.Body)
+		}
+	})
+	b.broken.Store(false)
+	b.measure("retry of a stuck run, its timer included", meter.Cost{Writes: 1, Reads: 1, Messages: 1}, func() { b.do(http.MethodPost, "/"+stuck+"/retry", "") })
+	b.do(http.MethodPost, "/"+stuck+"/terminate", "")
+
+	// The process reads the log, and then the record of the activity. The record says that the
+	// attempt is due.
+	id, run := start("fails")
+	b.next(time.Minute)
+	b.measure("retry of an activity now", meter.Cost{Writes: 1, Reads: 2, Messages: 1}, func() { b.do(http.MethodPost, "/"+id+"/activities/5/retry", "") })
+	b.next(time.Minute)
+	b.measure("complete an activity by hand", meter.Cost{Writes: 1, Reads: 1 + reads}, func() {
+		b.do(http.MethodPost, "/"+id+"/activities/5/complete?runId="+run, `{"result":"by hand"}`)
+	})
+	b.measure("the same again", meter.Cost{Reads: 1}, func() {
+		b.do(http.MethodPost, "/"+id+"/activities/5/complete?runId="+run, `{"result":"by hand"}`)
+	})
+	b.drain()
+}

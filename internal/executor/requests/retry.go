@@ -1,0 +1,120 @@
+package requests
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
+	"github.com/seed-41655fb1/weft/internal/executor/activities"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
+)
+
+// Retry retries the failed task of a run now. The task has succeeded when Retry returns nil, and
+// what it did is in the log. If its code fails again, Retry writes nothing, and returns a refusal
+// with the failure. The message that retries the task later stays: after this commit it has nothing
+// to do.
+func (s *Requests) Retry(ctx context.Context, of command.Target) (*schema.RetryResponse, error) {
+	answer := &schema.RetryResponse{}
+	var stuck history.RunID // the run that this request has found stuck
+	err := s.Process.Request(ctx, of.Workflow(), func(ctx context.Context, t *session.Session) error {
+		run, err := t.OpenRun(ctx, of.Run())
+		if run == nil {
+			return err
+		}
+		answer.RunID = run.State.RunID
+		switch {
+		case run.State.Stuck() == nil && stuck == run.State.RunID:
+			return t.RequireFresh(ctx, nil) // another has retried the task meanwhile
+		case run.State.Stuck() == nil:
+			return t.RequireFresh(ctx, refusal.NothingToDo.New("run %q of workflow %q is not stuck: its last task has not failed, or was retried with success", run.State.RunID, t.WorkflowID))
+		}
+		stuck = run.State.RunID
+		if err := commit.CheckBuild(ctx, t, run); err != nil {
+			return err
+		}
+		return retryTask(ctx, t, run)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// retryTask runs the failed task of a run once more, and commits it if its code does not fail.
+func retryTask(ctx context.Context, t *session.Session, run *engine.Run) error {
+	known, fresh := session.EndOf(run), t.View.Fresh
+	task := engine.Task{}
+	transition, err := t.Step(ctx, run, task)
+	if err != nil {
+		return err
+	}
+	f := transition.Failure
+	if transition.Commit != nil {
+		err := commit.Transition(ctx, t, run, transition)
+		if !errors.Is(err, outcome.ErrTooLarge) {
+			return err
+		}
+		f = commit.FailTooLarge(ctx, t, run, task).Failure
+	}
+	t.Discard()
+	if err := session.RequireUnchanged(ctx, t, known, fresh); err != nil {
+		return err
+	}
+	return notReady(f)
+}
+
+// RetryActivity begins the next attempt at an activity now that waits for it. A message for that
+// attempt is sent when RetryActivity returns nil.
+func (s *Requests) RetryActivity(ctx context.Context, c command.Activity) (*schema.RetryActivityResponse, error) {
+	answer := &schema.RetryActivityResponse{}
+	err := s.Process.Request(ctx, c.Workflow(), func(ctx context.Context, t *session.Session) error {
+		if err := t.View.EnsureFresh(ctx); err != nil {
+			return err
+		}
+		run, err := t.OpenRun(ctx, c.Run())
+		if run == nil {
+			return err
+		}
+		if run.State.Activities[c.Event()] == nil {
+			return noActivity(ctx, t, run, c.Event())
+		}
+		kept, err := t.Process.Attempts.Of(ctx, run, c.Event())
+		if err != nil {
+			return err
+		}
+		if why := activities.NotBackingOff(kept, t.Process.Timestamp()); why != "" {
+			return refusal.NothingToDo.New("the activity of event %d does not wait for a retry: %s", c.Event(), why)
+		}
+		m, err := messageOf(ctx, t, run, c.Event(), kept.LastFailed+1)
+		if err != nil {
+			return err
+		}
+		answer.RunID, answer.Attempt = run.State.RunID, m.Attempt
+		return recordProblem(activities.BeginNow(ctx, t.Process, run, m, kept))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// noActivity refuses a request for an activity that is not pending: it has ended, or there is none.
+// The session has read the log.
+func noActivity(ctx context.Context, t *session.Session, run *engine.Run, event int64) error {
+	command, err := t.View.Command(ctx, run, event)
+	switch {
+	case err != nil:
+		return err
+	case history.InitiatedBy(command).Activity == nil:
+		return refusal.NotFound.New("event %d of run %q is not an activity: give the eventId of a pending activity, which the run's description has", event, run.State.RunID)
+	case run.State.Status.Closed():
+		return refusal.ActivityEnded.New("run %q of workflow %q has closed: it is %s", run.State.RunID, t.WorkflowID, run.State.Status)
+	}
+	return refusal.ActivityEnded.New("the activity of event %d has ended: its history says how", event)
+}
