@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,18 +132,23 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		return nil, err
 	}
 	codec := e.codec(c, kept.blobs, log)
+	var published *versions
+	if e.pins() {
+		published = newVersions(c, e.function)
+	}
 	process := assembly.NewProcess(assembly.Config{
 		Ports: kept.ports, Registry: registry, Host: host.NewMachine(), Codec: codec, Options: executor.Options{
 			Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
 			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: settings.EngineLimits(e.Updates), TaskQueues: e.taskQueues}, Observe: exports.hub(), SendsAtOnce: sendsAtOnce,
+			Namespace: cmp.Or(e.Namespace, "default"), Versions: published.lister(),
 		},
 	})
 	if role == Activity && e.Timeout > 0 {
 		tellLong(registry, e.Timeout-Reserve, log)
 	}
 	var forward function.Forward
-	if e.pins() {
-		forward = newVersions(c, e.function).Forward
+	if published != nil {
+		forward = published.Forward
 	}
 	f, err := function.New(role, process, function.Options{
 		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, codec, kept.ports.Log) },

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -113,6 +114,24 @@ func (v *versions) find(ctx context.Context, build string) (string, error) {
 	}
 	v.missed[build] = v.now()
 	return "", fmt.Errorf("%w %q", function.ErrNoVersion, build)
+}
+
+// lister returns what lists the versions by their builds; nil if there are none.
+func (v *versions) lister() func(ctx context.Context) (map[string]string, error) {
+	if v == nil {
+		return nil
+	}
+	return v.all
+}
+
+// all returns the published versions by their builds.
+func (v *versions) all(ctx context.Context) (map[string]string, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.list(ctx); err != nil {
+		return nil, fmt.Errorf("the versions of %s: %w", v.function, err)
+	}
+	return maps.Clone(v.known), nil
 }
 
 // list lists all published versions.

@@ -88,6 +88,7 @@ func TestExamples(t *testing.T) {
 		s.play(d.Idle(executor.Options{}, cart.Registrations()...), shopping...)
 		s.playTrouble(d)
 		s.playBuilds(testbed.New(t))
+		s.playDeployment(testbed.New(t))
 		s.play(d.Start(executor.Options{}, cart.Registrations()...), afterwards...)
 		s.playActivities(d)
 		s.playByHand(testbed.New(t))

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/version"
 )
 
 // CostHeader is the header with the cost of a request.
@@ -135,6 +136,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, do serve) (stat
 }
 
 func write(w http.ResponseWriter, status int, contentType string, body []byte) {
+	w.Header().Set(version.Header, version.Weft())
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)

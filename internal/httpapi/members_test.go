@@ -108,6 +108,9 @@ func namesOf[T interface {
 func membersOf(t reflect.Type) (names []string) {
 	for i := range t.NumField() {
 		field := t.Field(i)
+		if !field.IsExported() {
+			continue // JSON does not have it
+		}
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
 		case field.Anonymous:

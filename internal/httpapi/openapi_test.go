@@ -131,6 +131,9 @@ var unscripted = map[string]string{
 	"listWorkflows 503 urn:weft:problem:busy":                 "TestNoList",
 	"listSchedules 404 urn:weft:problem:not-found":            "TestNoList",
 	"listSchedules 503 urn:weft:problem:busy":                 "TestNoList",
+	"listBuilds 404 urn:weft:problem:not-found":               "TestNoList",
+	"listBuilds 503 urn:weft:problem:busy":                    "TestNoList",
+	"redriveQueue 503 urn:weft:problem:busy":                  "TestRedriveAnswers",
 }
 
 // The scripts of the contract and of the update cases show the same statuses and problems of each
@@ -261,6 +264,11 @@ func TestNoList(t *testing.T) {
 			p := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 			refused(t, d, p, http.MethodGet, workflows, "", c.status)
 			refused(t, d, p, http.MethodGet, "/v1/schedules", "", c.status)
+			builds := "/v1/builds"
+			if c.lister == nil {
+				builds += "?pageToken=x" // without a token it names only the build
+			}
+			refused(t, d, p, http.MethodGet, builds, "", c.status)
 		}
 	})
 }

@@ -92,7 +92,14 @@ func gives[A any](do func(*handler, *http.Request) (int, A, error)) endpoint {
 }
 
 // routes are all routes of the API.
-var routes = slices.Concat(workflowRoutes, byHandRoutes, scheduleRoutes, activityRoutes, documentRoutes)
+var routes = slices.Concat(
+	workflowRoutes,
+	byHandRoutes,
+	scheduleRoutes,
+	activityRoutes,
+	deploymentRoutes,
+	documentRoutes,
+)
 
 // Routes returns all routes of the API. Callers must not change them.
 func Routes() []Route { return routes }

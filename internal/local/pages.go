@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/version"
 )
 
 // anyOrigin stands for the pages of all origins.
@@ -42,7 +43,7 @@ func forPages(h http.Handler, origins []string) (http.Handler, error) {
 	const preflightSeconds = 600
 	return cors.New(cors.Options{
 		AllowedOrigins: origins, AllowedMethods: httpapi.Methods(), AllowedHeaders: []string{"*"},
-		ExposedHeaders: []string{httpapi.CostHeader, "Retry-After"}, MaxAge: preflightSeconds,
+		ExposedHeaders: []string{httpapi.CostHeader, version.Header, "Retry-After"}, MaxAge: preflightSeconds,
 	}).Handler(h), nil
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -125,6 +126,11 @@ type Options struct {
 	// WhyRefused returns, for callers, why a store or a queue that returned this error refuses, or
 	// "" if that is unknown. It may be nil.
 	WhyRefused func(err error) string
+	// Namespace is the part of a table that the deployment uses; empty if there is no table.
+	Namespace string
+	// Versions returns the published versions of the program by their builds; nil if work for other
+	// builds is not forwarded to them.
+	Versions func(ctx context.Context) (map[string]string, error)
 	// Logger takes what operators should know; nil is slog.Default.
 	Logger *slog.Logger
 	// LogTexts logs the texts of the failures of users' code, which may hold payloads. Otherwise

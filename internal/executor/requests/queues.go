@@ -1,0 +1,138 @@
+package requests
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+const (
+	// queuesAtOnce is how many queues are asked at once.
+	queuesAtOnce = 8
+	// deadLettersShown is how many dead letters of a queue are shown.
+	deadLettersShown = 100
+)
+
+// queueNames returns the names of the deployment's queues, without those of dead letters.
+func (s *Requests) queueNames() []string {
+	return queue.All(s.Process.Options.Engine.TaskQueues...)
+}
+
+// Queues returns the queues of the deployment with what they hold. It never fails because of a
+// queue: that queue says why it does not tell. It receives no message.
+func (s *Requests) Queues(ctx context.Context) *schema.QueueListResponse {
+	ctx, cancel := s.Process.World.WithTimeout(ctx, s.Process.Options.SoftLimit)
+	defer cancel()
+	names := s.queueNames()
+	queues := make([]schema.QueueSummary, len(names))
+	asks := make([]func(), min(len(names), queuesAtOnce))
+	for lane := range asks {
+		asks[lane] = func() {
+			for i := lane; i < len(names); i += len(asks) {
+				queues[i] = s.queue(ctx, names[i])
+			}
+		}
+	}
+	s.Process.World.Together(asks...)
+	return &schema.QueueListResponse{Queues: queues}
+}
+
+// queue returns what one queue tells.
+func (s *Requests) queue(ctx context.Context, name string) schema.QueueSummary {
+	q := schema.QueueSummary{Name: name}
+	if taskQueue, is := queue.IsForTasks(name); is {
+		q.TaskQueue, q.Rate = taskQueue, s.rate(taskQueue)
+	}
+	if s.Process.Inspector == nil {
+		return q
+	}
+	var wrong, wrongDead error
+	q.Messages, wrong = s.depth(ctx, name)
+	q.Dead, wrongDead = s.depth(ctx, queue.DeadLetters(name))
+	if q.Dead != nil && *q.Dead != (schema.QueueDepth{}) && wrongDead == nil {
+		q.DeadLetters, wrongDead = s.deadLetters(ctx, name)
+	}
+	if err := errors.Join(wrong, wrongDead); err != nil {
+		_ = s.Process.Problem(outcome.OfRead(err)) // logs it
+		q.Problem = "not all of this queue can be read; the log of the server says why"
+	}
+	return q
+}
+
+// rate returns the rate of a task queue, as far as this process knows it.
+func (s *Requests) rate(taskQueue string) *schema.QueueRate {
+	if s.Process.Options.Rate == nil {
+		return nil
+	}
+	r := s.Process.Options.Rate(taskQueue)
+	if r == (limits.Rate{}) {
+		return nil
+	}
+	return &schema.QueueRate{PerSecond: r.PerSecond, Burst: r.Burst}
+}
+
+// depth counts the messages of a queue; nil if it does not exist.
+func (s *Requests) depth(ctx context.Context, name string) (*schema.QueueDepth, error) {
+	d, err := s.Process.Inspector.Depth(ctx, name)
+	switch {
+	case errors.Is(err, queue.ErrInvalid):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &schema.QueueDepth{Waiting: d.Waiting, InFlight: d.InFlight, Delayed: d.Delayed}, nil
+}
+
+// deadLetters returns the oldest dead letters of a queue that can be read.
+func (s *Requests) deadLetters(ctx context.Context, name string) (letters []schema.DeadLetter, err error) {
+	if s.Process.Browser == nil {
+		return nil, nil
+	}
+	bodies, err := s.Process.Browser.Browse(ctx, queue.DeadLetters(name), deadLettersShown)
+	if err != nil {
+		return nil, err
+	}
+	for _, body := range bodies {
+		if m, err := outbox.Decode(body); err == nil {
+			letters = append(letters, letter(m))
+		}
+	}
+	return letters, nil
+}
+
+func letter(m *engine.Message) schema.DeadLetter {
+	return schema.DeadLetter{
+		WorkflowID: m.WorkflowID, RunID: m.RunID, Kind: m.Kind.String(), EventID: m.EventID, Attempt: m.Attempt, FirstSent: m.Sent.Time(),
+	}
+}
+
+// Redrive moves the dead letters of a queue back to it, or begins to. A message is handled again
+// then, as after any other delivery: it takes effect once.
+func (s *Requests) Redrive(ctx context.Context, name string) (*schema.RedriveResponse, error) {
+	ctx, cancel := s.Process.World.WithTimeout(ctx, s.Process.Options.SoftLimit)
+	defer cancel()
+	switch {
+	case !slices.Contains(s.queueNames(), name):
+		return nil, refusal.NotFound.New("there is no queue %q: GET /v1/queues lists them", name)
+	case s.Process.Redriver == nil:
+		return nil, refusal.NotFound.New("this deployment moves no dead letters when it is asked to: on AWS, deploy it with Redrive on")
+	}
+	err := s.Process.Redriver.Redrive(ctx, name)
+	switch {
+	case errors.Is(err, queue.ErrRedriving):
+		return &schema.RedriveResponse{}, nil
+	case errors.Is(err, queue.ErrInvalid):
+		return nil, refusal.NotFound.New("the queue %q has no dead letters: give it a redrive policy", name)
+	case err != nil:
+		return nil, s.Process.Problem(outcome.OfRead(err))
+	}
+	return &schema.RedriveResponse{Started: true}, nil
+}
