@@ -118,6 +118,7 @@ var unscripted = map[string]string{
 	"401 urn:weft:problem:unauthorized":                      "the local server alone: internal/local, TestToken",
 	"403 urn:weft:problem:forbidden":                         "the local server alone: internal/local, TestPages",
 	"500 urn:weft:problem:internal":                          "a defect: internal/function has a request that panics",
+	"406 urn:weft:problem:not-acceptable":                    "scripts have no headers: TestNoEvents",
 	"409 urn:weft:problem:not-ready":                         "a run that a newer version wrote: TestNewerRuns",
 	"413 urn:weft:problem:too-large":                         "what is too large for a script: TestPayloadLimit; answers that Lambda does not take: internal/function",
 	"getDocument 200":                                        "the document is too long for a script: TestDocumentIsServed",

@@ -24,6 +24,8 @@ type Route struct {
 	Access Access
 	// ReadsRun says that the server may read a whole run to answer a request.
 	ReadsRun bool
+	// Streams says that package live also answers with server-sent events.
+	Streams bool
 	// Operation is the name of a request in traces and metrics; empty if the request only looks.
 	Operation string
 	// InTrace says that the trace of the run has a span of the request.
@@ -92,7 +94,7 @@ func gives[A any](do func(*handler, *http.Request) (int, A, error)) endpoint {
 }
 
 // routes are all routes of the API.
-var routes = slices.Concat(workflowRoutes, scheduleRoutes, activityRoutes, documentRoutes)
+var routes = slices.Concat(workflowRoutes, runRoutes, scheduleRoutes, activityRoutes, documentRoutes)
 
 // Routes returns all routes of the API. Callers must not change them.
 func Routes() []Route { return routes }
