@@ -62,8 +62,8 @@ var waits = map[string]struct{ method, target, body, resume string }{
 	"listWorkflows": {http.MethodGet, workflows + "?wait=1h&version=", "", "version"},
 }
 
-// Every request that can wait ends after 20 s, by the clock of the bubble, whatever it asks for, and
-// its answer says where to resume. API Gateway gives up after 29 s.
+// Every request that can wait ends after 20 s, by the clock of the bubble, whatever it asks for,
+// and its answer says where to resume. API Gateway gives up after 29 s.
 func TestWaitsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)

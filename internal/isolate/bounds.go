@@ -19,11 +19,11 @@ const (
 	// waits.
 	mostWaiting = 1000
 	waitFor     = 10 * time.Second
-	// shortFor is how long a request that is marked with headerShort may wait for something that has
-	// not happened yet.
+	// shortFor is how long a request that is marked with headerShort may wait for something that
+	// has not happened yet.
 	shortFor = 5 * time.Second
-	// longWait is from when on a wait for a child counts as long. Such a request waits no longer than
-	// shortFor in the child, so that all waits end within 25 s.
+	// longWait is from when on a wait for a child counts as long. Such a request waits no longer
+	// than shortFor in the child, so that all waits end within 25 s.
 	longWait = 5 * time.Second
 	// aloneAtMost is how long the parent waits for the answer of a suspect's request.
 	aloneAtMost = 30 * time.Second
@@ -34,8 +34,8 @@ const (
 // requests of callers.
 const headerShort = "Weft-Short"
 
-// shortly ends the wait of requests that are marked with headerShort after shortFor. The service then
-// answers with what it has: an update is accepted, and has no result yet.
+// shortly ends the wait of requests that are marked with headerShort after shortFor. The service
+// then answers with what it has: an update is accepted, and has no result yet.
 func shortly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(headerShort) != "" {

@@ -58,8 +58,8 @@ type handler struct {
 	slots   chan struct{} // nil is any number
 }
 
-// ServeHTTP implements http.Handler. If the answer cannot be flushed, the API says that there are no
-// events here.
+// ServeHTTP implements http.Handler. If the answer cannot be flushed, the API says that there are
+// no events here.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !httpapi.AcceptsEvents(r) || !canFlush(w) {
 		h.api.ServeHTTP(w, r)
@@ -129,8 +129,8 @@ func (s *stream) event() string {
 	return eventList
 }
 
-// resume sets the first request: where the reader's Last-Event-ID says, or where the request begins.
-// ended says that nothing can follow.
+// resume sets the first request: where the reader's Last-Event-ID says, or where the request
+// begins. ended says that nothing can follow.
 func (s *stream) resume() (ended bool, err *refusal.Error) {
 	s.query = s.request.URL.Query()
 	s.query.Del("wait")

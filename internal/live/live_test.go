@@ -213,8 +213,8 @@ func TestStreamWithAnEnd(t *testing.T) {
 	})
 }
 
-// The list sends a page when it differs, and to a reader that connects again only if it differs from
-// what that one has.
+// The list sends a page when it differs, and to a reader that connects again only if it differs
+// from what that one has.
 func TestListStream(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		h := live.Handler(p.Process.API, live.Options{})
@@ -299,7 +299,8 @@ func TestManyStreams(t *testing.T) {
 	})
 }
 
-// A stream goes on when the API was busy for a while. If its run is deleted, it ends with the reason.
+// A stream goes on when the API was busy for a while. If its run is deleted, it ends with the
+// reason.
 func TestProblemsWithinAStream(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		post(t, p, "", `{"workflowId":"a","type":"counter"}`)

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// Requests that wait for the history of a run hold no memory meanwhile: those who want a page of it,
-// and other clients, get theirs. When there is news, each answer needs room.
+// Requests that wait for the history of a run hold no memory meanwhile: those who want a page of
+// it, and other clients, get theirs. When there is news, each answer needs room.
 func TestWaitingHistoriesHoldNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

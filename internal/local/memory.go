@@ -113,8 +113,8 @@ const (
 	connectionShare = 8 // connections, at connectionSize each
 )
 
-// streamShare is the part of the connections that may have streams of server-sent events. Each waits
-// in one of the requests that run at once.
+// streamShare is the part of the connections that may have streams of server-sent events. Each
+// waits in one of the requests that run at once.
 const streamShare = 8
 
 const (

@@ -31,8 +31,8 @@ type ChainedRun struct {
 	// Attempt counts the attempts of a retry policy, from 1 on.
 	Attempt      int    `json:"attempt"`
 	CronSchedule string `json:"cronSchedule,omitempty"`
-	// NewRunID is the run that continues this one, and ReplacedByRunID the one for which a start has
-	// terminated it. Both are empty if there is none.
+	// NewRunID is the run that continues this one, and ReplacedByRunID the one for which a start
+	// has terminated it. Both are empty if there is none.
 	NewRunID        history.RunID `json:"newRunId,omitempty"`
 	ReplacedByRunID history.RunID `json:"replacedByRunId,omitempty"`
 }

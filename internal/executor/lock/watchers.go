@@ -2,8 +2,8 @@ package lock
 
 import "sync"
 
-// Watchers wakes those who wait for the next commit that this process makes to a workflow, or to the
-// list. The zero value works.
+// Watchers wakes those who wait for the next commit that this process makes to a workflow, or to
+// the list. The zero value works.
 type Watchers struct {
 	mu      sync.Mutex
 	watched map[string]*watched

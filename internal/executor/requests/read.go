@@ -307,9 +307,9 @@ func queryProblem(err error) error {
 const historyPage, historyPageBytes = 1000, 1 << 20
 
 // historyNow returns a page of a history without a wait. It does not wait behind a busy run.
-func (s *Requests) historyNow(ctx context.Context, workflowID string, runID history.RunID, from int64) (*HistoryPage, error) {
+func historyNow(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, from int64) (*HistoryPage, error) {
 	var page *HistoryPage
-	err := lookIn(ctx, s.Process, besideAfter, s.Process.World.Now().Add(s.Process.Options.SoftLimit), workflowID, runID, func(t *session.Session, run *engine.Run) (err error) {
+	err := lookIn(ctx, s, besideAfter, s.World.Now().Add(s.Options.SoftLimit), workflowID, runID, func(t *session.Session, run *engine.Run) (err error) {
 		page = pageOf(run)
 		page.Events, page.More, err = readEvents(ctx, t, run, from)
 		return err

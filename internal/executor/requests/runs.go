@@ -14,9 +14,9 @@ import (
 // runsPage is how many runs a page of the runs of a workflow has at most. Each takes two reads.
 const runsPage = 20
 
-// Runs returns a page of the runs of a workflow, the latest first: how each began, and how it ended.
-// It leaves out runs that have expired or were deleted. The page before may have listed the last
-// one. It takes a read for the latest run, and two for each other one of the page.
+// Runs returns a page of the runs of a workflow, the latest first: how each began, and how it
+// ended. It leaves out runs that have expired or were deleted. The page before may have listed the
+// last one. It takes a read for the latest run, and two for each other one of the page.
 func (s *Requests) Runs(ctx context.Context, of command.Runs) (*schema.RunsResponse, error) {
 	answer := &schema.RunsResponse{WorkflowID: of.Workflow()}
 	err := lookIn(ctx, s.Process, besideAfter, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Workflow(), "", func(t *session.Session, run *engine.Run) error {
@@ -62,8 +62,8 @@ func latest(run *engine.Run) schema.ChainedRun {
 	return row
 }
 
-// runBefore returns the row of the last run before a number, and sets that to the number of the run;
-// nil is none. It skips a run that is being deleted.
+// runBefore returns the row of the last run before a number, and sets that to the number of the
+// run; nil is none. It skips a run that is being deleted.
 func runBefore(ctx context.Context, t *session.Session, before *uint32) (*schema.ChainedRun, error) {
 	for {
 		first, err := t.View.Reader.RunBefore(ctx, t.WorkflowID, *before)

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
@@ -40,7 +41,7 @@ func pageOf(run *engine.Run) *HistoryPage {
 // A wait without news looks at the log as await does: about 14 times in 20 s.
 func (s *Requests) History(ctx context.Context, of command.History) (*HistoryPage, error) {
 	if of.Wait() == 0 {
-		return s.historyNow(ctx, of.Workflow(), of.Run(), of.From())
+		return historyNow(ctx, s.Process, of.Workflow(), of.Run(), of.From())
 	}
 	page, whole := &HistoryPage{}, true
 	w := newAwaiting(s.Process, of.Workflow(), of.Run(), of.Wait(), func(run *engine.Run) (bool, error) {
@@ -59,7 +60,7 @@ func (s *Requests) History(ctx context.Context, of command.History) (*HistoryPag
 	case page.RunID == "": // the caller left, or the server stops, before the first look
 		return nil, s.Process.Problem(outcome.ErrBusy)
 	case !whole: // memory has only the end of a long log
-		return s.historyNow(ctx, of.Workflow(), page.RunID, of.From())
+		return historyNow(ctx, s.Process, of.Workflow(), page.RunID, of.From())
 	}
 	return page, nil
 }
@@ -82,14 +83,14 @@ func (s *Requests) AwaitList(ctx context.Context, l command.AwaitList) (*schema.
 	var page *schema.ListResponse
 	for pause := firstListPause; ; pause = pollEvery {
 		began, watched := world.Now(), s.Process.Watchers.WatchRows()
-		seen, err := s.lookAtList(ctx, l, end)
+		seen, err := lookAtList(ctx, s, l, end)
 		if err == nil {
 			page = seen
 		} else if page == nil || world.Now().Before(end) && ctx.Err() == nil {
 			watched.Stop()
 			return nil, err
 		}
-		if page.Version != l.Version() || !world.Now().Before(end) || !s.pauseList(ctx, began, end, pause, watched) {
+		if page.Version != l.Version() || !world.Now().Before(end) || !pauseList(ctx, world, began, end, pause, watched) {
 			watched.Stop()
 			return page, nil
 		}
@@ -99,7 +100,7 @@ func (s *Requests) AwaitList(ctx context.Context, l command.AwaitList) (*schema.
 
 // lookAtList is a look of AwaitList. One that has not finished at the end of the wait fails, but it
 // gets at least session.LeastTime.
-func (s *Requests) lookAtList(ctx context.Context, l command.AwaitList, end time.Time) (*schema.ListResponse, error) {
+func lookAtList(ctx context.Context, s *Requests, l command.AwaitList, end time.Time) (*schema.ListResponse, error) {
 	if l.Wait() == 0 {
 		return s.List(ctx, l.List)
 	}
@@ -109,8 +110,7 @@ func (s *Requests) lookAtList(ctx context.Context, l command.AwaitList, end time
 }
 
 // pauseList waits between two looks. It returns false if the caller has gone.
-func (s *Requests) pauseList(ctx context.Context, began, end time.Time, pause time.Duration, watched lock.Watch) bool {
-	world := s.Process.World
+func pauseList(ctx context.Context, world host.Host, began, end time.Time, pause time.Duration, watched lock.Watch) bool {
 	now := world.Now()
 	least := min(end.Sub(now), max(listPause, listShare*now.Sub(began)))
 	if world.Wait(ctx, least, nil) != nil {
@@ -122,9 +122,9 @@ func (s *Requests) pauseList(ctx context.Context, began, end time.Time, pause ti
 // listVersion returns a name for what a page of the list shows: another one, if anything in it
 // differs.
 func listVersion(page *schema.ListResponse) (string, error) {
-	shown := *page
-	shown.NextPageToken, shown.Version = "", "" // it may differ for the same rows
-	text, err := json.Marshal(&shown)
+	rows := *page
+	rows.NextPageToken, rows.Version = "", "" // the token may differ for the same rows
+	text, err := json.Marshal(&rows)
 	if err != nil {
 		return "", err
 	}

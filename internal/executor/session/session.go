@@ -25,8 +25,8 @@ type Session struct {
 	Follows Follower
 	// Patience is how long the session retries after lost races; 0 is not at all.
 	Patience time.Duration
-	// committed says that the session has committed something, and listed that the list has a row of
-	// it.
+	// committed says that the session has committed something, and listed that the list has a row
+	// of it.
 	committed, listed bool
 	// Watched is set to a watch on the workflow when the session releases the lock, unless it is
 	// nil.
