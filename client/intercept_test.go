@@ -90,6 +90,8 @@ func TestInterceptorsKnowAllCalls(t *testing.T) {
 		{request("result", ""), func() error { _, err := c.Result(ctx, "w", ""); return err }},
 		{request("describe", ""), func() error { _, err := c.Describe(ctx, "w", ""); return err }},
 		{request("history", ""), func() error { _, err := c.History(ctx, "w", ""); return err }},
+		{request("history", ""), func() error { _, err := c.WaitHistory(ctx, "w", "", 1); return err }},
+		{request("runs", ""), func() error { _, _, err := c.Runs(ctx, "w", ""); return err }},
 		{request("cancel", ""), func() error { return c.Cancel(ctx, "w", "", "") }},
 		{request("terminate", ""), func() error { return c.Terminate(ctx, "w", "", "") }},
 		{request("reset", ""), func() error { _, err := c.Reset(ctx, "w", client.ResetOptions{To: "firstTask"}); return err }},

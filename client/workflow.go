@@ -418,7 +418,8 @@ func (c *Client) History(ctx context.Context, workflowID, runID string) (*Histor
 		if page.RunID == "" || len(page.Events) == 0 {
 			return nil, errForm("request for a history")
 		}
-		all.WorkflowID, all.RunID, all.Events = page.WorkflowID, page.RunID, append(all.Events, page.Events...)
+		page.Events = append(all.Events, page.Events...)
+		all = &page
 		if page.NextPageToken == "" {
 			return all, nil
 		}

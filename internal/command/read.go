@@ -56,6 +56,7 @@ func waitTime(text string) (time.Duration, error) {
 type History struct {
 	Target
 	from int64
+	wait time.Duration
 }
 
 // From returns the id of the first event of the page: 1 at least.
@@ -79,7 +80,7 @@ func (p *Parser) History(workflowID string, runID history.RunID, pageToken strin
 		runID, from = history.RunID(id), n
 	}
 	t, err := p.Target(workflowID, runID)
-	return orNone(History{t, from}, err)
+	return orNone(History{Target: t, from: from}, err)
 }
 
 // List asks for a page of the list of workflows.

@@ -170,6 +170,12 @@ func (b *bench) requests(reads int64) {
 	b.measure("query", meter.Cost{Reads: 1}, post("/a/queries/sum", ""))
 	b.measure("describe", meter.Cost{Reads: 1}, get("/a"))
 	b.measure("result, of an open run", meter.Cost{Reads: 1}, get("/a/result"))
+	b.measure("history", meter.Cost{Reads: 1}, get("/a/history"))
+	b.measure("history, a wait for what is there", meter.Cost{Reads: 1}, get("/a/history?from=2&wait=20s"))
+	b.measure("history, a wait of 20 s without news", meter.Cost{Reads: 16}, get("/a/history?from=1000&wait=20s"))
+	var page struct{ Version string }
+	b.measure("list", meter.Cost{Reads: 1}, func() { b.do(http.MethodGet, "", "").Into(b.t, &page) })
+	b.measure("list, a wait of 20 s without news", meter.Cost{Reads: 12}, get("?wait=20s&version="+page.Version))
 	b.measure("cancel", meter.Cost{Writes: 1, Reads: reads}, post("/a/cancel", ""))
 	b.measure("result", meter.Cost{Reads: 1}, get("/a/result?wait=20s"))
 	// Writes: the history in one item, the new run's first task, and the close of the old run.
@@ -179,6 +185,7 @@ func (b *bench) requests(reads int64) {
 	// opened this one.
 	b.measure("reset, of an open run that a reset made", meter.Cost{Writes: 3, Reads: 2, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
 	b.drain()
+	b.measure("runs of a workflow, three of them", meter.Cost{Reads: 5}, get("/a/runs"))
 	b.measure("start, of a pinned run", meter.Cost{Writes: 1, Reads: 1}, post("", `{"workflowId":"p","type":"pinned"}`))
 	b.measure("update, of a pinned run", meter.Cost{Writes: 1, Reads: reads}, post("/p/updates/add", `{"updateId":"u1","input":1}`))
 	b.measure("move", meter.Cost{Writes: 1, Reads: 1}, post("/p/move", `{"unpin":true}`))

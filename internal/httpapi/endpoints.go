@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -18,11 +19,11 @@ import (
 // workflowRoutes are the routes of workflows and their runs.
 var workflowRoutes = []Route{
 	{ID: "startWorkflow", Pattern: "POST /v1/workflows", Query: []string{"wait"}, Access: Writes, Operation: "start", endpoint: takes((*handler).start)},
-	{ID: "listWorkflows", Pattern: "GET /v1/workflows", Query: listParameters, Access: Reads, endpoint: gives((*handler).list)},
+	{ID: "listWorkflows", Pattern: "GET /v1/workflows", Query: slices.Concat(listParameters, []string{"version", "wait"}), Access: Reads, Streams: true, endpoint: gives((*handler).list)},
 	{ID: "describeWorkflow", Pattern: "GET /v1/workflows/{id}", Access: Reads, endpoint: gives((*handler).describe)},
 	{ID: "deleteWorkflow", Pattern: "DELETE /v1/workflows/{id}", Access: Ends, endpoint: gives((*handler).delete)},
 	{ID: "getResult", Pattern: "GET /v1/workflows/{id}/result", Query: []string{"wait"}, Access: Reads, endpoint: gives((*handler).result)},
-	{ID: "getHistory", Pattern: "GET /v1/workflows/{id}/history", Query: []string{"pageToken"}, Access: Reads, ReadsRun: true, endpoint: gives((*handler).history)},
+	{ID: "getHistory", Pattern: "GET /v1/workflows/{id}/history", Query: []string{"pageToken", "from", "wait"}, Access: Reads, ReadsRun: true, Streams: true, endpoint: gives((*handler).history)},
 	{ID: "signalWorkflow", Pattern: "POST /v1/workflows/{id}/signals/{name}", Access: Writes, Operation: "signal", InTrace: true, endpoint: takes((*handler).signal)},
 	{ID: "queryWorkflow", Pattern: "POST /v1/workflows/{id}/queries/{name}", Access: Asks, Operation: "query", InTrace: true, endpoint: takes((*handler).query)},
 	{ID: "updateWorkflow", Pattern: "POST /v1/workflows/{id}/updates/{name}", Access: Writes, Operation: "update", endpoint: takes((*handler).update)},
@@ -179,33 +180,6 @@ func (h *handler) result(r *http.Request) (int, *schema.ResultResponse, error) {
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) history(r *http.Request) (int, historyPage, error) {
-	of, err := h.service.Process.Parser().History(r.PathValue("id"), runID(r), r.URL.Query().Get("pageToken"))
-	if err != nil {
-		return 0, historyPage{}, err
-	}
-	events, id, more, err := h.service.Requests.History(r.Context(), of)
-	if err != nil {
-		return 0, historyPage{}, err
-	}
-	answer := historyPage{WorkflowID: r.PathValue("id"), RunID: id}
-	if answer.Events, err = fitting(events); err != nil {
-		return 0, historyPage{}, err
-	}
-	if n := len(answer.Events); n < len(events) || more {
-		answer.NextPageToken = command.HistoryToken(id, events[n-1].ID+1)
-	}
-	return http.StatusOK, answer, nil
-}
-
-// historyPage is a schema.HistoryResponse whose events are encoded.
-type historyPage struct {
-	WorkflowID    string            `json:"workflowId"`
-	RunID         history.RunID     `json:"runId"`
-	Events        []json.RawMessage `json:"events"`
-	NextPageToken string            `json:"nextPageToken,omitempty"`
-}
-
 // maxHistoryPage bounds the bytes of events in a page of a history, unless its only event is
 // larger. Lambda takes answers of 6 MB, and an answer there is a JSON string: quotes and
 // backslashes take twice the space.
@@ -240,8 +214,7 @@ func (h *handler) list(r *http.Request) (int, *schema.ListResponse, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.List(r.Context(), l)
-	return http.StatusOK, answer, err
+	return h.awaitList(r, l)
 }
 
 // listParameters are what the query string of a list may have.

@@ -61,6 +61,7 @@ var afterwards = []step{
 	{"signalWorkflow", "/cart-43/signals/note", "noteThatOpens", "", 202, "noteThatOpens"},
 	{"listWorkflows", "?type=cart&status=running", "", "", 200, "open"},
 	{"resetWorkflow", "/cart-43/reset", "lastTask", "", 201, "opened"},
+	{"listRuns", "/cart-43/runs", "", "", 200, "reset"},
 	{"updateWorkflow", "/cart-44/updates/addItem", "firstItem", "", 200, "firstItem"},
 	{"updateWorkflow", "/cart-44/updates/checkout", "", `{"updateId":"checkout-1"}`, 200, "declined"},
 	{"startWorkflow", "", "", `{"type":"cart","input":{"owner":"` + strings.Repeat("a", 300_000) + `"}}`, 413, "tooLarge"},
@@ -217,6 +218,7 @@ func (s *story) compare(p *testbed.Process, o *apitest.Operation, step step) {
 var elsewhere = map[string]string{
 	"unknownPage": "internal/local, TestUnknownPageExample",
 	"noToken":     "internal/local, TestNoTokenExample",
+	"noEvents":    "TestNoEvents",
 }
 
 // checkWhole reports examples that the story did not use.
@@ -246,7 +248,7 @@ func indented(t *testing.T, v any) string {
 }
 
 // chance matches what differs from run to run, and what depends on the clock of the test.
-var chance = regexp.MustCompile(`\d+-[0-9a-f]{16}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"historySizeBytes": \d+|"stack": ".*"`)
+var chance = regexp.MustCompile(`\d+-[0-9a-f]{16}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"historySizeBytes": \d+|"stack": ".*"|"version": ".{12}"`)
 
 func masked(text string) string {
 	return chance.ReplaceAllStringFunc(text, func(found string) string {

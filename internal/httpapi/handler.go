@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -39,7 +40,7 @@ type handler struct {
 
 // checked carries out a request of the route if its query string is valid.
 func (t *Route) checked(h *handler, r *http.Request) (int, any, error) {
-	if err := checkQuery(r, t); err != nil {
+	if err := cmp.Or(checkQuery(r, t), checkAccept(r)); err != nil {
 		return 0, nil, err
 	}
 	return t.endpoint.serve(h, r)
@@ -130,6 +131,9 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, do serve) (stat
 	body, err := json.Marshal(answer)
 	if err != nil {
 		return h.refuse(w, r, err), cost
+	}
+	if at := resumeAt(answer); at != "" {
+		w.Header().Set(ResumeHeader, at)
 	}
 	write(w, status, "application/json", append(body, '\n'))
 	return status, cost

@@ -134,6 +134,7 @@ var unscripted = map[string]string{
 	"listBuilds 404 urn:weft:problem:not-found":               "TestNoList",
 	"listBuilds 503 urn:weft:problem:busy":                    "TestNoList",
 	"redriveQueue 503 urn:weft:problem:busy":                  "TestRedriveAnswers",
+	"406 urn:weft:problem:not-acceptable":                     "scripts have no headers: TestNoEvents",
 }
 
 // The scripts of the contract and of the update cases show the same statuses and problems of each

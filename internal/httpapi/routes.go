@@ -24,6 +24,8 @@ type Route struct {
 	Access Access
 	// ReadsRun says that the server may read a whole run to answer a request.
 	ReadsRun bool
+	// Streams says that package live also answers with server-sent events.
+	Streams bool
 	// Operation is the name of a request in traces and metrics; empty if the request only looks.
 	Operation string
 	// InTrace says that the trace of the run has a span of the request.
@@ -95,6 +97,7 @@ func gives[A any](do func(*handler, *http.Request) (int, A, error)) endpoint {
 var routes = slices.Concat(
 	workflowRoutes,
 	byHandRoutes,
+	runRoutes,
 	scheduleRoutes,
 	activityRoutes,
 	deploymentRoutes,

@@ -19,23 +19,27 @@ const (
 	// waits.
 	mostWaiting = 1000
 	waitFor     = 10 * time.Second
-	// aloneFor is how long a request of a suspect may wait in the solo child for something that has
-	// not happened yet, because that may itself need the solo child.
-	aloneFor = 5 * time.Second
-	// aloneAtMost is how long the parent waits for the answer of such a request.
+	// shortFor is how long a request that is marked with headerShort may wait for something that
+	// has not happened yet.
+	shortFor = 5 * time.Second
+	// longWait is from when on a wait for a child counts as long. Such a request waits no longer
+	// than shortFor in the child, so that all waits end within 25 s.
+	longWait = 5 * time.Second
+	// aloneAtMost is how long the parent waits for the answer of a suspect's request.
 	aloneAtMost = 30 * time.Second
 )
 
-// headerAlone marks a request that a child carries out alone. The parent removes the header from
+// headerShort marks a request that a child carries out alone, because what it waits for may itself
+// need the solo child, or that has waited long for the child. The parent removes the header from
 // requests of callers.
-const headerAlone = "Weft-Alone"
+const headerShort = "Weft-Short"
 
-// shortly ends the wait of requests that are carried out alone after aloneFor. The service then
-// answers with what it has: an update is accepted, and has no result yet.
+// shortly ends the wait of requests that are marked with headerShort after shortFor. The service
+// then answers with what it has: an update is accepted, and has no result yet.
 func shortly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(headerAlone) != "" {
-			limited, cancel := context.WithTimeout(r.Context(), aloneFor)
+		if r.Header.Get(headerShort) != "" {
+			limited, cancel := context.WithTimeout(r.Context(), shortFor)
 			defer cancel()
 			r = r.WithContext(limited)
 		}

@@ -109,8 +109,8 @@ func TestWaitingSuspectsAreBounded(t *testing.T) {
 	})
 }
 
-// A request that is carried out alone ends its wait after aloneFor; others wait as they ask.
-func TestAloneWaitsShortly(t *testing.T) {
+// A request that is marked ends its wait after shortFor; others wait as they ask.
+func TestMarkedRequestsWaitShortly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const other = time.Hour
 		h := shortly(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -119,17 +119,37 @@ func TestAloneWaitsShortly(t *testing.T) {
 			case <-time.After(other):
 			}
 		}))
-		for mark, want := range map[string]time.Duration{"": other, "1": aloneFor} {
+		for mark, want := range map[string]time.Duration{"": other, "1": shortFor} {
 			r, began := httptest.NewRequest(http.MethodPost, "/", nil), time.Now()
 			if mark != "" {
-				r.Header.Set(headerAlone, mark)
+				r.Header.Set(headerShort, mark)
 			}
 			h.ServeHTTP(httptest.NewRecorder(), r)
 			if got := time.Since(began); got != want {
-				t.Errorf("%s %q: %v, want %v", headerAlone, mark, got, want)
+				t.Errorf("%s %q: %v, want %v", headerShort, mark, got, want)
 			}
 		}
 	})
+}
+
+// A request is marked if it is carried out alone, or if it has waited long for its child: all waits
+// end within 25 s.
+func TestLongWaitsForAChildCount(t *testing.T) {
+	for _, c := range []struct {
+		alone  bool
+		waited time.Duration
+		want   string
+	}{{false, 0, ""}, {false, longWait - 1, ""}, {false, longWait, "1"}, {false, waitFor, "1"}, {true, 0, "1"}} {
+		header := http.Header{headerShort: {"a caller's"}}
+		markShort(header, c.alone, c.waited)
+		if got := header.Get(headerShort); got != c.want {
+			t.Errorf("alone %t, after a wait of %v: %q, want %q", c.alone, c.waited, got, c.want)
+		}
+	}
+	const longest = 20 * time.Second // of a wait in the child
+	if most := max(longWait+longest, waitFor+shortFor); most > 25*time.Second {
+		t.Errorf("a request may take %v", most)
+	}
 }
 
 // Suspects and parked workflows survive a restart, with the same program.

@@ -309,15 +309,14 @@ func peeked(r *http.Request) int64 {
 
 // proxy passes a request to a child, and reports whether the child began to answer.
 func (p *Pool) proxy(w http.ResponseWriter, r *http.Request, j job) (began bool, err error) {
+	arrived := time.Now()
 	err = p.within(r.Context(), j, func(ctx context.Context, c *process) (err error) {
+		waited := time.Since(arrived)
 		proxy := httputil.ReverseProxy{
 			Rewrite: func(out *httputil.ProxyRequest) {
 				out.Out.URL = &url.URL{Scheme: "http", Host: "weft", Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
 				out.Out.GetBody = nil
-				out.Out.Header.Del(headerAlone)
-				if c.alone {
-					out.Out.Header.Set(headerAlone, "1")
-				}
+				markShort(out.Out.Header, c.alone, waited)
 			},
 			Transport:     c.client.Transport,
 			FlushInterval: -1,
@@ -336,6 +335,14 @@ func (p *Pool) proxy(w http.ResponseWriter, r *http.Request, j job) (began bool,
 		return err
 	})
 	return began, err
+}
+
+// markShort marks a request whose wait the child has to end soon, and removes the mark from others.
+func markShort(header http.Header, alone bool, waited time.Duration) {
+	header.Del(headerShort)
+	if alone || waited >= longWait {
+		header.Set(headerShort, "1")
+	}
 }
 
 // route returns the job of a request. Its workflow is empty if it is about none, as in a list, or

@@ -207,9 +207,14 @@ func (b *budget) bounded(h http.Handler) http.Handler {
 			changes: httpapi.Changes(r),
 		}
 		defer a.end()
-		if t := httpapi.Find(r); t != nil && t.ReadsRun && !a.reserve(b.large.most/clientParts) {
-			httpapi.WriteProblem(w, refusal.Busy.New(noRoom))
-			return
+		if t := httpapi.Find(r); t != nil && t.ReadsRun {
+			reserve := func() bool { return a.reserve(b.large.most / clientParts) }
+			if httpapi.Waits(r) { // it holds nothing until it has something to answer
+				r = r.WithContext(httpapi.WithRoom(r.Context(), reserve))
+			} else if !reserve() {
+				httpapi.WriteProblem(w, refusal.Busy.New(noRoom))
+				return
+			}
 		}
 		if r.Body != nil && r.ContentLength != 0 {
 			r.Body = newBoundedBody(r, a)

@@ -34,6 +34,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/live"
 	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/queue"
@@ -306,6 +307,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 		handler = s.pool
 	}
 	handler = withBackup(newBudget(o.budgets.requests, s.connections).bounded(handler), b.backup, o.Log)
+	handler = live.Handler(handler, live.Options{Streams: s.connections / streamShare})
 	if t != nil {
 		handler = t.demand(handler)
 	}

@@ -113,6 +113,10 @@ const (
 	connectionShare = 8 // connections, at connectionSize each
 )
 
+// streamShare is the part of the connections that may have streams of server-sent events. Each
+// waits in one of the requests that run at once.
+const streamShare = 8
+
 const (
 	// connectionSize is about what a connection takes with a request that waits: stacks, buffers
 	// and the state of the request.

@@ -35,6 +35,7 @@ var statuses = map[refusal.Kind]int{
 	refusal.Forbidden:        http.StatusForbidden,
 	refusal.NotFound:         http.StatusNotFound,
 	refusal.MethodNotAllowed: http.StatusMethodNotAllowed,
+	refusal.NotAcceptable:    http.StatusNotAcceptable,
 	refusal.AlreadyOpen:      http.StatusConflict,
 	refusal.ClosedRecently:   http.StatusConflict,
 	refusal.AlreadyUsed:      http.StatusConflict,

@@ -21,6 +21,7 @@ func TestOf(t *testing.T) {
 		refusal.Forbidden:        `{"type":"urn:weft:problem:forbidden","title":"Not allowed here","status":403,"detail":"why"}`,
 		refusal.NotFound:         `{"type":"urn:weft:problem:not-found","title":"Not found","status":404,"detail":"why"}`,
 		refusal.MethodNotAllowed: `{"type":"urn:weft:problem:method-not-allowed","title":"Method not allowed","status":405,"detail":"why"}`,
+		refusal.NotAcceptable:    `{"type":"urn:weft:problem:not-acceptable","title":"There is no such answer here","status":406,"detail":"why"}`,
 		refusal.AlreadyOpen:      `{"type":"urn:weft:problem:already-open","title":"A run of this workflow is open","status":409,"detail":"why"}`,
 		refusal.ClosedRecently:   `{"type":"urn:weft:problem:closed-recently","title":"The run has closed too recently","status":409,"detail":"why"}`,
 		refusal.AlreadyUsed:      `{"type":"urn:weft:problem:already-used","title":"This workflow id has been used","status":409,"detail":"why"}`,

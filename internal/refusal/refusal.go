@@ -26,6 +26,8 @@ const (
 	NotFound Kind = "not-found"
 	// MethodNotAllowed is a method that a path does not have.
 	MethodNotAllowed Kind = "method-not-allowed"
+	// NotAcceptable is a request for a kind of answer that there is not here.
+	NotAcceptable Kind = "not-acceptable"
 	// AlreadyOpen is a start of a workflow id that has an open run.
 	AlreadyOpen Kind = "already-open"
 	// ClosedRecently is a run that closed too recently to be deleted.
@@ -72,6 +74,7 @@ var kinds = map[Kind]about{
 	Forbidden:        {"Not allowed here", failure.ErrForbidden},
 	NotFound:         {"Not found", failure.ErrNotFound},
 	MethodNotAllowed: {"Method not allowed", nil},
+	NotAcceptable:    {"There is no such answer here", nil},
 	AlreadyOpen:      {"A run of this workflow is open", failure.ErrAlreadyStarted},
 	ClosedRecently:   {"The run has closed too recently", failure.ErrClosedRecently},
 	AlreadyUsed:      {"This workflow id has been used", failure.ErrAlreadyStarted},

@@ -49,6 +49,12 @@ type HistoryResponse struct {
 	RunID         history.RunID  `json:"runId"`
 	Events        []HistoryEvent `json:"events"`
 	NextPageToken string         `json:"nextPageToken,omitempty"`
+	// Next is the id of the event after those of the page. A reader continues there.
+	Next int64 `json:"next,omitempty"`
+	// Closed says that the run has closed, and that no event follows those of the page. NewRunID is
+	// the run that follows, if there is one.
+	Closed   bool          `json:"closed,omitempty"`
+	NewRunID history.RunID `json:"newRunId,omitempty"`
 }
 
 // Events lists the events of a run's log whose ids are from or higher: at most limit of them, and

@@ -42,6 +42,15 @@ func readPage(r *jsontext.Reader) *HistoryResponse {
 			seen.add(r, 3)
 			page.Events = []HistoryEvent{}
 			r.Array(func() { page.Events = append(page.Events, readEvent(r)) })
+		case "next":
+			seen.add(r, 4)
+			page.Next = r.Int()
+		case "closed":
+			seen.add(r, 5)
+			page.Closed = r.Bool()
+		case "newRunId":
+			seen.add(r, 6)
+			page.NewRunID = history.RunID(r.String())
 		default:
 			r.Fail()
 		}
@@ -83,7 +92,7 @@ func readEvent(r *jsontext.Reader) (e HistoryEvent) {
 }
 
 // members are the members of an object that have been read, by number.
-type members [5]bool
+type members [7]bool
 
 // add adds a member. It fails on a second one, because encoding/json decides which of the two
 // counts.

@@ -46,7 +46,7 @@ func page() *schema.HistoryResponse {
 		&history.MarkerRecorded{MarkerName: "m", RetryAt: history.At(at), Failure: cause},
 		&history.TimerStarted{FireAt: history.At(at)},
 	}
-	h := &schema.HistoryResponse{WorkflowID: "cart-1 <\"é\">", RunID: "1-0123456789abcdef", NextPageToken: "t"}
+	h := &schema.HistoryResponse{WorkflowID: "cart-1 <\"é\">", RunID: "1-0123456789abcdef", NextPageToken: "t", Next: 13, Closed: true, NewRunID: "2-0123456789abcdef"}
 	for i, a := range all {
 		h.Events = append(h.Events, schema.HistoryEvent{ID: int64(i + 1), Type: a.Type(), Time: at.Add(time.Duration(i)), Batch: i / 3, Attributes: a})
 	}

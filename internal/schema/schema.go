@@ -273,6 +273,8 @@ type WorkflowSummary struct {
 type ListResponse struct {
 	Workflows     []WorkflowSummary `json:"workflows"`
 	NextPageToken string            `json:"nextPageToken,omitempty"`
+	// Version changes with anything that the page shows.
+	Version string `json:"version,omitempty"`
 }
 
 // Description describes a run.

@@ -63,7 +63,7 @@ func (a *Answer) Into(t testing.TB, v any) {
 var costForm = regexp.MustCompile(`^writes=(\d+), reads=(\d+), messages=(\d+)(?:, lost=([1-9]\d*))?(?:, blobPuts=\d+, blobGets=\d+)?$`)
 
 // statuses are the statuses that the API answers with.
-var statuses = map[int]bool{200: true, 201: true, 202: true, 400: true, 404: true, 405: true, 409: true, 413: true, 422: true, 429: true, 503: true}
+var statuses = map[int]bool{200: true, 201: true, 202: true, 400: true, 404: true, 405: true, 406: true, 409: true, 413: true, 422: true, 429: true, 503: true}
 
 func (a *Answer) check() error {
 	if !statuses[a.Status] {

@@ -11,7 +11,8 @@
 // The lock spares the process races against itself. Correctness does not depend on it: other
 // processes have locks of their own, and the condition of each put decides.
 //
-// Watchers notifies those who wait for a workflow's next commit when this process has made it.
+// Watchers notifies those who wait for a workflow's next commit, or for one that changes the list,
+// when this process has made it.
 //
 // # What it uses of the layers below
 //

@@ -137,3 +137,29 @@ func TestWatchers(t *testing.T) {
 		t.Errorf("%d workflows are watched, want none", w.Len())
 	}
 }
+
+// Who watches the list wakes when the list is detached, and not with a workflow.
+func TestWatchersOfTheList(t *testing.T) {
+	t.Parallel()
+	var w lock.Watchers
+	first, second := w.WatchRows(), w.WatchRows()
+	if w.Detach(workflow) != nil || w.Len() != 1 {
+		t.Errorf("%d are watched, want the list alone", w.Len())
+	}
+	first.Stop()
+	waiting := w.DetachRows()
+	if waiting == nil {
+		t.Fatal("nobody watches the list")
+	}
+	close(waiting)
+	<-second.Changed
+	third := w.WatchRows()
+	second.Stop()
+	if w.Len() != 1 {
+		t.Errorf("%d are watched, want 1: the second had ended before the third began", w.Len())
+	}
+	third.Stop()
+	if w.Len() != 0 || w.DetachRows() != nil {
+		t.Errorf("%d are watched, want none", w.Len())
+	}
+}

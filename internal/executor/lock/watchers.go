@@ -2,11 +2,12 @@ package lock
 
 import "sync"
 
-// Watchers wakes those who wait for the next commit that this process makes to a workflow. The zero
-// value works.
+// Watchers wakes those who wait for the next commit that this process makes to a workflow, or to
+// the list. The zero value works.
 type Watchers struct {
 	mu      sync.Mutex
 	watched map[string]*watched
+	rows    *watched // of those who wait for a change of the list; nil if nobody does
 }
 
 // watched is a workflow that somebody watches.
@@ -64,9 +65,42 @@ func (w *Watchers) Detach(workflowID string) chan struct{} {
 	return one.changed
 }
 
-// Len returns the number of workflows that somebody watches.
+// WatchRows begins to watch for the next commit of any workflow that changes the list.
+func (w *Watchers) WatchRows() Watch {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.rows == nil {
+		w.rows = &watched{changed: make(chan struct{})}
+	}
+	one := w.rows
+	one.holders++
+	return Watch{one.changed, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if one.holders--; one.holders == 0 && w.rows == one {
+			w.rows = nil
+		}
+	}}
+}
+
+// DetachRows is Detach for those who watch for a change of the list.
+func (w *Watchers) DetachRows() chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one := w.rows
+	if one == nil {
+		return nil
+	}
+	w.rows = nil
+	return one.changed
+}
+
+// Len returns how much is watched: workflows, and the list.
 func (w *Watchers) Len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.rows != nil {
+		return len(w.watched) + 1
+	}
 	return len(w.watched)
 }

@@ -30,9 +30,10 @@
 //	inbox               Waiting
 //	lock.Table          AcquireWithin Answer GiveBack Take
 //	lock.Watch          Stop
-//	lock.Watchers       Watch
+//	lock.Watchers       Watch WatchRows
 //	outbox.Outbox       Send
 //	outcome             OfRead
+//	runlog.Reader       FirstCommit LastCommit RunBefore
 //	runlog.View         Before Command Commit Commits EnsureFresh EnsureLoaded Other Refresh
 //	runner              Ident
 //	runner.Code         CatchUp Drop Query

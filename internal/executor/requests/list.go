@@ -33,7 +33,8 @@ func (s *Requests) List(ctx context.Context, l *command.List) (*schema.ListRespo
 		}
 		answer.Workflows = append(answer.Workflows, w)
 	}
-	return answer, nil
+	answer.Version, err = listVersion(answer)
+	return answer, err
 }
 
 // visibility returns the memo and the search attributes of a row. It leaves out a memo that cannot

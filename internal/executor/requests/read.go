@@ -74,15 +74,25 @@ const pollEvery = 2 * time.Second
 //   - A read that begins at the end of the wait gets at least session.LeastTime. If the store does
 //     not answer in time, what fn saw before stands. If fn has seen nothing, the error is busy.
 func await(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote, fn func(*engine.Run) (bool, error)) error {
-	w := &awaiting{process: s, workflowID: workflowID, runID: runID, pinned: runID != "", end: s.World.Now().Add(min(wait, s.Options.SoftLimit)), fn: fn, known: wrote != nil}
-	var watched lock.Watch
+	w := newAwaiting(s, workflowID, runID, wait, fn)
+	w.known = wrote != nil
 	if wrote != nil {
-		watched = wrote.Watch
+		return w.await(ctx, wrote.Watch)
 	}
+	return w.await(ctx, lock.Watch{})
+}
+
+func newAwaiting(s *session.Process, workflowID string, runID history.RunID, wait time.Duration, fn func(*engine.Run) (bool, error)) *awaiting {
+	return &awaiting{process: s, workflowID: workflowID, runID: runID, pinned: runID != "", end: s.World.Now().Add(min(wait, s.Options.SoftLimit)), fn: fn}
+}
+
+// await is the function await for a caller who may have a watch.
+func (w *awaiting) await(ctx context.Context, watched lock.Watch) error {
+	s := w.process
 	defer func() { watched.Stop() }()
 	for pause := 50 * time.Millisecond; ; {
 		if watched.Changed == nil {
-			watched = s.Watchers.Watch(workflowID)
+			watched = s.Watchers.Watch(w.workflowID)
 			if done, err := w.look(ctx); done || err != nil {
 				return err
 			}
@@ -111,6 +121,7 @@ type awaiting struct {
 	end        time.Time
 	fn         func(*engine.Run) (bool, error)
 
+	beside bool // the first look does not wait behind a busy run
 	known  bool // what this process knows of the run is current
 	looked bool // fn has seen the run
 	done   bool
@@ -120,16 +131,25 @@ type awaiting struct {
 func (w *awaiting) look(ctx context.Context) (over bool, err error) {
 	seen := false
 	if w.runID != "" {
-		seen, err = glance(ctx, w.process, w.end.Sub(w.process.World.Now()), w.workflowID, w.runID, w.see)
+		seen, err = glance(ctx, w.process, w.patience(), w.workflowID, w.runID, w.see)
 	}
 	if err == nil && !w.done && !(seen && w.known) {
-		err = lookIn(ctx, w.process, w.end.Sub(w.process.World.Now()), w.end, w.workflowID, w.runID, func(t *session.Session, run *engine.Run) error { return lookBack(ctx, t, run, w.pinned, w.see) })
+		err = lookIn(ctx, w.process, w.patience(), w.end, w.workflowID, w.runID, func(t *session.Session, run *engine.Run) error { return lookBack(ctx, t, run, w.pinned, w.see) })
 	}
 	left := w.end.Sub(w.process.World.Now())
 	if errors.Is(err, refusal.Busy) && w.looked && left <= 0 {
 		err = nil
 	}
 	return w.done || left <= 0, err
+}
+
+// patience returns how long a look waits for the lock of the workflow.
+func (w *awaiting) patience() time.Duration {
+	left := w.end.Sub(w.process.World.Now())
+	if w.beside && !w.looked {
+		return min(left, besideAfter)
+	}
+	return left
 }
 
 // see calls fn with the run.
@@ -286,15 +306,15 @@ func queryProblem(err error) error {
 // its JSON.
 const historyPage, historyPageBytes = 1000, 1 << 20
 
-// History returns the events of a run from an id on, as many as a page holds, and whether there are
-// more. It does not wait behind a busy run.
-func (s *Requests) History(ctx context.Context, of command.History) (events []schema.HistoryEvent, id history.RunID, more bool, err error) {
-	err = lookIn(ctx, s.Process, besideAfter, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) (err error) {
-		id = run.State.RunID
-		events, more, err = readEvents(ctx, t, run, of.From())
+// historyNow returns a page of a history without a wait. It does not wait behind a busy run.
+func historyNow(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, from int64) (*HistoryPage, error) {
+	var page *HistoryPage
+	err := lookIn(ctx, s, besideAfter, s.World.Now().Add(s.Options.SoftLimit), workflowID, runID, func(t *session.Session, run *engine.Run) (err error) {
+		page = pageOf(run)
+		page.Events, page.More, err = readEvents(ctx, t, run, from)
 		return err
 	})
-	return events, id, more, err
+	return page, err
 }
 
 // readEvents returns the events of a page of a run's history. If memory lacks their commits, it

@@ -159,6 +159,7 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 		if err != nil {
 			return err
 		}
+		t.listed = t.listed || summary != nil
 		items[i] = store.Item{
 			Key:    store.Key{Workflow: t.WorkflowID, Run: c.Run.Number, Slot: c.Commit.Slot},
 			Commit: c.Commit.ID, Body: c.Body, Summary: summary, Over: c.Over,

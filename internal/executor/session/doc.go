@@ -34,7 +34,7 @@
 //	host.Host        ID Now Wait WithTimeout
 //	lock             New
 //	lock.Table       Acquire AcquireWithin Release
-//	lock.Watchers    Detach Watch
+//	lock.Watchers    Detach DetachRows Watch
 //	outbox           New
 //	outbox.Outbox    Send
 //	runlog           NewKnown NewReader NewView

@@ -25,8 +25,9 @@ type Session struct {
 	Follows Follower
 	// Patience is how long the session retries after lost races; 0 is not at all.
 	Patience time.Duration
-	// committed says that the session has committed something.
-	committed bool
+	// committed says that the session has committed something, and listed that the list has a row
+	// of it.
+	committed, listed bool
 	// Watched is set to a watch on the workflow when the session releases the lock, unless it is
 	// nil.
 	Watched *lock.Watch
@@ -112,9 +113,12 @@ func (t *Session) Close() {
 // leave releases the lock, and wakes those who wait for what the session has committed. If the
 // session sets a watch, it does so before anybody else can commit.
 func (t *Session) leave() {
-	var waiting chan struct{}
+	var waiting, ofRows chan struct{}
 	if t.committed {
 		waiting = t.Process.Watchers.Detach(t.WorkflowID)
+	}
+	if t.committed && t.listed {
+		ofRows = t.Process.Watchers.DetachRows()
 	}
 	if t.Watched != nil {
 		*t.Watched = t.Process.Watchers.Watch(t.WorkflowID)
@@ -122,6 +126,9 @@ func (t *Session) leave() {
 	t.Process.Locks.Release(t.WorkflowID)
 	if waiting != nil {
 		close(waiting)
+	}
+	if ofRows != nil {
+		close(ofRows)
 	}
 }
 

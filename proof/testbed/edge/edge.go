@@ -133,7 +133,11 @@ func (s Service) History(ctx context.Context, workflowID string, runID history.R
 	if err != nil {
 		return nil, "", false, err
 	}
-	return s.Service.Requests.History(ctx, of)
+	page, err := s.Service.Requests.History(ctx, of)
+	if err != nil {
+		return nil, "", false, err
+	}
+	return page.Events, page.RunID, page.More, nil
 }
 
 // CompleteActivity ends an attempt with a result.

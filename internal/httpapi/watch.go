@@ -1,0 +1,159 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
+)
+
+// ResumeHeader is the header of a page of a history, or of the list, that says where a reader of
+// server-sent events resumes: with this value as its Last-Event-ID.
+//
+//   - Of a history it is the run and the last event that the reader has then: RUN:EVENT. If nothing
+//     can follow, ResumeEnd follows it.
+//   - Of the list it is the version of the page.
+const ResumeHeader = "Weft-Resume"
+
+// ResumeEnd ends the ResumeHeader of a history that is complete.
+const ResumeEnd = ":end"
+
+// resumeAt returns the ResumeHeader of an answer; empty if it has none.
+func resumeAt(answer any) string {
+	switch a := answer.(type) {
+	case historyPage:
+		at := string(a.RunID) + ":" + strconv.FormatInt(a.Next-1, 10)
+		if a.Closed {
+			at += ResumeEnd
+		}
+		return at
+	case *schema.ListResponse:
+		return a.Version
+	}
+	return ""
+}
+
+func (h *handler) history(r *http.Request) (int, historyPage, error) {
+	q := r.URL.Query()
+	of, err := h.service.Process.Parser().HistoryPage(r.PathValue("id"), runID(r), command.HistoryPage{PageToken: q.Get("pageToken"), From: q.Get("from"), Wait: q.Get("wait")})
+	if err != nil {
+		return 0, historyPage{}, err
+	}
+	page, err := h.service.Requests.History(r.Context(), of)
+	if err != nil {
+		return 0, historyPage{}, err
+	}
+	if !takeRoom(r.Context()) {
+		return 0, historyPage{}, refusal.Busy.New("the server's memory for answers is in use: send the request again")
+	}
+	answer := historyPage{WorkflowID: r.PathValue("id"), RunID: page.RunID, Next: of.From()}
+	if answer.Events, err = fitting(page.Events); err != nil {
+		return 0, historyPage{}, err
+	}
+	more := page.More || len(answer.Events) < len(page.Events)
+	if n := len(answer.Events); n > 0 {
+		answer.Next = page.Events[n-1].ID + 1
+	}
+	if more {
+		answer.NextPageToken = command.HistoryToken(page.RunID, answer.Next)
+	} else if page.Closed {
+		answer.Closed, answer.NewRunID = true, page.NewRunID
+	}
+	return http.StatusOK, answer, nil
+}
+
+// historyPage is a schema.HistoryResponse whose events are encoded.
+type historyPage struct {
+	WorkflowID    string            `json:"workflowId"`
+	RunID         history.RunID     `json:"runId"`
+	Events        []json.RawMessage `json:"events"`
+	NextPageToken string            `json:"nextPageToken,omitempty"`
+	Next          int64             `json:"next"`
+	Closed        bool              `json:"closed"`
+	NewRunID      history.RunID     `json:"newRunId,omitempty"`
+}
+
+// awaitList answers a list that may wait for another version of its page.
+func (h *handler) awaitList(r *http.Request, l *command.List) (int, *schema.ListResponse, error) {
+	q := r.URL.Query()
+	c, err := h.service.Process.Parser().AwaitList(l, q.Get("version"), q.Get("wait"))
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Requests.AwaitList(r.Context(), c)
+	return http.StatusOK, answer, err
+}
+
+// Waits reports whether the query string of a request has a wait.
+func Waits(r *http.Request) bool { return r.URL.Query().Get("wait") != "" }
+
+type roomKey struct{}
+
+// WithRoom returns a context for a request that waits and then reads a run. When the wait is over,
+// the handler calls take, which takes memory for the answer. If take returns false, the handler
+// refuses the request as busy.
+func WithRoom(ctx context.Context, take func() bool) context.Context {
+	return context.WithValue(ctx, roomKey{}, take)
+}
+
+func takeRoom(ctx context.Context) bool {
+	take, ok := ctx.Value(roomKey{}).(func() bool)
+	return !ok || take()
+}
+
+// EventStream is the content type of server-sent events.
+const EventStream = "text/event-stream"
+
+// AcceptsEvents reports whether a request takes server-sent events, on a route that has them. This
+// package has none: package live makes them of the pages of the route.
+func AcceptsEvents(r *http.Request) bool {
+	if r.Method != http.MethodGet || !accepts(r, EventStream) {
+		return false
+	}
+	t := Find(r)
+	return t != nil && t.Streams
+}
+
+// accepts reports whether the Accept header of a request has one of the types, with no weight
+// of 0.
+func accepts(r *http.Request, types ...string) bool {
+	for _, value := range r.Header.Values("Accept") {
+		for part := range strings.SplitSeq(value, ",") {
+			typ, parameters, err := mime.ParseMediaType(part)
+			if err != nil {
+				continue
+			}
+			if q, err := strconv.ParseFloat(parameters["q"], 64); err == nil && q == 0 {
+				continue
+			}
+			if slices.Contains(types, typ) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// checkAccept refuses a request that takes server-sent events and nothing else.
+func checkAccept(r *http.Request) error {
+	if AcceptsEvents(r) && !accepts(r, "application/json", "application/*", "*/*") {
+		return refusal.NotAcceptable.New("there are no server-sent events here: ask for application/json, and wait for news with wait=20s and the next or the version of the answer before")
+	}
+	return nil
+}
+
+// WriteNothing answers a reader of server-sent events that nothing can follow: 204, and it cost
+// nothing.
+func WriteNothing(w http.ResponseWriter) {
+	w.Header().Set(CostHeader, meter.Cost{}.String())
+	w.WriteHeader(http.StatusNoContent)
+}
