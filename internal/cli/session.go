@@ -33,8 +33,8 @@ type Session struct {
 	// defaults.
 	AWS func(ctx context.Context, region, profile string) (aws.Config, error)
 
-	base  http.RoundTripper // sends requests that are not signed; nil is http.DefaultTransport
-	mu    sync.Mutex
+	base    http.RoundTripper // sends requests that are not signed; nil is http.DefaultTransport
+	mu      sync.Mutex
 	visible bool // a status is on the last line of Err
 }
 
