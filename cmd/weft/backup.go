@@ -7,43 +7,38 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/cli"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/local"
 )
 
 // backup writes a backup into a file.
 type backup struct {
-	To     string `arg:"" name:"file" help:"File to write, which must not be there."`
-	Data   string `placeholder:"DIR" help:"A data directory that no server runs on. Without it, the server at --url sends its own."`
-	remote `embed:""`
-}
-
-// AfterApply refuses a directory together with a server.
-func (b backup) AfterApply(c *kong.Context) error {
-	if b.Data != "" && slices.ContainsFunc(c.Args, func(arg string) bool { return arg == "--url" || strings.HasPrefix(arg, "--url=") }) {
-		return errors.New("--data and --url are both given: choose one")
-	}
-	return nil
+	To         string `arg:"" name:"file" help:"File to write, which must not be there."`
+	Data       string `xor:"where" placeholder:"DIR" help:"A data directory that no server runs on. Without it, the server at --url sends its own."`
+	cli.Remote `embed:"" set:"timeout=0s"`
 }
 
 // Run writes the backup. When it returns nil, the file is whole, verified and on the disk. It
 // returns an error if the data directory is damaged; the file then has what could be read. After
 // any other error, there is no file of that name.
-func (b backup) Run(ctx context.Context, k *kong.Kong) error {
-	summary, err := writeFile(b.To, func(to io.Writer) (disk.Summary, error) {
+func (b backup) Run(ctx context.Context, k *kong.Kong, s *cli.Session) error {
+	summary, err := writeFile(b.To, func(to io.Writer) (summary disk.Summary, err error) {
 		if b.Data != "" {
 			return backupDir(ctx, b.Data, to)
 		}
-		return b.fetch(ctx, to)
+		err = b.Use(ctx, s, "the backup", func(ctx context.Context, d *cli.Deployment) error {
+			summary, err = fetch(ctx, d, to)
+			return err
+		})
+		return summary, err
 	})
 	if err != nil {
 		return err
@@ -79,19 +74,13 @@ func backupDir(ctx context.Context, dir string, to io.Writer) (disk.Summary, err
 }
 
 // fetch gets the backup of a server, and verifies it.
-func (b backup) fetch(ctx context.Context, to io.Writer) (disk.Summary, error) {
-	address, err := url.JoinPath(b.URL, local.BackupPath)
-	if err != nil {
-		return disk.Summary{}, err
-	}
+func fetch(ctx context.Context, d *cli.Deployment, to io.Writer) (disk.Summary, error) {
+	address := d.URL + local.BackupPath
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return disk.Summary{}, err
 	}
-	if token := b.bearer(); token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := d.HTTP().Do(request)
 	if err != nil {
 		return disk.Summary{}, err
 	}
@@ -112,7 +101,7 @@ func refused(address string, response *http.Response, text []byte) error {
 	case err == nil && problem.Detail != "" && response.StatusCode != http.StatusNotFound:
 		return &problem
 	case response.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("%s answers %s: the token is missing or wrong: give --token-file, or WEFT_TOKEN", address, response.Status)
+		return cli.Errorf(cli.Unreachable, "%s answers %s: the token is missing or wrong: give --token-file, or WEFT_TOKEN", address, response.Status)
 	}
 	return fmt.Errorf("%s answers %s: only a local server with a data directory sends a backup", address, response.Status)
 }

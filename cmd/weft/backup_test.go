@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,10 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/internal/cli"
 	"github.com/seed-41655fb1/weft/internal/local"
 )
 
@@ -108,7 +106,7 @@ func TestBackupOffline(t *testing.T) {
 		t.Errorf("a backup of a directory in use: %v", err)
 	}
 	end()
-	if _, err := command(t, "backup "+file+" --data="+dir+" --url="+url); err == nil || !strings.Contains(err.Error(), "choose one") {
+	if _, err := command(t, "backup "+file+" --data="+dir+" --url="+url); err == nil || !strings.Contains(err.Error(), "can't be used together") {
 		t.Errorf("a backup of a directory and a server: %v", err)
 	}
 	if _, err := command(t, "backup "+file+" --url="+url); err == nil {
@@ -210,7 +208,7 @@ func TestBackupWithoutItsToken(t *testing.T) {
 	for _, token := range []string{"", " --token=wrong"} {
 		_, listed := command(t, "list --url="+api.URL+token)
 		_, err := command(t, "backup "+filepath.Join(t.TempDir(), "b")+" --url="+api.URL+token)
-		if err == nil || listed == nil || said(err) != said(listed) {
+		if err == nil || listed == nil || cli.Text(err) != cli.Text(listed) {
 			t.Errorf("backup: %v\nlist: %v", err, listed)
 		}
 	}
@@ -225,8 +223,11 @@ func TestBackupSendsTheTokenOfTheFile(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 	}))
 	defer server.Close()
-	b := backup{remote: remote{URL: server.URL, TokenFile: kong.FileContentFlag("secret\n")}}
-	if _, err := b.fetch(t.Context(), io.Discard); err == nil || authorization.Load() != "Bearer secret" {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := command(t, "backup "+filepath.Join(t.TempDir(), "b")+" --url="+server.URL+" --token-file="+file); err == nil || authorization.Load() != "Bearer secret" {
 		t.Errorf("the server got %q, and the backup ended with %v", authorization.Load(), err)
 	}
 }

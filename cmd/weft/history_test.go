@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/tickets"
+	"github.com/seed-41655fb1/weft/internal/cli"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/weftest"
@@ -48,21 +46,18 @@ func TestHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	print := func(h historyCommand) (string, error) {
-		var out bytes.Buffer
-		h.URL = api
-		err := h.Run(context.Background(), &kong.Kong{Stdout: &out})
-		return out.String(), err
-	}
-	latest, err := print(historyCommand{WorkflowID: "show-1"})
+	latest, err := command(t, "history show-1 --url="+api)
 	if err != nil {
 		t.Fatal(err)
 	}
 	weftest.Replay(t, tickets.Registrations(), weftest.JSON([]byte(latest)))
-	if pinned, err := print(historyCommand{WorkflowID: "show-1", RunID: run.RunID}); err != nil || pinned != latest {
+	if pinned, err := command(t, "history show-1 --run="+string(run.RunID)+" --url="+api); err != nil || pinned != latest {
 		t.Errorf("%s, %v; want\n%s", pinned, err, latest)
 	}
-	if _, err := print(historyCommand{WorkflowID: "show-2"}); !errors.Is(err, client.ErrNotFound) {
+	if table, err := command(t, "history show-1 -o table --url="+api); err != nil || !strings.Contains(table, "1  20") || !strings.Contains(table, "WorkflowExecutionStarted") {
+		t.Errorf("%v\n%s", err, table)
+	}
+	if _, err := command(t, "history show-2 --url="+api); !errors.Is(err, client.ErrNotFound) || cli.CodeOf(err) != cli.NotFound {
 		t.Errorf("the history of an unknown workflow: %v", err)
 	}
 }

@@ -3,78 +3,88 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
-	"text/tabwriter"
+	"iter"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/cli"
 )
-
-// remote is the server that a command calls.
-type remote struct {
-	URL   string `default:"http://127.0.0.1:8080" env:"WEFT_URL" help:"Address of the API."`
-	Token string `env:"WEFT_TOKEN" xor:"token" help:"Bearer token, if the API demands one."`
-
-	TokenFile kong.FileContentFlag `env:"WEFT_TOKEN_FILE" xor:"token" placeholder:"FILE" help:"File with the bearer token, as .weft/token."`
-}
-
-func (s remote) client() *client.Client {
-	return client.New(s.URL, client.Options{Token: s.bearer()})
-}
-
-// bearer returns the token, or "" if none was given.
-func (s remote) bearer() string { return strings.TrimSpace(s.Token + string(s.TokenFile)) }
 
 // listCommand prints runs.
 type listCommand struct {
-	Filter string `arg:"" optional:"" help:"Which runs, for example \"WorkflowType = 'cart' AND Amount > 100\"; without it, all."`
-	Limit  int    `default:"100" help:"How many runs at most."`
-	JSON   bool   `name:"json" help:"Print a JSON object for each run, with memo and search attributes, in a line each."`
-	remote `embed:""`
+	Filter     string `arg:"" optional:"" help:"Which runs, for example \"WorkflowType = 'cart' AND Amount > 100\"; without it, all."`
+	Limit      int    `default:"100" help:"How many runs at most."`
+	JSON       bool   `name:"json" hidden:"" help:"The old spelling of -o jsonl."`
+	cli.Remote `embed:""`
+	cli.Output `embed:""`
 }
 
 // Run prints a line for each run, those started last first.
-func (l listCommand) Run(ctx context.Context, k *kong.Kong) error {
-	table := tabwriter.NewWriter(k.Stdout, 0, 0, 2, ' ', 0)
-	lines := json.NewEncoder(k.Stdout)
-	if !l.JSON {
-		fmt.Fprintln(table, "WORKFLOW\tRUN\tTYPE\tSTATUS\tSTARTED\tSEARCH ATTRIBUTES")
+func (l listCommand) Run(ctx context.Context, s *cli.Session) error {
+	if l.JSON {
+		l.Output.Output = "jsonl"
 	}
-	for token, left := "", l.Limit; left > 0; {
-		page, next, err := l.client().List(ctx, l.Filter, token)
-		if err != nil {
-			return err
-		}
-		for _, run := range page[:min(len(page), left)] {
-			if l.JSON {
-				err = lines.Encode(run)
-			} else {
-				err = printRun(table, run)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		left -= len(page)
-		if token = next; token == "" {
-			break
-		}
-	}
-	return table.Flush()
+	return l.Call(ctx, s, "the list", func(ctx context.Context, c *client.Client) error {
+		return runs.Print(s, l.Output, limited(l.Limit, func(token string) ([]client.Summary, string, error) { return c.List(ctx, l.Filter, token) }))
+	})
 }
 
-func printRun(table *tabwriter.Writer, run client.Summary) error {
-	attributes := ""
-	if len(run.SearchAttributes) > 0 {
-		text, err := json.Marshal(run.SearchAttributes)
-		if err != nil {
-			return err
+// runs is how runs are printed.
+var runs = cli.List[client.Summary]{
+	Columns: []cli.Column{{Name: "WORKFLOW", Least: 12}, {Name: "RUN"}, {Name: "TYPE", Least: 8}, {Name: "STATUS"}, {Name: "STARTED"}, {Name: "SEARCH ATTRIBUTES", Least: 10}},
+	Row: func(run client.Summary) []cli.Cell {
+		return []cli.Cell{
+			{Text: run.WorkflowID, Style: cli.Bold},
+			{Text: string(run.RunID), Style: cli.Dim},
+			{Text: run.Type},
+			statusCell(run.Status.String()),
+			{Text: moment(run.StartedAt)},
+			{Text: attributesText(run.SearchAttributes)},
 		}
-		attributes = string(text)
+	},
+	ID: func(run client.Summary) string { return run.WorkflowID },
+}
+
+// limited returns the pages of a list, with at most limit things.
+func limited[T any](limit int, page func(token string) ([]T, string, error)) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		for token, left := "", limit; left > 0; {
+			all, next, err := page(token)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			all = all[:min(len(all), left)]
+			if left -= len(all); !yield(all, nil) || next == "" {
+				return
+			}
+			token = next
+		}
 	}
-	_, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", run.WorkflowID, run.RunID, run.Type, run.Status, run.StartedAt.Format(time.RFC3339), attributes)
-	return err
+}
+
+// attributesText returns search attributes as JSON; empty if there are none.
+func attributesText(attributes client.SearchAttributes) string {
+	if len(attributes) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(attributes)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// moment returns a time as the commands print it; empty if there is none.
+func moment(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+// statusCell returns the status of a run in its colour.
+func statusCell(status string) cli.Cell {
+	style := map[string]cli.Style{"running": cli.Info, "completed": cli.Good, "failed": cli.Bad, "timedOut": cli.Bad, "terminated": cli.Warn, "canceled": cli.Warn}[status]
+	return cli.Cell{Text: status, Style: style}
 }

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/tickets"
@@ -25,29 +22,26 @@ func TestList(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	print := func(l listCommand) (string, error) {
-		var out bytes.Buffer
-		l.URL = api
-		err := l.Run(t.Context(), &kong.Kong{Stdout: &out})
-		return out.String(), err
-	}
-	for want, l := range map[int]listCommand{
-		131: {Limit: 1000}, 106: {Limit: 105}, 3: {Filter: "Hall = 7", Limit: 100}, 2: {Filter: "Hall = 7", Limit: 1}, 1: {Filter: "Hall = 70", Limit: 100},
-	} {
-		text, err := print(l)
+	for args, want := range map[string]int{"--limit=1000": 131, "--limit=105": 106, "Hall = 7": 3, "Hall = 70": 1} {
+		text, err := commandWith(t, "", "list", args, "--url="+api)
 		if err != nil || strings.Count(text, "\n") != want || want > 1 && !strings.Contains(text, `running`) {
-			t.Errorf("%+v: %v\n%s\nwant %d lines", l, err, text, want)
+			t.Errorf("%s: %v\n%s\nwant %d lines", args, err, text, want)
 		}
 	}
-	text, err := print(listCommand{Filter: "WorkflowId = 'show-9'", Limit: 1, JSON: true})
-	var run client.Summary
-	if err != nil || json.Unmarshal([]byte(text), &run) != nil {
-		t.Fatal(text, err)
+	if text, err := commandWith(t, "", "list", "Hall = 7", "--limit=1", "-q", "--url="+api); err != nil || text != "show-72\n" {
+		t.Errorf("%q, %v", text, err)
 	}
-	if n, ok := hall.Of(run.SearchAttributes); n != 9 || !ok || run.WorkflowID != "show-9" {
-		t.Errorf("%s", text)
+	for _, form := range []string{"--json", "--output=jsonl"} {
+		text, err := commandWith(t, "", "list", "WorkflowId = 'show-9'", form, "--url="+api)
+		var run client.Summary
+		if err != nil || json.Unmarshal([]byte(text), &run) != nil {
+			t.Fatal(text, err)
+		}
+		if n, ok := hall.Of(run.SearchAttributes); n != 9 || !ok || run.WorkflowID != "show-9" {
+			t.Errorf("%s", text)
+		}
 	}
-	if _, err := print(listCommand{Filter: "Hall ~ 7", Limit: 1}); !errors.Is(err, client.ErrInvalid) {
+	if _, err := commandWith(t, "", "list", "Hall ~ 7", "--url="+api); !errors.Is(err, client.ErrInvalid) {
 		t.Errorf("an invalid filter: %v", err)
 	}
 }

@@ -1,9 +1,9 @@
-// Command weft runs the local server with the example workflows, and shows what it does.
+// Command weft runs the local server with the example workflows, and shows and steers what a
+// deployment of Weft does.
 package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -12,40 +12,90 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/seed-41655fb1/weft/internal/cli"
 )
 
 // commands are the command line.
 type commands struct {
-	Dev       dev             `cmd:"" help:"Run the local server with the example workflows."`
-	Demo      demo            `cmd:"" help:"Play a shopping cart through against a server of its own, and show what each step costs."`
-	History   historyCommand  `cmd:"" help:"Print the history of a run as JSON, for weftest.Replay: weft history cart-42 > cart-42.json."`
-	List      listCommand     `cmd:"" help:"List runs, those started last first: weft list \"ExecutionStatus = 'Running' AND Region = 'eu'\"."`
-	Schedule  scheduleCommand `cmd:"" help:"Look at schedules, pause them, trigger them, and delete them."`
-	Update    updateCommand   `cmd:"" help:"Fail an accepted update whose handler cannot complete it: weft update fail cart-42 add-7."`
-	Check     check           `cmd:"" help:"Read a whole data directory and report what is damaged, with workflow and run: weft check --data .weft."`
-	Backup    backup          `cmd:"" help:"Back a data directory up into a file, also while a server runs: weft backup weft.backup."`
-	Restore   restore         `cmd:"" help:"Make a data directory of a backup: weft restore --from weft.backup --data .weft."`
-	Compact   compact         `cmd:"" help:"Make a data directory as small as it gets while no server runs: weft compact --data .weft."`
-	Terminate terminate       `cmd:"" help:"Terminate a run while no server runs: weft terminate order-2 --data .weft."`
-	Template  template        `cmd:"" help:"Print what deploys a program to AWS."`
-}
+	List     listCommand     `cmd:"" group:"Look" help:"List runs, those started last first: weft list \"ExecutionStatus = 'Running' AND Region = 'eu'\"."`
+	History  historyCommand  `cmd:"" group:"Look" help:"Print the history of a run: weft history cart-42 > cart-42.json for weftest.Replay."`
+	Schedule scheduleCommand `cmd:"" group:"Steer" help:"Look at schedules, pause them, trigger them, and delete them."`
+	Update   updateCommand   `cmd:"" group:"Steer" help:"Fail an accepted update whose handler cannot complete it: weft update fail cart-42 add-7."`
 
-// said returns an error as the command prints it: the client's errors begin with the name already.
-func said(err error) string {
-	text := "weft: " + strings.TrimPrefix(err.Error(), "weft: ")
-	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
-		text += ": use an address that the certificate names; if the certificate is your own, set SSL_CERT_FILE to its file"
-	}
-	return text
+	Terminate terminate `cmd:"" group:"Steer" help:"End a run at once, without running its code."`
+
+	Dev  dev  `cmd:"" group:"Develop" help:"Run the local server with the example workflows."`
+	Demo demo `cmd:"" group:"Develop" help:"Play a shopping cart through against a server of its own, and show what each step costs."`
+
+	Init     initCommand `cmd:"" group:"Develop" help:"Write a program with a workflow and its test, to begin with: weft init show."`
+	Template template    `cmd:"" group:"Develop" help:"Print what deploys a program to AWS."`
+
+	Check   check   `cmd:"" group:"Data directory" help:"Read a whole data directory and report what is damaged, with workflow and run: weft check --data .weft."`
+	Backup  backup  `cmd:"" group:"Data directory" help:"Back a data directory up into a file, also while a server runs: weft backup weft.backup."`
+	Restore restore `cmd:"" group:"Data directory" help:"Make a data directory of a backup: weft restore --from weft.backup --data .weft."`
+	Compact compact `cmd:"" group:"Data directory" help:"Make a data directory as small as it gets while no server runs: weft compact --data .weft."`
+
+	Version    versionCommand    `cmd:"" group:"This command" help:"Print the version of this command."`
+	Completion completionCommand `cmd:"" group:"This command" help:"Print a script that completes commands and flags: source <(weft completion bash)."`
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var c commands
-	k := kong.Parse(&c, kong.Name("weft"), kong.Description("Durable workflows without servers."), kong.BindTo(ctx, (*context.Context)(nil)))
-	if err := k.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, said(err))
-		os.Exit(1)
-	}
+	code := run(ctx, cli.Process(), os.Args[1:])
+	stop()
+	os.Exit(int(code))
 }
+
+// run runs a command line and returns its exit code. An error is the last line of s.Err.
+func run(ctx context.Context, s *cli.Session, args []string) cli.Code {
+	err := execute(ctx, s, args)
+	if err != nil {
+		s.Status("")
+		_, _ = fmt.Fprintln(s.Err, cli.Text(err)) // there is nowhere else to report it
+	}
+	return cli.CodeOf(err)
+}
+
+// execute runs a command line. Without arguments it prints the help.
+func execute(ctx context.Context, s *cli.Session, args []string) error {
+	helped := false
+	k, err := parser(s, func(int) { helped = true })
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := k.Parse(args)
+	switch parse := (*kong.ParseError)(nil); {
+	case helped:
+		return nil
+	case errors.As(err, &parse):
+		return fmt.Errorf("%w; see %s --help", err, strings.TrimSpace("weft "+commandOf(parse.Context)))
+	case err != nil:
+		return err
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return parsed.Run(s)
+}
+
+// commandOf returns the commands of a command line, without their arguments.
+func commandOf(c *kong.Context) string {
+	var names []string
+	for _, p := range c.Path {
+		if p.Command != nil {
+			names = append(names, p.Command.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// parser returns the parser of the command line. It calls exit after it has printed help.
+func parser(s *cli.Session, exit func(int)) (*kong.Kong, error) {
+	return kong.New(&commands{}, kong.Name("weft"), kong.Description("Durable workflows without servers."), kong.Exit(exit), kong.Writers(s, s.Err),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: helpWidth}), cli.Vars)
+}
+
+// helpWidth is the longest line of help, in columns.
+const helpWidth = 120

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/local"
-	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
@@ -71,33 +69,5 @@ func (c compact) Run(ctx context.Context, k *kong.Kong) error {
 		return err
 	}
 	say(k.Stdout, "log: %d bytes, now %d (it has a file of 1 MiB at least)\ntables: %d bytes, now %d\n", before.Log, after.Log, before.Tables, after.Tables)
-	return nil
-}
-
-// terminate ends a run while no server runs.
-type terminate struct {
-	WorkflowID string `arg:"" name:"workflow-id" help:"Id of the workflow."`
-	RunID      string `name:"run" placeholder:"RUN-ID" help:"Id of the run; without it, the latest."`
-	Reason     string `help:"For those who read the history."`
-	directory
-	keyFile
-	settings.Compression
-}
-
-// Run terminates the run, and prints that it has.
-func (t terminate) Run(ctx context.Context, k *kong.Kong) error {
-	log, err := observe.TextLogger(os.Stderr, settings.Variable("LogLevel"), os.Getenv)
-	if err != nil {
-		return err
-	}
-	keys, err := t.keys()
-	if err != nil {
-		return err
-	}
-	err = local.Terminate(ctx, t.WorkflowID, t.RunID, t.Reason, local.Options{Dir: t.Data, Keys: keys, Compress: settings.Compresses(t.Compression, false), LargePayloads: true, Log: log})
-	if err != nil {
-		return err
-	}
-	say(k.Stdout, "The run of %s is terminated. Parents and children are informed when a server starts on %s.\n", t.WorkflowID, t.Data)
 	return nil
 }

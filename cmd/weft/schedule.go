@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/cli"
 )
 
 // scheduleCommand describes and controls schedules. It creates none: the program whose workflow
@@ -25,50 +22,51 @@ type scheduleCommand struct {
 
 // oneSchedule names a schedule.
 type oneSchedule struct {
-	remote `embed:""`
-	ID     string `arg:"" help:"Id of the schedule."`
+	cli.Remote `embed:""`
+	ID         string `arg:"" help:"Id of the schedule."`
 }
 
-func (o oneSchedule) schedule() client.Schedule { return o.client().Schedule(o.ID) }
+// call calls f with the schedule.
+func (o oneSchedule) call(ctx context.Context, s *cli.Session, what string, f func(context.Context, client.Schedule) error) error {
+	return o.Call(ctx, s, what+" of schedule "+o.ID, func(ctx context.Context, c *client.Client) error { return f(ctx, c.Schedule(o.ID)) })
+}
 
 type scheduleList struct {
-	remote `embed:""`
+	Limit      int `default:"1000" help:"How many schedules at most."`
+	cli.Remote `embed:""`
+	cli.Output `embed:""`
 }
 
-// Run prints the ids of the schedules, with when each was created.
-func (l scheduleList) Run(ctx context.Context, k *kong.Kong) error {
-	c, token := l.client(), ""
-	for {
-		page, next, err := c.Schedules(ctx, token)
-		if err != nil {
-			return err
-		}
-		for _, s := range page {
-			if _, err := fmt.Fprintln(k.Stdout, s.ScheduleID, s.CreatedAt.Format(time.RFC3339)); err != nil {
-				return err
-			}
-		}
-		if token = next; token == "" {
-			return nil
-		}
-	}
+// Run prints the schedules, with when each was created.
+func (l scheduleList) Run(ctx context.Context, s *cli.Session) error {
+	return l.Call(ctx, s, "the schedules", func(ctx context.Context, c *client.Client) error {
+		return schedules.Print(s, l.Output, limited(l.Limit, func(token string) ([]client.ScheduleSummary, string, error) { return c.Schedules(ctx, token) }))
+	})
+}
+
+// schedules is how schedules are printed.
+var schedules = cli.List[client.ScheduleSummary]{
+	Columns: []cli.Column{{Name: "SCHEDULE", Least: 12}, {Name: "CREATED"}},
+	Row: func(one client.ScheduleSummary) []cli.Cell {
+		return []cli.Cell{{Text: one.ScheduleID, Style: cli.Bold}, {Text: moment(one.CreatedAt)}}
+	},
+	ID: func(one client.ScheduleSummary) string { return one.ScheduleID },
 }
 
 type scheduleDescribe struct {
 	oneSchedule `embed:""`
+	cli.Output  `embed:"" set:"output=auto"`
 }
 
 // Run prints the description.
-func (d scheduleDescribe) Run(ctx context.Context, k *kong.Kong) error {
-	known, err := d.schedule().Describe(ctx)
-	if err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(known, "", "  ")
-	if err == nil {
-		_, err = fmt.Fprintln(k.Stdout, string(text))
-	}
-	return err
+func (d scheduleDescribe) Run(ctx context.Context, s *cli.Session) error {
+	return d.call(ctx, s, "the description", func(ctx context.Context, schedule client.Schedule) error {
+		known, err := schedule.Describe(ctx)
+		if err != nil {
+			return err
+		}
+		return d.One(s, d.ID, known, func() error { return scheduleText(s, known) })
+	})
 }
 
 type schedulePause struct {
@@ -77,7 +75,9 @@ type schedulePause struct {
 }
 
 // Run pauses the schedule.
-func (p schedulePause) Run(ctx context.Context) error { return p.schedule().Pause(ctx, p.Note) }
+func (p schedulePause) Run(ctx context.Context, s *cli.Session) error {
+	return p.call(ctx, s, "the pause", func(ctx context.Context, schedule client.Schedule) error { return schedule.Pause(ctx, p.Note) })
+}
 
 type scheduleUnpause struct {
 	oneSchedule `embed:""`
@@ -85,7 +85,9 @@ type scheduleUnpause struct {
 }
 
 // Run lets the schedule continue.
-func (u scheduleUnpause) Run(ctx context.Context) error { return u.schedule().Unpause(ctx, u.Note) }
+func (u scheduleUnpause) Run(ctx context.Context, s *cli.Session) error {
+	return u.call(ctx, s, "the end of the pause", func(ctx context.Context, schedule client.Schedule) error { return schedule.Unpause(ctx, u.Note) })
+}
 
 type scheduleTrigger struct {
 	oneSchedule `embed:""`
@@ -93,7 +95,9 @@ type scheduleTrigger struct {
 }
 
 // Run starts a run.
-func (t scheduleTrigger) Run(ctx context.Context) error { return t.schedule().Trigger(ctx, t.Overlap) }
+func (t scheduleTrigger) Run(ctx context.Context, s *cli.Session) error {
+	return t.call(ctx, s, "the trigger", func(ctx context.Context, schedule client.Schedule) error { return schedule.Trigger(ctx, t.Overlap) })
+}
 
 type scheduleBackfill struct {
 	oneSchedule `embed:""`
@@ -103,8 +107,10 @@ type scheduleBackfill struct {
 }
 
 // Run starts the runs.
-func (b scheduleBackfill) Run(ctx context.Context) error {
-	return b.schedule().Backfill(ctx, b.From, b.To, b.Overlap)
+func (b scheduleBackfill) Run(ctx context.Context, s *cli.Session) error {
+	return b.call(ctx, s, "the backfill", func(ctx context.Context, schedule client.Schedule) error {
+		return schedule.Backfill(ctx, b.From, b.To, b.Overlap)
+	})
 }
 
 type scheduleDelete struct {
@@ -112,4 +118,6 @@ type scheduleDelete struct {
 }
 
 // Run deletes the schedule.
-func (d scheduleDelete) Run(ctx context.Context) error { return d.schedule().Delete(ctx) }
+func (d scheduleDelete) Run(ctx context.Context, s *cli.Session) error {
+	return d.call(ctx, s, "the deletion", func(ctx context.Context, schedule client.Schedule) error { return schedule.Delete(ctx) })
+}

@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
-	"context"
+	"io"
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/tickets"
+	"github.com/seed-41655fb1/weft/internal/cli"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -25,7 +24,7 @@ func TestSchedule(t *testing.T) {
 		args, want string
 		fails      bool
 	}{
-		{"list", "shows 20", false},
+		{"list", "shows     20", false},
 		{"pause shows --note=closed", "", false},
 		{"describe shows", `"note": "closed"`, false},
 		{"unpause shows", "", false},
@@ -49,16 +48,14 @@ func TestSchedule(t *testing.T) {
 // command runs a command of weft, and returns what the command prints.
 func command(t *testing.T, line string) (string, error) {
 	t.Helper()
+	return commandWith(t, "", strings.Fields(line)...)
+}
+
+// commandWith runs a command of weft with standard input, in an empty environment.
+func commandWith(t *testing.T, stdin string, args ...string) (string, error) {
+	t.Helper()
 	var out bytes.Buffer
-	k, err := kong.New(&commands{}, kong.Name("weft"), kong.Writers(&out, &out))
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := k.Parse(strings.Fields(line))
-	if err != nil {
-		return "", err
-	}
-	parsed.BindTo(t.Context(), (*context.Context)(nil))
-	err = parsed.Run()
+	s := &cli.Session{In: strings.NewReader(stdin), Out: &out, Err: io.Discard, Getenv: func(string) string { return "" }}
+	err := execute(t.Context(), s, args)
 	return out.String(), err
 }

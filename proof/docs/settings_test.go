@@ -16,7 +16,8 @@ var variable = regexp.MustCompile(`\bWEFT_[A-Z][A-Z_]*[A-Z]\b`)
 // elsewhere are the variables that no field of package settings declares, each with the file that
 // declares it.
 var elsewhere = map[string]string{
-	"WEFT_URL": "cmd/weft/list.go", "WEFT_TOKEN": "cmd/weft/list.go", "WEFT_TOKEN_FILE": "cmd/weft/list.go",
+	"WEFT_URL": "internal/cli/remote.go", "WEFT_STACK": "internal/cli/remote.go", "WEFT_PROFILE": "internal/cli/remote.go",
+	"WEFT_TOKEN": "internal/cli/remote.go", "WEFT_TOKEN_FILE": "internal/cli/remote.go", "WEFT_CONFIG": "internal/cli/config.go",
 	"WEFT_ISOLATED_CHILD": "internal/isolate/child.go", // between a server and its children
 }
 

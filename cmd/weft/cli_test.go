@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/seed-41655fb1/weft/internal/cli"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the table of commands in docs/cli.md")
+
+// exits runs a command line and returns its exit code, and what it printed.
+func exits(t *testing.T, args ...string) (code cli.Code, out, errs string) {
+	t.Helper()
+	var printed, said bytes.Buffer
+	s := &cli.Session{In: strings.NewReader(""), Out: &printed, Err: &said, Getenv: func(string) string { return "" }}
+	code = run(t.Context(), s, args)
+	return code, printed.String(), said.String()
+}
+
+// Without arguments, and with --help, the command prints its help. A wrong command line says where
+// the right one is.
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		line      string
+		code      cli.Code
+		out, errs string
+	}{
+		{"", cli.Done, "Usage: weft <command>", ""},
+		{"--help", cli.Done, "Usage: weft <command>", ""},
+		{"schedule --help", cli.Done, "backfill", ""},
+		{"nonsense", cli.Usage, "", "see weft --help"},
+		{"schedule", cli.Usage, "", "see weft schedule --help"},
+		{"schedule pause", cli.Usage, "", "see weft schedule pause --help"},
+		{"list --nonsense", cli.Usage, "", "see weft list --help"},
+		{"list --url=http://a --stack=b", cli.Usage, "", "can't be used together"},
+		{"list --output=xml", cli.Usage, "", "xml"},
+		{"list --url=nonsense", cli.Usage, "", "none of an API"},
+		{"list --url=http://127.0.0.1:1", cli.Unreachable, "", "no answer from http://127.0.0.1:1"},
+		{"version", cli.Done, "weft ", ""},
+		{"version -o json", cli.Done, `"platform": "`, ""},
+		{"completion fish", cli.Done, `complete -c weft -n '__weft_at " schedule"' -f -a backfill -d 'Start the runs of the moments of some time'`, ""},
+		{"completion csh", cli.Usage, "", "bash"},
+	} {
+		code, out, errs := exits(t, strings.Fields(c.line)...)
+		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (c.errs == "") != (errs == "") {
+			t.Errorf("weft %s: code %d\n%s\n%s\nwant %d, %q, %q", c.line, code, out, errs, c.code, c.out, c.errs)
+		}
+	}
+}
+
+// The process exits with the code.
+func TestExitCode(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command(binaryOf(t), "list", "--url=http://127.0.0.1:1").CombinedOutput()
+	if exit := (&exec.ExitError{}); !asExit(err, &exit) || exit.ExitCode() != int(cli.Unreachable) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := exec.Command(binaryOf(t)).Output(); err != nil || !strings.Contains(string(out), "Usage: weft <command>") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func asExit(err error, exit **exec.ExitError) (ok bool) {
+	*exit, ok = err.(*exec.ExitError)
+	return ok
+}
+
+// bash can read the completion of all commands.
+func TestCompletionIsRead(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		script, err := command(t, "completion "+shell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"schedule", "token-file"} {
+			if !strings.Contains(script, word) {
+				t.Errorf("the completion for %s does not have %s", shell, word)
+			}
+		}
+		if shell == "bash" {
+			read := exec.Command("bash", "-n")
+			read.Stdin = strings.NewReader(script)
+			if out, err := read.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		}
+	}
+}
+
+func TestVersionOf(t *testing.T) {
+	t.Parallel()
+	built := func(version string, settings ...debug.BuildSetting) *debug.BuildInfo {
+		return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: settings}
+	}
+	revision, modified := debug.BuildSetting{Key: "vcs.revision", Value: "100f875d"}, debug.BuildSetting{Key: "vcs.modified", Value: "true"}
+	for want, info := range map[string]*debug.BuildInfo{
+		"(devel)": nil, "v1.2.3": built("v1.2.3", revision), "100f875d": built("(devel)", revision), "100f875d with changes": built("", revision, modified),
+	} {
+		if got := versionOf(info).text(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// weft init writes the program of docs/getting-started.md, whose test proofs/docs runs.
+func TestInit(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/getting-started.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "Show")
+	checkout, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command(t, "init "+dir+" --weft="+checkout)
+	if err != nil || !strings.Contains(out, "go test .") {
+		t.Fatal(err, out)
+	}
+	for name, want := range map[string]string{
+		"go.mod":       "module example.com/show\n\ngo 1.26\n\nrequire github.com/seed-41655fb1/weft v0.0.0\n\nreplace github.com/seed-41655fb1/weft => " + checkout + "\n",
+		".gitignore":   ".weft/\n",
+		"main.go":      blockOf(t, string(page), "main.go"),
+		"main_test.go": blockOf(t, string(page), "main_test.go"),
+	} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, want)
+		}
+	}
+	_, err = command(t, "init "+dir+" --weft="+checkout)
+	if err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+// blockOf returns the file that a guide tells its reader to write.
+func blockOf(t *testing.T, page, name string) string {
+	t.Helper()
+	block := regexp.MustCompile("(?s)Write this to `" + regexp.QuoteMeta(name) + "`:\n\n```go\n(.*?\n)```\n").FindStringSubmatch(page)
+	if block == nil {
+		t.Fatalf("the guide does not have %s", name)
+	}
+	return block[1]
+}
+
+// A program needs a release of Weft, or a checkout of it.
+func TestInitOf(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "weft"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "weft", "go.mod"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		init          initCommand
+		version, want string // in go.mod, or in the error if it begins with a dash
+	}{
+		{initCommand{}, "v1.2.3", "module example.com/show\n\ngo 1.26\n\nrequire github.com/seed-41655fb1/weft v1.2.3\n"},
+		{initCommand{Module: "github.com/ada/show"}, "v1.2.3", "module github.com/ada/show\n"},
+		{initCommand{Weft: "../weft"}, "v1.2.3", "weft v0.0.0\n\nreplace github.com/seed-41655fb1/weft => ../weft\n"},
+		{initCommand{}, unreleased, "-give a checkout with --weft"},
+		{initCommand{}, "v0.0.0-20261127101820-10085bfa6a0f+dirty", "-give a checkout with --weft"},
+		{initCommand{Weft: "../other"}, "v1.2.3", "-is no checkout of Weft"},
+		{initCommand{Module: "a b"}, "v1.2.3", "-is no path of a module"},
+	} {
+		c.init.Dir = filepath.Join(root, "show")
+		files, err := c.init.files(c.version)
+		if refusal, refused := strings.CutPrefix(c.want, "-"); refused {
+			if err == nil || cli.CodeOf(err) != cli.Usage || !strings.Contains(err.Error(), refusal) {
+				t.Errorf("%+v: %v, want %q", c.init, err, refusal)
+			}
+		} else if err != nil || !strings.Contains(files["go.mod"], c.want) {
+			t.Errorf("%+v: %v\n%s\nwant %q", c.init, err, files["go.mod"], c.want)
+		}
+	}
+}
+
+// docs/cli.md lists the commands.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	const path, begin, end = "../../docs/cli.md", "<!-- commands: go test ./cmd/weft -run TestDocument -rewrite -->\n", "<!-- end of the commands -->\n"
+	k, err := parser(&cli.Session{Out: io.Discard, Err: io.Discard}, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := commandTable(k.Model.Node)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	old, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		t.Fatalf("%s has no place for the commands", path)
+	}
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(before+begin+table+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if old != table {
+		t.Errorf("%s has\n%swant\n%s", path, old, table)
+	}
+}
+
+// commandTable returns a table of the commands in their groups.
+func commandTable(root *kong.Node) string {
+	var out strings.Builder
+	group := ""
+	for _, leaf := range root.Leaves(true) {
+		top := leaf
+		for top.Parent != root {
+			top = top.Parent
+		}
+		if title := top.Group.Title; title != group {
+			group = title
+			fmt.Fprintf(&out, "\n### %s\n\n| command | what it does |\n|---|---|\n", group)
+		}
+		line := leaf.FullPath()
+		for _, argument := range leaf.Positional {
+			line += " " + argument.Summary()
+		}
+		fmt.Fprintf(&out, "| `%s` | %s |\n", strings.ReplaceAll(line, "|", `\|`), helpText(leaf.Help))
+	}
+	return out.String() + "\n"
+}
+
+// example matches an example in a help.
+var example = regexp.MustCompile(`: (weft .*|source .*)\.$`)
+
+// helpText returns a help with its example as code.
+func helpText(help string) string {
+	return strings.ReplaceAll(example.ReplaceAllString(help, ": `$1`"), "|", `\|`)
+}

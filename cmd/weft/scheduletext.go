@@ -1,0 +1,81 @@
+package main
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/cli"
+)
+
+// scheduleText prints the description of a schedule for people.
+func scheduleText(s *cli.Session, known *client.ScheduleDescription) error {
+	schedule, page := known.Schedule, cli.NewPage(s)
+	page.Styled("schedule", cli.Cell{Text: known.ScheduleID, Style: cli.Bold})
+	page.Field("starts", schedule.Action.Type)
+	page.Field("input", string(schedule.Action.Input))
+	page.Field("cron", strings.Join(schedule.Spec.Cron, "; "))
+	for _, i := range schedule.Spec.Intervals {
+		page.Field("every", time.Duration(i.Every).String()+offsetText(time.Duration(i.Offset)))
+	}
+	page.Field("time zone", schedule.Spec.TimeZone)
+	page.Field("first", momentOf(schedule.Spec.StartAt))
+	page.Field("last", momentOf(schedule.Spec.EndAt))
+	page.Field("overlap", string(cmp.Or(schedule.Overlap, "skip")))
+	if schedule.Paused {
+		page.Styled("paused", cli.Cell{Text: cmp.Or(schedule.Note, "yes"), Style: cli.Warn})
+	} else {
+		page.Field("note", schedule.Note)
+	}
+	page.Field("started", itoa(int64(known.Started)))
+	page.Field("skipped", numberUnlessZero(known.Skipped))
+	page.Field("missed", numberUnlessZero(known.Missed))
+	var next [][]cli.Cell
+	for _, at := range known.NextAt {
+		next = append(next, []cli.Cell{{Text: moment(at)}})
+	}
+	page.Table("Next", []cli.Column{{Name: "AT"}}, next)
+	for _, part := range []struct {
+		title string
+		runs  []client.ScheduledRun
+	}{{"Running", known.Running}, {"Buffered", known.Buffered}, {"Recent", known.Recent}} {
+		page.Table(part.title, scheduledColumns, scheduledRows(part.runs))
+	}
+	return page.Print()
+}
+
+func offsetText(offset time.Duration) string {
+	if offset == 0 {
+		return ""
+	}
+	return " + " + offset.String()
+}
+
+func numberUnlessZero(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return itoa(int64(n))
+}
+
+// momentOf is moment of a time that may be absent.
+func momentOf(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return moment(*at)
+}
+
+var scheduledColumns = []cli.Column{{Name: "AT"}, {Name: "WORKFLOW", Least: 12}, {Name: "STATUS"}, {Name: "FAILURE", Least: 10}}
+
+func scheduledRows(runs []client.ScheduledRun) (rows [][]cli.Cell) {
+	for _, run := range runs {
+		failed := ""
+		if run.Failure != nil {
+			failed = run.Failure.Err().Error()
+		}
+		rows = append(rows, []cli.Cell{{Text: moment(run.At)}, {Text: run.WorkflowID, Style: cli.Bold}, statusCell(run.Status), {Text: failed}})
+	}
+	return rows
+}

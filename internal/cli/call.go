@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+)
+
+// call is one use of a deployment by a command.
+type call struct {
+	cancel context.CancelCauseFunc
+
+	mu   sync.Mutex
+	what string
+
+	connected atomic.Bool
+	answered  atomic.Bool
+}
+
+type callKey struct{}
+
+// Waiting says what the command waits for from now on, as the object of "waiting for": "the result
+// of order-7". An error of a time-out and the status line name it. It does nothing outside of
+// Remote.Call.
+func Waiting(ctx context.Context, format string, args ...any) {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		c.mu.Lock()
+		c.what = fmt.Sprintf(format, args...)
+		c.mu.Unlock()
+	}
+}
+
+func (c *call) waitsFor() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.what
+}
+
+// errOver is the cause of a context whose --timeout is over.
+var errOver = errors.New("the time is over")
+
+// unreachable is the cause of a context that ended because a first request could not be sent.
+type unreachable struct{ err error }
+
+// Error returns the reason.
+func (u *unreachable) Error() string { return u.err.Error() }
+
+// Unwrap returns the error of the transport.
+func (u *unreachable) Unwrap() error { return u.err }
+
+// Call opens the deployment and calls f with a client of it. The context of f ends after --timeout.
+//
+// If the first request cannot be sent at all, Call returns at once: the client would try for 12
+// seconds, for the sake of a deployment that restarts. Its error says what the command waited for
+// when the time was over or the user interrupted it.
+func (r *Remote) Call(ctx context.Context, s *Session, what string, f func(ctx context.Context, c *client.Client) error) error {
+	return r.Use(ctx, s, what, func(ctx context.Context, d *Deployment) error { return f(ctx, d.Client()) })
+}
+
+// Use is Call for what needs the deployment itself.
+func (r *Remote) Use(ctx context.Context, s *Session, what string, f func(ctx context.Context, d *Deployment) error) error {
+	user := ctx
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if r.Timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, r.Timeout, errOver)
+		defer stop()
+	}
+	c := &call{cancel: cancel, what: what}
+	ctx = context.WithValue(ctx, callKey{}, c)
+	var d *Deployment
+	err := s.during(c.waitsFor, func() (err error) {
+		if d, err = r.Open(ctx, s); err != nil {
+			return err
+		}
+		Waiting(ctx, "%s", what)
+		d.transport = watched{c, d.transport}
+		return f(ctx, d)
+	})
+	if err == nil {
+		return nil
+	}
+	address := r.URL
+	if d != nil {
+		address = d.URL
+	}
+	return c.explain(user, ctx, err, d, address, r.Timeout)
+}
+
+// explain returns an error with its exit code, and with what the command waited for if it did not
+// wait to the end.
+func (c *call) explain(user, ctx context.Context, err error, d *Deployment, address string, after time.Duration) error {
+	var gone *unreachable
+	var code *coded
+	switch cause := context.Cause(ctx); {
+	case errors.As(cause, &gone):
+		return noAnswer(address, gone.err)
+	case user.Err() != nil:
+		return Errorf(Interrupted, "interrupted while waiting for %s", c.waitsFor())
+	case errors.Is(cause, errOver) && !c.connected.Load() && d != nil:
+		return Errorf(Unreachable, "no connection to %s within %s: the command waited for %s", address, after, c.waitsFor())
+	case errors.Is(cause, errOver):
+		how := ""
+		if d != nil && !c.answered.Load() {
+			how = fmt.Sprintf(": %s is connected and has not answered", address)
+		}
+		return Errorf(TimedOut, "timed out after %s waiting for %s%s", after, c.waitsFor(), how)
+	case errors.As(err, &code):
+		return err
+	}
+	var lost *url.Error // the client has tried again and again
+	if errors.As(err, &lost) {
+		return fmt.Errorf("%w; a request was sent, and may have been carried out", noAnswer(address, lost))
+	}
+	return d.refused(err)
+}
+
+// noAnswer returns the error for a deployment that cannot be reached.
+func noAnswer(address string, err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // the address is named already
+	}
+	hint := ""
+	if address == defaultURL {
+		hint = "; weft dev starts a server there; --url, --profile or --stack name another deployment"
+	}
+	return Errorf(Unreachable, "no answer from %s: %w%s", address, err, hint)
+}
+
+// refused adds to a refusal of the entrance what lets the command in.
+func (d *Deployment) refused(err error) error {
+	var p *client.Problem
+	if d == nil || !errors.As(err, &p) || p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
+		return err
+	}
+	hint := "give a token (--token-file) or sign the requests (--auth aws)"
+	switch d.Auth {
+	case "aws":
+		hint = "the AWS credentials in use may not call this API: it needs execute-api:Invoke, or lambda:InvokeFunctionUrl for a function URL"
+	case "bearer":
+		hint = "it does not accept the token"
+	}
+	return Errorf(Unreachable, "%s does not let the command in (%d): %s: %w", d.URL, p.Status, hint, err)
+}
+
+// watched notes how far requests come, and ends the call if the first one cannot be sent.
+type watched struct {
+	call *call
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
+	var sent atomic.Bool
+	trace := &httptrace.ClientTrace{
+		GotConn:      func(httptrace.GotConnInfo) { w.call.connected.Store(true) },
+		WroteHeaders: func() { sent.Store(true) },
+	}
+	resp, err := w.next.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	switch {
+	case err == nil:
+		w.call.answered.Store(true)
+		resp.Body = answer{resp.Body, r}
+	case !sent.Load() && !w.call.answered.Load() && r.Context().Err() == nil:
+		w.call.cancel(&unreachable{err})
+	}
+	return resp, err
+}
+
+// answer is the body of an answer. An error of it is one of the transport, as the client's are.
+type answer struct {
+	io.ReadCloser
+	request *http.Request
+}
+
+// Read implements io.Reader.
+func (a answer) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = &url.Error{Op: a.request.Method, URL: a.request.URL.Redacted(), Err: err}
+	}
+	return n, err
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/failure"
+)
+
+// Code is the exit status of the command. Scripts rely on it: a code keeps its meaning.
+type Code int
+
+// The exit codes.
+const (
+	Done        Code = 0
+	Other       Code = 1
+	Usage       Code = 2
+	Refused     Code = 3
+	NotFound    Code = 4
+	Failed      Code = 5
+	Unreachable Code = 6
+	TimedOut    Code = 7
+	Interrupted Code = 130
+)
+
+// Codes lists the exit codes with their meaning. docs/cli.md is written from it.
+var Codes = []struct {
+	Code
+	Meaning string
+}{
+	{Done, "The command has done what it says."},
+	{Other, "Something else went wrong, as a file that cannot be written; a check that found something."},
+	{Usage, "The command line, its input or a profile is wrong. Nothing was sent."},
+	{Refused, "The deployment refused the request: an update that its validator rejects, an id that is taken, an invalid request. It did nothing."},
+	{NotFound, "There is no such workflow, run, update, query, schedule or stack, or the run has closed."},
+	{Failed, "The command waited for a run, an update or a query, and it failed."},
+	{Unreachable, "The deployment did not answer, did not let the command in (401, 403), or could not serve it (5xx)."},
+	{TimedOut, "The time of `--timeout` was over. The error says what the command waited for."},
+	{Interrupted, "The command was interrupted (Ctrl-C)."},
+}
+
+// coded is an error that has its exit code.
+type coded struct {
+	code Code
+	err  error
+}
+
+// Error returns the text of the error.
+func (c *coded) Error() string { return c.err.Error() }
+
+// Unwrap returns the error.
+func (c *coded) Unwrap() error { return c.err }
+
+// With returns err with an exit code, which replaces one that it has. It returns nil for nil.
+func With(code Code, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &coded{code, err}
+}
+
+// Errorf returns an error with an exit code.
+func Errorf(code Code, format string, args ...any) error {
+	return &coded{code, fmt.Errorf(format, args...)}
+}
+
+// CodeOf returns the exit code of an error.
+func CodeOf(err error) Code {
+	var c *coded
+	var parse *kong.ParseError
+	var p *client.Problem
+	var failed *failure.Error
+	switch {
+	case err == nil:
+		return Done
+	case errors.As(err, &c):
+		return c.code
+	case errors.As(err, &parse):
+		return Usage
+	case errors.Is(err, client.ErrRejected):
+		return Refused
+	case errors.As(err, &p):
+		return ofProblem(p)
+	case errors.As(err, &failed): // the failure of a run or an update: only those are no problems
+		return Failed
+	}
+	return Other
+}
+
+// ofProblem returns the exit code of a refusal.
+func ofProblem(p *client.Problem) Code {
+	switch {
+	case errors.Is(p, client.ErrQueryFailed):
+		return Failed
+	case p.Status == http.StatusNotFound:
+		return NotFound
+	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Status >= http.StatusInternalServerError:
+		return Unreachable
+	}
+	return Refused
+}
+
+// Text returns an error as the command prints it. It begins with the command's name, once: the
+// client's errors have it already.
+func Text(err error) string {
+	text := "weft: " + Clean(strings.TrimPrefix(err.Error(), "weft: "))
+	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
+		text += ": use an address that the certificate names; if the certificate is your own, set SSL_CERT_FILE to its file"
+	}
+	return text
+}

@@ -1,0 +1,40 @@
+#compdef shop
+# Completion of shop for zsh: source <(shop completion zsh), or write it to a file _shop of a folder in fpath.
+_shop() {
+    local at= word prev=${words[CURRENT-1]}
+    local -a commands flags
+    for word in ${words[2,CURRENT-1]}; do
+        case "$at $word" in
+            " list"|" box"|" box open"|" box close") at="$at $word" ;;
+        esac
+    done
+    case "$at $prev" in
+        " list --output"|" list -o") compadd -- table json jsonl auto; return ;;
+        " list --file") _files; return ;;
+    esac
+    case "$at" in
+        "")
+            commands=( 'list:List "things"' 'box:Boxes' )
+            flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' ) ;;
+        " list")
+            commands=( )
+            flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' '--output:How to print: table, json, or jsonl, a JSON value in each line' '-o:How to print: table, json, or jsonl, a JSON value in each line' '--quiet:Print ids only, one in each line' '-q:Print ids only, one in each line' '--all:Show all' '--no-all:Show all' '--file:It'\''s a file' ) ;;
+        " box")
+            commands=( 'open:Open it' 'close:Close it' )
+            flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' ) ;;
+        " box open")
+            commands=( 'gently' 'fast' )
+            flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' ) ;;
+        " box close")
+            commands=( )
+            flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' ) ;;
+    esac
+    if [[ $PREFIX == -* ]]; then
+        _describe flag flags
+    elif (( $#commands )); then
+        _describe command commands
+    else
+        _files
+    fi
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _shop "$@"; else compdef _shop shop; fi
