@@ -61,6 +61,9 @@ func TestCheck(t *testing.T) {
 		if c.header != "" {
 			header.Set("Weft-Cost", "writes=0, reads=1, messages=0")
 		}
+		if strings.HasSuffix(u.Path, "/history") {
+			header.Set("Weft-Resume", "1-0123456789abcdef:4")
+		}
 		err = (&Exchange{c.method, u, []byte(c.sent), c.status, header, []byte(c.body)}).Check()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
