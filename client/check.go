@@ -22,6 +22,8 @@ func (r Request) check() error {
 		return invalid(cmp.Or(engine.CheckID("workflow id", r.WorkflowID), engine.CheckID("update id", r.Name)))
 	case "result", "describe", "history", "cancel", "terminate", "reset", "move", "delete", "retry", "retryActivity", "completeByHand", "failByHand":
 		return invalid(engine.CheckID("workflow id", r.WorkflowID))
+	case "redrive":
+		return invalid(checkName("queue", r.Name))
 	}
 	return nil // it has no id
 }

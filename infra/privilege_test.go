@@ -11,7 +11,7 @@ import (
 func TestRightsAreNarrow(t *testing.T) {
 	t.Parallel()
 	for what, parameters := range map[string]map[string]string{
-		"defaults": nil, "everything": {"Tracing": "on", "Kms": "create", "Pinning": "on", "Build": "b1", "PayloadKeys": "arn:aws:kms:us-east-1:000000000000:key/5678", "Bucket": "payloads"},
+		"defaults": nil, "everything": {"Tracing": "on", "Kms": "create", "Redrive": "on", "Pinning": "on", "Build": "b1", "PayloadKeys": "arn:aws:kms:us-east-1:000000000000:key/5678", "Bucket": "payloads"},
 		"everything made": {"Kms": "create", "PayloadKeys": "create", "Bucket": "create"},
 		"another key":     {"Kms": "arn:aws:kms:us-east-1:000000000000:key/another"},
 	} {

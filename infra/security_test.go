@@ -27,6 +27,9 @@ var whys = map[string]string{
 	"dead Send":     "send dead letters again, and the messages that a dead activity message has left unsent",
 	"dead Log":      "read which messages an activity's message has left unsent, and record which of its copies continues",
 	"List":          "list runs",
+	"Inspect":       "count the messages of the queues, and find their dead letters",
+	"Redrive":       "have SQS move dead letters back on request, if `Redrive` is on",
+	"SendBack":      "the same: SQS sends them as the role that asks it to",
 	"Erase":         "delete a closed run on request",
 	"Verify":        "read the key that the tokens of activities are signed with",
 	"Pace":          "move the mark of the rate of its own queue",
@@ -49,7 +52,7 @@ var whys = map[string]string{
 func TestSecurityTables(t *testing.T) {
 	t.Parallel()
 	functions := samFunctions(t, "weft", map[string]string{
-		"Namespace": "NAMESPACE", "Pinning": "on", "Build": "BUILD",
+		"Namespace": "NAMESPACE", "Redrive": "on", "Pinning": "on", "Build": "BUILD",
 		"PayloadKeys": "arn:aws:kms:us-east-1:000000000000:key/payloads", "Bucket": "bucket",
 	})
 	holdTables(t, filepath.Join("..", "docs", "security.md"), map[string][]string{

@@ -113,7 +113,29 @@ func (d *deployment) runRequests() {
 	check(err)
 	check(walk.Get(d.Client, "with-update").Terminate(ctx, "enough"))
 	d.runOutside(check)
+	d.runQueues(check)
 	check(note.Send(ctx, d.Client, "with-signal", nil, workflow.SendOptions{Start: walk.WithStart([]string{listen})}))
+}
+
+// runQueues counts the messages of each queue, and moves its dead letters back.
+func (d *deployment) runQueues(check func(error)) {
+	d.t.Helper()
+	ctx := d.t.Context()
+	_, err := d.Deployment(ctx)
+	check(err)
+	_, err = d.Types(ctx)
+	check(err)
+	_, err = d.Builds(ctx, "")
+	check(err)
+	queues, err := d.Queues(ctx)
+	check(err)
+	for _, q := range queues {
+		if q.Messages == nil || q.Dead == nil || q.Problem != "" {
+			d.t.Errorf("the queue %s is not counted: %+v", q.Name, q)
+		}
+		_, err := d.Redrive(ctx, q.Name)
+		check(err)
+	}
 }
 
 // runOutside fails an attempt from outside, and completes the next one, with each kind of step

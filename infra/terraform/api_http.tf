@@ -1,6 +1,6 @@
 locals {
   cors_request_headers = ["authorization", "content-type", "traceparent", "tracestate", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token"]
-  cors_answer_headers  = ["retry-after", "weft-cost"]
+  cors_answer_headers  = ["retry-after", "weft-cost", "weft-version"]
   cors_seconds         = 3600
 
   # One route for each method, so that a browser's OPTIONS matches none: API Gateway then answers it

@@ -87,7 +87,7 @@ locals {
       timeout  = var.workflow_timeout
       memory   = var.memory
       reserved = -1
-      receives = concat([local.dead_arn.workflow, local.dead_arn.timers, local.dead_arn.activities], [for name in keys(local.tasks) : local.dead_arn[name]])
+      receives = local.dead_arns
     }
     }, { for name, q in local.tasks : name => {
       timeout  = q.timeout

@@ -38,7 +38,7 @@ locals {
     Sid      = "Send"
     Effect   = "Allow"
     Action   = ["sqs:SendMessage"]
-    Resource = concat([local.queue_arn.workflow, local.queue_arn.timers, local.queue_arn.activities], local.task_arns)
+    Resource = local.all_arns
   }
 
   attempts = [local.log, local.keep_timers, local.send_results, {
@@ -55,6 +55,27 @@ locals {
     Resource  = [local.table_arn]
     Condition = { "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["${var.namespace}/r/${name}"] } }
   } }
+  # Statements about all queues, and their dead letters.
+  all_arns  = concat([local.queue_arn.workflow, local.queue_arn.timers, local.queue_arn.activities], local.task_arns)
+  dead_arns = concat([local.dead_arn.workflow, local.dead_arn.timers, local.dead_arn.activities], [for name in keys(local.tasks) : local.dead_arn[name]])
+  inspect = { # how many messages the queues have, and where their dead letters are
+    Sid      = "Inspect"
+    Effect   = "Allow"
+    Action   = ["sqs:GetQueueAttributes"]
+    Resource = concat(local.all_arns, local.dead_arns)
+  }
+  redrive = [{ # SQS moves dead letters back as the role that asks it to
+    Sid      = "Redrive"
+    Effect   = "Allow"
+    Action   = ["sqs:StartMessageMoveTask", "sqs:ReceiveMessage", "sqs:DeleteMessage"]
+    Resource = local.dead_arns
+    }, {
+    Sid      = "SendBack" # the other queues are those that it sends to
+    Effect   = "Allow"
+    Action   = ["sqs:SendMessage"]
+    Resource = [local.queue_arn.workflow]
+  }]
+
   shorten = {
     Sid    = "Shorten"
     Effect = "Allow"
@@ -63,7 +84,7 @@ locals {
 
   # Statements of one function.
   rights = merge({
-    api = [local.log, local.keep_timers, local.send, {
+    api = concat([local.log, local.keep_timers, local.send, local.inspect], [for statement in local.redrive : statement if var.redrive], [{
       Sid       = "List"
       Effect    = "Allow"
       Action    = ["dynamodb:Query"]
@@ -81,7 +102,7 @@ locals {
       Action    = ["dynamodb:Query"]
       Resource  = [local.table_arn]
       Condition = local.own.signing
-    }]
+    }])
 
     workflow = [local.log, local.keep_timers, local.send_results]
 

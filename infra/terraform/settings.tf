@@ -14,6 +14,7 @@ locals {
     WEFT_UPDATE_BYTES_IN_FLIGHT = var.update_bytes_in_flight
     WEFT_UPDATES_IN_TOTAL       = var.updates_in_total
     WEFT_COMPRESS               = var.compress
+    WEFT_REDRIVE                = var.redrive ? "on" : "off"
     WEFT_METRICS                = var.metrics
     WEFT_LOG_LEVEL              = var.log_level
   }
@@ -123,6 +124,12 @@ variable "compress" {
     condition     = contains(["off", "zstd"], var.compress)
     error_message = "Give off or zstd."
   }
+}
+
+variable "redrive" {
+  description = "Whether requests may move dead letters back to their queues. Then the api function may receive and delete dead letters, and send to all queues."
+  type        = bool
+  default     = false
 }
 
 variable "metrics" {

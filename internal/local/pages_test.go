@@ -93,7 +93,7 @@ func TestPages(t *testing.T) {
 		if preflight.Code != c.preflight || start.Code != c.start || got != c.allowOrigin || preflight.Header().Get("Access-Control-Allow-Origin") != c.allowOrigin {
 			t.Errorf("with %q allowed, a page of %q: preflight %d %v, start %d %v", c.allowed, c.origin, preflight.Code, preflight.Header(), start.Code, start.Header())
 		}
-		if exposed := start.Header().Get("Access-Control-Expose-Headers"); c.allowOrigin != "" && exposed != "Weft-Cost, Retry-After" {
+		if exposed := start.Header().Get("Access-Control-Expose-Headers"); c.allowOrigin != "" && exposed != "Weft-Cost, Weft-Version, Retry-After" {
 			t.Errorf("exposed: %q", exposed)
 		}
 		if allowed := preflight.Header().Get("Access-Control-Allow-Headers"); c.allowOrigin != "" && allowed != "authorization,content-type" {

@@ -10,6 +10,7 @@ const (
 	deletions             = `Amazon S3 API Reference, "DeleteObjects"`
 	authorizationSQS      = `Service Authorization Reference, "Actions, resources, and condition keys for Amazon SQS"`
 	transactions          = `Amazon DynamoDB Developer Guide, "Using IAM with DynamoDB transactions"`
+	moves                 = `Amazon SQS Developer Guide, "Learn how to configure a dead-letter queue redrive"`
 	batches               = `Amazon SQS API Reference, "AddPermission": an action covers its batch version`
 )
 
@@ -36,6 +37,11 @@ func Actions() []Action {
 		{"S3.ListObjectsV2", "s3:ListBucket", lists},
 		{"S3.PutObject", "s3:PutObject", authorizationS3},
 		{"SQS.ChangeMessageVisibility", "sqs:ChangeMessageVisibility", authorizationSQS},
+		{"SQS.GetQueueAttributes", "sqs:GetQueueAttributes", authorizationSQS},
 		{"SQS.SendMessageBatch", "sqs:SendMessage", batches},
+		{"SQS.StartMessageMoveTask", "sqs:StartMessageMoveTask", moves},
+		{"SQS.StartMessageMoveTask/Delete", "sqs:DeleteMessage", moves},
+		{"SQS.StartMessageMoveTask/Receive", "sqs:ReceiveMessage", moves},
+		{"SQS.StartMessageMoveTask/Send", "sqs:SendMessage", moves},
 	}
 }

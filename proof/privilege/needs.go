@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -22,7 +23,7 @@ type item = map[string]types.AttributeValue
 // need is what a request, or a part of one, accesses.
 type need struct {
 	part string // the part of the operation, after a slash
-	// queue is the URL of a queue. table and index belong to DynamoDB.
+	// queue is the URL or the name of a queue. table and index belong to DynamoDB.
 	queue, table, index string
 	function            string // includes the version, if the request names one
 	key                 string // the ARN of a KMS key
@@ -105,10 +106,27 @@ func needsOf(input any) ([]need, error) {
 		return deletedNeeds(in), nil
 	case *sqs.SendMessageBatchInput:
 		return []need{{queue: aws.ToString(in.QueueUrl)}}, nil
+	case *sqs.GetQueueAttributesInput:
+		return []need{{queue: aws.ToString(in.QueueUrl)}}, nil
+	case *sqs.StartMessageMoveTaskInput:
+		return moveNeeds(aws.ToString(in.SourceArn)), nil
 	case *sqs.ChangeMessageVisibilityInput:
 		return []need{{queue: aws.ToString(in.QueueUrl)}}, nil
 	}
 	return nil, fmt.Errorf("what a %T accesses is unknown: add it to needs.go", input)
+}
+
+// moveNeeds returns the needs of a task that moves dead letters back to their queue. SQS receives,
+// deletes and sends the messages with the rights of the task's caller. The name of a deployment's
+// queue is that of its dead letters without -dead.
+func moveNeeds(deadARN string) []need {
+	dead := deadARN[strings.LastIndex(deadARN, ":")+1:]
+	return []need{
+		{queue: dead},
+		{queue: dead, part: "/Receive"},
+		{queue: dead, part: "/Delete"},
+		{queue: strings.Replace(dead, "-dead", "", 1), part: "/Send"},
+	}
 }
 
 // deletedNeeds returns the needs of the objects of a batch. IAM checks each object.
