@@ -248,6 +248,8 @@ type Filter struct {
 	// row, except its memo, which may be encrypted. An adapter calls it any number of times, and
 	// only for the last row of a run.
 	Where func(*Summary) bool
+	// Oldest asks for the list in the reverse order: those started first are first.
+	Oldest bool
 }
 
 // Selects reports whether a filter selects a row.
@@ -260,8 +262,9 @@ func (f Filter) Selects(row *Summary) bool {
 // Lister lists workflows: the last Summary of each run. The list follows the log and may be behind
 // it; an adapter may leave it out.
 type Lister interface {
-	// ListRuns returns at most limit runs that the filter selects, those started last first, from
-	// the position in token; an empty token is the beginning. next is the token for the next page,
+	// ListRuns returns at most limit runs that the filter selects, those started last first (first
+	// first with Oldest), from the position in token; an empty token is the beginning. A token is
+	// for the same filter. next is the token for the next page,
 	// or empty if there are no more. A token may be used again, and later. ListRuns returns an
 	// error that wraps ErrBadToken for a token that it did not make. A run that changes between two
 	// pages appears once.

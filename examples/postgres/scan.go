@@ -15,10 +15,24 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
+// The list in both orders, each of which the index has. The arguments are the bounds of the start,
+// the position, and how many rows are read.
+const (
+	latestFirst = `
+		SELECT summary FROM runs WHERE started > $1 AND started < $2 AND (started < $3 OR started = $3 AND (workflow, run) > ($4, $5))
+		ORDER BY started DESC, workflow, run LIMIT $6`
+	oldestFirst = `
+		SELECT summary FROM runs WHERE started > $1 AND started < $2 AND (started > $3 OR started = $3 AND (workflow, run) < ($4, $5))
+		ORDER BY started, workflow DESC, run DESC LIMIT $6`
+)
+
 // ListRuns implements store.Lister. It reads rows until it has selected limit rows, plus one to
 // know whether there are more.
 func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
-	at := position{a: math.MaxInt64}
+	at, query := position{a: math.MaxInt64}, latestFirst
+	if f.Oldest {
+		at, query = position{a: math.MinInt64}, oldestFirst
+	}
 	if token != "" {
 		if at, err = parse(token); err != nil {
 			return nil, "", err
@@ -33,9 +47,7 @@ func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limi
 	}
 	const atOnce = 200
 	for {
-		rows, err := s.pool.Query(ctx, `
-			SELECT summary FROM runs WHERE started > $1 AND started < $2 AND (started < $3 OR started = $3 AND (workflow, run) > ($4, $5))
-			ORDER BY started DESC, workflow, run LIMIT $6`, after, before, at.a, []byte(at.workflow), at.b, atOnce)
+		rows, err := s.pool.Query(ctx, query, after, before, at.a, []byte(at.workflow), at.b, atOnce)
 		if err != nil {
 			return nil, "", classify(err)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
+	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
-	"github.com/seed-41655fb1/weft/store"
 )
 
 // aRun is the id of a run.
@@ -283,22 +283,22 @@ func TestReads(t *testing.T) {
 func TestList(t *testing.T) {
 	t.Parallel()
 	p := parser(t)
-	if _, err := p.List(store.Filter{}, "all", "x", 1); !errors.Is(err, refusal.NotFound) {
+	if _, err := p.List(&filter.Filter{}, command.ListPage{Query: "all", Token: "x", Limit: 1}); !errors.Is(err, refusal.NotFound) {
 		t.Errorf("a deployment without a list: %v", err)
 	}
 	p.Lists = true
-	first, err := p.List(store.Filter{}, "all", "", 1)
+	first, err := p.List(&filter.Filter{}, command.ListPage{Query: "all", Token: "", Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	token := first.Token("place")
-	if next, err := p.List(store.Filter{}, "all", token, 1); err != nil || next.Place() != "place" {
+	if next, err := p.List(&filter.Filter{}, command.ListPage{Query: "all", Token: token, Limit: 1}); err != nil || next.Place() != "place" {
 		t.Errorf("the next page: %+v and %v", next, err)
 	}
 	for _, wrong := range []string{"place", strings.TrimSuffix(token, "place")} {
-		_, err := p.List(store.Filter{}, "all", wrong, 1)
+		_, err := p.List(&filter.Filter{}, command.ListPage{Query: "all", Token: wrong, Limit: 1})
 		refused(t, wrong, err, "this list did not return the pageToken")
 	}
-	_, err = p.List(store.Filter{}, "others", token, 1)
+	_, err = p.List(&filter.Filter{}, command.ListPage{Query: "others", Token: token, Limit: 1})
 	refused(t, token, err, "this list did not return the pageToken")
 }

@@ -1,15 +1,12 @@
 package command
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/store"
 )
 
 // StartAndAwait starts a run, and waits for its end.
@@ -81,49 +78,4 @@ func (p *Parser) History(workflowID string, runID history.RunID, pageToken strin
 	}
 	t, err := p.Target(workflowID, runID)
 	return orNone(History{Target: t, from: from}, err)
-}
-
-// List asks for a page of the list of workflows.
-type List struct {
-	filter store.Filter
-	mark   string
-	place  string
-	limit  int
-}
-
-// Filter returns which workflows the list has.
-func (l *List) Filter() store.Filter { return l.filter }
-
-// Place returns where the page begins, as the store has named it; empty is the beginning.
-func (l *List) Place() string { return l.place }
-
-// Limit returns how many workflows the page has at most.
-func (l *List) Limit() int { return l.limit }
-
-// Token returns the token of the page that begins at a place; empty is no page.
-func (l *List) Token(place string) string {
-	if place == "" {
-		return ""
-	}
-	return l.mark + place
-}
-
-// ErrPageToken refuses a list whose pageToken another query has returned, or none.
-var ErrPageToken = refusal.Invalid.New("this list did not return the pageToken: give all other parameters as for the page before, or begin again without a pageToken")
-
-// List parses a request for a page of a list. query identifies what is listed: any text that is the
-// same for the same query. A token is valid only for the query that returned it. In another query,
-// it would also be a valid position, and workflows would be missing or listed twice without notice.
-func (p *Parser) List(f store.Filter, query, pageToken string, limit int) (*List, error) {
-	if !p.Lists {
-		return nil, refusal.NotFound.New("this deployment keeps no list of workflows")
-	}
-	sum := sha256.Sum256([]byte(query))
-	l := &List{filter: f, mark: base64.RawURLEncoding.EncodeToString(sum[:6]), limit: limit}
-	place, marked := strings.CutPrefix(pageToken, l.mark)
-	if pageToken != "" && (!marked || place == "") {
-		return nil, ErrPageToken
-	}
-	l.place = place
-	return l, nil
 }

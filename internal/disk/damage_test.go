@@ -139,6 +139,12 @@ func TestFlippedTable(t *testing.T) {
 		if err != nil {
 			t.Errorf("a flip at %d: a scan past damage fails with %v", at, err)
 		}
+		err = d.Read(func(tx *Tx) error {
+			return errors.Join(tx.descends(t, tx.DescendSound, found), tx.descends(t, tx.inSteps, found))
+		})
+		if err != nil {
+			t.Errorf("a flip at %d: %v", at, err)
+		}
 		for i := uint64(0); i < n; i += step {
 			var v []byte
 			err := d.Read(func(tx *Tx) (err error) { v, err = tx.Get(Log, binary.BigEndian.AppendUint64(nil, i)); return err })
@@ -163,6 +169,41 @@ func TestFlippedTable(t *testing.T) {
 	if lost < flips/2 || files > 2 {
 		t.Errorf("%d flips cost numbers, and %d cost a whole file: either the test tests nothing, or too much is lost", lost, files)
 	}
+}
+
+// inSteps is DescendSound with few keys in memory, as if a block were damaged.
+func (tx *Tx) inSteps(s Space, from, to []byte, fn func(key, value []byte) bool) error {
+	return tx.descendPast(s, from, to, 150, fn)
+}
+
+// descends demands that a scan finds these numbers in descending order: all of them, and those
+// between two keys.
+func (tx *Tx) descends(t *testing.T, scan func(Space, []byte, []byte, func(_, _ []byte) bool) error, want map[uint64]bool) error {
+	t.Helper()
+	for _, bounds := range [][2]uint64{{0, 1 << 40}, {500, 2500}} {
+		before, got := bounds[1], 0
+		err := scan(Log, binary.BigEndian.AppendUint64(nil, bounds[0]), binary.BigEndian.AppendUint64(nil, bounds[1]), func(k, v []byte) bool {
+			n := binary.BigEndian.Uint64(k)
+			if n >= before || n < bounds[0] || !want[n] || !bytes.Equal(k, v) {
+				t.Errorf("a scan in descending order has %d with the value %x after %d", n, v, before)
+			}
+			before, got = n, got+1
+			return true
+		})
+		if err != nil {
+			return err
+		}
+		all := 0
+		for n := range want {
+			if n >= bounds[0] && n < bounds[1] {
+				all++
+			}
+		}
+		if got != all {
+			t.Errorf("a scan in descending order between %v found %d of %d numbers", bounds, got, all)
+		}
+	}
+	return nil
 }
 
 // Damage of the size of a sector costs the records that it touches, and none behind them.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 )
 
 // RangeError is the error of a part of the tables that cannot be read: keys of the range may be
@@ -26,6 +27,63 @@ func (*RangeError) Unwrap() error { return ErrCorrupt }
 // it leaves out the keys that may be in it.
 func (tx *Tx) AscendSound(s Space, from, to []byte, fn func(key, value []byte) bool) error {
 	return tx.ascendPast(s, from, to, false, fn)
+}
+
+// DescendSound is AscendSound in the other direction: it begins with the last key before to.
+func (tx *Tx) DescendSound(s Space, from, to []byte, fn func(key, value []byte) bool) error {
+	var last []byte // that fn was called with
+	stopped := false
+	err := tx.scan(s, from, to, mode{down: true, skip: tx.report}, func(key, value []byte) bool {
+		last = append(last[:0], key...)
+		stopped = !fn(key, value)
+		return !stopped
+	})
+	if stopped || !errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	if last != nil {
+		to = last
+	}
+	return tx.descendPast(s, from, to, mostKeys, fn)
+}
+
+// mostKeys is how many keys descendPast has in memory, times two.
+const mostKeys = 100_000
+
+// descendPast is DescendSound in a space where a block cannot be read. Pebble does not read past
+// such a block in descending order. So descendPast reads the keys in ascending order, past all
+// damage, and takes the last ones. If fn wants more, it does so again for those before them. It
+// finds the end of the range itself: a scan past damage that ends soon behind the damage finds less.
+func (tx *Tx) descendPast(s Space, from, to []byte, most int, fn func(key, value []byte) bool) error {
+	for {
+		var left [][]byte
+		earlier := false
+		err := tx.AscendSound(s, from, nil, func(key, _ []byte) bool {
+			if to != nil && bytes.Compare(key, to) >= 0 {
+				return false
+			}
+			if left = append(left, bytes.Clone(key)); len(left) == 2*most {
+				left, earlier = slices.Clone(left[most:]), true
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+		for _, key := range slices.Backward(left) {
+			value, err := tx.Get(s, key)
+			if err != nil && !errors.Is(err, ErrCorrupt) { // damage was reported above
+				return err
+			}
+			if value != nil && !fn(key, value) { // without one, the key was deleted meanwhile, or it is damaged
+				return nil
+			}
+		}
+		if !earlier {
+			return nil
+		}
+		to = left[0]
+	}
 }
 
 // AscendKeys is AscendSound for keys alone. It also calls fn with the keys of damaged values.

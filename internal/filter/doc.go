@@ -1,7 +1,9 @@
-// Package filter reads the filters of the list of workflows: a part of the language that Temporal
-// has for it.
+// Package filter reads the filters of the list of workflows, which are those of Temporal's list.
 //
-//	filter     = condition { "AND" condition }
+//	filter     = [ any ] [ "ORDER" "BY" ( "StartTime" | "CloseTime" ) [ "ASC" | "DESC" ] ]
+//	any        = all { "OR" all }
+//	all        = term { "AND" term }
+//	term       = "NOT" term | "(" any ")" | condition
 //	condition  = name operator value                              = != < <= > >=
 //	           | name "IN" "(" value { "," value } ")"
 //	           | name "BETWEEN" value "AND" value                 both included
@@ -19,8 +21,10 @@
 //	StartTime, CloseTime               a moment, as text in RFC 3339; CloseTime is NULL while the run is open
 //
 // A run that lacks an attribute, or has it with a type other than the value's, meets no condition
-// on it except IS NULL. A list of keywords meets a condition if one of its keywords does, and != if
-// none is the value. Texts are compared by their bytes.
+// on it except IS NULL. NOT turns a condition around, and there is no third value: a run without a
+// region meets NOT (Region = 'eu') and not Region != 'eu'. A list of keywords meets a condition if
+// one of its keywords does, and != if none is the value. Texts are compared by their bytes.
 //
-// There is no OR and no NOT: DynamoDB answers neither faster than two lists do.
+// Nobody registers search attributes, so a name that no run has may be misspelled. A [Look] finds
+// such names.
 package filter

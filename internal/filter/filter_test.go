@@ -129,6 +129,26 @@ func TestConditions(t *testing.T) {
 		"CloseTime IS NULL":                                      false,
 		"WorkflowType = 'order' AND Amount > 5 and Paid = TRUE":  true,
 		"WorkflowType = 'order' AND Amount > 5 AND Paid = FALSE": false,
+
+		"Region = 'us' OR Region = 'eu-west'":                                      true,
+		"Region = 'us' OR Region = 'eu'":                                           false,
+		"Region = 'us' OR Paid = TRUE AND Rate = .25":                              true,
+		"Region = 'eu-west' OR Paid = FALSE AND Rate = 7":                          true, // AND binds tighter
+		"(Region = 'eu-west' OR Paid = FALSE) AND Rate = 7":                        false,
+		"NOT Region = 'us'":                                                        true,
+		"NOT Region = 'eu-west' OR Paid = TRUE":                                    true, // NOT binds tighter
+		"NOT (Region = 'eu-west' OR Paid = TRUE)":                                  false,
+		"not not Region = 'eu-west'":                                               true,
+		"NOT NOT NOT Region = 'eu-west'":                                           false,
+		"NOT Nothing = 'x'":                                                        true,
+		"NOT Nothing IS NOT NULL":                                                  true,
+		"NOT (StartTime < '2026-11-21T17:45:00Z')":                                 true,
+		"NOT (StartTime >= '2026-11-21T17:45:00Z')":                                false,
+		"StartTime > '2026-12-01T00:00:00Z' OR WorkflowId = 'order-7'":             true,
+		"StartTime > '2026-12-01T00:00:00Z' OR StartTime < '2026-11-01T00:00:00Z'": false,
+		"((((Region IN ('us', 'eu-west')))))":                                      true,
+		"Region = 'eu-west' ORDER BY StartTime":                                    true,
+		"ORDER BY CloseTime DESC":                                                  true,
 	}
 	for text, want := range tests {
 		f, err := filter.Parse(text)
@@ -138,6 +158,39 @@ func TestConditions(t *testing.T) {
 		}
 		if s := f.Store(); s.Selects(row(t)) != want {
 			t.Errorf("%s: %v, want %v (from %v, before %v)", text, !want, want, s.StartedAfter, s.StartedBefore)
+		}
+	}
+}
+
+// Alternatives are bounded by their hull, and what is turned around is not.
+func TestBoundsOfAlternatives(t *testing.T) {
+	t.Parallel()
+	day := func(d int) time.Time { return time.Date(2026, 11, d, 0, 0, 0, 0, time.UTC) }
+	for text, want := range map[string][2]time.Time{
+		"StartTime > '2026-11-03T00:00:00Z' OR StartTime > '2026-11-02T00:00:00Z'":                                                         {day(2), {}},
+		"StartTime < '2026-11-03T00:00:00Z' OR StartTime < '2026-11-02T00:00:00Z'":                                                         {{}, day(3)},
+		"StartTime < '2026-11-03T00:00:00Z' OR StartTime > '2026-11-02T00:00:00Z'":                                                         {},
+		"StartTime = '2026-11-03T00:00:00Z' OR StartTime = '2026-11-05T00:00:00Z' AND Paid = TRUE":                                         {day(3), day(5)},
+		"StartTime > '2026-11-03T00:00:00Z' OR Paid = TRUE":                                                                                {},
+		"(StartTime > '2026-11-03T00:00:00Z' OR Paid = TRUE) AND (StartTime > '2026-11-02T00:00:00Z')":                                     {day(2), {}},
+		"NOT StartTime > '2026-11-03T00:00:00Z'":                                                                                           {},
+		"NOT NOT StartTime > '2026-11-03T00:00:00Z'":                                                                                       {day(3), {}},
+		"NOT (StartTime > '2026-11-03T00:00:00Z' AND Paid = TRUE) AND StartTime BETWEEN '2026-11-02T00:00:00Z' AND '2026-11-04T00:00:00Z'": {day(2), day(4)},
+	} {
+		f, err := filter.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		s, got := f.Store(), [2]time.Time{}
+		if !s.StartedAfter.IsZero() {
+			got[0] = s.StartedAfter.Add(time.Microsecond)
+		}
+		if !s.StartedBefore.IsZero() {
+			got[1] = s.StartedBefore.Add(-time.Microsecond)
+		}
+		if got != want {
+			t.Errorf("%s: after %v, before %v; want %v", text, got[0], got[1], want)
 		}
 	}
 }
@@ -159,12 +212,22 @@ func TestBounds(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Region":                                "missing at its end",
-		"Region = ":                             "missing at its end",
-		"= 'eu'":                                "at character 1",
-		"Region = 'eu' OR Region = 'us'":        `at character 15: "OR" is not expected there`,
-		"NOT Region = 'eu'":                     "at character",
-		"(Region = 'eu')":                       `"(" is not expected there`,
+		"Region":                               "missing at its end",
+		"Region = ":                            "missing at its end",
+		"= 'eu'":                               "at character 1",
+		"Region = 'eu' OR":                     "missing at its end",
+		"OR Region = 'eu'":                     "at character",
+		"Region = 'eu' XOR Region = 'us'":      `at character 15: "XOR" is not expected there`,
+		"NOT":                                  "missing at its end",
+		"(Region = 'eu'":                       "missing at its end",
+		"Region = 'eu')":                       `at character 14: ")" is not expected there`,
+		"()":                                   `")" is not expected there`,
+		"Region = 'eu' ORDER StartTime":        `"StartTime" is not expected there`,
+		"ORDER BY Region":                      "give StartTime or CloseTime",
+		"ORDER BY startTime":                   "give StartTime or CloseTime",
+		"ORDER BY StartTime, CloseTime":        `"," is not expected there`,
+		"ORDER BY StartTime AND Region = 'eu'": `"AND" is not expected there`,
+		strings.Repeat("(", 33) + "Region = 'eu'" + strings.Repeat(")", 33): "nested deeper than 32",
 		"Region = 'eu":                          "at character 10",
 		"Region = eu":                           `"eu" is not expected there`,
 		"Region == 'eu'":                        "at character 9",
@@ -189,6 +252,7 @@ func TestRefused(t *testing.T) {
 
 // FuzzParse looks for a filter that makes the parser, or a condition, panic.
 func FuzzParse(f *testing.F) {
+	f.Add("NOT (Region = 'eu' OR NOT Paid = TRUE AND (Amount > 2)) ORDER BY CloseTime DESC")
 	f.Add("Region = 'eu' AND Amount BETWEEN 1 AND 2.5 AND StartTime > '2026-11-21T17:45:00Z' AND Tags IN ('a', TRUE) AND X IS NOT NULL")
 	f.Fuzz(func(t *testing.T, text string) {
 		if parsed, err := filter.Parse(text); err == nil {

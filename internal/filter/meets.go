@@ -34,43 +34,6 @@ func builtinLike(name string) string {
 	return ""
 }
 
-// Attributes decodes the search attributes of a row. It returns none if they cannot be read.
-func Attributes(row *store.Summary) (attributes history.SearchAttributes) {
-	if row.Attributes == "" || history.DecodeBody([]byte(row.Attributes), &attributes) != nil {
-		return nil
-	}
-	return attributes
-}
-
-// Between returns the filter in the store's form, for runs that started between two moments; a zero
-// moment does not bound them. Conditions on StartTime narrow that.
-func (f *Filter) Between(after, before time.Time) store.Filter {
-	s := store.Filter{StartedAfter: after, StartedBefore: before}
-	for _, c := range f.Conditions {
-		if c.Name == "StartTime" {
-			after, before := c.bounds()
-			s.StartedAfter = later(s.StartedAfter, after)
-			if !before.IsZero() && (s.StartedBefore.IsZero() || before.Before(s.StartedBefore)) {
-				s.StartedBefore = before
-			}
-		}
-	}
-	if len(f.Conditions) > 0 {
-		s.Where = f.meets
-	}
-	return s
-}
-
-// Store returns the filter in the store's form.
-func (f *Filter) Store() store.Filter { return f.Between(time.Time{}, time.Time{}) }
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // bounds returns moments outside of which nothing meets a condition on a moment; zero if there is
 // no bound.
 func (c *Condition) bounds() (after, before time.Time) {
@@ -93,25 +56,6 @@ func (c *Condition) bounds() (after, before time.Time) {
 		return after, high(v)
 	}
 	return after, before
-}
-
-// meets reports whether a row meets all conditions.
-func (f *Filter) meets(row *store.Summary) bool {
-	var attributes history.SearchAttributes
-	decoded := false
-	for _, c := range f.Conditions {
-		v, there := builtin(row, c.Name)
-		if _, ok := builtins[c.Name]; !ok {
-			if !decoded {
-				attributes, decoded = Attributes(row), true
-			}
-			v, there = attributes.Get(c.Name)
-		}
-		if !c.meets(v, there) {
-			return false
-		}
-	}
-	return true
 }
 
 // builtin returns the value of an attribute that every run has.

@@ -16,12 +16,39 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// MaxLength is how long a filter may be, in bytes.
-const MaxLength = 4 << 10
+// MaxLength is how long a filter may be, in bytes, and MaxDepth how deep its parentheses may be
+// nested.
+const (
+	MaxLength = 4 << 10
+	MaxDepth  = 32
+)
 
-// Filter is a filter that was parsed: a run must meet all of its conditions.
-type Filter struct {
-	Conditions []*Condition `parser:"@@ ( 'AND' @@ )*"`
+// grammar is a filter as it is written.
+type grammar struct {
+	Where *either `parser:"@@?"`
+	Order *order  `parser:"( 'ORDER' 'BY' @@ )?"`
+}
+
+// either holds if one of its members does.
+type either struct {
+	Any []*both `parser:"@@ ( 'OR' @@ )*"`
+}
+
+// both holds if all of its members do.
+type both struct {
+	All []*term `parser:"@@ ( 'AND' @@ )*"`
+}
+
+// term is a group or a condition, turned around by each NOT in front of it.
+type term struct {
+	Nots      []string   `parser:"@'NOT'*"`
+	Group     *either    `parser:"( '(' @@ ')'"`
+	Condition *Condition `parser:"| (?! 'ORDER' 'BY' ) @@ )"`
+}
+
+type order struct {
+	By        string `parser:"@Ident"`
+	Direction string `parser:"@( 'ASC' | 'DESC' )?"`
 }
 
 // Condition is a condition on one attribute.
@@ -101,8 +128,8 @@ func (b *truth) Capture(values []string) error {
 
 // parser is built for the first filter, so that no other request, and no start of a function, waits
 // for it.
-var parser = sync.OnceValue(func() *participle.Parser[Filter] {
-	return participle.MustBuild[Filter](
+var parser = sync.OnceValue(func() *participle.Parser[grammar] {
+	return participle.MustBuild[grammar](
 		participle.Lexer(lexer.MustSimple([]lexer.SimpleRule{
 			{Name: "Ident", Pattern: `[A-Za-z][A-Za-z0-9_]*`},
 			{Name: "Number", Pattern: `[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?`},
@@ -115,7 +142,7 @@ var parser = sync.OnceValue(func() *participle.Parser[Filter] {
 	)
 })
 
-// Parse reads a filter; an empty one has no conditions. The error says what is wrong, and where.
+// Parse reads a filter; an empty one selects all. The error says what is wrong, and where.
 func Parse(filter string) (*Filter, error) {
 	if strings.TrimSpace(filter) == "" {
 		return &Filter{}, nil
@@ -123,16 +150,48 @@ func Parse(filter string) (*Filter, error) {
 	if len(filter) > MaxLength {
 		return nil, fmt.Errorf("the filter has %d bytes: give at most %d", len(filter), MaxLength)
 	}
-	f, err := parser().ParseString("", filter)
-	if err != nil {
-		return nil, fmt.Errorf("the filter cannot be read, %s; it is for example WorkflowType = 'cart' AND Amount > 5", problem(err))
+	if depth(filter) > MaxDepth {
+		return nil, fmt.Errorf("the filter is nested deeper than %d parentheses: write it flatter", MaxDepth)
 	}
-	for _, c := range f.Conditions {
+	g, err := parser().ParseString("", filter)
+	if err != nil {
+		return nil, fmt.Errorf("the filter cannot be read, %s; it is for example WorkflowType = 'cart' AND (Amount > 5 OR NOT Paid = TRUE)", problem(err))
+	}
+	f := &Filter{}
+	if g.Where != nil {
+		f.all = []*either{g.Where}
+	}
+	for c := range f.conditions {
 		if err := c.check(); err != nil {
 			return nil, fmt.Errorf("the filter: %w", err)
 		}
 	}
+	if err := f.setOrder(g.Order); err != nil {
+		return nil, fmt.Errorf("the filter: %w", err)
+	}
 	return f, nil
+}
+
+// depth returns how deep the parentheses of a filter are nested, without parsing it: the parser
+// calls itself for each level.
+func depth(filter string) (deepest int) {
+	open, quote := 0, byte(0)
+	for i := range len(filter) {
+		switch c := filter[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '(':
+			open++
+		case c == ')':
+			open--
+		}
+		deepest = max(deepest, open)
+	}
+	return deepest
 }
 
 // problem returns where the parser stopped, and why, without the names of its rules.
@@ -148,11 +207,6 @@ func problem(err error) string {
 		return fmt.Sprintf("at character %d: %s", at.Position().Column, at.Message())
 	}
 	return err.Error()
-}
-
-// Is returns a condition that an attribute is a text.
-func Is(name, is string) *Condition {
-	return &Condition{Name: name, Compare: &comparison{"=", &value{Text: &text{string: is}}}}
 }
 
 // texts returns the texts that a condition compares with.

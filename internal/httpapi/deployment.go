@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
+	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/internal/version"
 	"github.com/seed-41655fb1/weft/store"
@@ -54,9 +55,9 @@ const buildsPage = 1000
 func (h *handler) builds(r *http.Request) (int, *schema.BuildListResponse, error) {
 	var l *command.List
 	if token := r.URL.Query().Get("pageToken"); h.service.Process.Lister != nil || token != "" {
-		open := store.Filter{Where: func(row *store.Summary) bool { return row.Status == history.Running.String() }}
+		open := filter.Where(func(row *store.Summary) bool { return row.Status == history.Running.String() })
 		var err error
-		if l, err = h.service.Process.Parser().List(open, "builds", token, buildsPage); err != nil {
+		if l, err = h.service.Process.Parser().List(open, command.ListPage{Query: "builds", Token: token, Limit: buildsPage}); err != nil {
 			return 0, nil, err
 		}
 	}

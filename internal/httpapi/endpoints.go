@@ -4,16 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
-	"time"
 
-	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
-	"github.com/seed-41655fb1/weft/internal/filter"
-	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
-	"github.com/seed-41655fb1/weft/store"
 )
 
 // workflowRoutes are the routes of workflows and their runs.
@@ -199,75 +193,4 @@ func fitting(events []schema.HistoryEvent) ([]json.RawMessage, error) {
 		page = append(page, encoded)
 	}
 	return page, nil
-}
-
-// listPage is how many runs a page of the list has.
-const listPage = 100
-
-func (h *handler) list(r *http.Request) (int, *schema.ListResponse, error) {
-	q := r.URL.Query()
-	f, err := listFilter(q)
-	if err != nil {
-		return 0, nil, err
-	}
-	l, err := h.service.Process.Parser().List(f, asked(q), q.Get("pageToken"), listPage)
-	if err != nil {
-		return 0, nil, err
-	}
-	return h.awaitList(r, l)
-}
-
-// listParameters are what the query string of a list may have.
-var listParameters = []string{"filter", "type", "status", "build", "startedAfter", "startedBefore", "pageToken"}
-
-// asked returns the list that a query string asks for, whatever the order of its parameters. It
-// leaves out the page, and what signs the request: that differs each time.
-func asked(q url.Values) string {
-	list := url.Values{}
-	for _, name := range listParameters {
-		if q.Get(name) != "" && name != "pageToken" {
-			list.Set(name, q.Get(name))
-		}
-	}
-	return "workflows?" + list.Encode()
-}
-
-// listFilter returns what the parameters of a list select, all of them together.
-func listFilter(q url.Values) (f store.Filter, err error) {
-	parsed, err := filter.Parse(q.Get("filter"))
-	if err != nil {
-		return f, refusal.Invalid.New("%v", err)
-	}
-	for parameter, name := range map[string]string{"type": "WorkflowType", "build": "BuildId", "status": "ExecutionStatus"} {
-		if is := q.Get(parameter); is != "" {
-			parsed.Conditions = append(parsed.Conditions, filter.Is(name, is))
-		}
-	}
-	if status := q.Get("status"); status != "" {
-		var s history.Status
-		if err := s.UnmarshalText([]byte(status)); err != nil {
-			return f, refusal.Invalid.New("%v", err)
-		}
-	}
-	after, err := moment(q, "startedAfter")
-	if err != nil {
-		return f, err
-	}
-	before, err := moment(q, "startedBefore")
-	if err != nil {
-		return f, err
-	}
-	return parsed.Between(after, before), nil
-}
-
-func moment(q url.Values, name string) (time.Time, error) {
-	text := q.Get(name)
-	if text == "" {
-		return time.Time{}, nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, refusal.Invalid.New("%s is not a time: give for example %s=2026-11-21T17:45:00Z", name, name)
-	}
-	return t, nil
 }

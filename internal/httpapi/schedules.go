@@ -8,6 +8,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
+	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/internal/schema"
@@ -85,10 +87,10 @@ func (h *handler) describeSchedule(r *http.Request) (status int, d schema.Schedu
 }
 
 func (h *handler) listSchedules(r *http.Request) (status int, answer schema.ScheduleListResponse, err error) {
-	f := store.Filter{Where: func(row *store.Summary) bool {
+	f := filter.Where(func(row *store.Summary) bool {
 		return row.Type == stored.WorkflowType && row.Status == history.Running.String()
-	}}
-	l, err := h.service.Process.Parser().List(f, "schedules", r.URL.Query().Get("pageToken"), listPage)
+	})
+	l, err := h.service.Process.Parser().List(f, command.ListPage{Query: "schedules", Token: r.URL.Query().Get("pageToken"), Limit: listPage})
 	if err != nil {
 		return 0, answer, err
 	}

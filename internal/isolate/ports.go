@@ -33,6 +33,7 @@ type (
 	}
 	listed struct {
 		StartedAfter, StartedBefore time.Time
+		Oldest                      bool
 		Token                       string
 		Limit                       int
 	}
@@ -92,7 +93,7 @@ func serveStore(mux *http.ServeMux, p executor.Ports) {
 // serveWalks serves the list and the check over all runs.
 func serveWalks(mux *http.ServeMux, p executor.Ports) {
 	handle(mux, "/listRuns", func(ctx context.Context, q listed) (rows, error) {
-		runs, next, err := p.Lister.ListRuns(ctx, store.Filter{StartedAfter: q.StartedAfter, StartedBefore: q.StartedBefore}, q.Token, q.Limit)
+		runs, next, err := p.Lister.ListRuns(ctx, store.Filter{StartedAfter: q.StartedAfter, StartedBefore: q.StartedBefore, Oldest: q.Oldest}, q.Token, q.Limit)
 		return rows{runs, next}, err
 	})
 	handle(mux, "/scan", func(ctx context.Context, q listed) (scanned, error) {
@@ -185,7 +186,7 @@ func (p ports) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 // enough.
 func (p ports) ListRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
 	for {
-		got, err := call[listed, rows](ctx, p.c, "/listRuns", listed{f.StartedAfter, f.StartedBefore, token, limit - len(runs)})
+		got, err := call[listed, rows](ctx, p.c, "/listRuns", listed{f.StartedAfter, f.StartedBefore, f.Oldest, token, limit - len(runs)})
 		if err != nil {
 			return nil, "", err
 		}

@@ -125,7 +125,7 @@ type rule struct {
 // executorBelow returns what a layer of the executor may import: the given layers below it, and
 // what all layers may import.
 func executorBelow(layers ...string) []string {
-	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal", "internal/schema", "internal/where"}
+	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/filter", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal", "internal/schema", "internal/where"}
 	for _, layer := range layers {
 		all = append(all, "internal/executor/"+layer)
 	}
@@ -169,7 +169,7 @@ var rules = []rule{
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/refusal", []string{"engine/failure"}},
-	{"internal/command", []string{"engine", "engine/failure", "engine/history", "store", "internal/schema", "internal/cron", "internal/refusal"}},
+	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/filter", "internal/schema", "internal/cron", "internal/refusal"}},
 	{"internal/schema", []string{"engine/history", "engine/failure", "internal/jsontext"}},
 	{"internal/problem", []string{"engine/failure", "internal/refusal"}},
 	{"internal/executor/host", []string{"engine/history", "internal/observe"}},

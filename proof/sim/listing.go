@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/command"
+	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/store"
@@ -86,13 +88,17 @@ func (l *list) ListRuns(_ context.Context, f store.Filter, token string, limit i
 		}
 	}
 	l.follow()
+	compare := func(a, b string) int { return cmp.Compare(a, b) }
+	if f.Oldest {
+		compare = func(a, b string) int { return cmp.Compare(b, a) }
+	}
 	var rows []row
 	for _, r := range l.rows {
-		if f.Selects(&r.Summary) && (token == "" || r.token() > token) {
+		if f.Selects(&r.Summary) && (token == "" || compare(r.token(), token) > 0) {
 			rows = append(rows, r)
 		}
 	}
-	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.token(), b.token()) })
+	slices.SortFunc(rows, func(a, b row) int { return compare(a.token(), b.token()) })
 	if len(rows) > limit {
 		rows = rows[:limit]
 		next = rows[limit-1].token()
@@ -113,7 +119,7 @@ func (s *simulation) readList() {
 		for token := ""; ; {
 			var answer *schema.ListResponse
 			_, err := s.insist("list", func(ctx context.Context, t edge.Service) error {
-				l, err := t.Service.Process.Parser().List(store.Filter{}, "all", token, 1+r.IntN(5))
+				l, err := t.Service.Process.Parser().List(&filter.Filter{}, command.ListPage{Query: "all", Token: token, Limit: 1 + r.IntN(5)})
 				if err != nil {
 					return err
 				}

@@ -22,9 +22,8 @@ const looked = 2000
 type list struct{ store *Store }
 
 // ListRuns implements store.Lister. A run has a row for the commit that opened it, one for each
-// commit that changed its row and, once it is closed, one after them. ListRuns reads backward, so
-// the first row of a run is the valid one. It does not use DynamoDB's filter: that saves no units,
-// and would select a run by an outdated row.
+// commit that changed its row and, once it is closed, one after them; the last one is valid. It
+// does not use DynamoDB's filter: that saves no units, and would select a run by an outdated row.
 func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
 	after, err := parseToken(token)
 	if err != nil {
@@ -34,8 +33,15 @@ func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit
 	if first >= last || limit <= 0 {
 		return nil, "", nil
 	}
-	s, at := l.store, l.store.clock().Unix()
-	rows := s.merge(attrPlace, true, 2*limit, l.queries(first, last))
+	rows := l.store.merge(attrPlace, !f.Oldest, 2*limit, l.queries(first, last))
+	if f.Oldest {
+		return l.oldest(ctx, f, rows, limit)
+	}
+	return l.latest(ctx, f, rows, limit)
+}
+
+// latest reads a page backward: the first row of a run is the valid one.
+func (l *list) latest(ctx context.Context, f store.Filter, rows *merged, limit int) (runs []store.Summary, next string, err error) {
 	var seen string // the position of the last run that was read
 	for range looked {
 		if len(runs) == limit {
@@ -53,24 +59,81 @@ func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit
 			continue
 		}
 		seen = place
-		if err := verifyRow(row); err != nil {
-			s.report(err) // an earlier row of the run would show an outdated state: the list omits the run
-			continue
-		}
-		if expires := numberOf(row, attrExpires); expires != 0 && expires <= at {
-			continue // its items may be deleted at any time
-		}
-		k, err := parseCommitSort(stringOf(row, attrSort))
-		if err != nil {
-			s.report(corrupt(row, err.Error()))
-			continue
-		}
-		k.Workflow = s.workflowOf(stringOf(row, attrPartition))
-		if sum := decodeSummary(row, k); sum != nil && f.Selects(sum) {
+		if sum := l.decode(row); sum != nil && f.Selects(sum) {
 			runs = append(runs, *sum)
 		}
 	}
 	return runs, newToken(seen), nil
+}
+
+// oldest reads a page forward: the last row of a run is the valid one. It is known to be the last
+// one when that of another run follows.
+func (l *list) oldest(ctx context.Context, f store.Filter, rows *merged, limit int) (runs []store.Summary, next string, err error) {
+	var row attributes // the last one that was read
+	seen := ""         // the position of the last run whose rows were all read
+	take := func() {
+		if row != nil {
+			seen = positionOf(stringOf(row, attrPlace))
+			if sum := l.decode(row); sum != nil && f.Selects(sum) {
+				runs = append(runs, *sum)
+			}
+		}
+	}
+	for range looked {
+		following, err := rows.next(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		if following == nil {
+			take()
+			return runs, "", nil
+		}
+		if row != nil && positionOf(stringOf(row, attrPlace)) != positionOf(stringOf(following, attrPlace)) {
+			if take(); len(runs) == limit {
+				return runs, newToken(seen), nil
+			}
+		}
+		row = following
+	}
+	if seen == "" { // a run with more rows than one call reads
+		if row, err = l.lastRow(ctx, row); err != nil {
+			return nil, "", err
+		}
+		take()
+	}
+	return runs, newToken(seen), nil
+}
+
+// lastRow returns the last row of a run that has this row.
+func (l *list) lastRow(ctx context.Context, row attributes) (attributes, error) {
+	position := positionOf(stringOf(row, attrPlace))
+	q := l.query(stringOf(row, attrList), position, position+afterRows)
+	q.Limit, q.ScanIndexForward = aws.Int32(1), aws.Bool(false)
+	out, err := l.store.read(ctx, q)
+	if err != nil || len(out.Items) == 0 { // without one, the run was deleted meanwhile
+		return row, err
+	}
+	return out.Items[0], nil
+}
+
+// decode reads the valid row of a run. It returns nil, and reports what is wrong, if the list omits
+// the run.
+func (l *list) decode(row attributes) *store.Summary {
+	s := l.store
+	if err := verifyRow(row); err != nil {
+		s.report(err) // an earlier row of the run would show an outdated state
+		return nil
+	}
+	if expires := numberOf(row, attrExpires); expires != 0 && expires <= s.clock().Unix() {
+		return nil // its items may be deleted at any time
+	}
+	k, err := parseCommitSort(stringOf(row, attrSort))
+	if err != nil {
+		s.report(corrupt(row, err.Error()))
+		return nil
+	}
+	k.Workflow = s.workflowOf(stringOf(row, attrPartition))
+	return decodeSummary(row, k)
 }
 
 // queries returns the queries of the shards for the rows between two places, both included. The
@@ -78,15 +141,23 @@ func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit
 func (l *list) queries(first, last string) []*dynamodb.QueryInput {
 	var queries []*dynamodb.QueryInput
 	for shard := range listShards {
-		queries = append(queries, &dynamodb.QueryInput{
-			TableName: &l.store.table, IndexName: aws.String(indexList),
-			KeyConditionExpression:    aws.String("#l = :l AND #p BETWEEN :a AND :z"),
-			ExpressionAttributeNames:  map[string]string{"#l": attrList, "#p": attrPlace},
-			ExpressionAttributeValues: attributes{":l": str(l.store.listPartition(shard)), ":a": str(first), ":z": str(last)},
-		})
+		queries = append(queries, l.query(l.store.listPartition(shard), first, last))
 	}
 	return queries
 }
+
+// query returns the query of one shard for the rows between two places.
+func (l *list) query(partition, first, last string) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{
+		TableName: &l.store.table, IndexName: aws.String(indexList),
+		KeyConditionExpression:    aws.String("#l = :l AND #p BETWEEN :a AND :z"),
+		ExpressionAttributeNames:  map[string]string{"#l": attrList, "#p": attrPlace},
+		ExpressionAttributeValues: attributes{":l": str(partition), ":a": str(first), ":z": str(last)},
+	}
+}
+
+// afterRows follows a position in a place that sorts after all rows of its run.
+const afterRows = "0"
 
 // bounds returns the places between which a filter's runs are, after a position; an empty position
 // is the beginning.
@@ -102,7 +173,11 @@ func bounds(f store.Filter, after string) (first, last string) {
 		}
 		last = sortable(end) // before all places of that microsecond, which are longer
 	}
-	if after != "" {
+	switch {
+	case after == "":
+	case f.Oldest:
+		first = max(first, after+afterRows)
+	default:
 		last = min(last, after) // sorts before the rows of that position, which are longer
 	}
 	return first, last

@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,6 +32,50 @@ func TestExpiredRunsAreNotListed(t *testing.T) {
 		now = noon.Add(step.at)
 		if runs, _, err := s.Lister().ListRuns(t.Context(), store.Filter{}, "", 10); err != nil || len(runs) != step.want {
 			t.Errorf("after %v: %d runs, %v; want %d", step.at, len(runs), err, step.want)
+		}
+	}
+}
+
+// A run with more rows than one call reads is listed once in either order, with its last row.
+func TestListOfManyRows(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.open(t, "n")
+	add := func(workflow string, slot uint32, started time.Time, attributes string) {
+		i := item(1, slot, 1)
+		i.Workflow, i.Commit = workflow, [16]byte{byte(slot >> 8), byte(slot), 1}
+		i.Summary = &store.Summary{Workflow: workflow, Run: 1, Type: "Order", Status: "running", Started: started, Attributes: attributes}
+		if err := s.Append(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const changes = 2100
+	add("early", 0, noon.Add(-time.Hour), "")
+	for slot := range uint32(changes) {
+		add("changes", slot, noon, fmt.Sprint(slot))
+	}
+	add("late", 0, noon.Add(time.Hour), "")
+	for _, oldest := range []bool{false, true} {
+		var got []string
+		for token, calls := "", 0; calls == 0 || token != ""; calls++ {
+			if calls > 5 {
+				t.Fatalf("the list does not end: %q", got)
+			}
+			runs, next, err := s.Lister().ListRuns(t.Context(), store.Filter{Oldest: oldest}, token, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range runs {
+				got = append(got, r.Workflow+r.Attributes)
+			}
+			token = next
+		}
+		want := []string{"late", fmt.Sprint("changes", changes-1), "early"}
+		if oldest {
+			slices.Reverse(want)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("oldest %v: %q, want %q", oldest, got, want)
 		}
 	}
 }

@@ -24,12 +24,16 @@ func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limi
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var rows []store.Summary
+	compare := rowPosition.compare
+	if f.Oldest {
+		compare = func(p, q rowPosition) int { return q.compare(p) }
+	}
 	for _, row := range s.rows {
-		if f.Selects(&row) && (token == "" || position(row).compare(after) > 0) {
+		if f.Selects(&row) && (token == "" || compare(position(row), after) > 0) {
 			rows = append(rows, row)
 		}
 	}
-	slices.SortFunc(rows, func(a, b store.Summary) int { return position(a).compare(position(b)) })
+	slices.SortFunc(rows, func(a, b store.Summary) int { return compare(position(a), position(b)) })
 	if len(rows) <= limit {
 		return rows, "", nil
 	}

@@ -13,6 +13,7 @@ import (
 var listTests = []test{
 	{"those started last come first", listOrder},
 	{"filters", listFilters},
+	{"those started first come first", listOldest},
 	{"pages", listPages},
 	{"those started at the same moment", listTies},
 	{"a run that closes changes its row", listClosing},
@@ -143,11 +144,15 @@ func listFilters(f *fixture) {
 		for _, after := range times {
 			for _, before := range times {
 				filters = append(filters, store.Filter{Where: where, StartedAfter: after, StartedBefore: before})
+				filters = append(filters, store.Filter{Where: where, StartedAfter: after, StartedBefore: before, Oldest: true})
 			}
 		}
 	}
 	for _, filter := range filters {
 		want := slices.DeleteFunc(slices.Clone(rows), func(r store.Summary) bool { return !selects(filter, r) })
+		if filter.Oldest {
+			slices.Reverse(want)
+		}
 		if got := f.pages(filter, 4, nothing); !slices.EqualFunc(got, want, sameSummary) {
 			f.Errorf("filter %+v: %v\nwant %v", filter, rowNames(got), rowNames(want))
 		}
@@ -206,6 +211,48 @@ func listTies(f *fixture) {
 		f.start(id, 1, "Order", f.now.Add(time.Duration(i%2)*time.Microsecond))
 	}
 	f.eachOnce(f.pages(store.Filter{}, 1, nothing), ids...)
+	f.eachOnce(f.pages(store.Filter{Oldest: true}, 1, nothing), ids...)
+}
+
+// listOldest reads the list in the reverse order, while runs change their rows and close.
+func listOldest(f *fixture) {
+	oldest := store.Filter{Oldest: true}
+	f.lists(oldest)
+	rows := someRows(f)
+	slices.Reverse(rows)
+	f.lists(oldest, rows...)
+	for i, row := range rows {
+		if !row.Closed.IsZero() {
+			continue
+		}
+		for slot := range uint32(3) {
+			row.Attributes = fmt.Sprint("attributes ", slot)
+			f.change(row, slot+2)
+		}
+		rows[i] = row
+	}
+	f.lists(oldest, rows...)
+	having := func(value string) store.Filter {
+		return store.Filter{Oldest: true, Where: func(r *store.Summary) bool { return r.Attributes == value }}
+	}
+	f.lists(having("attributes 1"))
+	f.lists(having("attributes 2"), slices.DeleteFunc(slices.Clone(rows), func(r store.Summary) bool { return r.Attributes != "attributes 2" })...)
+	last := rows[len(rows)-1]
+	got := f.pages(oldest, 2, func(page int) {
+		if page == 0 {
+			for _, row := range []store.Summary{rows[0], last} { // one was read, and one is to be read
+				if row.Closed.IsZero() {
+					row.Status, row.Closed = "canceled", row.Started.Add(time.Minute)
+				}
+				f.change(row, 9)
+			}
+		}
+	})
+	var workflows []string
+	for _, r := range rows {
+		workflows = append(workflows, r.Workflow)
+	}
+	f.eachOnce(got, workflows...)
 }
 
 // eachOnce demands one row of each of these workflows.

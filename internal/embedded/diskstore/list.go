@@ -24,7 +24,14 @@ func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limi
 		runs, next = nil, ""
 		var last []byte
 		n := 0
-		return tx.AscendSound(disk.List, after, nil, func(k, v []byte) bool {
+		scan, from, to := tx.AscendSound, after, []byte(nil)
+		if f.Oldest { // the keys of those started last come first
+			scan, from, to = tx.DescendSound, nil, after
+		}
+		if len(to) == 0 {
+			to = nil
+		}
+		return scan(disk.List, from, to, func(k, v []byte) bool {
 			if len(after) > 0 && bytes.Equal(k, after) {
 				return true
 			}

@@ -2,7 +2,6 @@ package requests
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -52,12 +51,8 @@ func (s *Requests) countBuilds(ctx context.Context, l *command.List) (runs map[s
 	end := s.Process.World.Now().Add(buildsFor)
 	for next, counted := l.Place(), 0; ; {
 		var page []store.Summary
-		page, next, err = s.Process.Lister.ListRuns(ctx, l.Filter(), next, l.Limit())
-		if errors.Is(err, store.ErrBadToken) {
-			return nil, "", command.ErrPageToken
-		}
-		if err != nil {
-			return nil, "", s.Process.Problem(outcome.OfRead(err))
+		if page, next, err = s.readRuns(ctx, l.Filter().Store(), next, l.Limit()); err != nil {
+			return nil, "", err
 		}
 		for i := range page {
 			runs[page[i].Build]++

@@ -8,18 +8,24 @@ import (
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/filter"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// List returns a page of the list of workflows.
+// List returns a page of the list of workflows. It refuses a filter with names that no run has.
 func (s *Requests) List(ctx context.Context, l *command.List) (*schema.ListResponse, error) {
-	runs, next, err := s.Process.Lister.ListRuns(ctx, l.Filter(), l.Place(), l.Limit())
-	if errors.Is(err, store.ErrBadToken) {
-		return nil, command.ErrPageToken
+	look, page := l.Filter().Look(), s.listRuns
+	if l.Filter().Order().ByClose() {
+		page = s.listByClose
+	}
+	runs, next, err := page(ctx, l, look)
+	if err == nil && l.ChecksNames() {
+		err = s.checkNames(ctx, look, len(runs) == l.Limit())
 	}
 	if err != nil {
-		return nil, s.Process.Problem(outcome.OfRead(err))
+		return nil, err
 	}
 	answer := &schema.ListResponse{Workflows: []schema.WorkflowSummary{}, NextPageToken: l.Token(next)}
 	for _, r := range runs {
@@ -35,6 +41,38 @@ func (s *Requests) List(ctx context.Context, l *command.List) (*schema.ListRespo
 	}
 	answer.Version, err = listVersion(answer)
 	return answer, err
+}
+
+// listRuns returns a page in the order of the store.
+func (s *Requests) listRuns(ctx context.Context, l *command.List, look *filter.Look) (runs []store.Summary, next string, err error) {
+	return s.readRuns(ctx, look.Store(), l.Place(), l.Limit())
+}
+
+// readRuns reads a page of the store's list.
+func (s *Requests) readRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
+	runs, next, err = s.Process.Lister.ListRuns(ctx, f, token, limit)
+	if errors.Is(err, store.ErrBadToken) {
+		return nil, "", command.ErrPageToken
+	}
+	if err != nil {
+		return nil, "", s.Process.Problem(outcome.OfRead(err))
+	}
+	return runs, next, nil
+}
+
+// checkNames refuses a filter with names that no run has. If the look at the list was cut short, or
+// was only for runs that started at some time, it first looks at the latest runs of all.
+func (s *Requests) checkNames(ctx context.Context, look *filter.Look, cut bool) error {
+	const atOnce = 100
+	if look.Missing() && (cut || look.Bounded()) {
+		if _, _, err := s.readRuns(ctx, look.Names(), "", atOnce); err != nil {
+			return err
+		}
+	}
+	if err := look.Err(); err != nil {
+		return refusal.Invalid.New("%v", err)
+	}
+	return nil
 }
 
 // visibility returns the memo and the search attributes of a row. It leaves out a memo that cannot
