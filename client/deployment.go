@@ -97,9 +97,9 @@ func (c *Client) Queues(ctx context.Context) ([]Queue, error) {
 	return answer.Queues, nil
 }
 
-// Redrive moves the dead letters of a queue back to it. On AWS it returns when SQS has begun to, and
-// started is false if SQS moves them already. It returns ErrNotFound if there is no such queue, or
-// if the deployment does not do it: on AWS it needs the parameter Redrive. A repeated Redrive is
+// Redrive moves the dead letters of a queue back to it. On AWS it returns when SQS has begun to,
+// and started is false if SQS moves them already. It returns ErrNotFound if there is no such queue,
+// or if the deployment does not do it: on AWS it needs the parameter Redrive. A repeated Redrive is
 // harmless.
 func (c *Client) Redrive(ctx context.Context, queue string) (started bool, err error) {
 	var answer struct {

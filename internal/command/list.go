@@ -12,8 +12,8 @@ import (
 // ListPage says which page of a list a request asks for.
 type ListPage struct {
 	// Query identifies what is listed: any text that is the same for the same query. A token is
-	// valid only for the query that returned it. In another query it would also be a valid position,
-	// and workflows would be missing or listed twice without notice.
+	// valid only for the query that returned it. In another query it would also be a valid
+	// position, and workflows would be missing or listed twice without notice.
 	Query string
 	// Token is the token of the page; empty is the first one.
 	Token string

@@ -53,7 +53,8 @@ const mostKeys = 100_000
 // descendPast is DescendSound in a space where a block cannot be read. Pebble does not read past
 // such a block in descending order. So descendPast reads the keys in ascending order, past all
 // damage, and takes the last ones. If fn wants more, it does so again for those before them. It
-// finds the end of the range itself: a scan past damage that ends soon behind the damage finds less.
+// finds the end of the range itself: a scan past damage that ends soon behind the damage finds
+// less.
 func (tx *Tx) descendPast(s Space, from, to []byte, most int, fn func(key, value []byte) bool) error {
 	for {
 		var left [][]byte

@@ -18,7 +18,8 @@ const (
 	LatestStart Order = iota
 	// EarliestStart has those started first first.
 	EarliestStart
-	// LatestClose has those closed last first, and before them those that are open: they close later.
+	// LatestClose has those closed last first, and before them those that are open: they close
+	// later.
 	LatestClose
 	// EarliestClose is the reverse of LatestClose.
 	EarliestClose

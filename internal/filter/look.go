@@ -36,7 +36,8 @@ func (f *Filter) Look() *Look {
 	return l
 }
 
-// Store returns the filter in the store's form. It notes the names of all rows that the store reads.
+// Store returns the filter in the store's form. It notes the names of all rows that the store
+// reads.
 func (l *Look) Store() store.Filter {
 	s := l.f.Store()
 	where := s.Where
@@ -81,8 +82,8 @@ func (l *Look) Rows() int { return l.rows }
 // Missing reports whether the filter has names that no row had.
 func (l *Look) Missing() bool { return len(l.missing) > 0 }
 
-// Err returns an error about the names that no row had, or nil if there are none. It lists the names
-// that are known.
+// Err returns an error about the names that no row had, or nil if there are none. It lists the
+// names that are known.
 func (l *Look) Err() error {
 	if len(l.missing) == 0 {
 		return nil
@@ -101,7 +102,7 @@ func (l *Look) Err() error {
 	if n := len(seen) - maxNamed; n > 0 {
 		named += fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Errorf("the filter: none of the %d runs that were looked at has the search attribute %s.%s Every run has %s. Search attributes of these runs: %s. Give unknown=allow if other runs have %s",
+	return fmt.Errorf("the filter: %d runs were looked at, and none has the search attribute %s.%s Every run has %s. Search attributes of these runs: %s. Give unknown=allow if other runs have %s",
 		l.rows, name, hint, strings.Join(known, ", "), named, name)
 }
 

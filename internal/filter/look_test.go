@@ -39,7 +39,7 @@ func TestUnknownNames(t *testing.T) {
 		"Region = 'eu'":                         "",
 		"WorkflowType = 'x'":                    "",
 		"Region = 'eu' AND Amount > 5":          "",
-		"Regoin = 'eu'":                         "none of the 1 runs that were looked at has the search attribute Regoin. Is it Region? Every run has BuildId, CloseTime,",
+		"Regoin = 'eu'":                         "1 runs were looked at, and none has the search attribute Regoin. Is it Region? Every run has BuildId, CloseTime,",
 		"region = 'eu'":                         "Is it Region?",
 		"NOT (WorkflowId = 'x' OR amounts = 5)": "the search attribute amounts. Is it Amount?",
 		"Status = 'running'":                    "the search attribute Status. Every run has",
@@ -69,7 +69,7 @@ func TestUnknownNames(t *testing.T) {
 	if s := look.Store(); s.Selects(row(t)) || !look.Bounded() {
 		t.Error("the filter's bounds select a row outside of them")
 	}
-	checkNames(t, "no row", look, "none of the 0 runs that were looked at has the search attribute Region. Every run has")
+	checkNames(t, "no row", look, "0 runs were looked at, and none has the search attribute Region. Every run has")
 }
 
 func checkNames(t *testing.T, text string, look *filter.Look, want string) {

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// deploymentRoutes are the routes of the deployment itself: its queues, its builds, and its program.
+// deploymentRoutes are the routes of the deployment itself: its queues, its builds, and its
+// program.
 var deploymentRoutes = []Route{
 	{ID: "getDeployment", Pattern: "GET /v1/deployment", Access: Reads, endpoint: gives((*handler).deployment)},
 	{ID: "listTypes", Pattern: "GET /v1/types", Access: Reads, endpoint: gives((*handler).types)},

@@ -114,7 +114,7 @@ func TestQueuesThatDoNotTell(t *testing.T) {
 }
 
 // Dead letters are shown with what they ask for, and move back when somebody asks.
-func TestDeadLettersAreShownAndMoved(t *testing.T) {
+func TestDeadLettersAreListedAndMoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)

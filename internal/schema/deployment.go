@@ -17,12 +17,12 @@ type QueueSummary struct {
 	Name string `json:"name"`
 	// TaskQueue is the name of the task queue; absent for the default one and for other queues.
 	TaskQueue string `json:"taskQueue,omitempty"`
-	// Messages and Dead count the messages of the queue, and of its dead letters. They are absent if
-	// the queue does not tell.
+	// Messages and Dead count the messages of the queue, and of its dead letters. They are absent
+	// if the queue does not tell.
 	Messages *QueueDepth `json:"messages,omitempty"`
 	Dead     *QueueDepth `json:"dead,omitempty"`
-	// DeadLetters are the oldest dead letters, at most 100; absent if the queue cannot show messages
-	// without receiving them, as SQS.
+	// DeadLetters are the oldest dead letters, at most 100; absent if the queue cannot show
+	// messages without receiving them, as SQS.
 	DeadLetters []DeadLetter `json:"deadLetters,omitempty"`
 	// Rate is the rate of the task queue; absent if it has none, or this process does not know it.
 	Rate *QueueRate `json:"rate,omitempty"`

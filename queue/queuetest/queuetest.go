@@ -68,13 +68,13 @@ type Harness struct {
 	GroupLeaks bool
 	// Reopens says that messages survive when the queues are opened again.
 	Reopens bool
-	// Inspects, Redrives and Browses say that the queues are a queue.Inspector, a queue.Redriver and
-	// a queue.Browser.
+	// Inspects, Redrives and Browses say that the queues are a queue.Inspector, a queue.Redriver
+	// and a queue.Browser.
 	Inspects, Redrives, Browses bool
 	// DepthBehind says that the counts of a queue.Inspector may be behind.
 	DepthBehind bool
-	// RedriveDrops describes a server that drops what a queue.Redriver moves to a FIFO queue, because
-	// it takes the message for a duplicate of the one that was sent first.
+	// RedriveDrops describes a server that drops what a queue.Redriver moves to a FIFO queue,
+	// because it takes the message for a duplicate of the one that was sent first.
 	RedriveDrops bool
 }
 

@@ -17,8 +17,9 @@ import (
 // mostSorted is how many runs listByClose looks at. On AWS these are some 670 read units.
 const mostSorted = 10_000
 
-// listByClose returns a page in the order of the times when runs closed. No store has that order. So
-// each page looks at all runs between the filter's times of start, and refuses if they are too many.
+// listByClose returns a page in the order of the times when runs closed. No store has that order.
+// So each page looks at all runs between the filter's times of start, and refuses if they are too
+// many.
 func (s *Requests) listByClose(ctx context.Context, l *command.List, look *filter.Look) (runs []store.Summary, next string, err error) {
 	order := closeOrder(l.Filter().Order())
 	after, err := parseClosePlace(l.Place())

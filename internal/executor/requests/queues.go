@@ -17,8 +17,8 @@ import (
 const (
 	// queuesAtOnce is how many queues are asked at once.
 	queuesAtOnce = 8
-	// deadLettersShown is how many dead letters of a queue are shown.
-	deadLettersShown = 100
+	// deadLettersListed is how many dead letters of a queue are shown.
+	deadLettersListed = 100
 )
 
 // queueNames returns the names of the deployment's queues, without those of dead letters.
@@ -96,7 +96,7 @@ func (s *Requests) deadLetters(ctx context.Context, name string) (letters []sche
 	if s.Process.Browser == nil {
 		return nil, nil
 	}
-	bodies, err := s.Process.Browser.Browse(ctx, queue.DeadLetters(name), deadLettersShown)
+	bodies, err := s.Process.Browser.Browse(ctx, queue.DeadLetters(name), deadLettersListed)
 	if err != nil {
 		return nil, err
 	}
