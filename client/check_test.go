@@ -49,6 +49,14 @@ var byID = map[string]func(ctx context.Context, c *client.Client, id string) err
 		_, err := c.History(ctx, id, "")
 		return err
 	},
+	"WaitHistory": func(ctx context.Context, c *client.Client, id string) error {
+		_, err := c.WaitHistory(ctx, id, "", 1)
+		return err
+	},
+	"Runs": func(ctx context.Context, c *client.Client, id string) error {
+		_, _, err := c.Runs(ctx, id, "")
+		return err
+	},
 	"Reset": func(ctx context.Context, c *client.Client, id string) error {
 		_, err := c.Reset(ctx, id, client.ResetOptions{})
 		return err
@@ -113,6 +121,10 @@ var byName = map[string]func(ctx context.Context, c *client.Client, name string)
 	"FailUpdate": func(ctx context.Context, c *client.Client, name string) error {
 		return c.FailUpdate(ctx, "w", "", name, "")
 	},
+	"Redrive": func(ctx context.Context, c *client.Client, name string) error {
+		_, err := c.Redrive(ctx, name)
+		return err
+	},
 	"Handle": func(ctx context.Context, c *client.Client, name string) error {
 		_, err := c.Handle("w", "", name).Wait(ctx)
 		return err
@@ -120,7 +132,10 @@ var byName = map[string]func(ctx context.Context, c *client.Client, name string)
 }
 
 // withoutID are the methods whose request has no such id.
-var withoutID = []string{"List", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity"}
+var withoutID = []string{
+	"List", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity",
+	"Builds", "Deployment", "Queues", "Redrive", "Types",
+}
 
 // A call with an invalid id or name returns ErrInvalid with the reason, whatever is wrong with it,
 // and sends nothing.

@@ -24,6 +24,7 @@ var conditions = map[string]any{
 	"forbidden":          client.ErrForbidden,
 	"not-found":          client.ErrNotFound,
 	"method-not-allowed": "- no client sends such a request",
+	"not-acceptable":     "- only a request for server-sent events is answered so, and no client sends one",
 	"already-open":       client.ErrAlreadyStarted,
 	"already-used":       client.ErrAlreadyStarted,
 	"closed-recently":    client.ErrClosedRecently,
