@@ -33,9 +33,10 @@ import (
 // are joined, and of any other field the last that is given counts. A function that two sets give
 // panics.
 //
-// If Log is nil and the program has not set a default logger for slog, Main logs lines of text to
-// standard error, from the level in WEFT_LOG_LEVEL on (debug, info, warn or error; info by
-// default). The garbage collector runs when the heap has grown by 400 %, and more often above half
+// If Log is nil and the program has not set a default logger for slog, Main logs to standard error,
+// from the level in WEFT_LOG_LEVEL on (debug, info, warn or error; info by default). WEFT_LOG_FORMAT
+// is console for people, json, or text (key=value); by default, it is console on a terminal, and
+// json elsewhere. The garbage collector runs when the heap has grown by 400 %, and more often above half
 // of the memory of the machine or the container, unless GOGC or GOMEMLIMIT are set or the program
 // has set others.
 func Main(r *Registry, sets ...Options) {
@@ -50,12 +51,14 @@ func Main(r *Registry, sets ...Options) {
 	}
 }
 
-// serveWithLog is Serve with a text logger if neither the options nor the program have a logger.
+// serveWithLog is Serve with a logger of its own if neither the options nor the program have a logger.
 func serveWithLog(ctx context.Context, r *Registry, o Options) (err error) {
 	if o.Log == nil && isGoDefault(slog.Default()) {
-		if o.Log, err = observe.TextLogger(os.Stderr, settings.Variable("LogLevel"), os.Getenv); err != nil {
+		var failures string
+		if o.Log, failures, err = local.Logger(os.Stderr, os.Getenv); err != nil {
 			return err
 		}
+		o.LogFailures = cmp.Or(o.LogFailures, failures)
 		slog.SetDefault(o.Log) // for what workflows and activities log
 	}
 	return Serve(ctx, r, o)

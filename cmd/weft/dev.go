@@ -10,8 +10,6 @@ import (
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/internal/local"
-	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/weftotel"
 )
 
@@ -22,13 +20,13 @@ type dev struct {
 
 // Run runs the server until it is interrupted.
 func (d *dev) Run(ctx context.Context) error {
-	log, err := observe.TextLogger(os.Stderr, settings.Variable("LogLevel"), os.Getenv)
+	log, failures, err := local.Logger(os.Stderr, os.Getenv)
 	if err != nil {
 		return err
 	}
 	slog.SetDefault(log)
 	local.TuneMemory(os.Getenv)
-	return weft.Serve(ctx, registry(), d.Over(weft.Options{Greeting: greet, Log: log, Telemetry: weftotel.Open}))
+	return weft.Serve(ctx, registry(), d.Over(weft.Options{Greeting: greet, Log: log, LogFailures: failures, Telemetry: weftotel.Open}))
 }
 
 // registry returns a registry of all examples.

@@ -71,7 +71,7 @@ func (l *Failures) Attempt(ctx context.Context, a *Attempt, f *failure.Failure, 
 		message = "activity attempt failed"
 		attrs = append(attrs, slog.Int("attempt", a.Number))
 	}
-	attrs = append(append(attrs, next.attrs()...), l.reason(f, f.IsRuntimeError())...)
+	attrs = append(append(attrs, next.attrs()...), l.reason(f, f.OfRuntime)...)
 	if a.EventID != 0 {
 		attrs = append(attrs, slog.Int64("eventId", a.EventID))
 	} else {
@@ -83,7 +83,7 @@ func (l *Failures) Attempt(ctx context.Context, a *Attempt, f *failure.Failure, 
 // Panic logs a panic of code whose caller gets it as an error: a validator, or the handler of a
 // query. what names the code.
 func (l *Failures) Panic(ctx context.Context, what string, r *Run, f *failure.Failure) {
-	l.warn(ctx, what+" panicked", r, append(r.names(), l.reason(f, f.IsRuntimeError())...), f, true)
+	l.warn(ctx, what+" panicked", r, append(r.names(), l.reason(f, f.OfRuntime)...), f, true)
 }
 
 func (l *Failures) warn(ctx context.Context, message string, r *Run, attrs []slog.Attr, f *failure.Failure, stack bool) {
@@ -132,7 +132,7 @@ func (l *Failures) reason(f *failure.Failure, public bool) []slog.Attr {
 func isPublic(f *failure.Failure) bool {
 	switch f.Kind {
 	case failure.KindPanic:
-		return f.IsRuntimeError()
+		return f.OfRuntime
 	case failure.KindNonDeterminism:
 		return f.EventID != 0 // otherwise it quotes what a validator returned
 	case failure.KindUnregistered, failure.KindDeadlock:

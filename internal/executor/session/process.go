@@ -84,8 +84,8 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 			Recorder: o.Recorder, Allocated: pressure.allocated, Observe: o.Observe, Logger: o.Logger, Failures: failures,
 		}),
 		Failures: failures,
-		Outbox: outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
-		cache:  newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: pressure,
+		Outbox:   outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
+		cache:    newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: pressure,
 		parser: command.Parser{Types: registry, MaxPayload: o.MaxPayload, SoftLimit: o.SoftLimit, Lists: ports.Lister != nil, NewID: world.ID, Now: world.Now},
 	}
 }
