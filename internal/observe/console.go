@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,7 +17,7 @@ import (
 const (
 	consoleTime    = "15:04:05.000"
 	messageColumn  = len(consoleTime) + len(" ERROR ")
-	messageWidth   = 32
+	messageWidth   = 26
 	narrowTerminal = 60 // columns, below which continuation lines are indented by narrowIndent
 	narrowIndent   = 4
 )
@@ -42,9 +43,9 @@ type Console struct {
 }
 
 // Handler returns a handler that writes lines for people: a short local time, the level, the
-// message with the text of its error, and the attributes. A line that is wider than the terminal
-// continues below. An attribute of several lines, such as a stack, follows on lines of its own.
-// Texts cannot control the terminal.
+// message, and the attributes. The text of an error follows on a line of its own, then a stack, and
+// then where to look and the ids. Lines that are wider than the terminal continue below. Texts
+// cannot control the terminal.
 func (c Console) Handler(out io.Writer) slog.Handler {
 	if c.Level == nil {
 		c.Level = slog.LevelInfo
@@ -120,23 +121,62 @@ func (h *consoleHandler) Handle(_ context.Context, r slog.Record) error {
 		return true
 	})
 	l := line{console: h.console, width: h.console.Width()}
-	l.head(r)
-	fields = l.message(r, fields)
-	var blocks []field
-	for _, f := range fields {
-		if strings.Contains(textOf(f.value), "\n") {
-			blocks = append(blocks, f)
-			continue
-		}
-		l.attribute(f)
-	}
-	for _, f := range blocks {
-		l.block(f)
-	}
+	l.record(r, fields)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	_, err := io.WriteString(h.out, l.text.String()+"\n")
 	return err
+}
+
+// parts are the attributes of a line by where they stand.
+type parts struct {
+	first    []field // beside the message
+	problem  string  // the text of an error
+	blocks   []field // of several lines, such as a stack
+	see      string  // a command
+	last     []field // what says less to people
+	multiple bool    // they take more than one line
+}
+
+func sorted(fields []field) (p parts) {
+	for _, f := range fields {
+		text := textOf(f.value)
+		switch {
+		case f.key == "error" && p.problem == "":
+			p.problem = text
+		case f.key == "see" && p.see == "":
+			p.see = text
+		case f.key == "stack" || strings.Contains(text, "\n"):
+			p.blocks = append(p.blocks, f)
+		case rankOf(f.key) > 0:
+			p.last = append(p.last, f)
+		default:
+			p.first = append(p.first, f)
+		}
+	}
+	if slices.ContainsFunc(p.blocks, func(f field) bool { return f.key == "stack" }) {
+		p.last = slices.DeleteFunc(p.last, func(f field) bool { return f.key == "at" }) // the stack begins there
+	}
+	p.multiple = p.problem != "" || p.see != "" || len(p.blocks) > 0
+	slices.SortStableFunc(p.last, func(a, b field) int { return rankOf(a.key) - rankOf(b.key) })
+	return p
+}
+
+// The ranks of attributes that say less to people than others: a higher rank says less.
+const (
+	rankDetail = 1
+	rankID     = 2
+)
+
+// rankOf returns the rank of an attribute; 0 is one that belongs beside the message.
+func rankOf(key string) int {
+	switch key {
+	case "at", "failureType", "timeout":
+		return rankDetail
+	case "runId", "eventId", "workflowType", "trace_id", "span_id", "kind":
+		return rankID
+	}
+	return 0
 }
 
 // line is a line that is being written.
@@ -145,6 +185,7 @@ type line struct {
 	width   int // of the terminal; 0 is any
 	text    strings.Builder
 	column  int
+	from    int // the column at which the next attribute begins, if it comes later
 }
 
 // write writes a text that has no control characters.
@@ -168,7 +209,35 @@ func (l *line) indent() int {
 // next continues on another line.
 func (l *line) next() {
 	l.text.WriteString("\n" + strings.Repeat(" ", l.indent()))
-	l.column = l.indent()
+	l.column, l.from = l.indent(), 0
+}
+
+// record writes a record.
+func (l *line) record(r slog.Record, fields []field) {
+	p := sorted(fields)
+	l.head(r)
+	l.message(r.Message)
+	for _, f := range p.first {
+		l.attribute(f, "")
+	}
+	if p.problem != "" {
+		l.next()
+		l.wrapped(styleRed, p.problem)
+	}
+	for _, f := range p.blocks {
+		l.block(f)
+	}
+	if p.multiple && (p.see != "" || len(p.last) > 0) {
+		l.next()
+		l.write("", plain(p.see))
+	}
+	for _, f := range p.last {
+		style := ""
+		if rankOf(f.key) == rankID {
+			style = styleDim
+		}
+		l.attribute(f, style)
+	}
 }
 
 // head writes the time and the level.
@@ -177,7 +246,7 @@ func (l *line) head(r slog.Record) {
 		l.write(styleDim, r.Time.Local().Format(consoleTime))
 		l.write("", " ")
 	}
-	name, style := r.Level.String(), ""
+	style := styleDim
 	switch {
 	case r.Level >= slog.LevelError:
 		style = styleRed
@@ -185,76 +254,74 @@ func (l *line) head(r slog.Record) {
 		style = styleYellow
 	case r.Level >= slog.LevelInfo:
 		style = styleGreen
-	default:
-		style = styleDim
 	}
+	name := r.Level.String()
 	l.write(style, name)
 	l.write("", strings.Repeat(" ", max(len("ERROR ")-len(name), 1)))
 }
 
-// message writes the message, and the text of the error that is among the fields. It returns the
-// other fields.
-func (l *line) message(r slog.Record, fields []field) (others []field) {
-	var problem string
-	for i, f := range fields {
-		if f.key == "error" && textOf(f.value) != "" {
-			problem = textOf(f.value)
-			fields = append(fields[:i:i], fields[i+1:]...)
-			break
-		}
-	}
-	for i, part := range strings.Split(r.Message, "\n") {
+// message writes the message. The attributes beside it begin at the same column in all lines.
+func (l *line) message(text string) {
+	for i, part := range strings.Split(text, "\n") {
 		if i > 0 {
 			l.next()
 		}
 		l.write(styleBold, plain(part))
 	}
-	if problem != "" {
-		l.write(styleBold, ": ")
-		for i, part := range strings.Split(problem, "\n") {
-			if i > 0 {
-				l.next()
-			}
-			l.write(styleRed, plain(part))
+	l.from = messageColumn + messageWidth
+}
+
+// wrapped writes a text that is broken at spaces where the terminal ends.
+func (l *line) wrapped(style, text string) {
+	for i, part := range strings.Split(text, "\n") {
+		if i > 0 {
+			l.next()
 		}
+		var fits []string // the words of this line
+		end := l.column
+		for _, word := range strings.Split(plain(part), " ") {
+			size := utf8.RuneCountInString(word)
+			if l.width > 0 && end+size > l.width && len(fits) > 0 {
+				l.write(style, strings.Join(fits, " "))
+				l.next()
+				fits, end = nil, l.column
+			}
+			fits, end = append(fits, word), end+size+1
+		}
+		l.write(style, strings.Join(fits, " "))
 	}
-	if len(fields) > 0 {
-		l.write("", strings.Repeat(" ", max(messageColumn+messageWidth-l.column, 0)))
-	}
-	return fields
 }
 
 // attribute writes an attribute, on the next line if this one is full.
-func (l *line) attribute(f field) {
+func (l *line) attribute(f field, style string) {
 	value := textOf(f.value)
 	if mustQuote(value) {
 		value = strconv.Quote(value)
 	}
 	key := plain(f.key) + "="
-	if size := utf8.RuneCountInString(key + value); l.width > 0 && l.column+1+size > l.width && l.column > l.indent() {
+	begin := max(l.column+1, l.from)
+	switch {
+	case l.column == l.indent():
+	case l.width > 0 && begin+utf8.RuneCountInString(key+value) > l.width:
 		l.next()
-	} else if l.column > l.indent() {
-		l.write("", " ")
+	default:
+		l.write("", strings.Repeat(" ", begin-l.column))
 	}
+	l.from = 0
 	l.write(styleDim, key)
-	l.write(styleOf(f.key), value)
+	l.write(style, value)
 }
 
 // block writes an attribute of several lines.
 func (l *line) block(f field) {
+	if f.key != "stack" {
+		l.next()
+		l.write(styleDim, plain(f.key)+":")
+	}
 	for part := range strings.Lines(textOf(f.value)) {
 		l.next()
 		l.write(styleDim, "  "+plain(strings.TrimSuffix(part, "\n")))
 	}
-}
-
-// styleOf returns the style of a value: ids that say little to people are dim.
-func styleOf(key string) string {
-	switch key {
-	case "runId", "eventId", "workflowType", "trace_id", "span_id", "kind":
-		return styleDim
-	}
-	return ""
 }
 
 // textOf returns the text of a value.
@@ -283,7 +350,9 @@ func plain(text string) string {
 		switch {
 		case r == '\t':
 			b.WriteString("    ")
-		case r == utf8.RuneError || !unicode.IsPrint(r):
+		case r == utf8.RuneError:
+			b.WriteString(`\ufffd`)
+		case !unicode.IsPrint(r):
 			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 		default:
 			b.WriteRune(r)
