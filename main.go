@@ -34,11 +34,13 @@ import (
 // panics.
 //
 // If Log is nil and the program has not set a default logger for slog, Main logs to standard error,
-// from the level in WEFT_LOG_LEVEL on (debug, info, warn or error; info by default). WEFT_LOG_FORMAT
-// is console for people, json, or text (key=value); by default, it is console on a terminal, and
-// json elsewhere. The garbage collector runs when the heap has grown by 400 %, and more often above half
-// of the memory of the machine or the container, unless GOGC or GOMEMLIMIT are set or the program
-// has set others.
+// from the level in WEFT_LOG_LEVEL on (debug, info, warn or error; info by default).
+// WEFT_LOG_FORMAT is console for people, json, or text (key=value); by default, it is console on a
+// terminal, and json elsewhere.
+//
+// The garbage collector runs when the heap has grown by 400 %, and more often above half of the
+// memory of the machine or the container, unless GOGC or GOMEMLIMIT are set or the program has set
+// others.
 func Main(r *Registry, sets ...Options) {
 	var f Flags
 	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
@@ -51,7 +53,8 @@ func Main(r *Registry, sets ...Options) {
 	}
 }
 
-// serveWithLog is Serve with a logger of its own if neither the options nor the program have a logger.
+// serveWithLog is Serve with a logger of its own if neither the options nor the program have a
+// logger.
 func serveWithLog(ctx context.Context, r *Registry, o Options) (err error) {
 	if o.Log == nil && isGoDefault(slog.Default()) {
 		var failures string
