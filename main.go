@@ -146,9 +146,9 @@ func Serve(ctx context.Context, r *Registry, sets ...Options) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	r.warnOfLong(o.Log) // after the warnings about parked messages
 	o.warnOfNetwork(listener.Addr(), pair != nil, server)
 	o.welcome(os.Stdout, listener.Addr(), pair != nil, server)
+	r.warnOfLong(o.Log)
 	if pair != nil {
 		listener = tls.NewListener(listener, pair)
 	}

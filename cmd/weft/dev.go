@@ -34,7 +34,8 @@ func registry() *weft.Registry { return weft.Register(examples.All()...) }
 
 // greet prints lines to paste.
 func greet(out io.Writer, url string) {
-	_, _ = fmt.Fprintf(out, `Weft is at %[1]s with the example workflows. Stop it with Ctrl-C. Open workflows continue when you start it again.
+	_, _ = fmt.Fprintf(out, `Weft is at %[1]s with the example workflows. Stop it with Ctrl-C.
+Open workflows continue when you start it again.
 
 Start a cart, and put something into it (the second update is refused: nothing is written):
   curl -i %[1]s/v1/workflows -d '{"workflowId":"cart-1","type":"cart","input":{"owner":"ada"}}'
@@ -45,5 +46,7 @@ Look at it, and check out:
   curl -i %[1]s/v1/workflows/cart-1/updates/checkout -d '{}'
   curl -i '%[1]s/v1/workflows/cart-1/result?wait=20s'
   curl -i %[1]s/v1/workflows/cart-1/history
+List all runs:
+  weft list --url %[1]s
 `, url)
 }

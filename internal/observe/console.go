@@ -262,12 +262,7 @@ func (l *line) head(r slog.Record) {
 
 // message writes the message. The attributes beside it begin at the same column in all lines.
 func (l *line) message(text string) {
-	for i, part := range strings.Split(text, "\n") {
-		if i > 0 {
-			l.next()
-		}
-		l.write(styleBold, plain(part))
-	}
+	l.wrapped(styleBold, text)
 	l.from = messageColumn + messageWidth
 }
 

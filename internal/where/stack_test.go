@@ -18,7 +18,7 @@ func TestOfPanic(t *testing.T) {
 		"Weft's below and above":   {head + scheduler + author + scheduler, "order.Run /home/ada/order.go:41"},
 		"Weft's between":           {head + author + scheduler + author, "order.Run /home/ada/order.go:41|coro.(*Scheduler).MustRun engine/coro/scheduler.go:280|order.Run /home/ada/order.go:41"},
 		"the standard library's":   {head + library + author, "strings.Repeat strings/strings.go:624|order.Run /home/ada/order.go:41"},
-		"none of the author's":     {head + library + scheduler, ""},
+		"no frame of the author":   {head + library + scheduler, ""},
 		"a goroutine that hangs":   {"goroutine 7 [select]:\n" + author, "order.Run /home/ada/order.go:41"},
 		"a line that is no number": {head + "example.com/shop/order.Run()\n\torder.go:99999999999999999999 +0x1\n", ""},
 		"many":                     {head + strings.Repeat(author, 30), strings.TrimSuffix(strings.Repeat("order.Run /home/ada/order.go:41|", 20), "|")},
