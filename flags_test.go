@@ -55,6 +55,7 @@ var optionCases = map[string]struct {
 	"Isolate":     {Isolation{Children: 1, MemoryMiB: 64}, "--isolate=2 --isolate-cpus=1 --isolate-memory=0", Isolation{Children: 2, CPUs: 1}, ""},
 	"MemoryLimit": {int64(1 << 30), "--memory-limit=512MiB", int64(512 << 20), ""},
 	"Greeting":    {func(io.Writer, string) {}, "", nil, "Serve prints it"},
+	"LogFailures": {"types", "--log-failures=text", "text", ""},
 	"Log":         {slog.New(slog.DiscardHandler), "", nil, ""},
 	"Telemetry":   {Telemetry(func(context.Context, observe.Settings) (observe.Telemetry, error) { return nil, nil }), "", nil, "Serve opens it"},
 }

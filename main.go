@@ -33,11 +33,14 @@ import (
 // are joined, and of any other field the last that is given counts. A function that two sets give
 // panics.
 //
-// If Log is nil and the program has not set a default logger for slog, Main logs lines of text to
-// standard error, from the level in WEFT_LOG_LEVEL on (debug, info, warn or error; info by
-// default). The garbage collector runs when the heap has grown by 400 %, and more often above half
-// of the memory of the machine or the container, unless GOGC or GOMEMLIMIT are set or the program
-// has set others.
+// If Log is nil and the program has not set a default logger for slog, Main logs to standard error,
+// from the level in WEFT_LOG_LEVEL on (debug, info, warn or error; info by default).
+// WEFT_LOG_FORMAT is console for people, json, or text (key=value); by default, it is console on a
+// terminal, and json elsewhere.
+//
+// The garbage collector runs when the heap has grown by 400 %, and more often above half of the
+// memory of the machine or the container, unless GOGC or GOMEMLIMIT are set or the program has set
+// others.
 func Main(r *Registry, sets ...Options) {
 	var f Flags
 	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
@@ -50,12 +53,15 @@ func Main(r *Registry, sets ...Options) {
 	}
 }
 
-// serveWithLog is Serve with a text logger if neither the options nor the program have a logger.
+// serveWithLog is Serve with a logger of its own if neither the options nor the program have a
+// logger.
 func serveWithLog(ctx context.Context, r *Registry, o Options) (err error) {
 	if o.Log == nil && isGoDefault(slog.Default()) {
-		if o.Log, err = observe.TextLogger(os.Stderr, settings.Variable("LogLevel"), os.Getenv); err != nil {
+		var failures string
+		if o.Log, failures, err = local.Logger(os.Stderr, os.Getenv); err != nil {
 			return err
 		}
+		o.LogFailures = cmp.Or(o.LogFailures, failures)
 		slog.SetDefault(o.Log) // for what workflows and activities log
 	}
 	return Serve(ctx, r, o)
@@ -140,9 +146,9 @@ func Serve(ctx context.Context, r *Registry, sets ...Options) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	r.warnOfLong(o.Log) // after the warnings about parked messages
 	o.warnOfNetwork(listener.Addr(), pair != nil, server)
 	o.welcome(os.Stdout, listener.Addr(), pair != nil, server)
+	r.warnOfLong(o.Log)
 	if pair != nil {
 		listener = tls.NewListener(listener, pair)
 	}

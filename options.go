@@ -85,8 +85,13 @@ type Options struct {
 	// The argument is the server's base URL. If callers need a token, the server adds its header to
 	// the curl commands of the text.
 	Greeting func(out io.Writer, url string)
-	// Log receives the messages for operators; nil is slog.Default. Payloads are never logged.
+	// Log receives the messages for operators; nil is slog.Default. Payloads are never logged,
+	// unless LogFailures is "text".
 	Log *slog.Logger
+	// LogFailures is what the log has of a failure in workflows and activities: with "types" its
+	// kind, its type and its place, and with "text" also what the error or the panic says, which
+	// may hold payloads. Empty is "types", except that Main uses "text" if it logs to a terminal.
+	LogFailures string
 	// Telemetry opens the exporter of spans and metrics: weftotel.Open, which the program has to
 	// import. nil exports nothing.
 	Telemetry Telemetry
@@ -117,7 +122,7 @@ func (o *Options) local(bound net.Addr, keys codec.Keys, hub *observe.Hub) local
 	return local.Options{
 		Dir: o.Data, Backend: o.Backend, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
 		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
-		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit, Isolate: isolate.OptionsOf(o.Isolate),
+		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, LogFailures: o.LogFailures, MemoryLimit: o.MemoryLimit, Isolate: isolate.OptionsOf(o.Isolate),
 		Executor: executor.Options{Engine: engine.Options{Limits: o.Limits}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks},
 	}
 }

@@ -187,7 +187,7 @@ func serverRows() []string {
 	for _, s := range settings.Of[settings.Server]() {
 		rows = append(rows, serverRow("`--"+s.Flag+"`", s))
 	}
-	for _, s := range settings.Of[settings.Logging]() {
+	for _, s := range append(settings.Of[settings.Logging](), settings.Of[settings.ServerLogging]()...) {
 		rows = append(rows, serverRow("", s))
 	}
 	return rows

@@ -18,7 +18,7 @@ var variants = map[string]inputs{
 	"rest": {
 		"api": "rest", "bucket": "", "api_authorization": "NONE", "list": false, "build": "b1", "base_path": "/shop", "tracing": true,
 		"throttling_rate": 7, "throttling_burst": 9, "log_retention_days": 7, "architecture": "x86_64", "namespace": "ns",
-		"metrics": "otlp", "log_level": "debug", "redrive": true, "updates_in_flight": "none", "update_bytes_in_flight": "1000", "updates_in_total": "2000",
+		"metrics": "otlp", "log_level": "debug", "log_failures": "text", "redrive": true, "updates_in_flight": "none", "update_bytes_in_flight": "1000", "updates_in_total": "2000",
 	},
 	"rest_signed": {
 		"otlp_endpoint": "http://localhost:4318", "layers": []string{"arn:aws:lambda:us-east-1:000000000000:layer:collector:1"}, "api": "rest", "access_log": false, "kms": "arn:aws:kms:us-east-1:000000000000:key/1234",

@@ -140,16 +140,22 @@ func secrets(build string) func(workflow.Context, string) (string, error) {
 			}
 			return kept, nil
 		}, workflow.Validate(func(text string) error {
-			if strings.HasSuffix(text, "refuse") {
+			switch {
+			case strings.HasSuffix(text, "refuse"):
 				return refusal
+			case strings.HasSuffix(text, "startle"):
+				panic(text)
 			}
 			return nil
 		}))
 		explode.Handle(ctx, func(_ workflow.Context, text string) (string, error) { panic(text) })
 		poison.Handle(ctx, func(workflow.Context, panicky) (string, error) { return text, nil })
 		repeat.Handle(ctx, func(in string) (string, error) {
-			if strings.HasSuffix(in, "fail") {
+			switch {
+			case strings.HasSuffix(in, "fail"):
 				return "", errors.New(in)
+			case strings.HasSuffix(in, "panic"):
+				panic(in)
 			}
 			return text + in, nil
 		})
@@ -178,11 +184,56 @@ func secrets(build string) func(workflow.Context, string) (string, error) {
 // User data is in no log line, no metric and no span, whatever happens to it.
 func TestNoPayloadIsTold(t *testing.T) {
 	t.Parallel()
+	all := tellSecrets(t, false)
+	all.checkLacks(t, []string{
+		"a message will be redelivered", "a message cannot be read", "a dead letter that cannot be read was deleted",
+		"an activity does not heed the end of its context", `"failure":"nonDeterminism"`,
+		`"msg":"activity attempt failed"`, `the validator of update \"tell\" panicked`, `the handler of query \"repeat\" panicked`,
+	}, canary)
+}
+
+// With the texts of failures, user data is in the text of a failure, and nowhere else.
+func TestTextsAreTold(t *testing.T) {
+	t.Parallel()
+	all := tellSecrets(t, true)
+	lines := all.text.String()
+	all.text.Reset()
+	told := map[string]bool{}
+	for line := range strings.Lines(lines) {
+		var of map[string]any
+		if err := json.Unmarshal([]byte(line), &of); err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := of["error"].(string); strings.Contains(text, canary) && of["see"] != nil {
+			told[fmt.Sprint(of["msg"], " ", of["kind"])] = true
+			delete(of, "error")
+		}
+		rest, err := json.Marshal(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.text.Write(append(rest, '\n'))
+	}
+	for _, want := range []string{
+		"workflow task failed panic", "activity attempt failed panic", "activity attempt failed application",
+		`the validator of update "tell" panicked panic`, `the handler of query "repeat" panicked panic`,
+	} {
+		if !told[want] {
+			t.Errorf("no line has the text of %q; those that have one: %v", want, told)
+		}
+	}
+	all.checkLacks(t, nil, canary)
+}
+
+// tellSecrets returns what a deployment tells, in which everything fails that can.
+func tellSecrets(t *testing.T, texts bool) (all *everything) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		all, d := hear(t), testbed.New(t)
+		all = hear(t)
+		d := testbed.New(t)
 		hooks := d.Hook()
 		start := func(build string) *testbed.Process {
-			return d.Start(executor.Options{Build: build, Observe: all.hub, Logger: all.log},
+			return d.Start(executor.Options{Build: build, Observe: all.hub, Logger: all.log, LogTexts: texts},
 				workflow.Bind(secretive, secrets(build)), workflow.Bind(fragile, func(workflow.Context, panicky) (string, error) { return "", nil }), keep)
 		}
 		p := start("build-1")
@@ -208,6 +259,8 @@ func TestNoPayloadIsTold(t *testing.T) {
 		post("/a/updates/tell", `{"input":[`+canary)
 		post("/a/queries/repeat", input(""))
 		post("/a/queries/repeat", input("fail"))
+		post("/a/queries/repeat", input("panic"))
+		post("/a/updates/tell", input("startle"))
 		post("/a/signals/say", input("wait"))
 		post("/b/signals/say", input("panic"))
 		post("/b/updates/tell", input(""))
@@ -231,11 +284,8 @@ func TestNoPayloadIsTold(t *testing.T) {
 		time.Sleep(time.Hour)
 		post("/b/signals/say", input("end"))
 		p.Stop()
-		all.checkLacks(t, []string{
-			"a message will be redelivered", "a message cannot be read", "a dead letter that cannot be read was deleted",
-			"an activity does not heed the end of its context", `"failure":"nonDeterminism"`,
-		}, canary)
 	})
+	return all
 }
 
 // The same holds of all scripts of the executor, played through the functions.

@@ -66,7 +66,7 @@ func launch(t *testing.T, binary, addr, dir string) *server {
 func (s *server) complaints() string {
 	var lines []string
 	for line := range strings.Lines(s.stderr.String()) {
-		if !strings.Contains(line, "level=INFO") || !strings.Contains(line, "ActivityTimeout (SAM)") {
+		if !strings.Contains(line, `"level":"INFO"`) || !strings.Contains(line, "ActivityTimeout (SAM)") {
 			lines = append(lines, line)
 		}
 	}

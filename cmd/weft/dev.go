@@ -10,8 +10,6 @@ import (
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/internal/local"
-	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/weftotel"
 )
 
@@ -22,13 +20,13 @@ type dev struct {
 
 // Run runs the server until it is interrupted.
 func (d *dev) Run(ctx context.Context) error {
-	log, err := observe.TextLogger(os.Stderr, settings.Variable("LogLevel"), os.Getenv)
+	log, failures, err := local.Logger(os.Stderr, os.Getenv)
 	if err != nil {
 		return err
 	}
 	slog.SetDefault(log)
 	local.TuneMemory(os.Getenv)
-	return weft.Serve(ctx, registry(), d.Over(weft.Options{Greeting: greet, Log: log, Telemetry: weftotel.Open}))
+	return weft.Serve(ctx, registry(), d.Over(weft.Options{Greeting: greet, Log: log, LogFailures: failures, Telemetry: weftotel.Open}))
 }
 
 // registry returns a registry of all examples.
@@ -36,7 +34,8 @@ func registry() *weft.Registry { return weft.Register(examples.All()...) }
 
 // greet prints lines to paste.
 func greet(out io.Writer, url string) {
-	_, _ = fmt.Fprintf(out, `Weft is at %[1]s with the example workflows. Stop it with Ctrl-C. Open workflows continue when you start it again.
+	_, _ = fmt.Fprintf(out, `Weft is at %[1]s with the example workflows. Stop it with Ctrl-C.
+Open workflows continue when you start it again.
 
 Start a cart, and put something into it (the second update is refused: nothing is written):
   curl -i %[1]s/v1/workflows -d '{"workflowId":"cart-1","type":"cart","input":{"owner":"ada"}}'
@@ -47,5 +46,7 @@ Look at it, and check out:
   curl -i %[1]s/v1/workflows/cart-1/updates/checkout -d '{}'
   curl -i '%[1]s/v1/workflows/cart-1/result?wait=20s'
   curl -i %[1]s/v1/workflows/cart-1/history
+List all runs:
+  weft list --url %[1]s
 `, url)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/cli"
 	"github.com/seed-41655fb1/weft/internal/local"
-	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
@@ -35,7 +34,7 @@ func (t terminate) Run(ctx context.Context, s *cli.Session) error {
 
 // offline terminates the run in a data directory.
 func (t terminate) offline(ctx context.Context, s *cli.Session) error {
-	log, err := observe.TextLogger(s.Err, settings.Variable("LogLevel"), s.Getenv)
+	log, _, err := local.Logger(s.Err, s.Getenv)
 	if err != nil {
 		return err
 	}

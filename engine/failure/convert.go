@@ -116,7 +116,7 @@ func (w *walk) alone(err error) *Failure {
 	case *CanceledError:
 		return &Failure{Kind: KindCanceled, Message: e.Reason}
 	case *PanicError:
-		return &Failure{Kind: KindPanic, Message: e.Message, Stack: e.Stack, ofRuntime: e.ofRuntime}
+		return &Failure{Kind: KindPanic, Message: e.Message, Stack: e.Stack, OfRuntime: e.ofRuntime}
 	case *ActivityError:
 		return &Failure{Kind: KindActivity, ActivityType: e.ActivityType, EventID: e.EventID}
 	case *ChildWorkflowError:
@@ -170,7 +170,7 @@ func (f *Failure) Err() error {
 	case KindCanceled:
 		return &CanceledError{Reason: f.Message}
 	case KindPanic:
-		return &PanicError{Message: f.Message, Stack: f.Stack, ofRuntime: f.ofRuntime}
+		return &PanicError{Message: f.Message, Stack: f.Stack, ofRuntime: f.OfRuntime}
 	case KindActivity:
 		return &ActivityError{ActivityType: f.ActivityType, EventID: f.EventID, Cause: cause}
 	case KindChild:
@@ -182,7 +182,7 @@ func (f *Failure) Err() error {
 // Panic returns the failure of code that panicked with value.
 func Panic(value any, stack []byte) *Failure {
 	_, ofRuntime := value.(runtime.Error)
-	return &Failure{Kind: KindPanic, Message: cut(panicText(value)), Stack: cut(string(stack)), ofRuntime: ofRuntime}
+	return &Failure{Kind: KindPanic, Message: cut(panicText(value)), Stack: cut(string(stack)), OfRuntime: ofRuntime}
 }
 
 func panicText(value any) (text string) {

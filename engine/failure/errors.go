@@ -134,7 +134,7 @@ type PanicError struct {
 	// Stack is the stack of the code that panicked.
 	Stack string
 
-	ofRuntime bool // see Failure.ofRuntime
+	ofRuntime bool // see Failure.OfRuntime
 }
 
 // Error returns a message with the value of the panic.

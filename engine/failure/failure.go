@@ -117,15 +117,10 @@ type Failure struct {
 	WorkflowType string `cbor:"11,keyasint,omitempty" json:"workflowType,omitempty"`
 	WorkflowID   string `cbor:"12,keyasint,omitempty" json:"workflowId,omitempty"`
 	RunID        string `cbor:"13,keyasint,omitempty" json:"runId,omitempty"`
-
-	// ofRuntime says that the Go runtime panicked in this process. It is not stored.
-	ofRuntime bool
+	// OfRuntime says that the Go runtime itself panicked in this process, for example because an
+	// index is out of range. The message then holds no payload. It is neither stored nor sent.
+	OfRuntime bool `cbor:"-" json:"-"`
 }
-
-// IsRuntimeError reports whether the failure is a panic of the Go runtime in this process, such as
-// an index that is out of range. The text of one holds no payload. It returns false for a failure
-// that was stored, or that another process sent.
-func (f *Failure) IsRuntimeError() bool { return f.ofRuntime }
 
 // Same reports whether two failures describe the same thing. It ignores stacks, which differ from
 // run to run.

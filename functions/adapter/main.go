@@ -57,6 +57,8 @@ import (
 //	WEFT_METRICS           the destination of metrics: emf (the default), standard output in CloudWatch's embedded
 //	                       metric format; otlp, with Settings.Telemetry; or off
 //	WEFT_LOG_LEVEL         debug, info, warn or error; by default Lambda's own level (AWS_LAMBDA_LOG_LEVEL), or info
+//	WEFT_LOG_FAILURES      "text" logs also what errors and panics of workflows and activities say, which may hold
+//	                       payloads; by default "types": kinds, types and places
 //	WEFT_PAYLOAD_KEY       the ARN of the KMS key that encrypts stored and sent data; or several, separated by
 //	                       commas: the first one encrypts, and all of them decrypt. "none" in the first place
 //	                       encrypts nothing new. By default nothing is encrypted

@@ -102,8 +102,7 @@ func newLogger(out io.Writer, getenv func(string) string) (*slog.Logger, error) 
 	if err != nil {
 		err = fmt.Errorf("%s: %w", settings.Variable("LogLevel"), err)
 	}
-	inner := slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: lambdacontext.ReplaceAttr})
-	return slog.New(observe.Handler(inner, requestID)), err
+	return slog.New(observe.Handler(observe.JSON(out, level), requestID)), err
 }
 
 // ofSDK returns a logger for the SDK. The SDK logs no requests, and so no payloads.

@@ -17,6 +17,7 @@ locals {
     WEFT_REDRIVE                = var.redrive ? "on" : "off"
     WEFT_METRICS                = var.metrics
     WEFT_LOG_LEVEL              = var.log_level
+    WEFT_LOG_FAILURES           = var.log_failures
   }
 }
 
@@ -151,5 +152,16 @@ variable "log_level" {
   validation {
     condition     = contains(["info", "debug", "warn", "error"], var.log_level)
     error_message = "The level is debug, info, warn or error."
+  }
+}
+
+variable "log_failures" {
+  description = "What the log has of a failure in workflows and activities. types: its kind, its type and its place. text: also what the error or the panic says, which may hold payloads. What the Go runtime says of its own panics is always logged."
+  type        = string
+  default     = "types"
+
+  validation {
+    condition     = contains(["types", "text"], var.log_failures)
+    error_message = "Give types or text."
   }
 }

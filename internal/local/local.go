@@ -84,6 +84,9 @@ type Options struct {
 	Isolate isolate.Options
 	// Log gets what operators should know; nil is slog.Default.
 	Log *slog.Logger
+	// LogFailures is what the log has of the failures of users' code: LogTypes or LogText; empty is
+	// LogTypes.
+	LogFailures string
 	// Clock returns the time with a Dir; nil is the time of day. The harness sets it, to move the
 	// time of a real server. Waits do not follow it.
 	Clock func() time.Time
@@ -164,7 +167,7 @@ func open(ctx context.Context, registry *engine.Registry, o Options) (*Server, e
 	o.setDefaults()
 	names, err := newHosts(o.Hosts)
 	taskQueues, queuesErr := o.taskQueues(registry)
-	if err = errors.Join(err, queuesErr, o.checkRates(), o.checkDeletion()); err != nil {
+	if err = errors.Join(err, queuesErr, o.checkRates(), o.checkDeletion(), checkFailures(o.LogFailures)); err != nil {
 		return nil, err
 	}
 	o.Executor.Rate = o.rateOf
@@ -237,7 +240,7 @@ func (o *Options) setDefaults() {
 		o.Executor.Build = buildID()
 	}
 	o.budgets = newBudgets(o.MemoryLimit)
-	o.Executor.Logger = o.Log
+	o.Executor.Logger, o.Executor.LogTexts = o.Log, o.LogFailures == LogText
 	if o.Executor.Memory == nil {
 		o.Executor.Memory = processMemory{}
 	}

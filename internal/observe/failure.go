@@ -71,7 +71,7 @@ func (l *Failures) Attempt(ctx context.Context, a *Attempt, f *failure.Failure, 
 		message = "activity attempt failed"
 		attrs = append(attrs, slog.Int("attempt", a.Number))
 	}
-	attrs = append(append(attrs, next.attrs()...), l.reason(f, f.IsRuntimeError())...)
+	attrs = append(append(attrs, next.attrs()...), l.reason(f, f.OfRuntime)...)
 	if a.EventID != 0 {
 		attrs = append(attrs, slog.Int64("eventId", a.EventID))
 	} else {
@@ -83,7 +83,7 @@ func (l *Failures) Attempt(ctx context.Context, a *Attempt, f *failure.Failure, 
 // Panic logs a panic of code whose caller gets it as an error: a validator, or the handler of a
 // query. what names the code.
 func (l *Failures) Panic(ctx context.Context, what string, r *Run, f *failure.Failure) {
-	l.warn(ctx, what+" panicked", r, append(r.names(), l.reason(f, f.IsRuntimeError())...), f, true)
+	l.warn(ctx, what+" panicked", r, append(r.names(), l.reason(f, f.OfRuntime)...), f, true)
 }
 
 func (l *Failures) warn(ctx context.Context, message string, r *Run, attrs []slog.Attr, f *failure.Failure, stack bool) {
@@ -99,13 +99,15 @@ func (r *Run) names() []slog.Attr {
 	return []slog.Attr{slog.String("workflowId", r.WorkflowID), slog.String("workflowType", r.Type)}
 }
 
-// See returns the command that shows a workflow.
+// See returns the command that shows a workflow, quoted for a shell.
 func See(workflowID string) string {
+	const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/@%+=,"
 	quoted := workflowID
-	if strings.ContainsFunc(workflowID, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/@%+=,", r)
-	}) {
+	if strings.ContainsFunc(workflowID, func(r rune) bool { return !strings.ContainsRune(harmless, r) }) {
 		quoted = "'" + strings.ReplaceAll(workflowID, "'", `'\''`) + "'"
+	}
+	if strings.HasPrefix(workflowID, "-") {
+		quoted = "-- " + quoted
 	}
 	return "weft describe " + quoted
 }
@@ -115,11 +117,7 @@ func See(workflowID string) string {
 func (l *Failures) reason(f *failure.Failure, public bool) []slog.Attr {
 	attrs := []slog.Attr{slog.String("kind", f.Kind.String()), slog.String("failureType", cutTo(typeIn(f), maxType)), slog.String("timeout", timeoutOf(f))}
 	if l.Texts || public {
-		text := f.Message
-		if f.Kind != failure.KindPanic { // its kind is in the line already
-			text = f.Err().Error()
-		}
-		attrs = append(attrs, slog.String("error", cutTo(text, maxText)))
+		attrs = append(attrs, slog.String("error", cutTo(f.Err().Error(), maxText)))
 	}
 	if at, ok := where.OfStack(f.Stack); ok {
 		attrs = append(attrs, slog.String("at", at.Place()))
@@ -132,7 +130,7 @@ func (l *Failures) reason(f *failure.Failure, public bool) []slog.Attr {
 func isPublic(f *failure.Failure) bool {
 	switch f.Kind {
 	case failure.KindPanic:
-		return f.IsRuntimeError()
+		return f.OfRuntime
 	case failure.KindNonDeterminism:
 		return f.EventID != 0 // otherwise it quotes what a validator returned
 	case failure.KindUnregistered, failure.KindDeadlock:
@@ -146,12 +144,15 @@ func isPublic(f *failure.Failure) bool {
 // typeIn returns the type of the first error in a chain that has one.
 func typeIn(f *failure.Failure) string {
 	for ; f != nil; f = f.Cause {
-		if f.Kind == failure.KindApplication && f.Type != "" {
+		if f.Kind == failure.KindApplication && f.Type != "" && f.Type != pastDeadline {
 			return f.Type
 		}
 	}
 	return ""
 }
+
+// pastDeadline is the type of context.DeadlineExceeded, which says less than the kind does.
+const pastDeadline = "context.deadlineExceededError"
 
 // timeoutOf returns the limit of time that has passed. Code can make such errors too, so that other
 // texts are left out.

@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -25,16 +24,6 @@ func Level(text string) (slog.Level, error) {
 		return slog.LevelError, nil
 	}
 	return 0, fmt.Errorf("there is no level %q: give debug, info, warn or error", text)
-}
-
-// TextLogger returns a logger for people, from the level that a variable of the environment names;
-// empty is info.
-func TextLogger(out io.Writer, variable string, getenv func(string) string) (*slog.Logger, error) {
-	level, err := Level(getenv(variable))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", variable, err)
-	}
-	return slog.New(Handler(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}), nil)), nil
 }
 
 // Handler adds to each line what the context has for it: the ids of its trace and span, and what

@@ -127,20 +127,3 @@ func TestSpanOfALine(t *testing.T) {
 		t.Errorf("the log is\n%s", out.String())
 	}
 }
-
-func TestLevels(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	log, err := observe.TextLogger(&out, "WEFT_LOG_LEVEL", func(string) string { return "WARN" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	log.Info("no")
-	log.Warn("yes")
-	if got := out.String(); strings.Contains(got, "no") || !strings.Contains(got, "yes") {
-		t.Errorf("the log is %q", got)
-	}
-	if _, err := observe.TextLogger(&out, "WEFT_LOG_LEVEL", func(string) string { return "loud" }); err == nil || !strings.Contains(err.Error(), "WEFT_LOG_LEVEL") {
-		t.Errorf("an unknown level: %v", err)
-	}
-}

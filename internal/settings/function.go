@@ -32,6 +32,7 @@ type Function struct {
 	Redrive  string `env:"WEFT_REDRIVE" enum:"off,on" parameter:"Redrive" wrong:"Redrive is on or off." help:"Whether requests may move dead letters back to their queues. Then the api function may receive and delete dead letters, and send to all queues."`
 	Metrics  string `env:"WEFT_METRICS" enum:"emf,otlp,off" parameter:"Metrics" wrong:"Metrics are emf, otlp or off." help:"Where the program's metrics go. emf: to CloudWatch, through the log. otlp: to the program's exporter. off: nowhere. Only with emf is there an alarm on stuck runs."`
 	Logging
+	LogFailures string `env:"WEFT_LOG_FAILURES" enum:"types,text" parameter:"LogFailures" wrong:"Give types or text." help:"What the log has of a failure in workflows and activities. types: its kind, its type and its place. text: also what the error or the panic says, which may hold payloads. What the Go runtime says of its own panics is always logged."`
 
 	Pinning    string           `env:"WEFT_PINNING" enum:"off,on" given:"on in the functions that have versions, if Pinning is" help:"Whether requests and messages for another build are forwarded to the version of this function with that WEFT_BUILD. It needs WEFT_BUILD."`
 	PayloadKey string           `env:"WEFT_PAYLOAD_KEY" given:"PayloadKeys and PayloadEncryption" help:"The ARN of the KMS key that encrypts what is stored and sent, or several, separated by commas: the first encrypts, all of them decrypt. With none in the first place, nothing new is encrypted. Without it, nothing is encrypted."`

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func declared(f reflect.StructField) Setting {
 	s.Doc, s.Default = tag("help"), tag("unset")
 	if values := tag("enum"); values != "" {
 		s.Values = strings.Split(values, ",")
-		s.Default = s.Values[0]
+		s.Default = cmp.Or(s.Default, s.Values[0])
 	}
 	return s
 }
@@ -91,13 +92,15 @@ func (s *Setting) Help() string {
 	return strings.TrimSuffix(s.Doc, ".") + " (" + s.Default + ")."
 }
 
-// Variable returns the variable of a field of Function. It panics if there is no such field.
+// Variable returns the variable of a field of Function or ServerLogging. It panics if there is no
+// such field.
 func Variable(field string) string {
-	f, ok := reflect.TypeFor[Function]().FieldByName(field)
-	if !ok {
-		panic("there is no setting " + field)
+	for _, in := range []reflect.Type{reflect.TypeFor[Function](), reflect.TypeFor[ServerLogging]()} {
+		if f, ok := in.FieldByName(field); ok {
+			return f.Tag.Get("env")
+		}
 	}
-	return f.Tag.Get("env")
+	panic("there is no setting " + field)
 }
 
 // Read reads the variables of a struct. The error has everything that is wrong. The optional fields

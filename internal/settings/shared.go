@@ -18,6 +18,11 @@ type Logging struct {
 	LogLevel string `env:"WEFT_LOG_LEVEL" reader:"Main" enum:"info,debug,warn,error" parameter:"LogLevel" wrong:"The level is debug, info, warn or error." help:"What the program logs: debug, info, warn or error."`
 }
 
+// ServerLogging is what a local server logs besides. It has a variable, and no flag.
+type ServerLogging struct {
+	LogFormat string `env:"WEFT_LOG_FORMAT" reader:"Main" enum:"console,json,text" unset:"console on a terminal, json elsewhere" help:"The form of the log. console: for people. json: a line of JSON, with the fields of Lambda's own lines. text: key=value. NO_COLOR and TERM=dumb leave out the colours of console."`
+}
+
 // EngineLimits returns limits of updates as the engine takes them.
 func EngineLimits(u Updates) engine.Limits {
 	return engine.Limits{

@@ -177,7 +177,7 @@ func (g *generator) fieldsOf(t types.Type) (all []field) {
 		case !s.Field(i).Exported() && tag != "":
 			g.fail("%s.%s: the library does not store an unexported field: export it, or remove its tag", g.typeName(t), f.name)
 			continue
-		case !s.Field(i).Exported():
+		case !s.Field(i).Exported(), tag == "-":
 			continue
 		}
 		number, option, _ := strings.Cut(tag, ",")

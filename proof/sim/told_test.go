@@ -31,7 +31,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 		}
 	}
 	text := all.text.String()
-	for _, told := range []string{"*observe.Task", "*observe.LostRace", "Stuck:true", "workflow task failed", "a message will be redelivered"} {
+	for _, told := range []string{"*observe.Task", "*observe.LostRace", "Stuck:true", "workflow task failed", "activity attempt failed", "a message will be redelivered"} {
 		if !strings.Contains(text, told) {
 			t.Errorf("no line or event has %s", told)
 		}

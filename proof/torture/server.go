@@ -107,7 +107,7 @@ func (s *testbed) launch(o launch) (*server, error) {
 		return nil, err
 	}
 	p := &server{cmd: exec.Command(args[0], args[1:]...), lines: make(chan string, 16), exited: make(chan struct{}), log: &tail{}, whole: whole}
-	p.cmd.Stderr, p.cmd.Env = io.MultiWriter(p.log, whole), append(append(os.Environ(), "WEFT_LOG_LEVEL=info"), o.env...)
+	p.cmd.Stderr, p.cmd.Env = io.MultiWriter(p.log, whole), append(append(os.Environ(), "WEFT_LOG_LEVEL=info", "WEFT_LOG_FORMAT=text"), o.env...)
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
