@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
@@ -384,11 +385,13 @@ type (
 	StuckTask = schema.StuckTask
 )
 
-// Describe returns the description of a run.
-func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*Description, error) {
+// Describe returns the description of a run, from what is stored: it runs no code. It costs a read,
+// one more if an activity is pending or the run is stuck, and one for each child whose state is
+// read.
+func (c *Client) Describe(ctx context.Context, workflowID, runID string, sets ...DescribeOptions) (*Description, error) {
 	var answer Description
 	_, err := c.do(ctx, request{
-		Request: Request{"describe", workflowID, ""}, method: http.MethodGet, path: path(workflowID), query: runQuery(runID), answer: &answer,
+		Request: Request{"describe", workflowID, ""}, method: http.MethodGet, path: path(workflowID), query: options.Of(sets).query(runID), answer: &answer,
 	})
 	if err == nil && answer.RunID == "" {
 		err = errForm("request for a description")

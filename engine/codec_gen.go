@@ -12,7 +12,7 @@ func writeMessage(w *wire.Writer, a *Message) {
 		w.Null()
 		return
 	}
-	at, n := w.Open(), 22
+	at, n := w.Open(), 23
 	w.Uint(1)
 	w.Uint(uint64(a.Kind))
 	w.Uint(2)
@@ -125,6 +125,12 @@ func writeMessage(w *wire.Writer, a *Message) {
 		w.Uint(23)
 		w.Bool(a.Duplicate)
 	}
+	if a.FirstFailed == 0 {
+		n--
+	} else {
+		w.Uint(24)
+		w.Int64(int64(a.FirstFailed))
+	}
 	w.Close(at, n)
 }
 
@@ -182,6 +188,8 @@ func readMessage(r *wire.Reader, a *Message) {
 			a.Late = r.Bool()
 		case 23:
 			a.Duplicate = r.Bool()
+		case 24:
+			a.FirstFailed = history.Timestamp(r.Int64())
 		default:
 			r.Fail()
 		}

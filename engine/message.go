@@ -104,6 +104,9 @@ type Message struct {
 	// Duplicate marks the copy of a message that was dropped, because another message continued its
 	// activity. The receiver first reads what is recorded of the attempt.
 	Duplicate bool `cbor:"23,keyasint,omitempty"`
+	// FirstFailed is when the first attempt at the activity failed. It is 0 if none has, or if that
+	// is not known.
+	FirstFailed history.Timestamp `cbor:"24,keyasint,omitempty"`
 }
 
 // TaskRetryDelay returns how long a failed workflow task waits for its next attempt: 1 s, doubled

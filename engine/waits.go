@@ -65,7 +65,7 @@ type WaitFor struct {
 // takes about half as long again: an instance that is kept is not traced.
 func (in *Instance) Trace() { in.s.Trace() }
 
-// Waits returns where the code of a traced instance waits, and for what, the oldest coroutine
+// Waits returns where the code of a traced instance waits, and for what: the oldest coroutine
 // first. After a replay that has failed, the coroutine that failed is missing. Waits evaluates
 // conditions. It must not be called while code runs.
 func (in *Instance) Waits() []CoroutineWait {

@@ -14,7 +14,7 @@ import (
 var workflowRoutes = []Route{
 	{ID: "startWorkflow", Pattern: "POST /v1/workflows", Query: []string{"wait"}, Access: Writes, Operation: "start", endpoint: takes((*handler).start)},
 	{ID: "listWorkflows", Pattern: "GET /v1/workflows", Query: slices.Concat(listParameters, []string{"version", "wait"}), Access: Reads, Streams: true, endpoint: gives((*handler).list)},
-	{ID: "describeWorkflow", Pattern: "GET /v1/workflows/{id}", Access: Reads, endpoint: gives((*handler).describe)},
+	{ID: "describeWorkflow", Pattern: "GET /v1/workflows/{id}", Query: []string{"children"}, Access: Reads, endpoint: gives((*handler).describe)},
 	{ID: "deleteWorkflow", Pattern: "DELETE /v1/workflows/{id}", Access: Ends, endpoint: gives((*handler).delete)},
 	{ID: "getResult", Pattern: "GET /v1/workflows/{id}/result", Query: []string{"wait"}, Access: Reads, endpoint: gives((*handler).result)},
 	{ID: "getHistory", Pattern: "GET /v1/workflows/{id}/history", Query: []string{"pageToken", "from", "wait"}, Access: Reads, ReadsRun: true, Streams: true, endpoint: gives((*handler).history)},
@@ -154,7 +154,7 @@ func (h *handler) move(r *http.Request, body schema.MoveRequest) (int, *schema.M
 }
 
 func (h *handler) describe(r *http.Request) (int, *schema.Description, error) {
-	of, err := h.service.Process.Parser().Target(r.PathValue("id"), runID(r))
+	of, err := h.service.Process.Parser().Describe(r.PathValue("id"), runID(r), r.URL.Query().Get("children"))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -96,6 +96,7 @@ func gives[A any](do func(*handler, *http.Request) (int, A, error)) endpoint {
 // routes are all routes of the API.
 var routes = slices.Concat(
 	workflowRoutes,
+	waitRoutes,
 	byHandRoutes,
 	runRoutes,
 	scheduleRoutes,

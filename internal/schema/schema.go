@@ -280,6 +280,13 @@ type ListResponse struct {
 // Description describes a run.
 type Description struct {
 	WorkflowSummary
+	// State says what the run does; absent if it has closed.
+	State RunState `json:"state,omitempty"`
+	// CloseReason says in a word why the run closed: the type of the error with which it failed,
+	// runTimeout, executionTimeout, terminated, reset or replaced. It is absent if the run is open,
+	// has completed, was canceled, or continued as new.
+	CloseReason string `json:"closeReason,omitempty"`
+	Chain
 	HistoryLength     int64             `json:"historyLength"`
 	HistoryBytes      int64             `json:"historySizeBytes"`
 	CancelRequested   bool              `json:"cancelRequested,omitempty"`
@@ -313,6 +320,12 @@ type PendingActivity struct {
 	Held string `json:"held,omitempty"`
 	// TaskQueue is the queue of its attempts; absent for the default queue.
 	TaskQueue string `json:"taskQueue,omitempty"`
+	// FirstFailedAt is when the first attempt failed; absent if none has, or if a version of Weft
+	// that did not record it made the attempt.
+	FirstFailedAt *time.Time `json:"firstFailedAt,omitempty"`
+	// Retryable says that an attempt has failed, and that none goes on outside: the next attempt
+	// can be made at once.
+	Retryable bool `json:"retryable,omitempty"`
 }
 
 // PendingTimer is a timer that has not fired.
@@ -332,6 +345,11 @@ type PendingChild struct {
 	InitiatedAt       time.Time                 `json:"initiatedAt"`
 	// CancelRequested says that the code has asked it to end.
 	CancelRequested bool `json:"cancelRequested,omitempty"`
+	// Status is that of the latest run of its workflow id. It is absent if the request does not ask
+	// for it, or if there is no run yet. State is stuck, delayed or runnable, or absent if the run
+	// is in another state: that would take more than one read.
+	Status *history.Status `json:"status,omitempty"`
+	State  RunState        `json:"state,omitempty"`
 }
 
 // UpdateInFlight is an update that was accepted and has not completed.
@@ -361,6 +379,28 @@ type StuckTask struct {
 	UpdateID string `json:"updateId,omitempty"`
 	// NextAttemptAt is when it is retried; absent if that is not known yet.
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
+	// Since is when the first task failed since the last one that did not, and Failures how many
+	// attempts have failed since then. FirstFailure is why the first of them failed, and Place the
+	// first line of the author's code in its stack, as order/order.go:41.
+	Since        time.Time        `json:"since"`
+	Failures     int              `json:"failures"`
+	FirstFailure *failure.Failure `json:"firstFailure"`
+	Place        string           `json:"place,omitempty"`
+}
+
+// Chain is what a run says about the runs before and after it.
+type Chain struct {
+	// FirstRunID is the first run of its chain; absent if that is this run.
+	FirstRunID history.RunID `json:"firstRunId,omitempty"`
+	// ContinuedFromRunID is the run that it continues, and NewRunID the run that continues it.
+	ContinuedFromRunID history.RunID `json:"continuedFromRunId,omitempty"`
+	NewRunID           history.RunID `json:"newRunId,omitempty"`
+	// ResetFromRunID is the run of which a reset has copied the beginning.
+	ResetFromRunID history.RunID `json:"resetFromRunId,omitempty"`
+	// Attempt counts the runs of a retry policy; absent for the first.
+	Attempt int `json:"attempt,omitempty"`
+	// CronSchedule is the cron expression by which the runs of the chain follow each other.
+	CronSchedule string `json:"cronSchedule,omitempty"`
 }
 
 // Duration is a time.Duration that JSON writes as "1m30s".

@@ -125,3 +125,12 @@ func standard(function string) bool {
 	return !strings.Contains(first, ".") && first != "main" && first != "command-line-arguments" && len(modules()) > 0 &&
 		!slices.ContainsFunc(modules(), func(module string) bool { return path == module || strings.HasPrefix(path, module+"/") })
 }
+
+// Call returns the function without folders, type parameters and marks of pointers, as authors call
+// it: "workflow.Future.Get". It returns an empty text for functions that authors do not call.
+func (f Frame) Call() string {
+	if !strings.HasPrefix(f.Function, weft+"workflow.") && !strings.HasPrefix(f.Function, weft+"activity.") {
+		return ""
+	}
+	return strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(f.Name())
+}

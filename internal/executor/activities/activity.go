@@ -39,9 +39,10 @@ type Attempt struct {
 	Activity    *engine.PendingActivity
 	Number      int // of the attempt
 	limit       time.Duration
-	limited     string           // which limit of time that is
-	details     history.Payload  // what the heartbeats of the attempts before it left
-	last        *failure.Failure // of the attempt before it, if it is known here
+	limited     string            // which limit of time that is
+	details     history.Payload   // what the heartbeats of the attempts before it left
+	firstFailed history.Timestamp // when the first attempt failed, or 0
+	last        *failure.Failure  // of the attempt before it, if it is known here
 	heartbeater *heartbeater
 	run         observe.Run
 	began       history.Timestamp
@@ -251,7 +252,7 @@ func NewAttempt(run *engine.Run, d inbox.Delivery, now history.Timestamp) *Attem
 	a := run.State.Activities[d.EventID]
 	w := &Attempt{
 		Delivery: d, Activity: a, Number: d.Attempt, limit: time.Duration(a.StartToClose), limited: failure.StartToClose,
-		run: runner.Ident(run, "", nil), details: d.Details, began: now,
+		run: runner.Ident(run, "", nil), details: d.Details, firstFailed: d.FirstFailed, began: now,
 	}
 	if a.ScheduleToClose > 0 {
 		if left := a.Time.Add(time.Duration(a.ScheduleToClose)).Sub(now); left < w.limit || w.limit == 0 {
@@ -268,7 +269,7 @@ func (w *Attempt) next(number int, due history.Timestamp) engine.Message {
 	m.Kind, m.TaskQueue = engine.RunActivity, w.Activity.TaskQueue
 	m.Attempt, m.Due, m.Sent = number, due, 0
 	m.Reserved, m.Look, m.Copy, m.Duplicate = 0, 0, 0, false // it makes its own reservation, and no copy has replaced it
-	m.Details = w.details
+	m.Details, m.FirstFailed = w.details, w.firstFailed
 	if w.heartbeater != nil {
 		m.Details = w.heartbeater.last()
 	}
@@ -393,6 +394,9 @@ func (w *Attempt) Verdict(now history.Timestamp, result history.Payload, f *fail
 		return w.timedOut(w.Number, f), nil
 	case again:
 		m := w.next(w.Number+1, at)
+		if w.Number == 1 {
+			m.FirstFailed = now
+		}
 		return e, &m
 	case f.Kind == failure.KindTimeout:
 		return w.timedOut(w.Number, f), nil

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func beginAttempt(ctx context.Context, s *session.Process, w *Attempt) (begun bo
 // state returns a record saying that this delivery's message continues the attempt.
 func (w *Attempt) state() *attempts.Record {
 	m := w.Delivery.Message
-	return &attempts.Record{By: m.Send, Look: m.Look, Copy: m.Copy}
+	return &attempts.Record{By: m.Send, Look: m.Look, Copy: m.Copy, FirstFailed: w.firstFailed}
 }
 
 // firstHeartbeat returns the lowest free number for the attempt's own records.
@@ -103,7 +104,7 @@ func compare(ctx context.Context, s *session.Process, w *Attempt, kept *attempts
 		return false, nil
 	}
 	mine := kept.IsBy(m)
-	w.details, w.last = kept.Details, kept.Failure
+	w.details, w.last, w.firstFailed = kept.Details, kept.Failure, cmp.Or(kept.FirstFailed, w.firstFailed)
 	if kept.LastFailed >= w.Number {
 		if !mine {
 			return true, outcome.ErrDropped

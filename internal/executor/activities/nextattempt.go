@@ -22,7 +22,7 @@ import (
 func NextAttempt(ctx context.Context, s *session.Process, m *engine.Message, event int64, next engine.Message, f *failure.Failure) error {
 	light := *f
 	light.Stack = runner.Truncate(light.Stack)
-	record := &attempts.Record{Failure: &light, Next: next.Due, By: m.Send, Details: next.Details, Number: attempts.Failed(next.Attempt - 1)}
+	record := &attempts.Record{Failure: &light, Next: next.Due, By: m.Send, Details: next.Details, FirstFailed: next.FirstFailed, Number: attempts.Failed(next.Attempt - 1)}
 	if err := s.Attempts.Keep(ctx, m, event, record); errors.Is(err, store.ErrStale) {
 		return secondChain(ctx, s, m, event, next)
 	} else if err != nil {
@@ -43,7 +43,7 @@ func secondChain(ctx context.Context, s *session.Process, m *engine.Message, eve
 		return err
 	}
 	if kept.LastFailed == next.Attempt-1 && kept.IsBy(m) {
-		next.Due, next.Details = kept.Next, kept.Details
+		next.Due, next.Details, next.FirstFailed = kept.Next, kept.Details, kept.FirstFailed
 		return s.Outbox.Send(ctx, []engine.Message{next})
 	}
 	return outcome.ErrDropped

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,9 +193,10 @@ func lookAgain(ctx context.Context, t *session.Session, w *Attempt, kept *attemp
 func Outside(run *engine.Run, m *engine.Message, kept *attempts.Record) *Attempt {
 	w := &Attempt{
 		Delivery: inbox.Delivery{Message: m}, Activity: run.State.Activities[m.EventID], Number: m.Attempt, run: runner.Ident(run, "", nil),
+		firstFailed: m.FirstFailed,
 	}
 	if kept != nil {
-		w.details, w.last = kept.Details, kept.Failure
+		w.details, w.last, w.firstFailed = kept.Details, kept.Failure, cmp.Or(kept.FirstFailed, m.FirstFailed)
 	}
 	return w
 }

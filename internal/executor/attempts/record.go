@@ -47,6 +47,8 @@ type Record struct {
 	// Held says what holds the attempt, until HeldUntil unless it is held again.
 	Held      string            `cbor:"11,keyasint,omitempty"`
 	HeldUntil history.Timestamp `cbor:"12,keyasint,omitempty"`
+	// FirstFailed is when the first attempt at the activity failed, or 0 if that is not known.
+	FirstFailed history.Timestamp `cbor:"13,keyasint,omitempty"`
 
 	// LastFailed is the number of the last attempt that failed, or 0. It follows from Number.
 	LastFailed int `cbor:"-"`
@@ -86,12 +88,12 @@ func (r *Record) HasClaim(m *engine.Message, attempt int) bool {
 
 // Base returns what a record of an attempt takes over from the record that it replaces. A record
 // that knows nothing of the attempt before, because that one's failure was not recorded, describes
-// an earlier attempt: only its failure and details still hold.
+// an earlier attempt: only its failures and details still hold.
 func (r *Record) Base(attempt int) Record {
 	if r.LastFailed == attempt-1 {
 		return *r
 	}
-	return Record{Failure: r.Failure, Details: r.Details}
+	return Record{Failure: r.Failure, FirstFailed: r.FirstFailed, Details: r.Details}
 }
 
 // HasRoom reports whether a number is left for one more record of an attempt before that of its

@@ -198,7 +198,7 @@ func inPlaceOf(s *session.Process, m engine.Message, run *engine.Run, kept map[i
 	if event == 0 || a == nil {
 		return m
 	}
-	m.Attempt, m.Due, m.Details = a.LastFailed+1, a.Next, a.Details
+	m.Attempt, m.Due, m.Details, m.FirstFailed = a.LastFailed+1, a.Next, a.Details, a.FirstFailed
 	if a.Deadline != 0 {
 		m = activities.Outside(run, &m, a).LookAfter(a)
 	}

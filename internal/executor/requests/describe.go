@@ -17,17 +17,32 @@ import (
 )
 
 // Describe describes a run. It does not wait behind a busy run.
-func (s *Requests) Describe(ctx context.Context, of command.Target) (*schema.Description, error) {
+func (s *Requests) Describe(ctx context.Context, of command.Describe) (*schema.Description, error) {
 	var d *schema.Description
-	err := lookIn(ctx, s.Process, besideAfter, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) error {
-		d = describe(run)
-		addQueues(t.Process, d)
-		if len(d.PendingActivities) == 0 && d.StuckTask == nil {
-			return nil
-		}
-		return addAttempts(ctx, t, run, d)
+	err := lookIn(ctx, s.Process, besideAfter, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) (err error) {
+		d, err = described(ctx, t, run)
+		return err
 	})
-	return d, err
+	if err == nil && of.Children() > 0 {
+		err = addChildStates(ctx, s.Process, d.PendingChildren, of.Children())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// described describes a run, with what is recorded of its attempts.
+func described(ctx context.Context, t *session.Session, run *engine.Run) (*schema.Description, error) {
+	d := describe(run)
+	addQueues(t.Process, d)
+	if len(d.PendingActivities) == 0 && d.StuckTask == nil {
+		return d, nil
+	}
+	if err := addAttempts(ctx, t, run, d); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 func describe(run *engine.Run) *schema.Description {
@@ -37,6 +52,7 @@ func describe(run *engine.Run) *schema.Description {
 			WorkflowID: run.WorkflowID, RunID: state.RunID, Type: state.Started.WorkflowType, Status: state.Status, StartedAt: state.StartTime.Time(),
 			Build: state.Pinned, Memo: state.Visibility.Memo, SearchAttributes: state.Visibility.SearchAttributes,
 		},
+		CloseReason: engine.CloseReason(state.Close), Chain: chainOf(state),
 		HistoryLength: state.NextEventID - 1, HistoryBytes: state.Bytes, CancelRequested: state.CancelRequested,
 		Parent:            state.Started.Parent,
 		PendingActivities: []schema.PendingActivity{}, PendingTimers: []schema.PendingTimer{}, PendingChildren: []schema.PendingChild{}, UpdatesInFlight: []schema.UpdateInFlight{},
@@ -47,6 +63,7 @@ func describe(run *engine.Run) *schema.Description {
 		d.ClosedAt = &closed
 		return d // what was pending when it closed no longer is
 	}
+	d.State = stateOf(state)
 	for id, a := range state.Activities {
 		d.PendingActivities = append(d.PendingActivities, schema.PendingActivity{
 			EventID: id, Type: a.ActivityType, ScheduledAt: a.Time.Time(), Attempt: 1, CancelRequested: a.CancelRequested, TaskQueue: a.TaskQueue,
@@ -71,7 +88,7 @@ func describe(run *engine.Run) *schema.Description {
 	slices.SortFunc(d.PendingChildren, func(a, b schema.PendingChild) int { return cmp.Compare(a.EventID, b.EventID) })
 	slices.SortFunc(d.UpdatesInFlight, func(a, b schema.UpdateInFlight) int { return cmp.Compare(a.AcceptedEventID, b.AcceptedEventID) })
 	if f := state.Stuck(); f != nil {
-		d.StuckTask = &schema.StuckTask{Attempt: state.LastTask.Task.Attempt, Build: state.LastTask.Task.Build, Failure: f, UpdateID: state.LastTask.Task.FailedUpdate}
+		d.StuckTask = stuckTask(state, f)
 	}
 	return d
 }
@@ -126,6 +143,9 @@ func addAttempts(ctx context.Context, t *session.Session, run *engine.Run, d *sc
 		return err
 	}
 	room := failureRoom(maxFailures)
+	if d.StuckTask != nil {
+		countFailures(run.State, d.StuckTask, records)
+	}
 	for _, event := range slices.Sorted(maps.Keys(records)) {
 		kept := records[event]
 		next := kept.Next.Time()
@@ -135,6 +155,7 @@ func addAttempts(ctx context.Context, t *session.Session, run *engine.Run, d *sc
 		for i := range d.PendingActivities {
 			if p := &d.PendingActivities[i]; p.EventID == event {
 				p.Attempt, p.LastFailure = kept.LastFailed+1, room.take(kept.Failure)
+				addFailures(d, p, kept)
 				p.Held = cmp.Or(p.Held, kept.HeldNow(t.Process.Timestamp()))
 				if kept.Deadline != 0 {
 					until := min(kept.Deadline, history.LastSecond).Time()

@@ -102,7 +102,7 @@ func retryOutside(ctx context.Context, t *session.Session, run *engine.Run, w *a
 	if err := t.Process.Outbox.Send(ctx, []engine.Message{*next}); err != nil {
 		return err
 	}
-	kept := &attempts.Record{Failure: f, Next: next.Due, Details: next.Details, Number: attempts.Failed(w.Number)}
+	kept := &attempts.Record{Failure: f, Next: next.Due, Details: next.Details, FirstFailed: next.FirstFailed, Number: attempts.Failed(w.Number)}
 	// If a record is already there, a later attempt wrote it, or this request did.
 	return recordProblem(t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept))
 }
