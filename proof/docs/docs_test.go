@@ -125,7 +125,8 @@ func TestLogLines(t *testing.T) {
 	t.Parallel()
 	page := readFile(t, "docs/operations.md")
 	for line, file := range map[string]string{
-		"workflow task failed":                             "internal/executor/runner/tasks.go",
+		"workflow task failed":                             "internal/observe/failure.go",
+		"activity attempt failed":                          "internal/observe/failure.go",
 		"a message was received too often":                 "internal/executor/deliveries/dead.go",
 		"resends messages that are overdue":                "internal/executor/maintenance/resend.go",
 		"workflow code does not return":                    "internal/executor/runner/runner.go",
