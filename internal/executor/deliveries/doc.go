@@ -15,15 +15,14 @@
 //
 // # What it uses of the layers below
 //
-//	activities       CloseAttempt Dropped Handle Later NewAttempt NextAttempt Replace
+//	activities       CloseActivity CloseAttempt Dropped Handle Later NewAttempt NextAttempt Replace
 //	children         AfterEnd DeliverExternal NotifyParent RedirectStray StartOrClose
 //	commit           CheckBuild Events FailTooLarge Task Transition
 //	host.Host        Wait WithTimeout
 //	inbox            Locate Repair SendOwed
 //	outbox.Outbox    Park Postpone Send SendBack SendLater Sweep
-//	runner           TimedOut
 //	runner.Code      Drop
-//	runner.Runner    Blocked
+//	runner.Runner    RetryDelay
 //	session.Process  At Keep Metered Observed Timestamp
 //	session.Session  Discard Encode Put Run Step Writer
 package deliveries
