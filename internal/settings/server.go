@@ -25,7 +25,7 @@ type Server struct {
 	Updates
 	Keys
 	Compression
-	LogFailures   *string      `enum:"types,text" env:"WEFT_LOG_FAILURES" placeholder:"types|text" unset:"text on a terminal, types elsewhere" help:"What the log has of a failure in workflows and activities. types: its kind, its type and its place. text: also what the error or the panic says, which may hold payloads. A program with a logger of its own has types by default."`
+	LogFailures   *string      `enum:"types,text" env:"WEFT_LOG_FAILURES" placeholder:"types|text" unset:"text on a terminal, types elsewhere" help:"What the log has of a failure in workflows and activities. types: its kind, its type and its place. text: also what the error or the panic says, which may hold payloads."`
 	LargePayloads *bool        `negatable:"" env:"WEFT_LARGE_PAYLOADS" help:"Accept payloads of up to 5 MiB: those that are too large for an item of the table are stored separately. With --no-large-payloads the limit is 256 KiB."`
 	MemoryLimit   *limits.Size `env:"WEFT_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process aims to stay within, as 512MiB: GOMEMLIMIT, and the sizes of caches and buffers, follow from it. Without it the limit is half of the machine's or the container's memory. At least 64MiB."`
 	Isolate       *int         `env:"WEFT_ISOLATE" placeholder:"N" help:"Run the code of workflows and activities in this many child processes; 0 runs it in the server process."`
