@@ -66,7 +66,7 @@ var kinds = map[string]kind{
 		"action": "Action", "function_name": "FunctionName", "principal": "Principal", "source_arn": "SourceArn",
 	}},
 	"aws_lambda_function_url": {is: "AWS::Lambda::Url", names: map[string]string{
-		"function_name": "TargetFunctionArn", "authorization_type": "AuthType", "cors": "Cors", "allow_origins": "AllowOrigins",
+		"function_name": "TargetFunctionArn", "authorization_type": "AuthType", "invoke_mode": "InvokeMode", "cors": "Cors", "allow_origins": "AllowOrigins",
 		"allow_methods": "AllowMethods", "allow_headers": "AllowHeaders", "expose_headers": "ExposeHeaders", "max_age": "MaxAge",
 	}},
 	"aws_iam_role": {is: "AWS::IAM::Role", names: map[string]string{

@@ -21,6 +21,7 @@ type refusal struct {
 var refusals = map[string]refusal{
 	"url_token":      {inputs{"api": "url", "api_authorization": "JWT", "jwt_issuer": "https://a.example", "jwt_audience": []string{"a"}}, "aws_lambda_function_url.this", "Jwt"},
 	"url_open":       {inputs{"api": "url", "api_authorization": "NONE"}, "aws_lambda_function_url.this", "Url"},
+	"http_stream":    {inputs{"stream": true}, "aws_lambda_function.function", "Stream"},
 	"rest_token":     {inputs{"api": "rest", "api_authorization": "JWT", "jwt_issuer": "https://a.example", "jwt_audience": []string{"a"}}, "aws_api_gateway_rest_api.this", "Jwt"},
 	"rest_pages":     {inputs{"api": "rest", "cors_origins": []string{"https://a.example"}}, "aws_api_gateway_rest_api.this", "Rest"},
 	"no_issuer":      {inputs{"api_authorization": "JWT", "jwt_audience": []string{"a"}}, "aws_apigatewayv2_authorizer.this", "Jwt"},

@@ -25,7 +25,7 @@ var variants = map[string]inputs{
 		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/5678"}, "payload_encryption": false,
 	},
 	"url": {
-		"payload_keys": []string{"create"}, "bucket": "create",
+		"payload_keys": []string{"create"}, "bucket": "create", "stream": true,
 		"api": "url", "cors_origins": []string{"https://a.example", "https://b.example"}, "deletion_protection": false, "alarms": false, "dashboard": false,
 	},
 	"open": {

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -27,8 +28,13 @@ type process struct {
 
 // Invoke implements lambdahost.Invoker.
 func (p *process) Invoke(ctx context.Context, _ string, event []byte) ([]byte, error) {
-	defer func() { _ = (&answer{sent: p.then}).Close() }()
-	return p.f.Invoke(ctx, event)
+	given, err := p.f.inner.Stream(ctx, event)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{Answer: given, sent: p.then}
+	defer func() { _ = a.Close() }()
+	return io.ReadAll(a)
 }
 
 // A process whose workflow code hangs first answers and then exits.

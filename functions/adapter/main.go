@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/seed-41655fb1/weft/backend"
+	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -54,6 +54,9 @@ import (
 //	                       never shortened
 //	WEFT_LONG_TIMER        the delay from which on timers are stored in the table, as in 30s; 15m by default
 //	WEFT_REDRIVE           "on" lets requests move dead letters back to their queues; off by default
+//	WEFT_STREAM            "on" if the function URL streams (InvokeMode RESPONSE_STREAM): all answers to its requests
+//	                       have the form that this demands, and histories and lists may be server-sent events; off by
+//	                       default
 //	WEFT_METRICS           the destination of metrics: emf (the default), standard output in CloudWatch's embedded
 //	                       metric format; otlp, with Settings.Telemetry; or off
 //	WEFT_LOG_LEVEL         debug, info, warn or error; by default Lambda's own level (AWS_LAMBDA_LOG_LEVEL), or info
@@ -107,14 +110,14 @@ func (s Settings) Main(role Role, registrations ...workflow.Registration) {
 		os.Exit(1)
 	}
 	lambda.Start(func(ctx context.Context, event json.RawMessage) (*answer, error) {
-		body, err := f.Invoke(ctx, event)
+		given, err := f.inner.Stream(ctx, event)
 		if err != nil {
 			f.Flush() // Lambda calls nothing after it has received an error
 			return nil, err
 		}
 		// Lambda freezes the process when it asks for the next event. A flush between the answer
 		// and that request delays nobody.
-		return &answer{body: bytes.NewReader(body), sent: func() {
+		return &answer{Answer: given, sent: func() {
 			f.Flush()
 			exitIfHung(f, log, os.Exit)
 		}}, nil
@@ -124,18 +127,13 @@ func (s Settings) Main(role Role, registrations ...workflow.Registration) {
 // answer is an answer to an event. The Lambda runtime closes it after it has sent it, before it
 // asks for the next event.
 type answer struct {
-	body *bytes.Reader
+	*function.Answer
 	sent func()
 }
 
-// Read implements io.Reader.
-func (a *answer) Read(p []byte) (int, error) { return a.body.Read(p) }
-
-// ContentType returns the type of all answers.
-func (*answer) ContentType() string { return "application/json" }
-
 // Close implements io.Closer.
 func (a *answer) Close() error {
+	err := a.Answer.Close()
 	a.sent()
-	return nil
+	return err
 }

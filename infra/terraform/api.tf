@@ -48,6 +48,7 @@ resource "aws_lambda_function_url" "this" {
 
   function_name      = aws_lambda_function.function["api"].function_name
   authorization_type = "AWS_IAM"
+  invoke_mode        = var.stream ? "RESPONSE_STREAM" : "BUFFERED" # the function answers in the same form: WEFT_STREAM
 
   dynamic "cors" {
     for_each = length(var.cors_origins) > 0 ? [1] : []

@@ -79,6 +79,10 @@ resource "aws_lambda_function" "function" {
       error_message = "pinning needs build, the name by which versions are found. Set build to another name for each deployment, for example the commit."
     }
     precondition {
+      condition     = !var.stream || local.url
+      error_message = "Only a function URL streams: for stream choose api = \"url\"."
+    }
+    precondition {
       condition     = each.key != "activity" || var.activity_burst == 0 || var.activity_rate > 0
       error_message = "activity_burst needs an activity_rate."
     }

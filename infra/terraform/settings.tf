@@ -15,6 +15,7 @@ locals {
     WEFT_UPDATES_IN_TOTAL       = var.updates_in_total
     WEFT_COMPRESS               = var.compress
     WEFT_REDRIVE                = var.redrive ? "on" : "off"
+    WEFT_STREAM                 = var.stream ? "on" : "off"
     WEFT_METRICS                = var.metrics
     WEFT_LOG_LEVEL              = var.log_level
     WEFT_LOG_FAILURES           = var.log_failures
@@ -129,6 +130,12 @@ variable "compress" {
 
 variable "redrive" {
   description = "Whether requests may move dead letters back to their queues. Then the api function may receive and delete dead letters, and send to all queues."
+  type        = bool
+  default     = false
+}
+
+variable "stream" {
+  description = "Whether the function URL streams its answers, so that histories and lists can be server-sent events. It needs a function URL. Each reader of events keeps an instance of the api function busy."
   type        = bool
   default     = false
 }

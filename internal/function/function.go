@@ -31,6 +31,9 @@ type Options struct {
 	// Tidy is called with each schedule event, to delete offloaded bodies without a reference; nil
 	// if nothing is offloaded.
 	Tidy func(ctx context.Context) error
+	// Stream says that the function URL streams (InvokeMode RESPONSE_STREAM): answers to its requests
+	// have another form, and may be server-sent events. See Stream.
+	Stream bool
 	// Timeout is the function's timeout; 0 takes what an invocation has left when it begins. With
 	// it, a process that is delayed before an activity returns the message, instead of holding the
 	// activity because its StartToClose is too long.
@@ -51,6 +54,7 @@ type Function struct {
 	log     *slog.Logger
 	process *assembly.Process
 	api     http.Handler
+	streams http.Handler // the API of a function URL that streams; nil if none does
 	serve   serve
 }
 
@@ -67,6 +71,9 @@ func New(role Role, process *assembly.Process, o Options) (*Function, error) {
 		o.Log = slog.Default()
 	}
 	f := &Function{options: o, log: o.Log, process: process, api: process.API}
+	if role == API && o.Stream {
+		f.streams = streaming(process.API)
+	}
 	f.serve = map[Role]serve{
 		API: (*Function).request, Workflow: (*Function).results, Activity: (*Function).attempts,
 		Timer: (*Function).sweep, Dead: (*Function).deadLetters,

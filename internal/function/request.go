@@ -36,12 +36,14 @@ const tooLargeAdvice = "Ask again with the header Accept-Encoding: gzip, through
 // API or a function URL) has a version; 1.0 has its method at the top, and a version only from an
 // HTTP API.
 type gateway struct {
-	Version        string `json:"version"`
-	HTTPMethod     string `json:"httpMethod"`
-	RequestContext struct {
-		Stage      string `json:"stage"`
-		DomainName string `json:"domainName"`
-	} `json:"requestContext"`
+	Version        string         `json:"version"`
+	HTTPMethod     string         `json:"httpMethod"`
+	RequestContext gatewayContext `json:"requestContext"`
+}
+
+type gatewayContext struct {
+	Stage      string `json:"stage"`
+	DomainName string `json:"domainName"`
 }
 
 // attempt is an attempt at a request in this process.
@@ -73,18 +75,27 @@ func (f *Function) request(ctx context.Context, a allowance, event []byte) (any,
 		return answer, err
 	}
 	forwarded, err := f.forward(ctx, a, t.build, event)
-	switch {
-	case err == nil:
+	if err == nil {
 		return json.RawMessage(forwarded), nil
-	case errors.Is(err, ErrNoVersion):
+	}
+	if t.refusal = f.notForwarded(ctx, t, err); t.refusal == nil {
 		return answer, nil
-	case t.reads || errors.Is(err, ErrNotForwarded):
-		t.refusal = refusal.Busy.New("only build %q can do this, and it could not be reached; nothing was written: send the request again", t.build)
-	default:
-		t.refusal = refusal.OutcomeUnknown.New("only build %q can do this, and it did not answer, but may have done it: send the request again with the same id", t.build)
+	}
+	return f.carryOut(ctx, event)
+}
+
+// notForwarded returns how a request is refused that another version has to answer, after the error
+// of forwarding it. It returns nil without an error, and if there is no such version: this process
+// has refused the request then.
+func (f *Function) notForwarded(ctx context.Context, t *attempt, err error) *refusal.Error {
+	if err == nil || errors.Is(err, ErrNoVersion) {
+		return nil
 	}
 	f.log.WarnContext(ctx, "a request of another build was not answered", "build", t.build, "error", err)
-	return f.carryOut(ctx, event)
+	if t.reads || errors.Is(err, ErrNotForwarded) {
+		return refusal.Busy.New("only build %q can do this, and it could not be reached; nothing was written: send the request again", t.build)
+	}
+	return refusal.OutcomeUnknown.New("only build %q can do this, and it did not answer, but may have done it: send the request again with the same id", t.build)
 }
 
 // carryOut answers an HTTP request in this process.
@@ -153,20 +164,8 @@ func (f *Function) path(g *gateway, path string) string {
 func (f *Function) answer(r *http.Request, wrong error, write func(fill func(http.ResponseWriter)) (any, error)) (any, error) {
 	var cost string
 	answer, err := write(func(w http.ResponseWriter) {
-		if wrong != nil {
-			w.Header().Set(httpapi.CostHeader, meter.Cost{}.String())
-			refuse(w, refusal.Invalid.New("the request cannot be read: %v", wrong))
-			return
-		}
-		t := attemptOf(r.Context())
-		if t.refusal != nil {
-			w.Header().Set(httpapi.CostHeader, meter.Cost{}.String())
-			refuse(w, t.refusal)
-			return
-		}
-		f.serveHTTP(w, r)
+		f.fill(f.api, w, r, wrong)
 		cost = w.Header().Get(httpapi.CostHeader)
-		t.build, t.reads = w.Header().Get(httpapi.BuildHeader), !httpapi.Changes(r)
 	})
 	if err != nil {
 		return nil, err
@@ -182,6 +181,22 @@ func (f *Function) answer(r *http.Request, wrong error, write func(fill func(htt
 		w.Header().Set(httpapi.CostHeader, cost)
 		refuse(w, refusal.TooLarge.New("the answer has %d bytes, and Lambda takes %d: the request was carried out. %s", len(encoded), maxAnswer, tooLargeAdvice))
 	})
+}
+
+// fill lets the API write the answer to a request, or writes what is wrong with the request. It
+// notes in the attempt whether another build has to answer.
+func (f *Function) fill(api http.Handler, w http.ResponseWriter, r *http.Request, wrong error) {
+	if wrong != nil {
+		refuseFree(w, refusal.Invalid.New("the request cannot be read: %v", wrong))
+		return
+	}
+	t := attemptOf(r.Context())
+	if t.refusal != nil {
+		refuseFree(w, t.refusal)
+		return
+	}
+	f.serveHTTP(api, w, r)
+	t.build, t.reads = w.Header().Get(httpapi.BuildHeader), !httpapi.Changes(r)
 }
 
 // compress returns an answer that is too large for Lambda with its body compressed; nil if the
@@ -233,7 +248,7 @@ func acceptsGzip(r *http.Request) bool {
 
 // serveHTTP serves a request. The gateway counts the bytes of an answer itself. Elsewhere net/http
 // drops the body of an answer to a HEAD; here headOnly does.
-func (f *Function) serveHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *Function) serveHTTP(api http.Handler, w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if value := recover(); value != nil {
 			f.log.ErrorContext(r.Context(), "a request panicked", "method", r.Method, "path", r.URL.Path, "panic", observe.Panic(value), "stack", string(debug.Stack()))
@@ -243,7 +258,7 @@ func (f *Function) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		w = headOnly{w}
 	}
-	f.api.ServeHTTP(w, r)
+	api.ServeHTTP(w, r)
 	w.Header().Del("Content-Length")
 }
 
@@ -252,6 +267,12 @@ type headOnly struct{ http.ResponseWriter }
 
 // Write drops a body.
 func (headOnly) Write(body []byte) (int, error) { return len(body), nil }
+
+// refuseFree is refuse for a request that cost nothing.
+func refuseFree(w http.ResponseWriter, refused *refusal.Error) {
+	w.Header().Set(httpapi.CostHeader, meter.Cost{}.String())
+	refuse(w, refused)
+}
 
 // refuse writes the problem document of a refusal.
 func refuse(w http.ResponseWriter, refused *refusal.Error) {

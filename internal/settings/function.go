@@ -30,6 +30,7 @@ type Function struct {
 	Updates
 	Compress string `env:"WEFT_COMPRESS" enum:"off,zstd" parameter:"Compress" wrong:"Give off or zstd." help:"How payloads are compressed before they are stored and sent: off or zstd."`
 	Redrive  string `env:"WEFT_REDRIVE" enum:"off,on" parameter:"Redrive" wrong:"Redrive is on or off." help:"Whether requests may move dead letters back to their queues. Then the api function may receive and delete dead letters, and send to all queues."`
+	Stream   string `env:"WEFT_STREAM" enum:"off,on" parameter:"Stream" wrong:"Stream is on or off." help:"Whether the function URL streams its answers, so that histories and lists can be server-sent events. It needs a function URL. Each reader of events keeps an instance of the api function busy."`
 	Metrics  string `env:"WEFT_METRICS" enum:"emf,otlp,off" parameter:"Metrics" wrong:"Metrics are emf, otlp or off." help:"Where the program's metrics go. emf: to CloudWatch, through the log. otlp: to the program's exporter. off: nowhere. Only with emf is there an alarm on stuck runs."`
 	Logging
 	LogFailures string `env:"WEFT_LOG_FAILURES" enum:"types,text" parameter:"LogFailures" wrong:"Give types or text." help:"What the log has of a failure in workflows and activities. types: its kind, its type and its place. text: also what the error or the panic says, which may hold payloads. What the Go runtime says of its own panics is always logged."`

@@ -1,6 +1,7 @@
 // Package lambdahost runs compiled Lambda functions without AWS, for tests. It starts the real
 // bootstrap binaries as processes, and serves them Lambda's runtime API. It also plays what
-// surrounds them: an HTTP API ([Gateway]) and the event source mapping of a queue ([Mapping]).
+// surrounds them: an HTTP API ([Gateway]), a function URL that streams ([StreamingURL]), and the
+// event source mapping of a queue ([Mapping]).
 //
 //	test ──▶ Gateway ──┐                      ┌─▶ environment ─ bootstrap (a process)
 //	                   ├─▶ Host.Invoke ─ one ─┼─▶ environment ─ bootstrap

@@ -70,6 +70,15 @@ func message(w http.ResponseWriter, status int, text string) {
 
 // requestEvent returns the event of a request, in payload format 2.0.
 func requestEvent(r *http.Request) ([]byte, error) {
+	event, err := requestFields(r)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(event)
+}
+
+// requestFields returns the fields of that event.
+func requestFields(r *http.Request) (map[string]any, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -109,7 +118,7 @@ func requestEvent(r *http.Request) ([]byte, error) {
 	if len(body) > 0 {
 		event["body"], event["isBase64Encoded"] = encodeBody(body)
 	}
-	return json.Marshal(event)
+	return event, nil
 }
 
 func encodeBody(body []byte) (text string, encoded bool) {

@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 		if os.Getenv("FAILS_AT_INIT") != "" {
 			os.Exit(3)
 		}
+		if os.Getenv("SERVES") == "api" {
+			serveAPI()
+		}
 		lambda.Start(serve)
 		return
 	}

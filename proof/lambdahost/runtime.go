@@ -18,6 +18,9 @@ type invocation struct {
 	id      string
 	event   []byte
 	outcome chan outcome // buffers one outcome
+	// begun buffers the answer that the process begins to make, for a caller who reads it then; nil
+	// if the caller wants the whole.
+	begun chan begun
 }
 
 // outcome is the outcome of an invocation.
@@ -44,12 +47,12 @@ func (e *Environment) runtimeAPI() http.Handler {
 	const root = "/2018-06-01/runtime/"
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root+"invocation/next", e.next)
-	mux.HandleFunc("POST "+root+"invocation/{id}/response", e.answered(func(body []byte) outcome {
+	mux.Handle("POST "+root+"invocation/{id}/response", e.streams(e.answered(func(body []byte) outcome {
 		if len(body) > MaxPayload {
 			return outcome{err: &FunctionError{"Function.ResponseSizeTooLarge", fmt.Sprintf("the answer has %d bytes; Lambda takes %d", len(body), MaxPayload)}}
 		}
 		return outcome{answer: body}
-	}))
+	})))
 	mux.HandleFunc("POST "+root+"invocation/{id}/error", e.answered(func(body []byte) outcome { return outcome{err: functionError(body)} }))
 	mux.HandleFunc("POST "+root+"init/error", func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
