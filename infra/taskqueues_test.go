@@ -16,7 +16,7 @@ import (
 func TestRightsOfTaskQueues(t *testing.T) {
 	t.Parallel()
 	for name, parameters := range map[string]map[string]string{
-		"by default": nil, "all": {"Pinning": "on", "Build": "b", "Kms": "create", "PayloadKeys": "create", "Bucket": "create", "Tracing": "on"},
+		"by default": nil, "all": {"Redrive": "on", "Pinning": "on", "Build": "b", "Kms": "create", "PayloadKeys": "create", "Bucket": "create", "Tracing": "on"},
 	} {
 		functions := samFunctions(t, "weft", parameters, "reports")
 		own := strings.NewReplacer("weft-activities", "weft-tasks-reports", "weft-activity", "weft-tasks-reports", "default/r/", "default/r/reports")
@@ -39,7 +39,7 @@ func TestRightsOfTaskQueues(t *testing.T) {
 					here = here || strings.HasSuffix(resource, ":weft-activities")
 					there = there || strings.HasSuffix(resource, ":weft-tasks-reports")
 				}
-				if s.Sid == "Send" && !(here && there) || s.Sid != "Send" && here && there {
+				if all := s.Sid == "Send" || s.Sid == "Inspect"; all && !(here && there) || !all && here && there {
 					t.Errorf("%s: %s of %s is about the activity queue: %v, about that of a task queue: %v", name, s.Sid, function, here, there)
 				}
 			}

@@ -65,7 +65,7 @@ func (s Settings) kept(ctx context.Context, e *environment, c aws.Config, log *s
 	if k.blobs == nil && e.Bucket != "" {
 		k.blobs = blobs3.New(s3.NewFromConfig(c, pathStyle), e.Bucket)
 	}
-	assembly.Optional{Store: given.Store, NoBlobs: s.Backend != nil && k.blobs == nil}.LogMissing(log)
+	assembly.Optional{Store: given.Store, Queue: given.Queue, NoBlobs: s.Backend != nil && k.blobs == nil}.LogMissing(log)
 	return k, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -133,7 +134,7 @@ func TestBackendLacks(t *testing.T) {
 func TestBackendLacksOptionalPorts(t *testing.T) {
 	t.Parallel()
 	full := &backend.Backend{Store: storememory.New(storememory.Options{}), Queue: queuememory.New(queue.Standard(), queuememory.Options{}), Blobs: blobmemory.New(nil)}
-	bare := &backend.Backend{Store: struct{ store.Store }{full.Store}, Queue: full.Queue}
+	bare := &backend.Backend{Store: struct{ store.Store }{full.Store}, Queue: struct{ queue.Queue }{full.Queue}}
 	vars := required()
 	for given, logged := range map[*backend.Backend]bool{full: false, bare: true} {
 		var log bytes.Buffer
@@ -141,9 +142,32 @@ func TestBackendLacksOptionalPorts(t *testing.T) {
 		if _, err := settings.Open(t.Context(), API, aws.Config{}, func(name string) string { return vars[name] }, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 			t.Fatal(err)
 		}
-		for port, want := range map[string]bool{"store.Lister": logged, "blob.Blobs": logged, "store.Expirer": false} {
+		for port, want := range map[string]bool{"store.Lister": logged, "blob.Blobs": logged, "queue.Inspector": logged, "queue.Redriver": logged, "store.Expirer": false} {
 			if strings.Contains(log.String(), port) != want {
 				t.Errorf("the log is %q, want that it names %s: %v", log.String(), port, want)
+			}
+		}
+	}
+}
+
+// Requests move dead letters back only if WEFT_REDRIVE is on. Messages are counted anyway.
+func TestRedriveIsASetting(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{"": false, "off": false, "on": true} {
+		vars := required()
+		vars["WEFT_REDRIVE"] = value
+		f, err := Open(API, aws.Config{Region: "us-east-1"}, func(name string) string { return vars[name] }, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		event := `{"version":"2.0","rawPath":"/v1/deployment","requestContext":{"http":{"method":"GET","path":"/v1/deployment"}}}`
+		out, err := f.Invoke(t.Context(), []byte(event))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for feature, on := range map[string]bool{"redrive": want, "queues": true, "deadLetters": false, "versions": false} {
+			if text := fmt.Sprintf(`\"%s\":%v`, feature, on); !strings.Contains(string(out), text) {
+				t.Errorf("with WEFT_REDRIVE=%q the deployment is %s, want %s", value, out, text)
 			}
 		}
 	}

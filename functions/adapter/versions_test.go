@@ -98,6 +98,13 @@ func TestVersions(t *testing.T) {
 	if pages := l.lists; pages != 7 {
 		t.Errorf("%d pages were read, want those of one list", pages)
 	}
+	all, err := v.lister()(t.Context())
+	if err != nil || len(all) != 10 || all["build-1"] != "10" || all["h"] != "12" {
+		t.Errorf("the versions are %v, %v", all, err)
+	}
+	if (*versions)(nil).lister() != nil {
+		t.Error("a function without versions lists them")
+	}
 }
 
 // A failed search is remembered for a while. A version that is gone is forgotten.

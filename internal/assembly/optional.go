@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -13,6 +14,8 @@ type Optional struct {
 	Store store.Store
 	// Deletes reports whether the process deletes what has expired.
 	Deletes bool
+	// Queue is the program's queues; nil means Weft's own.
+	Queue queue.Queue
 	// NoBlobs reports whether the process has no place for large payloads, and was not told to do
 	// without.
 	NoBlobs bool
@@ -29,10 +32,24 @@ func (o Optional) LogMissing(log *slog.Logger) {
 	if _, ok := o.Store.(store.Expirer); o.Store != nil && o.Deletes && !ok {
 		missing = append(missing, "store.Expirer: expired runs are not deleted, unless the store's service does it")
 	}
+	if o.Queue != nil {
+		missing = append(missing, missingOfQueue(o.Queue)...)
+	}
 	if o.NoBlobs {
 		missing = append(missing, "blob.Blobs: payloads of more than 256 KiB are refused")
 	}
 	if len(missing) > 0 {
 		log.Warn("the program's backend lacks optional ports", "missing", strings.Join(missing, "; "))
 	}
+}
+
+// missingOfQueue returns the optional parts that queues lack, and what does not work without them.
+func missingOfQueue(q queue.Queue) (missing []string) {
+	if _, ok := q.(queue.Inspector); !ok {
+		missing = append(missing, "queue.Inspector: messages are not counted")
+	}
+	if _, ok := q.(queue.Redriver); !ok {
+		missing = append(missing, "queue.Redriver: dead letters are not moved back on request")
+	}
+	return missing
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/deliveries"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
+	"github.com/seed-41655fb1/weft/internal/executor/inventory"
 	"github.com/seed-41655fb1/weft/internal/executor/maintenance"
 	"github.com/seed-41655fb1/weft/internal/executor/requests"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
@@ -45,6 +46,8 @@ type Service struct {
 	Deliveries deliveries.Deliveries
 	// Maintenance is the slow check over all runs.
 	Maintenance maintenance.Maintenance
+	// Inventory says what the deployment has.
+	Inventory inventory.Inventory
 }
 
 // New returns a service.
@@ -52,6 +55,7 @@ func New(ports Ports, registry *engine.Registry, h host.Host, o Options) *Servic
 	p := session.New(ports, registry, h, o)
 	return &Service{
 		Process: p, Requests: requests.Requests{Process: p}, Deliveries: deliveries.Deliveries{Process: p}, Maintenance: maintenance.Maintenance{Process: p},
+		Inventory: inventory.Inventory{Process: p},
 	}
 }
 

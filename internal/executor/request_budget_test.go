@@ -83,7 +83,10 @@ func (b *bench) process() *testbed.Process {
 
 func (b *bench) do(method, target, body string) *testbed.Answer {
 	b.t.Helper()
-	a := b.process().DoWith(b.total.Counting(b.t.Context()), method, "/v1/workflows"+target, body)
+	if !strings.HasPrefix(target, "/v1/") {
+		target = "/v1/workflows" + target
+	}
+	a := b.process().DoWith(b.total.Counting(b.t.Context()), method, target, body)
 	if a.Status >= 400 && a.Status != http.StatusUnprocessableEntity {
 		b.t.Fatalf("%s %s %s: %d %s", method, target, body, a.Status, a.Body)
 	}
@@ -140,6 +143,7 @@ func TestBudgets(t *testing.T) {
 				b.byHand(reads)
 				b.rates(reads)
 				b.visibility(reads)
+				b.deployment()
 				b.children(reads)
 				b.longHistories(reads)
 				b.d.CheckReplay(b.process())

@@ -62,15 +62,15 @@ func (h *handler) builds(r *http.Request) (int, *schema.BuildListResponse, error
 			return 0, nil, err
 		}
 	}
-	answer, err := h.service.Requests.Builds(r.Context(), l)
+	answer, err := h.service.Inventory.Builds(r.Context(), l)
 	return http.StatusOK, answer, err
 }
 
 func (h *handler) queues(r *http.Request) (int, *schema.QueueListResponse, error) {
-	return http.StatusOK, h.service.Requests.Queues(r.Context()), nil
+	return http.StatusOK, h.service.Inventory.Queues(r.Context()), nil
 }
 
 func (h *handler) redrive(r *http.Request) (int, *schema.RedriveResponse, error) {
-	answer, err := h.service.Requests.Redrive(r.Context(), r.PathValue("name"))
+	answer, err := h.service.Inventory.Redrive(r.Context(), r.PathValue("name"))
 	return http.StatusAccepted, answer, err
 }

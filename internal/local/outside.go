@@ -31,7 +31,7 @@ func openOutside(ctx context.Context, o *Options, taskQueues []string) (*backend
 	if err := o.checkBackend(given); err != nil {
 		return nil, errors.Join(err, closeOutside(given))
 	}
-	assembly.Optional{Store: given.Store, Deletes: true}.LogMissing(o.Log)
+	assembly.Optional{Store: given.Store, Queue: given.Queue, Deletes: true}.LogMissing(o.Log)
 	s := given.Store
 	lister, _ := s.(store.Lister)
 	tidy := func(context.Context, int) (int, error) { return 0, nil }

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -154,7 +155,7 @@ func TestBackendLacksOptionalPorts(t *testing.T) {
 		s, err := Open(registry(t), Options{Log: slog.New(slog.NewTextHandler(&log, nil)), LargePayloads: true, Backend: func(_ context.Context, taskQueues []string) (*backendport.Backend, error) {
 			b, err := embedded.Open(t.TempDir(), taskQueues...)
 			if err == nil && bare {
-				b.Store = struct{ store.Store }{b.Store}
+				b.Store, b.Queue = struct{ store.Store }{b.Store}, struct{ queue.Queue }{b.Queue}
 			}
 			return b, err
 		}})
@@ -164,7 +165,7 @@ func TestBackendLacksOptionalPorts(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		for _, port := range []string{"store.Lister", "store.Expirer"} {
+		for _, port := range []string{"store.Lister", "store.Expirer", "queue.Inspector", "queue.Redriver"} {
 			if strings.Contains(log.String(), port) != bare {
 				t.Errorf("a bare store: %v, the log is %q", bare, log.String())
 			}

@@ -1,4 +1,4 @@
-package requests
+package inventory
 
 import (
 	"context"
@@ -17,18 +17,18 @@ import (
 const (
 	// queuesAtOnce is how many queues are asked at once.
 	queuesAtOnce = 8
-	// deadLettersListed is how many dead letters of a queue are shown.
-	deadLettersListed = 100
+	// mostDeadLetters is how many dead letters of a queue an answer has.
+	mostDeadLetters = 100
 )
 
 // queueNames returns the names of the deployment's queues, without those of dead letters.
-func (s *Requests) queueNames() []string {
+func (s *Inventory) queueNames() []string {
 	return queue.All(s.Process.Options.Engine.TaskQueues...)
 }
 
 // Queues returns the queues of the deployment with what they hold. It never fails because of a
 // queue: that queue says why it does not tell. It receives no message.
-func (s *Requests) Queues(ctx context.Context) *schema.QueueListResponse {
+func (s *Inventory) Queues(ctx context.Context) *schema.QueueListResponse {
 	ctx, cancel := s.Process.World.WithTimeout(ctx, s.Process.Options.SoftLimit)
 	defer cancel()
 	names := s.queueNames()
@@ -46,7 +46,7 @@ func (s *Requests) Queues(ctx context.Context) *schema.QueueListResponse {
 }
 
 // queue returns what one queue tells.
-func (s *Requests) queue(ctx context.Context, name string) schema.QueueSummary {
+func (s *Inventory) queue(ctx context.Context, name string) schema.QueueSummary {
 	q := schema.QueueSummary{Name: name}
 	if taskQueue, is := queue.IsForTasks(name); is {
 		q.TaskQueue, q.Rate = taskQueue, s.rate(taskQueue)
@@ -68,7 +68,7 @@ func (s *Requests) queue(ctx context.Context, name string) schema.QueueSummary {
 }
 
 // rate returns the rate of a task queue, as far as this process knows it.
-func (s *Requests) rate(taskQueue string) *schema.QueueRate {
+func (s *Inventory) rate(taskQueue string) *schema.QueueRate {
 	if s.Process.Options.Rate == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (s *Requests) rate(taskQueue string) *schema.QueueRate {
 }
 
 // depth counts the messages of a queue; nil if it does not exist.
-func (s *Requests) depth(ctx context.Context, name string) (*schema.QueueDepth, error) {
+func (s *Inventory) depth(ctx context.Context, name string) (*schema.QueueDepth, error) {
 	d, err := s.Process.Inspector.Depth(ctx, name)
 	switch {
 	case errors.Is(err, queue.ErrInvalid):
@@ -92,11 +92,11 @@ func (s *Requests) depth(ctx context.Context, name string) (*schema.QueueDepth, 
 }
 
 // deadLetters returns the oldest dead letters of a queue that can be read.
-func (s *Requests) deadLetters(ctx context.Context, name string) (letters []schema.DeadLetter, err error) {
+func (s *Inventory) deadLetters(ctx context.Context, name string) (letters []schema.DeadLetter, err error) {
 	if s.Process.Browser == nil {
 		return nil, nil
 	}
-	bodies, err := s.Process.Browser.Browse(ctx, queue.DeadLetters(name), deadLettersListed)
+	bodies, err := s.Process.Browser.Browse(ctx, queue.DeadLetters(name), mostDeadLetters)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func letter(m *engine.Message) schema.DeadLetter {
 
 // Redrive moves the dead letters of a queue back to it, or begins to. A message is handled again
 // then, as after any other delivery: it takes effect once.
-func (s *Requests) Redrive(ctx context.Context, name string) (*schema.RedriveResponse, error) {
+func (s *Inventory) Redrive(ctx context.Context, name string) (*schema.RedriveResponse, error) {
 	ctx, cancel := s.Process.World.WithTimeout(ctx, s.Process.Options.SoftLimit)
 	defer cancel()
 	switch {

@@ -1,7 +1,8 @@
-package requests
+package inventory
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -20,7 +21,7 @@ const (
 
 // Builds returns the builds of the deployment: the one that answers, the published versions, and a
 // page of the open runs by their builds. l lists open runs; nil lists none.
-func (s *Requests) Builds(ctx context.Context, l *command.List) (*schema.BuildListResponse, error) {
+func (s *Inventory) Builds(ctx context.Context, l *command.List) (*schema.BuildListResponse, error) {
 	answer := &schema.BuildListResponse{Here: s.Process.Options.Build}
 	if versions := s.Process.Options.Versions; versions != nil && (l == nil || l.Place() == "") {
 		all, err := versions(ctx)
@@ -46,13 +47,17 @@ func (s *Requests) Builds(ctx context.Context, l *command.List) (*schema.BuildLi
 }
 
 // countBuilds counts runs by their builds until there are no more, or it has counted enough.
-func (s *Requests) countBuilds(ctx context.Context, l *command.List) (runs map[string]int, next string, err error) {
+func (s *Inventory) countBuilds(ctx context.Context, l *command.List) (runs map[string]int, next string, err error) {
 	runs = map[string]int{}
 	end := s.Process.World.Now().Add(buildsFor)
 	for next, counted := l.Place(), 0; ; {
 		var page []store.Summary
-		if page, next, err = s.readRuns(ctx, l.Filter().Store(), next, l.Limit()); err != nil {
-			return nil, "", err
+		page, next, err = s.Process.Lister.ListRuns(ctx, l.Filter().Store(), next, l.Limit())
+		if errors.Is(err, store.ErrBadToken) {
+			return nil, "", command.ErrPageToken
+		}
+		if err != nil {
+			return nil, "", s.Process.Problem(outcome.OfRead(err))
 		}
 		for i := range page {
 			runs[page[i].Build]++
