@@ -24,7 +24,7 @@ func (p *Parser) Describe(workflowID string, runID history.RunID, children strin
 	n := 0
 	if children != "" {
 		var err error
-		if n, err = strconv.Atoi(children); err != nil || n < 0 || n > MaxChildren {
+		if n, err = strconv.Atoi(children); err != nil || n < 0 || n > MaxChildren || strconv.Itoa(n) != children {
 			return Describe{}, refusal.Invalid.New("children is not a number from 0 to %d: it says of how many children the state is read", MaxChildren)
 		}
 	}

@@ -141,6 +141,7 @@ func TestBudgets(t *testing.T) {
 				b.schedule(reads)
 				b.activities(reads)
 				b.byHand(reads)
+				b.waits(reads)
 				b.rates(reads)
 				b.visibility(reads)
 				b.deployment()

@@ -46,6 +46,7 @@ var shopping = []step{
 	{"updateWorkflow", "/cart-42/updates/checkout", "checkout", "", 202, "checkout"},
 	{"pollUpdate", "/cart-42/updates/checkout-1", "", "", 202, "checkout"},
 	{"describeWorkflow", "/cart-42", "", "", 200, "checkingOut"},
+	{"getWaits", "/cart-42/waits", "", "", 200, "checkingOut"},
 	{"getResult", "/cart-42/result", "", "", 202, "open"},
 	{"describeWorkflow", "/cart-41", "", "", 404, "noWorkflow"},
 }
@@ -248,7 +249,7 @@ func indented(t *testing.T, v any) string {
 }
 
 // chance matches what differs from run to run, and what depends on the clock of the test.
-var chance = regexp.MustCompile(`\d+-[0-9a-f]{16}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"historySizeBytes": \d+|"stack": ".*"|"version": ".{12}"`)
+var chance = regexp.MustCompile(`\d+-[0-9a-f]{16}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"historySizeBytes": \d+|"stack": ".*"|"version": ".{12}"|\.go:\d+`)
 
 func masked(text string) string {
 	return chance.ReplaceAllStringFunc(text, func(found string) string {
@@ -256,6 +257,8 @@ func masked(text string) string {
 		switch {
 		case strings.HasPrefix(found, `"`) && isMember:
 			return fmt.Sprintf("%s: ...", name)
+		case strings.HasPrefix(found, ".go:"):
+			return ".go:line"
 		case strings.HasSuffix(found, "Z"):
 			return "a moment"
 		}

@@ -33,8 +33,17 @@ func addForms(all map[string]any, t reflect.Type) {
 			return // an empty answer, or a time
 		}
 		all[schema] = reflect.Zero(t).Interface()
-		for i := range t.NumField() {
-			addForms(all, t.Field(i).Type)
+		addFields(all, t)
+	}
+}
+
+// addFields adds the types of a struct's fields. An embedded struct is no form: its fields are.
+func addFields(all map[string]any, t reflect.Type) {
+	for i := range t.NumField() {
+		if field := t.Field(i); field.Anonymous {
+			addFields(all, field.Type)
+		} else {
+			addForms(all, field.Type)
 		}
 	}
 }
