@@ -51,7 +51,7 @@ func (s *Requests) countBuilds(ctx context.Context, l *command.List) (runs map[s
 	end := s.Process.World.Now().Add(buildsFor)
 	for next, counted := l.Place(), 0; ; {
 		var page []store.Summary
-		if page, next, err = s.readRuns(ctx, l.Filter().Store(), next, l.Limit()); err != nil {
+		if page, next, err = readRuns(ctx, s.Process, l.Filter().Store(), next, l.Limit()); err != nil {
 			return nil, "", err
 		}
 		for i := range page {
