@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -82,26 +84,67 @@ func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''"
 // Summary is a run in a list.
 type Summary = schema.WorkflowSummary
 
+// ListOptions say which page of a list ListPage returns. The zero value is the first page of all
+// runs.
+type ListOptions struct {
+	// Filter selects runs, and may order them: see docs/list.md.
+	Filter string
+	// PageToken is the NextPageToken of the page before; empty is the first page.
+	PageToken string
+	// PageSize is how many runs the page has at most: up to 1,000. 0 means 100.
+	PageSize int
+	// AllowUnknown allows names in the filter that no recent run has. Without it they are refused.
+	AllowUnknown bool
+}
+
+// query returns the options as a query string.
+func (o ListOptions) query() url.Values {
+	q := runQuery("")
+	if o.Filter != "" {
+		q.Set("filter", o.Filter)
+	}
+	if o.PageToken != "" {
+		q.Set("pageToken", o.PageToken)
+	}
+	if o.PageSize != 0 {
+		q.Set("pageSize", strconv.Itoa(o.PageSize))
+	}
+	if o.AllowUnknown {
+		q.Set("unknown", "allow")
+	}
+	return q
+}
+
+// ListPage is a page of a list. It may be short or empty and still have a NextPageToken.
+type ListPage = schema.ListResponse
+
+// ListPage returns a page of the list of runs, the latest start first unless the filter has an
+// order. It returns ErrInvalid for a filter that cannot be read, or that has a name which no run
+// has. On AWS it costs 4 read units at least: see docs/list.md.
+func (c *Client) ListPage(ctx context.Context, o ListOptions) (*ListPage, error) {
+	var answer ListPage
+	_, err := c.do(ctx, request{Request: Request{"list", "", ""}, method: http.MethodGet, path: "/v1/workflows", query: o.query(), answer: &answer})
+	if err == nil && answer.Workflows == nil {
+		err = errForm("list")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &answer, nil
+}
+
 // List returns a page of the runs that a filter selects, latest start first. An empty filter
 // selects all, an empty token is the beginning, and an empty next is the end. A page has at most
 // 100 runs. It may be short or empty and still have a next one. The list follows the log, and may
-// be behind it.
+// be behind it. ListPage has more options.
 //
 //	page, next, err := c.List(ctx, "WorkflowType = 'order' AND Region = 'eu' AND Amount > 100", "")
 //
 // See docs/list.md for what a filter may say, and what it costs.
 func (c *Client) List(ctx context.Context, filter, token string) (page []Summary, next string, err error) {
-	q := runQuery("")
-	if filter != "" {
-		q.Set("filter", filter)
+	answer, err := c.ListPage(ctx, ListOptions{Filter: filter, PageToken: token})
+	if err != nil {
+		return nil, "", err
 	}
-	if token != "" {
-		q.Set("pageToken", token)
-	}
-	var answer schema.ListResponse
-	_, err = c.do(ctx, request{Request: Request{"list", "", ""}, method: http.MethodGet, path: "/v1/workflows", query: q, answer: &answer})
-	if err == nil && answer.Workflows == nil {
-		err = errForm("list")
-	}
-	return answer.Workflows, answer.NextPageToken, err
+	return answer.Workflows, answer.NextPageToken, nil
 }

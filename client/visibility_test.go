@@ -3,6 +3,7 @@ package client_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,6 +80,47 @@ func TestSearchAttributesThatJSONChanges(t *testing.T) {
 		removed := workflow.StartOptions{SearchAttributes: []workflow.SearchAttribute{region.Set("\xff"), region.Set("eu"), due.Unset()}}
 		if _, err := testbed.Shower.Start(ctx, p.Client, "a", "", removed); err != nil {
 			t.Errorf("a name with a valid last value: %v", err)
+		}
+	})
+}
+
+// A page of a list has as many runs as were asked for, in the order of the filter, and a name that
+// no run has is refused unless it is allowed.
+func TestListPage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, ctx := testbed.New(t).Start(executor.Options{}, testbed.Workload("build-2")...), t.Context()
+		for _, id := range []string{"a", "b", "c"} {
+			if _, err := testbed.Shower.Start(ctx, p.Client, id, ""); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		var got []string
+		o := client.ListOptions{Filter: "WorkflowId >= 'a' OR WorkflowId = 'x' ORDER BY StartTime", PageSize: 2}
+		for pages := 0; pages == 0 || o.PageToken != ""; pages++ {
+			page, err := p.Client.ListPage(ctx, o)
+			if err != nil || len(page.Workflows) > 2 || page.Version == "" {
+				t.Fatalf("%+v, %v", page, err)
+			}
+			for _, w := range page.Workflows {
+				got = append(got, w.WorkflowID)
+			}
+			o.PageToken = page.NextPageToken
+		}
+		if !slices.Equal(got, []string{"a", "b", "c"}) {
+			t.Errorf("%q", got)
+		}
+		unknown := client.ListOptions{Filter: "Regoin = 'eu'"}
+		if _, err := p.Client.ListPage(ctx, unknown); !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("an unknown name: %v", err)
+		}
+		unknown.AllowUnknown = true
+		if page, err := p.Client.ListPage(ctx, unknown); err != nil || len(page.Workflows) != 0 {
+			t.Errorf("an unknown name that is allowed: %+v, %v", page, err)
+		}
+		if _, err := p.Client.ListPage(ctx, client.ListOptions{PageSize: -1}); !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("a page of -1: %v", err)
 		}
 	})
 }

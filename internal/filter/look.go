@@ -49,8 +49,9 @@ func (l *Look) Store() store.Filter {
 }
 
 // Names returns a filter that selects nothing. It notes the names of all rows that the store reads,
-// whenever they started.
+// whenever they started, and counts them anew.
 func (l *Look) Names() store.Filter {
+	l.rows = 0
 	return store.Filter{Where: func(row *store.Summary) bool {
 		l.note(row)
 		return false

@@ -45,6 +45,7 @@ var decoders = map[string]map[string]string{
 	"internal/codec":              {"parseKeys": "FuzzKeyFile", "decodeHeader": "FuzzHeader"},
 	"internal/executor/attempts":  {"decode": "FuzzCheck"},
 	"internal/executor/runlog":    {"decodeAll": "engine/history/FuzzDecode"},
+	"internal/executor/requests":  {"parseClosePlace": "FuzzClosePlace"},
 	"internal/executor/outbox":    {"Decode": "FuzzDecode"},
 	"internal/embedded/diskqueue": {"decodeID": "FuzzNumbers", "decodeCount": "FuzzNumbers", "decodeMessage": "FuzzMessage"},
 	"queue/sqs":                   {"Decode": "FuzzDecode"},

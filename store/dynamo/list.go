@@ -59,7 +59,7 @@ func (l *list) latest(ctx context.Context, f store.Filter, rows *merged, limit i
 			continue
 		}
 		seen = place
-		if sum := l.decode(row); sum != nil && f.Selects(sum) {
+		if sum := l.summaryOf(row); sum != nil && f.Selects(sum) {
 			runs = append(runs, *sum)
 		}
 	}
@@ -74,7 +74,7 @@ func (l *list) oldest(ctx context.Context, f store.Filter, rows *merged, limit i
 	take := func() {
 		if row != nil {
 			seen = positionOf(stringOf(row, attrPlace))
-			if sum := l.decode(row); sum != nil && f.Selects(sum) {
+			if sum := l.summaryOf(row); sum != nil && f.Selects(sum) {
 				runs = append(runs, *sum)
 			}
 		}
@@ -116,9 +116,9 @@ func (l *list) lastRow(ctx context.Context, row attributes) (attributes, error) 
 	return out.Items[0], nil
 }
 
-// decode reads the valid row of a run. It returns nil, and reports what is wrong, if the list omits
+// summaryOf returns the summary in the valid row of a run. It returns nil, and reports what is wrong, if the list omits
 // the run.
-func (l *list) decode(row attributes) *store.Summary {
+func (l *list) summaryOf(row attributes) *store.Summary {
 	s := l.store
 	if err := verifyRow(row); err != nil {
 		s.report(err) // an earlier row of the run would show an outdated state

@@ -227,7 +227,7 @@ func listOldest(f *fixture) {
 		}
 		for slot := range uint32(3) {
 			row.Attributes = fmt.Sprint("attributes ", slot)
-			f.change(row, slot+2)
+			f.change(row, slot+1)
 		}
 		rows[i] = row
 	}
@@ -237,14 +237,12 @@ func listOldest(f *fixture) {
 	}
 	f.lists(having("attributes 1"))
 	f.lists(having("attributes 2"), slices.DeleteFunc(slices.Clone(rows), func(r store.Summary) bool { return r.Attributes != "attributes 2" })...)
-	last := rows[len(rows)-1]
+	open := slices.DeleteFunc(slices.Clone(rows), func(r store.Summary) bool { return !r.Closed.IsZero() })
 	got := f.pages(oldest, 2, func(page int) {
 		if page == 0 {
-			for _, row := range []store.Summary{rows[0], last} { // one was read, and one is to be read
-				if row.Closed.IsZero() {
-					row.Status, row.Closed = "canceled", row.Started.Add(time.Minute)
-				}
-				f.change(row, 9)
+			for _, row := range []store.Summary{open[0], open[len(open)-1]} { // one was read, and one is to be read
+				row.Status, row.Closed = "canceled", row.Started.Add(time.Minute)
+				f.change(row, 4)
 			}
 		}
 	})

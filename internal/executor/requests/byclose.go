@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/seed-41655fb1/weft/internal/command"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
@@ -20,7 +21,7 @@ const mostSorted = 10_000
 // listByClose returns a page in the order of the times when runs closed. No store has that order.
 // So each page looks at all runs between the filter's times of start, and refuses if they are too
 // many.
-func (s *Requests) listByClose(ctx context.Context, l *command.List, look *filter.Look) (runs []store.Summary, next string, err error) {
+func listByClose(ctx context.Context, s *session.Process, l *command.List, look *filter.Look) (runs []store.Summary, next string, err error) {
 	order := closeOrder(l.Filter().Order())
 	after, err := parseClosePlace(l.Place())
 	if err != nil {
@@ -28,7 +29,7 @@ func (s *Requests) listByClose(ctx context.Context, l *command.List, look *filte
 	}
 	const atOnce = 1000
 	for token, f := "", look.Store(); ; {
-		page, more, err := s.readRuns(ctx, f, token, atOnce)
+		page, more, err := readRuns(ctx, s, f, token, atOnce)
 		if err != nil {
 			return nil, "", err
 		}

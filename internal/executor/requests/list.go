@@ -16,13 +16,13 @@ import (
 
 // List returns a page of the list of workflows. It refuses a filter with names that no run has.
 func (s *Requests) List(ctx context.Context, l *command.List) (*schema.ListResponse, error) {
-	look, page := l.Filter().Look(), s.listRuns
+	look, page := l.Filter().Look(), listRuns
 	if l.Filter().Order().ByClose() {
-		page = s.listByClose
+		page = listByClose
 	}
-	runs, next, err := page(ctx, l, look)
+	runs, next, err := page(ctx, s.Process, l, look)
 	if err == nil && l.ChecksNames() {
-		err = s.checkNames(ctx, look, len(runs) == l.Limit())
+		err = checkNames(ctx, s.Process, look, len(runs) == l.Limit())
 	}
 	if err != nil {
 		return nil, err
@@ -44,28 +44,28 @@ func (s *Requests) List(ctx context.Context, l *command.List) (*schema.ListRespo
 }
 
 // listRuns returns a page in the order of the store.
-func (s *Requests) listRuns(ctx context.Context, l *command.List, look *filter.Look) (runs []store.Summary, next string, err error) {
-	return s.readRuns(ctx, look.Store(), l.Place(), l.Limit())
+func listRuns(ctx context.Context, s *session.Process, l *command.List, look *filter.Look) (runs []store.Summary, next string, err error) {
+	return readRuns(ctx, s, look.Store(), l.Place(), l.Limit())
 }
 
 // readRuns reads a page of the store's list.
-func (s *Requests) readRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
-	runs, next, err = s.Process.Lister.ListRuns(ctx, f, token, limit)
+func readRuns(ctx context.Context, s *session.Process, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
+	runs, next, err = s.Lister.ListRuns(ctx, f, token, limit)
 	if errors.Is(err, store.ErrBadToken) {
 		return nil, "", command.ErrPageToken
 	}
 	if err != nil {
-		return nil, "", s.Process.Problem(outcome.OfRead(err))
+		return nil, "", s.Problem(outcome.OfRead(err))
 	}
 	return runs, next, nil
 }
 
 // checkNames refuses a filter with names that no run has. If the look at the list was cut short, or
 // was only for runs that started at some time, it first looks at the latest runs of all.
-func (s *Requests) checkNames(ctx context.Context, look *filter.Look, cut bool) error {
+func checkNames(ctx context.Context, s *session.Process, look *filter.Look, cut bool) error {
 	const atOnce = 100
 	if look.Missing() && (cut || look.Bounded()) {
-		if _, _, err := s.readRuns(ctx, look.Names(), "", atOnce); err != nil {
+		if _, _, err := readRuns(ctx, s, look.Names(), "", atOnce); err != nil {
 			return err
 		}
 	}
