@@ -31,8 +31,8 @@ type Options struct {
 	// Tidy is called with each schedule event, to delete offloaded bodies without a reference; nil
 	// if nothing is offloaded.
 	Tidy func(ctx context.Context) error
-	// Stream says that the function URL streams (InvokeMode RESPONSE_STREAM): answers to its requests
-	// have another form, and may be server-sent events. See Stream.
+	// Stream says that the function URL streams (InvokeMode RESPONSE_STREAM): answers to its
+	// requests have another form, and may be server-sent events. See Stream.
 	Stream bool
 	// Timeout is the function's timeout; 0 takes what an invocation has left when it begins. With
 	// it, a process that is delayed before an activity returns the message, instead of holding the

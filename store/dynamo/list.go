@@ -116,8 +116,8 @@ func (l *list) lastRow(ctx context.Context, row attributes) (attributes, error) 
 	return out.Items[0], nil
 }
 
-// summaryOf returns the summary in the valid row of a run. It returns nil, and reports what is wrong, if the list omits
-// the run.
+// summaryOf returns the summary in the valid row of a run. It returns nil, and reports what is
+// wrong, if the list omits the run.
 func (l *list) summaryOf(row attributes) *store.Summary {
 	s := l.store
 	if err := verifyRow(row); err != nil {
