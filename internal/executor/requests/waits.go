@@ -49,7 +49,7 @@ func (s *Requests) Waits(ctx context.Context, of command.Describe) (*schema.Wait
 			answer.AtEventID = run.State.NextEventID - 1
 			return nil
 		}
-		found, err = t.Code.Waits(ctx, run)
+		found, err = runner.WaitsOf(ctx, &t.Code, run)
 		return err
 	})
 	if err != nil || found == nil {
@@ -165,10 +165,10 @@ func (f *folder) coroutines() (all []schema.Coroutine, more int) {
 			more += g.Count
 			continue
 		}
-		shown := min(len(g.waits), maxWaits, left)
-		left -= shown
-		g.WaitsFor, g.More = make([]schema.WaitsFor, shown), len(g.waits)-shown
-		for i, what := range g.waits[:shown] {
+		fits := min(len(g.waits), maxWaits, left)
+		left -= fits
+		g.WaitsFor, g.More = make([]schema.WaitsFor, fits), len(g.waits)-fits
+		for i, what := range g.waits[:fits] {
 			g.WaitsFor[i] = f.waitsFor(what)
 		}
 		all = append(all, g.Coroutine)
