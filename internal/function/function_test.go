@@ -1,6 +1,7 @@
 package function
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -113,6 +114,7 @@ func FuzzEvents(f *testing.F) {
 		functions[role] = function(f, role, p, Options{})
 	}
 	functions[Dead] = function(f, Dead, p, Options{})
+	streams := streamingFunction(f, p, Options{})
 	f.Fuzz(func(t *testing.T, event []byte) {
 		for role, f := range functions {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -125,6 +127,16 @@ func FuzzEvents(f *testing.F) {
 			if unread := role == Workflow || role == Activity; unread && err == nil && len(answer.BatchItemFailures) == 0 {
 				t.Errorf("%s has handled %s", role, event)
 			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		a, err := streams.Stream(ctx, event)
+		if err != nil {
+			return
+		}
+		out, readErr := io.ReadAll(a)
+		if closeErr := a.Close(); readErr != nil || closeErr != nil || !json.Valid(out) && !bytes.Contains(out, make([]byte, 8)) {
+			t.Errorf("a URL that streams answers %q, %v, %v", out, readErr, closeErr)
 		}
 	})
 }

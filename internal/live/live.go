@@ -138,11 +138,14 @@ func (s *stream) resume() (ended bool, err *refusal.Error) {
 		return false, refusal.Invalid.New("server-sent events have no pages: give the id of the first event as from, instead of the pageToken")
 	}
 	s.last = s.request.Header.Get("Last-Event-ID")
-	if s.last == "" {
+	if s.route.ID != historyRoute {
+		if s.last == "" {
+			s.last = s.query.Get("version")
+		}
+		s.query.Set("version", s.last)
 		return false, nil
 	}
-	if s.route.ID != historyRoute {
-		s.query.Set("version", s.last)
+	if s.last == "" {
 		return false, nil
 	}
 	run, from, ended, ok := parse(s.last)

@@ -240,6 +240,10 @@ func TestListStream(t *testing.T) {
 		if after, _ := parsed(again.text.String()); len(after) != 1 {
 			t.Errorf("a reader that connects again gets %+v, want the third run alone", after)
 		}
+		after, _ := parsed(again.text.String())
+		if rest := connect(t, h, target+"&version="+after[0].id, "", whole, time.Minute); strings.Contains(rest.text.String(), "data:") {
+			t.Errorf("a reader that has the page, and gives its version, gets %s", rest.text.String())
+		}
 	})
 }
 
