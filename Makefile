@@ -27,7 +27,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 GOFUMPT := go run -modfile=tools/go.mod mvdan.cc/gofumpt
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test race test-ts test-postgres test-aws test-aws-served deploy-check localstack localstack-down lint weftvet switches words check sim sim-fixed sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
+.PHONY: help run demo test race test-ts ui ui-check ui-test test-postgres test-aws test-aws-served deploy-check localstack localstack-down lint weftvet switches words check sim sim-fixed sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,7 +57,7 @@ test: ## run all tests
 # concurrently, and the tests of their callers call them from several goroutines. Programs that the
 # tests build are without cgo, as elsewhere.
 NOT_RACED = examples(/.*)?|infra|localstack|internal/wiregen
-NOT_RACED_TOOLS = proof/(apitest|archtest|awsmeter|bench|cost|docs|faultproxy|freeport|kept|lambdahost|privilege|scale)
+NOT_RACED_TOOLS = proof/(apitest|archtest|awsmeter|bench|cost|docs|faultproxy|freeport|kept|lambdahost|privilege|scale|uiserver)
 NOT_CONCURRENT = client/sigv4|engine/failure|internal/(bridge|command|cron|limits|options|problem|schedule|schedule/stored|schema|settings)
 
 race: ## run the tests with the race detector, the slow ones with fewer cases (needs a C compiler)
@@ -68,6 +68,16 @@ race: ## run the tests with the race detector, the slow ones with fewer cases (n
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
 	cd clients/typescript && npm ci --silent && npm run document && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
+
+ui: ## build the web page into internal/page/dist, which is committed (Node.js)
+	cd ui && npm ci --silent && npm run --silent build
+
+ui-check: ## check the types of the web page, and that internal/page/dist is built from ui/ (Node.js)
+	cd ui && npm ci --silent && npm run --silent check
+
+ui-test: ui-check ## drive the web page in a browser (Node.js, Chromium; CHROMIUM=/path/to/it)
+	@mkdir -p bin && go build -o bin/weft ./cmd/weft && go build -o bin/uiserver ./proof/uiserver
+	cd ui && npm run --silent unit && npm run --silent drive
 
 test-postgres: ## run the store and the queues of examples/postgres against PostgreSQL (Debian: apt-get install postgresql)
 	@# go test prints the reason of a skip only in the package's folder and without a pattern.

@@ -36,6 +36,7 @@ var optionCases = map[string]struct {
 	"CORSOrigins":   {[]string{"http://passed"}, "--cors-origins=*", []string{"*"}, ""},
 	"Auth":          {true, "--no-auth", false, ""},
 	"NoAuth":        {true, "--auth", false, ""},
+	"NoPage":        {true, "--page", false, ""},
 	"TLSCert":       {"passed", "--tls-cert=given", "given", "Serve loads it"},
 	"TLSKey":        {"passed", "--tls-key=given", "given", "Serve loads it"},
 	"Retention":     {3 * time.Hour, "--retention=48h", 48 * time.Hour, ""},

@@ -2,8 +2,11 @@ module github.com/seed-41655fb1/weft
 
 go 1.26.0
 
-// Patterns such as ./... leave it out: .ci/run installs it while Go lists packages.
-ignore ./clients/typescript/node_modules
+// Patterns such as ./... leave them out: .ci/run installs them while Go lists packages.
+ignore (
+	./clients/typescript/node_modules
+	./ui/node_modules
+)
 
 require (
 	github.com/KimMachineGun/automemlimit v1.0.1

@@ -191,7 +191,14 @@ func (o *Options) welcome(out io.Writer, bound net.Addr, secure bool, server *lo
 	if !local.IsLoopback(bound) {
 		_, _ = fmt.Fprintf(out, "The server listens at %s, so other machines can reach it.\n", bound)
 	}
-	if printToken(out, server) && !strings.Contains(rest, "Authorization") {
+	if !o.NoPage {
+		_, _ = fmt.Fprintf(out, "Its web page is at %s/.\n", local.URL(bound, secure))
+	}
+	demands := printToken(out, server)
+	if demands && !o.NoPage {
+		_, _ = fmt.Fprintln(out, "A browser asks for it: give any name, and the token as the password.")
+	}
+	if demands && !strings.Contains(rest, "Authorization") {
 		rest = strings.ReplaceAll(rest, "curl ", `curl -H "Authorization: Bearer $WEFT_TOKEN" `)
 	}
 	_, _ = io.WriteString(out, rest)

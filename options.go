@@ -39,6 +39,8 @@ type Options struct {
 	// unless it is bound to loopback. The token is in the file token of Data, with mode 0600. The
 	// first start creates it and prints it once.
 	Auth, NoAuth bool
+	// NoPage serves only the API, and no web page at /.
+	NoPage bool
 	// TLSCert and TLSKey are PEM files: a certificate chain and its private key. With both, the
 	// server speaks HTTPS only, with TLS 1.2 or later. It reads them once.
 	TLSCert, TLSKey string
@@ -121,7 +123,7 @@ type Rate = limits.Rate
 func (o *Options) local(bound net.Addr, keys codec.Keys, hub *observe.Hub) local.Options {
 	return local.Options{
 		Dir: o.Data, Backend: o.Backend, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
-		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
+		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), NoPage: o.NoPage, DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
 		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, LogFailures: o.LogFailures, MemoryLimit: o.MemoryLimit, Isolate: isolate.OptionsOf(o.Isolate),
 		Executor: executor.Options{Engine: engine.Options{Limits: o.Limits}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks},
 	}
@@ -140,6 +142,9 @@ func (f *Flags) Over(o Options) Options {
 	o.Isolate = isolate.ReplaceLimits(o.Isolate, f.Isolate, f.IsolateMemory, f.IsolateCPUs)
 	if f.Auth != nil {
 		o.Auth, o.NoAuth = *f.Auth, !*f.Auth
+	}
+	if f.Page != nil {
+		o.NoPage = !*f.Page
 	}
 	o.Compress = settings.Compresses(f.Compression, o.Compress)
 	if f.LargePayloads != nil {

@@ -191,7 +191,7 @@ func TestCheckFindings(t *testing.T) {
 // The guards of the API guard the backup, too.
 func TestBackupIsGuarded(t *testing.T) {
 	t.Parallel()
-	s, err := Open(&engine.Registry{}, Options{Dir: filepath.Join(t.TempDir(), "data"), Origins: []string{page}})
+	s, err := Open(&engine.Registry{}, Options{Dir: filepath.Join(t.TempDir(), "data"), Origins: []string{devPage}})
 	if err != nil {
 		t.Fatal(err)
 	}

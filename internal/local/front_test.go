@@ -6,13 +6,13 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,49 +29,17 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// The server answers only to its own names, for reads as for writes.
-func TestHosts(t *testing.T) {
-	t.Parallel()
-	own, err := newHosts([]string{"", "Weft.Example.", "10.0.0.9"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := &net.TCPAddr{IP: net.ParseIP("192.168.1.5"), Port: 8080}
-	for host, want := range map[string]bool{
-		"localhost": true, "localhost:8080": true, "LOCALHOST:9999": true, "localhost.": true, "localhost.:80": true, "127.0.0.1": true, "127.9.9.9:1": true,
-		"[::1]": true, "[::1]:8080": true, "[::1%lo]:8080": true, "[::ffff:127.0.0.1]:80": true, "::1": true,
-		"192.168.1.5:8080": true, "[::ffff:192.168.1.5]": true, "weft.example": true, "WEFT.example.:443": true, "10.0.0.9": true,
-		"": false, ":8080": false, "evil.example": false, "evil.example:8080": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false,
-		"192.168.1.6": false, "0.0.0.0": false, "[::]": false, "[::1": false, "127.1": false, "2130706433": false, "null": false, "x.localhost": false,
-	} {
-		h := own.only(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodOptions} {
-			r := httptest.NewRequest(method, "/v1/workflows", nil)
-			r.Host = host
-			r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(at)))
-			w := httptest.NewRecorder()
-			if h.ServeHTTP(w, r); (w.Code == http.StatusOK) != want || !want && !strings.Contains(w.Body.String(), "--allowed-hosts") {
-				t.Errorf("%s as %q is answered %d %s", method, host, w.Code, w.Body)
-			}
-		}
-	}
-	for _, name := range []string{"http://weft.example", "*.example", "a b", ":80"} {
-		if _, err := newHosts([]string{name}); err == nil {
-			t.Errorf("%q is taken for a name", name)
-		}
-	}
-	if any, err := newHosts([]string{"*"}); err != nil || !any.isOwn("evil.example", nil) || any.isOwn("", nil) {
-		t.Errorf("* is not every name: %v", err)
-	}
-}
-
 // A caller that does not show the token may ask for the health and nothing else.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	secret := newToken()
 	inner := serve(t)
 	h := apitest.Handler(t, (&token{text: secret}).demand(inner))
+	basic := func(password string) string {
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte("anybody:"+password))
+	}
 	for given, want := range map[string]int{
+		basic(secret): 200, basic(secret[1:]): 401, basic(""): 401, "Basic": 401,
 		"": 401, "Bearer": 401, "Bearer ": 401, "Bearer " + secret[1:]: 401, "Bearer " + secret + "x": 401, "Basic " + secret: 401, secret: 401,
 		"Bearer " + secret: 200, "bearer  " + secret: 200,
 	} {
@@ -83,6 +51,67 @@ func TestToken(t *testing.T) {
 		h.ServeHTTP(w, r)
 		if w.Code != want || (want == 401) != strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer ") || strings.Contains(w.Body.String(), secret) {
 			t.Errorf("%q is answered %d %v %s", given, w.Code, w.Header(), w.Body)
+		}
+	}
+}
+
+// A browser is asked for a password only if its user opens a page. It sends that password also for
+// the pages of others, where it counts for nothing, whatever origins are allowed.
+func TestTokenInABrowser(t *testing.T) {
+	t.Parallel()
+	secret := newToken()
+	h := (&token{text: secret}).demand(serve(t, "*"))
+	for _, c := range []struct {
+		what, path, site, mode, dest, accept, origin string
+		shown                                        bool
+		want                                         int
+		challenge                                    string
+	}{
+		{"the first visit", "/", "none", "navigate", "document", "text/html", "", false, 401, "Basic "},
+		{"the first visit without TLS", "/", "", "", "", "text/html", "", false, 401, "Basic "},
+		{"a script after the token has changed", "/v1/workflows", "same-origin", "cors", "empty", "*/*", "", false, 401, "Bearer "},
+		{"the page", "/", "none", "navigate", "document", "text/html", "", true, 200, ""},
+		{"a link to the page", "/", "cross-site", "navigate", "document", "text/html", "", true, 200, ""},
+		{"the page's script", "/v1/workflows", "same-origin", "cors", "empty", "*/*", "", true, 200, ""},
+		{"another page's script", "/v1/workflows", "cross-site", "cors", "empty", "*/*", "https://evil.test", true, 401, "Bearer "},
+		{"another page's script, in an old browser", "/v1/workflows", "", "", "", "*/*", "https://evil.test", true, 401, "Bearer "},
+		{"another page's image", "/v1/workflows", "cross-site", "no-cors", "image", "image/*", "", true, 401, "Bearer "},
+		{"a page of another port", "/v1/workflows", "same-site", "cors", "empty", "*/*", "http://127.0.0.1:9", true, 401, "Bearer "},
+		{"a link to the API", "/v1/workflows", "cross-site", "navigate", "document", "text/html", "", true, 401, "Basic "},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8080"+c.path, nil)
+		for name, value := range map[string]string{"Sec-Fetch-Site": c.site, "Sec-Fetch-Mode": c.mode, "Sec-Fetch-Dest": c.dest, "Accept": c.accept, "Origin": c.origin} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		if c.shown {
+			r.SetBasicAuth("ada", secret)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.want || !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), c.challenge) || c.challenge == "" && w.Header().Get("WWW-Authenticate") != "" {
+			t.Errorf("%s is answered %d %v, want %d", c.what, w.Code, w.Header(), c.want)
+		}
+	}
+}
+
+// The page is there unless it is switched off. The API is the same.
+func TestPageOff(t *testing.T) {
+	t.Parallel()
+	for _, off := range []bool{false, true} {
+		s, err := Open(registry(t), Options{NoPage: off})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]int{"/": map[bool]int{false: 200, true: 404}[off], "/ui/none.js": 404, "/v1/workflows": 200, "/healthz": 200} {
+			w := httptest.NewRecorder()
+			if s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil)); w.Code != want {
+				t.Errorf("with NoPage %v, %s is answered %d, want %d", off, path, w.Code, want)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

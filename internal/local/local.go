@@ -35,7 +35,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/live"
+	"github.com/seed-41655fb1/weft/internal/page"
 	"github.com/seed-41655fb1/weft/internal/settings"
+	"github.com/seed-41655fb1/weft/internal/webguard"
 	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -66,6 +68,8 @@ type Options struct {
 	Hosts []string
 	// Auth requires the token of the data directory from callers.
 	Auth bool
+	// NoPage serves no web page at /, only the API.
+	NoPage bool
 	// DeleteEvery is the interval at which the server deletes what has expired; 0 is a minute.
 	// DeleteAtOnce is how many items one write deletes; 0 is 200.
 	DeleteEvery  time.Duration
@@ -119,7 +123,7 @@ func (o *Options) now() time.Time {
 type Server struct {
 	Service *executor.Service
 	handler http.Handler
-	hosts   hosts
+	hosts   webguard.Hosts
 	token   *token        // nil demands none
 	every   time.Duration // and atOnce: see Options.DeleteEvery
 	atOnce  int
@@ -165,7 +169,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 // open is Open with the context of a backend that is not Weft's.
 func open(ctx context.Context, registry *engine.Registry, o Options) (*Server, error) {
 	o.setDefaults()
-	names, err := newHosts(o.Hosts)
+	names, err := webguard.NewHosts(o.Hosts)
 	taskQueues, queuesErr := o.taskQueues(registry)
 	if err = errors.Join(err, queuesErr, o.checkRates(), o.checkDeletion(), checkFailures(o.LogFailures)); err != nil {
 		return nil, err
@@ -311,6 +315,9 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	}
 	handler = withBackup(newBudget(o.budgets.requests, s.connections).bounded(handler), b.backup, o.Log)
 	handler = live.Handler(handler, live.Options{Streams: s.connections / streamShare})
+	if !o.NoPage {
+		handler = page.Handler(handler)
+	}
 	if t != nil {
 		handler = t.demand(handler)
 	}
@@ -448,7 +455,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	requests, abort := context.WithCancel(context.Background())
 	defer abort()
 	server := &http.Server{
-		Handler: s.hosts.only(s.handler), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTime,
+		Handler: s.hosts.Only(s.handler, ", or start it with --allowed-hosts, or WEFT_ALLOWED_HOSTS"), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTime,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),

@@ -10,8 +10,8 @@ import (
 	"github.com/rs/cors"
 
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/version"
+	"github.com/seed-41655fb1/weft/internal/webguard"
 )
 
 // anyOrigin stands for the pages of all origins.
@@ -35,7 +35,7 @@ func forPages(h http.Handler, origins []string) (http.Handler, error) {
 		}
 	}
 	if !slices.Contains(origins, anyOrigin) {
-		h = onlyPages(h, protection)
+		h = webguard.OnlyPages(h, protection, "start it with --cors-origins, or WEFT_CORS_ORIGINS")
 	}
 	if len(origins) == 0 {
 		return h, nil
@@ -45,24 +45,4 @@ func forPages(h http.Handler, origins []string) (http.Handler, error) {
 		AllowedOrigins: origins, AllowedMethods: httpapi.Methods(), AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{httpapi.CostHeader, version.Header, "Retry-After"}, MaxAge: preflightSeconds,
 	}).Handler(h), nil
-}
-
-// onlyPages refuses requests that the protection does not allow. The protection considers a GET
-// harmless. Here a GET is checked like a POST.
-func onlyPages(h http.Handler, protection *http.CrossOriginProtection) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		checked := *r
-		if r.Method == http.MethodGet || r.Method == http.MethodHead {
-			checked.Method = http.MethodPost
-		}
-		if protection.Check(&checked) == nil {
-			h.ServeHTTP(w, r)
-			return
-		}
-		who := "the web pages of " + r.Header.Get("Origin")
-		if r.Header.Get("Origin") == "" {
-			who = "the web page that asks, which is of another origin"
-		}
-		httpapi.WriteProblem(w, refusal.Forbidden.New("this server does not know %s: start it with --cors-origins, or WEFT_CORS_ORIGINS", who))
-	})
 }

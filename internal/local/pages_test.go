@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-const page = "http://localhost:5173"
+const devPage = "http://localhost:5173"
 
 // serve returns a server in memory for the pages of these origins, with a workflow that ends at
 // once.
@@ -71,12 +71,12 @@ func TestPages(t *testing.T) {
 		allowOrigin      string // the Access-Control-Allow-Origin of the answers
 	}{
 		{"", "", 405, 201, ""},
-		{"", page, 405, 403, ""},
+		{"", devPage, 405, 403, ""},
 		{"", "null", 405, 403, ""},
-		{page, "", 405, 201, ""},
-		{page, page, 204, 201, page},
-		{page, "http://localhost:5174", 204, 403, ""},
-		{page + ",https://shop.test", "https://shop.test", 204, 201, "https://shop.test"},
+		{devPage, "", 405, 201, ""},
+		{devPage, devPage, 204, 201, devPage},
+		{devPage, "http://localhost:5174", 204, 403, ""},
+		{devPage + ",https://shop.test", "https://shop.test", 204, 201, "https://shop.test"},
 		{"*", "https://anybody.test", 204, 201, "*"},
 	} {
 		var origins []string
@@ -118,7 +118,7 @@ func TestUnknownPageExample(t *testing.T) {
 	}
 	o, _ := apitest.Find(operations, http.MethodPost, "/v1/workflows")
 	var got any
-	if err := json.Unmarshal(ask(t, serve(t), http.MethodPost, page).Body.Bytes(), &got); err != nil {
+	if err := json.Unmarshal(ask(t, serve(t), http.MethodPost, devPage).Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
 	want, err := json.Marshal(o.Answered[http.StatusForbidden]["unknownPage"].Value)

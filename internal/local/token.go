@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/webguard"
 )
 
 const (
@@ -118,23 +119,45 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// demand refuses requests without the token. Its duration reveals nothing about the token.
+// demand refuses requests without the token. Programs send it as a bearer token. A browser sends it
+// as the password of HTTP Basic, with any name, after it has asked its user. The duration of a
+// refusal reveals nothing about the token.
 func (t *token) demand(h http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(t.text))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		got := sha256.Sum256([]byte(strings.TrimSpace(text)))
-		if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
+		text = strings.TrimSpace(text)
+		basic := strings.EqualFold(scheme, "Basic")
+		if basic {
+			_, text, _ = r.BasicAuth()
+		}
+		got := sha256.Sum256([]byte(text))
+		right := (basic || strings.EqualFold(scheme, "Bearer")) && subtle.ConstantTimeCompare(got[:], want[:]) == 1
+		// A browser adds the password that it remembers also to requests of other pages, of which
+		// --cors-origins may allow all.
+		if right && (!basic || webguard.IsOwnPage(r) || webguard.OpensPage(r)) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		challenge, problem := `Bearer realm="weft"`, "no bearer token was sent"
+		w.Header().Set("WWW-Authenticate", challenge(r, scheme != ""))
+		problem := "no bearer token was sent"
 		if scheme != "" {
-			challenge, problem = challenge+`, error="invalid_token"`, "this is not the server's token"
+			problem = "this is not the server's token"
 		}
-		w.Header().Set("WWW-Authenticate", challenge)
 		httpapi.WriteProblem(w, refusal.Unauthorized.New("%s: send the one in the file token of its data directory, as Authorization: Bearer TOKEN; weft's commands take it from WEFT_TOKEN", problem))
 	})
+}
+
+// challenge returns how the sender of a request can show the token. A browser asks its user for a
+// password only if the user opens a page: not if a page's script sends the request.
+func challenge(r *http.Request, shown bool) string {
+	if webguard.Navigates(r) {
+		return `Basic realm="weft: any name, and the token as the password", charset="UTF-8"`
+	}
+	if shown {
+		return `Bearer realm="weft", error="invalid_token"`
+	}
+	return `Bearer realm="weft"`
 }
 
 // Token returns the file of the token that callers need, and the token itself if this start created

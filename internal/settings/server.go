@@ -16,6 +16,7 @@ type Server struct {
 	AllowedHosts []string        `name:"allowed-hosts" env:"WEFT_ALLOWED_HOSTS" placeholder:"HOST" help:"Names by which the server may be addressed, besides localhost and the address it is bound to, or * for any."`
 	CORSOrigins  []string        `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
 	Auth         *bool           `negatable:"" env:"WEFT_AUTH" help:"Demand the token that is in the file token of the data directory; --no-auth demands none. Without either flag, the server demands it if it is bound to any address but loopback."`
+	Page         *bool           `negatable:"" env:"WEFT_PAGE" help:"Serve the web page at /, which is the default; --no-page serves only the API."`
 	TLSCert      string          `name:"tls-cert" env:"WEFT_TLS_CERT" placeholder:"FILE" help:"Certificate chain in PEM; with --tls-key, the server speaks HTTPS only."`
 	TLSKey       string          `name:"tls-key" env:"WEFT_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate in PEM."`
 	Retention    limits.Duration `env:"WEFT_RETENTION" placeholder:"TIME" unset:"168h" help:"How long a run is kept after it has closed, as 48h; at least two hours."`

@@ -192,6 +192,8 @@ var rules = []rule{
 	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/meter", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal", "internal/schema"}},
 	{"internal/httpapi", []string{"engine/...", "store", "internal/command", "internal/filter", "internal/meter", "internal/observe", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/schema", "internal/version", "internal/executor"}},
 	{"internal/version", nil},
+	{"internal/page", nil},
+	{"internal/webguard", []string{"internal/httpapi", "internal/refusal"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
 	{"internal/replay", []string{"engine/...", "internal/schema"}},
 	{"internal/codec/awskms", []string{"internal/codec"}},

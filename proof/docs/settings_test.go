@@ -54,7 +54,7 @@ func TestVariablesAreDeclaredOnce(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != "." || slices.Contains([]string{"proof", "localstack", "clients/typescript/node_modules", "infra"}, path)):
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != "." || slices.Contains([]string{"proof", "localstack", "clients/typescript/node_modules", "ui", "infra"}, path)):
 			return filepath.SkipDir
 		case d.IsDir(), !strings.HasSuffix(path, ".go"), strings.HasSuffix(path, "_test.go"), strings.HasPrefix(path, "internal/settings/"):
 			return nil

@@ -1,4 +1,4 @@
-package local
+package webguard
 
 import (
 	"fmt"
@@ -14,14 +14,14 @@ import (
 // anyHost stands for all host names.
 const anyHost = "*"
 
-// hosts are the names that a server answers to besides those that isOwn always accepts, in the form
+// Hosts are the names that a server answers to besides those that isOwn always accepts, in the form
 // of hostName.
-type hosts map[string]bool
+type Hosts map[string]bool
 
-// newHosts returns an error if one of the names is not a host name or an IP address. It skips empty
+// NewHosts returns an error if one of the names is not a host name or an IP address. It skips empty
 // names.
-func newHosts(names []string) (hosts, error) {
-	all := hosts{}
+func NewHosts(names []string) (Hosts, error) {
+	all := Hosts{}
 	for _, name := range names {
 		switch {
 		case name == "":
@@ -69,7 +69,7 @@ func ipOf(text string) (netip.Addr, bool) {
 // isOwn reports whether a Host header names this server: as loopback, as one of the hosts, or by
 // the connection's local address, which is nil if it is unknown. The port is not compared: it
 // differs behind a forwarded port.
-func (all hosts) isOwn(host string, local net.Addr) bool {
+func (all Hosts) isOwn(host string, local net.Addr) bool {
 	name := hostName(host)
 	if name == "" {
 		return false
@@ -84,57 +84,30 @@ func (all hosts) isOwn(host string, local net.Addr) bool {
 	if ip.IsLoopback() {
 		return true
 	}
-	at, ok := ipAt(local)
+	at, ok := IPAt(local)
 	return ok && ip == at
 }
 
-// ipAt returns the IP address of a TCP address.
-func ipAt(address net.Addr) (netip.Addr, bool) {
+// IPAt returns the IP address of a TCP address. ok is false for other addresses.
+func IPAt(address net.Addr) (ip netip.Addr, ok bool) {
 	tcp, ok := address.(*net.TCPAddr)
 	if !ok {
 		return netip.Addr{}, false
 	}
-	ip, ok := netip.AddrFromSlice(tcp.IP)
+	ip, ok = netip.AddrFromSlice(tcp.IP)
 	return ip.Unmap(), ok
 }
 
-// only refuses requests whose Host header does not name this server. To a browser, a page whose
+// Only refuses requests whose Host header does not name this server. To a browser, a page whose
 // name was made to resolve to this machine (DNS rebinding) has the same origin. Only its Host
-// header reveals it.
-func (all hosts) only(h http.Handler) http.Handler {
+// header reveals it. The refusal ends with the advice, which says how the server is given a name.
+func (all Hosts) Only(h http.Handler, advice string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 		if all.isOwn(r.Host, local) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		httpapi.WriteProblem(w, refusal.Forbidden.New("this server does not answer to the host %q: ask it as localhost or by its address, or start it with --allowed-hosts, or WEFT_ALLOWED_HOSTS", r.Host))
+		httpapi.WriteProblem(w, refusal.Forbidden.New("this server does not answer to the host %q: ask it as localhost or by its address%s", r.Host, advice))
 	})
-}
-
-// IsLoopback reports whether only this machine can reach a listener at this address.
-func IsLoopback(address net.Addr) bool {
-	ip, ok := ipAt(address)
-	return ok && ip.IsLoopback()
-}
-
-// HostOf returns the host of an address to listen at; empty if it has none.
-func HostOf(address string) string {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return ""
-	}
-	return host
-}
-
-// URL returns the URL of a listener: at 127.0.0.1 if the listener is reachable there.
-func URL(address net.Addr, secure bool) string {
-	scheme, at := "http://", address.String()
-	if secure {
-		scheme = "https://"
-	}
-	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		at = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
-	}
-	return scheme + at
 }

@@ -1,0 +1,86 @@
+// Requests about runs.
+import { at, get, type Query } from "./http.js";
+import { has, lack, unknownParameter, withFeature } from "./features.js";
+import { Refused } from "./http.js";
+import type { Description, History, Result, Summary } from "./types.js";
+
+/** A page of runs. */
+export interface RunsPage {
+  runs: Summary[];
+  /** The token of the next page; absent from the last one. */
+  next: string | undefined;
+  /** A hash of the page, with which a request can wait for a change; an older server has none. */
+  version: string | undefined;
+}
+
+interface ListAnswer {
+  workflows: Summary[];
+  nextPageToken?: string;
+  version?: string;
+}
+
+/** How many runs a page should have. */
+const pageSize = 50;
+/** How many answers make a page at most: the server may answer with few runs, and more to look at. */
+const mostAnswers = 5;
+/** How long a request waits at the server for news. */
+const wait = "20s";
+
+/**
+ * Reads a page of the runs that meet a filter, those started last first. With a version it waits
+ * until the page differs from it. The server may answer with few runs of many that it has looked at,
+ * so the page may need several requests.
+ */
+export async function listRuns(filter: string, pageToken: string | undefined, version: string | undefined, abort: AbortSignal): Promise<RunsPage> {
+  const runs: Summary[] = [];
+  let next = pageToken;
+  let first: string | undefined;
+  for (let i = 0; i < mostAnswers && (i === 0 || (next && runs.length < pageSize)); i++) {
+    const waits = i === 0 && version !== undefined;
+    const query: Query = { filter, pageToken: next, ...(waits ? { wait, version } : {}) };
+    const answer: ListAnswer = await withFeature<ListAnswer>(
+      "pageSize",
+      () => get("workflows", { ...query, pageSize }, abort),
+      () => get("workflows", query, abort),
+      unknownParameter("pageSize"),
+    );
+    runs.push(...answer.workflows);
+    next = answer.nextPageToken;
+    first ??= answer.version;
+  }
+  return { runs, next, version: first };
+}
+
+/** Describes a run; without a run, the latest one of the workflow. */
+export function describe(workflowId: string, runId: string | undefined, abort?: AbortSignal): Promise<Description> {
+  return get(at`workflows/${workflowId}`, { runId }, abort);
+}
+
+/** Returns how a run ended, or that it is open. */
+export function result(workflowId: string, runId: string, abort?: AbortSignal): Promise<Result> {
+  return get(at`workflows/${workflowId}/result`, { runId }, abort);
+}
+
+/** A page of a history, with what an answer to a wait has besides. */
+export type HistoryPage = History & { nextPageToken?: string };
+
+/** Reads a page of a history: the first, or the one that begins at an event. */
+export function history(workflowId: string, runId: string, from: number, abort?: AbortSignal): Promise<HistoryPage> {
+  return get(at`workflows/${workflowId}/history`, { runId, pageToken: from > 1 ? `${runId}/${from}` : undefined }, abort);
+}
+
+/**
+ * Reads the events of a run from one on. It waits at the server until there are any, if the server
+ * can; waited says whether it can.
+ */
+export async function historyWhenMore(workflowId: string, runId: string, from: number, abort?: AbortSignal): Promise<{ page: HistoryPage; waited: boolean }> {
+  if (has("historyWait")) {
+    try {
+      return { page: await get(at`workflows/${workflowId}/history`, { runId, from, wait }, abort), waited: true };
+    } catch (error) {
+      if (!(error instanceof Refused) || !(unknownParameter("from")(error) || unknownParameter("wait")(error))) throw error;
+      lack("historyWait");
+    }
+  }
+  return { page: await history(workflowId, runId, from, abort), waited: false };
+}

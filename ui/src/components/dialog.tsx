@@ -1,0 +1,125 @@
+// Dialogs, and forms in them.
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { Refused, reason } from "../api/http.js";
+import { Icon } from "./icon.js";
+import { costText } from "./toast.js";
+
+/** A modal dialog, which is open while it is shown. Escape and a click beside it close it. */
+export function Dialog({ title, onClose, children, wide }: { title: string; onClose: () => void; children: ComponentChildren; wide?: boolean }): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const d = dialog.current;
+    const before = document.activeElement;
+    d?.showModal();
+    return () => {
+      d?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={wide ? "wide" : undefined}
+      aria-labelledby={heading}
+      onCancel={(e) => {
+        e.preventDefault();
+        onClose();
+      }}
+      onPointerDown={(e) => {
+        if (e.target === e.currentTarget) onClose();
+      }}
+    >
+      <div class="dialog-body">
+        <header>
+          <h2 id={heading}>{title}</h2>
+          <button type="button" class="ghost icon-only" aria-label="Close" onClick={onClose}>
+            <Icon name="cross" />
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+/** A field of a form: a label, a control, and a hint. */
+export function Field({ label, hint, children }: { label: string; hint?: string; children: (id: string, hintId: string | undefined) => ComponentChildren }): JSX.Element {
+  const id = useId();
+  const hintId = hint ? `${id}-hint` : undefined;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children(id, hintId)}
+      {hint && (
+        <p id={hintId} class="hint">
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/**
+ * A dialog with a form. submit carries it out; if it throws, the form stays and says why, with what
+ * the refused request cost. The caller closes it after a success.
+ */
+export function FormDialog({
+  title,
+  submitLabel,
+  danger,
+  submit,
+  onClose,
+  children,
+}: {
+  title: string;
+  submitLabel: string;
+  danger?: boolean;
+  submit: () => Promise<void>;
+  onClose: () => void;
+  children: ComponentChildren;
+}): JSX.Element {
+  const [failed, setFailed] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const send = async (e: SubmitEvent): Promise<void> => {
+    e.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setFailed(undefined);
+    try {
+      await submit();
+    } catch (error) {
+      setFailed(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={(e) => void send(e)}>
+        {children}
+        <div role="alert">
+          {failed !== undefined && (
+            <div class="notice bad">
+              <Icon name="alert" />
+              <div>
+                <strong>{failed instanceof Refused ? failed.problem.title : "It did not work"}</strong>
+                <p>{reason(failed)}</p>
+                {failed instanceof Refused && failed.cost && <code class="dim">{costText(failed.cost)}</code>}
+              </div>
+            </div>
+          )}
+        </div>
+        <footer>
+          <button type="button" onClick={onClose}>
+            Back
+          </button>
+          <button type="submit" class={danger ? "danger" : "primary"} disabled={busy} aria-busy={busy}>
+            {busy ? "Sending…" : submitLabel}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

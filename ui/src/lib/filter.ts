@@ -1,0 +1,90 @@
+// The filter of the list: what was clicked, and what was typed.
+
+/** What is chosen in the list. The address has it. */
+export interface Choice {
+  /** The text of the filter box: an expression, or the beginning of a workflow id. */
+  text: string;
+  statuses: string[];
+  /** Facts of open runs that have to hold: Stuck, Retrying, Paused. */
+  facts: string[];
+  types: string[];
+  /** How long ago runs were started at most: 1h, 24h, 7d. */
+  within: string;
+}
+
+/** The facts that can be chosen, with how they are shown. */
+export const facts = ["Stuck", "Retrying", "Paused"] as const;
+
+/** The periods that can be chosen, in milliseconds. */
+export const periods: Record<string, { label: string; ms: number }> = {
+  "1h": { label: "Last hour", ms: 3_600_000 },
+  "24h": { label: "Last 24 hours", ms: 86_400_000 },
+  "7d": { label: "Last 7 days", ms: 7 * 86_400_000 },
+  "30d": { label: "Last 30 days", ms: 30 * 86_400_000 },
+};
+
+const list = (text: string | null): string[] => (text ? text.split(",").map(decodeURIComponent) : []);
+
+/** Reads the choice of an address. */
+export function choiceOf(query: URLSearchParams): Choice {
+  return {
+    text: query.get("q") ?? "",
+    statuses: list(query.get("status")),
+    facts: list(query.get("state")).filter((f) => (facts as readonly string[]).includes(f)),
+    types: list(query.get("type")),
+    within: query.get("within") ?? "",
+  };
+}
+
+const join = (names: string[]): string | undefined => (names.length > 0 ? names.map(encodeURIComponent).join(",") : undefined);
+
+/** Returns the parameters of the address of a choice, those of the first page. */
+export function queryOf(c: Choice): Record<string, string | undefined> {
+  return { q: c.text || undefined, status: join(c.statuses), state: join(c.facts), type: join(c.types), within: c.within || undefined, page: undefined };
+}
+
+/** Reports whether nothing is chosen. */
+export function isEmpty(c: Choice): boolean {
+  return !c.text && c.statuses.length + c.facts.length + c.types.length === 0 && !c.within;
+}
+
+/** Quotes a text of a filter: quotes in it are doubled. */
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+const idPattern = /^[A-Za-z0-9._:-]{1,255}$/;
+
+/** Returns the condition that a text of the filter box means. One word is the beginning of an id. */
+export function conditionOf(text: string): string {
+  const trimmed = text.trim();
+  return idPattern.test(trimmed) && !facts.some((f) => f.toLowerCase() === trimmed.toLowerCase()) ? `WorkflowId STARTS_WITH ${quote(trimmed)}` : trimmed;
+}
+
+const oneOf = (name: string, values: string[]): string => (values.length === 1 ? `${name} = ${quote(values[0] ?? "")}` : `${name} IN (${values.map(quote).join(", ")})`);
+
+/** Returns an expression that can be a part of a longer one. Those that AND joins need no parentheses. */
+function grouped(expression: string): string {
+  const outside = expression.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, "''");
+  return /\b(OR|NOT)\b/i.test(outside.replace(/\bIS\s+NOT\b/gi, "IS")) ? `(${expression})` : expression;
+}
+
+/**
+ * Returns the filter of a choice. A period begins at a whole minute, so that the pages of a list have
+ * the same filter. without leaves out a group, to count what else could be chosen in it.
+ */
+export function filterOf(c: Choice, now: number, without?: "statuses" | "facts" | "types"): string {
+  const all: string[] = [];
+  if (c.text.trim()) all.push(grouped(conditionOf(c.text)));
+  if (c.statuses.length > 0 && without !== "statuses") all.push(oneOf("ExecutionStatus", c.statuses));
+  if (without !== "facts") all.push(...c.facts);
+  if (c.types.length > 0 && without !== "types") all.push(oneOf("WorkflowType", c.types));
+  const period = periods[c.within];
+  if (period) all.push(`StartTime >= ${quote(new Date(Math.floor((now - period.ms) / 60_000) * 60_000).toISOString())}`);
+  return all.join(" AND ");
+}
+
+/** Adds a value to those chosen, or takes it away. */
+export function toggled(values: string[], value: string): string[] {
+  return values.includes(value) ? values.filter((v) => v !== value) : [...values, value];
+}

@@ -1,0 +1,15 @@
+// The width of the window.
+import { useEffect, useState } from "preact/hooks";
+
+/** Reports whether a media query matches at present. */
+export function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const list = matchMedia(query);
+    const look = (): void => setMatches(list.matches);
+    look();
+    list.addEventListener("change", look);
+    return () => list.removeEventListener("change", look);
+  }, [query]);
+  return matches;
+}

@@ -1,0 +1,6 @@
+// Weft's web page.
+import { render } from "preact";
+import { App } from "./app.js";
+
+const root = document.getElementById("app");
+if (root) render(<App />, root);

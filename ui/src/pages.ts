@@ -1,0 +1,20 @@
+// The pages. Each has a pattern of its places, and an entry in the navigation if it has a label.
+import type { JSX } from "preact";
+import type { IconName } from "./components/icon.js";
+import type { Params } from "./lib/route.js";
+import { ListPage } from "./pages/list.js";
+import { RunPage } from "./pages/run.js";
+
+/** A page. */
+export interface Page {
+  pattern: string;
+  component: (props: { params: Params }) => JSX.Element;
+  /** The entry in the navigation, and the second key of its shortcut: g r. */
+  nav?: { label: string; icon: IconName; key: string };
+}
+
+/** All pages. The first one is shown at #/. */
+export const pages: Page[] = [
+  { pattern: "runs", component: ListPage, nav: { label: "Runs", icon: "list", key: "r" } },
+  { pattern: "workflows/:workflow/:run?/:part?/:item?", component: RunPage },
+];

@@ -1,0 +1,182 @@
+// The list of runs.
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { has, lack, unknownParameter } from "../api/features.js";
+import { Refused } from "../api/http.js";
+import type { Summary } from "../api/types.js";
+import { listRuns, type RunsPage } from "../api/workflows.js";
+import { Icon } from "../components/icon.js";
+import { Empty, Skeleton, Trouble } from "../components/notice.js";
+import { type Choice, choiceOf, conditionOf, filterOf, isEmpty, quote, queryOf, toggled } from "../lib/filter.js";
+import { useKeys } from "../lib/keys.js";
+import { type Loaded, useLive } from "../lib/live.js";
+import { now } from "../lib/now.js";
+import { place, setQuery } from "../lib/route.js";
+import { Facets } from "../list/facets.js";
+import { RunsTable } from "../list/table.js";
+
+/** How often the list is read if the server cannot wait for a change, in milliseconds. */
+const interval = 4000;
+/** How many rows may be new in a refresh and still be marked as such. */
+const mostMarked = 20;
+
+/** Reads the page; later it waits until the page has changed, if the server can. */
+async function load(filter: string, pageToken: string | undefined, abort: AbortSignal, previous: RunsPage | undefined, mayWait: boolean): Promise<Loaded<RunsPage>> {
+  const version = mayWait && has("listWait") ? previous?.version : undefined;
+  try {
+    const value = await listRuns(filter, pageToken, version, abort);
+    return { value, again: value.version !== undefined && has("listWait") ? 250 : interval };
+  } catch (error) {
+    if (version === undefined || !(error instanceof Refused) || !unknownParameter("wait")(error)) throw error;
+    lack("listWait");
+    return { value: await listRuns(filter, pageToken, undefined, abort), again: interval };
+  }
+}
+
+/** Returns the runs of a page that the page before it did not have. */
+function useNew(runs: Summary[] | undefined, key: string): ReadonlySet<string> {
+  const known = useRef<{ key: string; ids: Set<string> }>(undefined);
+  return useMemo(() => {
+    if (!runs) return new Set<string>();
+    const ids = new Set(runs.map((r) => r.runId + r.workflowId));
+    const before = known.current;
+    known.current = { key, ids };
+    if (before?.key !== key) return new Set<string>();
+    const fresh = [...ids].filter((id) => !before.ids.has(id));
+    return new Set(fresh.length <= mostMarked ? fresh : []);
+  }, [runs, key]);
+}
+
+/** The list of runs. */
+export function ListPage(): JSX.Element {
+  const query = place.value.query;
+  const choice = choiceOf(query);
+  const pageToken = query.get("page") ?? undefined;
+  const at = Number(query.get("at")) || now.peek(); // later pages need the filter of the first one
+  const filter = filterOf(choice, at);
+  const key = JSON.stringify([filterOf(choice, 0), query.get("at"), pageToken]);
+  const data = useLive<RunsPage>(key, (abort, previous, mayWait) => load(filter, pageToken, abort, previous, mayWait));
+  const runs = data.value?.runs;
+  const fresh = useNew(runs, key);
+  const seen = useSeenTypes(runs);
+  const choose = (changes: Partial<Choice>): void => setQuery({ ...queryOf({ ...choice, ...changes }), at: undefined });
+  const next = (): void => {
+    if (data.value?.next) setQuery({ page: data.value.next, at: String(at) });
+  };
+  useKeys("List", [
+    { keys: "n", does: "Next page", run: next },
+    { keys: "p", does: "Previous page", run: () => pageToken && history.back() },
+    { keys: "r", does: "Refresh now", run: data.refresh },
+    { keys: "x", does: "Clear the filter", run: () => choose({ text: "", statuses: [], facts: [], types: [], within: "" }) },
+  ]);
+  useEffect(() => {
+    document.title = "Runs · Weft";
+  }, []);
+  useEffect(() => scrollTo(0, 0), [pageToken]);
+  return (
+    <div class="list-page">
+      <h1 class="sr-only">Runs</h1>
+      <Facets choice={choice} at={at} choose={choose} seen={seen} />
+      <section class="grow" aria-label="Runs">
+        <FilterBox choice={choice} choose={choose} />
+        {data.error !== undefined && <Trouble error={data.error} onRetry={data.refresh} />}
+        {data.loading && <Skeleton lines={8} />}
+        {runs && runs.length === 0 && (
+          <NoRuns choice={choice} more={data.value?.next !== undefined} clear={() => choose({ text: "", statuses: [], facts: [], types: [], within: "" })} />
+        )}
+        {runs && runs.length > 0 && <RunsTable runs={runs} fresh={fresh} onType={(type) => choose({ types: toggled(choice.types, type) })} onAttribute={(condition) => choose({ text: and(choice.text, condition) })} />}
+        {data.value && (pageToken || data.value.next) && (
+          <nav class="pager" aria-label="Pages">
+            <button type="button" disabled={!pageToken} onClick={() => history.back()}>
+              <Icon name="up" size={14} /> Newer
+            </button>
+            <button type="button" disabled={!data.value.next} onClick={next}>
+              Older <Icon name="down" size={14} />
+            </button>
+          </nav>
+        )}
+      </section>
+    </div>
+  );
+}
+
+/** Adds a condition to the text of the filter box. */
+function and(text: string, condition: string): string {
+  const before = text.trim() && conditionOf(text);
+  if (!before || before.includes(condition)) return before || condition;
+  return `${/\bOR\b/i.test(before) ? `(${before})` : before} AND ${condition}`;
+}
+
+/** Collects the types of the runs that were seen, for servers that cannot count. */
+function useSeenTypes(runs: Summary[] | undefined): string[] {
+  const [types, setTypes] = useState<string[]>([]);
+  useEffect(() => {
+    const all = new Set([...types, ...(runs ?? []).map((r) => r.type)]);
+    if (all.size > types.length) setTypes([...all].sort());
+  }, [runs]);
+  return types;
+}
+
+/** The box for what cannot be clicked. */
+function FilterBox({ choice, choose }: { choice: Choice; choose: (c: Partial<Choice>) => void }): JSX.Element {
+  const [text, setText] = useState(choice.text);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => setText(choice.text), [choice.text]);
+  useKeys("List", [{ keys: "/", does: "Filter", run: () => input.current?.select() }]);
+  return (
+    <form
+      class="filter-box"
+      role="search"
+      onSubmit={(e) => {
+        e.preventDefault();
+        choose({ text });
+      }}
+    >
+      <Icon name="search" />
+      <input
+        ref={input}
+        type="search"
+        value={text}
+        aria-label="Filter: a workflow id, or conditions"
+        placeholder="Workflow id, or conditions: Region = 'eu' AND Amount > 100"
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(e) => {
+          setText(e.currentTarget.value);
+          if (e.currentTarget.value === "") choose({ text: "" }); // the cross of the box
+        }}
+        onKeyDown={(e) => {
+          if (e.key === "Escape") e.currentTarget.blur();
+        }}
+      />
+      <kbd aria-hidden="true">/</kbd>
+    </form>
+  );
+}
+
+/** Says that the list is empty, and what to do. */
+function NoRuns({ choice, more, clear }: { choice: Choice; more: boolean; clear: () => void }): JSX.Element {
+  if (more) {
+    return (
+      <Empty title="None of the latest runs match">
+        <p>The server has looked at a part of all runs. Older ones may match.</p>
+      </Empty>
+    );
+  }
+  if (!isEmpty(choice)) {
+    return (
+      <Empty title="No run matches">
+        <button type="button" onClick={clear}>
+          Clear the filter
+        </button>
+      </Empty>
+    );
+  }
+  const body = JSON.stringify({ workflowId: "cart-1", type: "cart", input: { owner: "ada" } });
+  return (
+    <Empty title="There are no runs yet">
+      <p>Start one, for example of the type cart:</p>
+      <pre>{`curl ${new URL("v1/workflows", document.baseURI).href.replace(/#.*/, "")} -d ${quote(body)}`}</pre>
+    </Empty>
+  );
+}

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { checkAccess, checkWidth, closePage, openBrowser, openPage, shoot } from "./browser.mjs";
+import { seed } from "./seed.mjs";
+import { api, startServer } from "./server.mjs";
+
+let server;
+let browser;
+before(async () => {
+  server = await startServer();
+  browser = await openBrowser();
+  await seed(server);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const rows = (page) => page.locator("table.runs tbody tr");
+
+/** Waits until the list has as many rows, and returns the texts of a column. */
+async function column(page, label, count) {
+  await page.waitForFunction((n) => document.querySelectorAll("table.runs tbody tr").length === n, count);
+  return rows(page).locator(`[data-label="${label}"]`).allInnerTexts();
+}
+
+test("the list is filtered by clicks and by a text, and the address has the filter", async () => {
+  const page = await openPage(browser, server, "#/");
+  await rows(page).first().waitFor();
+  await page.getByRole("checkbox", { name: "Failed" }).check();
+  assert.deepEqual(new Set(await column(page, "Status", 3)), new Set(["Failed"]));
+  assert.match(page.url(), /#\/runs\?status=failed$/);
+  await page.getByRole("checkbox", { name: "Terminated" }).check();
+  assert.deepEqual(new Set(await column(page, "Status", 4)), new Set(["Failed", "Terminated"]));
+  await page.reload();
+  await column(page, "Status", 4);
+  await page.getByRole("button", { name: "Clear all" }).click();
+  await page.keyboard.press("/");
+  await page.keyboard.type("order-104");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelectorAll("table.runs tbody tr").length > 1 && [...document.querySelectorAll("a.row-link")].every((a) => a.textContent.startsWith("order-104")));
+  await page.getByRole("searchbox").fill("Region = 'us' AND ExecutionStatus = 'completed'");
+  await page.keyboard.press("Enter");
+  const types = await column(page, "Type", 6);
+  assert.deepEqual(new Set(types), new Set(["order"]));
+  await page.getByRole("searchbox").fill("Region ~ 'us'");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("The request is invalid").waitFor();
+  await closePage(page);
+});
+
+test("an attribute and a type in the list are filters", async () => {
+  const page = await openPage(browser, server, "#/runs?q=order-1041");
+  await column(page, "Status", 4);
+  await page.getByRole("button", { name: "Region us" }).click();
+  await column(page, "Status", 1);
+  assert.equal(new URLSearchParams(page.url().split("?")[1]).get("q"), "WorkflowId STARTS_WITH 'order-1041' AND Region = 'us'");
+  await page.getByRole("searchbox").fill("");
+  await page.getByRole("checkbox", { name: "import" }).check();
+  await column(page, "Status", 4);
+  await closePage(page);
+});
+
+test("the list has pages", async () => {
+  for (let i = 0; i < 110; i++) await api(server, "POST", "workflows", { workflowId: `bulk-${i}`, type: "shipment", input: { to: "x", legs: 0, hold: false } });
+  const page = await openPage(browser, server, "#/runs?q=bulk-");
+  await rows(page).first().waitFor();
+  const first = await rows(page).locator("a.row-link").allInnerTexts();
+  await page.keyboard.press("n");
+  await page.waitForURL(/page=/);
+  await page.waitForFunction((id) => document.querySelector("a.row-link") && document.querySelector("a.row-link").textContent !== id, first[0]);
+  const second = await rows(page).locator("a.row-link").allInnerTexts();
+  assert.ok(first.length >= 50 && second.length > 0 && second.every((id) => !first.includes(id)));
+  await page.getByRole("button", { name: "Newer" }).click();
+  await page.waitForFunction((id) => document.querySelector("a.row-link")?.textContent === id, first[0]);
+  await closePage(page);
+});
+
+test("the list refreshes itself, unless it is paused", async () => {
+  const page = await openPage(browser, server, "#/runs?q=fresh-");
+  await page.getByText("No run matches").waitFor();
+  await api(server, "POST", "workflows", { workflowId: "fresh-1", type: "import", input: 0 });
+  await page.getByRole("link", { name: "fresh-1", exact: true }).waitFor();
+  await page.keyboard.press("l");
+  await page.getByRole("button", { name: "Paused" }).waitFor();
+  await api(server, "POST", "workflows", { workflowId: "fresh-2", type: "import", input: 0 });
+  await page.keyboard.press("r"); // refreshes once
+  await page.getByRole("link", { name: "fresh-2", exact: true }).waitFor();
+  await closePage(page);
+});
+
+test("the list is used without a mouse", async () => {
+  const page = await openPage(browser, server, "#/runs?q=order-1042");
+  await column(page, "Status", 4);
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("k");
+  const chosen = await page.evaluate(() => document.activeElement?.textContent);
+  await page.keyboard.press("?");
+  const help = page.getByRole("dialog", { name: "Keyboard" });
+  await help.getByText("Next run").waitFor();
+  await checkAccess(page, "the help");
+  await page.keyboard.press("Escape");
+  await help.waitFor({ state: "detached" });
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), chosen);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: chosen }).waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("r");
+  await rows(page).first().waitFor();
+  await closePage(page);
+});
+
+test("the list can be read by everybody", async () => {
+  for (const theme of ["light", "dark"]) {
+    const page = await openPage(browser, server, "#/runs?q=order", { theme });
+    await rows(page).first().waitFor();
+    await checkAccess(page, `the list, ${theme}`);
+    await shoot(page, `list-${theme}`);
+    await closePage(page);
+  }
+  const page = await openPage(browser, server, "#/runs", { width: 390, height: 844 });
+  await rows(page).first().waitFor();
+  await checkWidth(page, "the list at 390 px");
+  await checkAccess(page, "the list at 390 px");
+  await shoot(page, "list-390");
+  await page.getByText("Filters").click();
+  await page.getByRole("checkbox", { name: "Completed" }).check();
+  await page.waitForURL(/status=completed/);
+  await closePage(page);
+});
+
+test("a server without runs says how to start one", async (t) => {
+  const empty = await startServer();
+  t.after(() => empty.stop());
+  const page = await openPage(browser, empty, "#/runs");
+  await page.getByText("There are no runs yet").waitFor();
+  await checkAccess(page, "the empty list");
+  await shoot(page, "list-empty");
+  await closePage(page);
+});

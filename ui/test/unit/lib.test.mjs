@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "./load.mjs";
+
+const filter = await load("lib/filter.ts");
+const format = await load("lib/format.ts");
+const windowed = await load("lib/windowed.ts");
+
+const none = { text: "", statuses: [], facts: [], types: [], within: "" };
+const now = Date.UTC(2026, 10, 27, 10, 14, 3);
+
+test("a choice becomes a filter", () => {
+  for (const [choice, want] of [
+    [{}, ""],
+    [{ text: "order-7" }, "WorkflowId STARTS_WITH 'order-7'"],
+    [{ text: "  Region = 'eu' " }, "Region = 'eu'"],
+    [{ text: "Stuck" }, "Stuck"],
+    [{ statuses: ["failed"] }, "ExecutionStatus = 'failed'"],
+    [{ statuses: ["failed", "timedOut"], types: ["it's"] }, "ExecutionStatus IN ('failed', 'timedOut') AND WorkflowType = 'it''s'"],
+    [{ text: "A = 1 OR B = 2", types: ["order"] }, "(A = 1 OR B = 2) AND WorkflowType = 'order'"],
+    [{ text: "A = 'x OR y'", types: ["order"] }, "A = 'x OR y' AND WorkflowType = 'order'"],
+    [{ text: "A IS NOT NULL", types: ["order"] }, "A IS NOT NULL AND WorkflowType = 'order'"],
+    [{ facts: ["Stuck", "Paused"] }, "Stuck AND Paused"],
+    [{ within: "1h" }, "StartTime >= '2026-11-27T09:14:00.000Z'"],
+    [{ within: "a year" }, ""],
+  ]) {
+    assert.equal(filter.filterOf({ ...none, ...choice }, now), want);
+  }
+  assert.equal(filter.filterOf({ ...none, statuses: ["failed"], types: ["order"] }, now, "types"), "ExecutionStatus = 'failed'");
+});
+
+test("a choice is kept in the address", () => {
+  const choice = { text: "A = 'b&c'", statuses: ["failed", "running"], facts: ["Stuck"], types: ["a,b", "c%d"], within: "7d" };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filter.queryOf(choice))) if (value) query.set(name, value);
+  assert.deepEqual(filter.choiceOf(new URLSearchParams(query.toString())), choice);
+  assert.deepEqual(filter.choiceOf(new URLSearchParams("state=Stuck,DROP")).facts, ["Stuck"]);
+});
+
+test("spans, moments and sizes", () => {
+  for (const [ms, want] of [[0, "0 ms"], [0.4, "0 ms"], [850, "850 ms"], [1250, "1.25 s"], [9_999, "9.99 s"], [59_999, "59 s"], [192_000, "3 m 12 s"], [7_500_000, "2 h 5 m"], [3_600_000, "1 h"], [97 * 3_600_000, "4 d 1 h"], [-5, "0 ms"]]) {
+    assert.equal(format.duration(ms), want);
+  }
+  for (const [text, want] of [["1h30m", 5_400_000], ["250ms", 250], ["1.5s", 1500], ["0", 0], ["", undefined], ["soon", undefined], ["100us", 0.1]]) {
+    assert.equal(format.parseDuration(text), want);
+  }
+  assert.equal(format.ago(1000, 66_000), "1 m ago");
+  assert.equal(format.ago(66_000, 1000), "in 1 m");
+  assert.equal(format.ago(1000, 1500), "now");
+  assert.equal(format.bytes(1434), "1.4 KiB");
+  assert.equal(format.dollars(0.0000125), "$0.0000125");
+  assert.equal(format.words("timedOut"), "Timed out");
+});
+
+test("the rows of a long list", () => {
+  const heights = new windowed.Heights(10_000, 30, new Map([[2, 100], [9_999, 50], [-1, 7], [10_000, 7]]));
+  assert.equal(heights.top(2), 60);
+  assert.equal(heights.top(3), 190);
+  assert.equal(heights.top(10_000), 300_150);
+  for (const [y, want] of [[-5, 0], [0, 0], [29, 0], [30, 1], [60, 2], [189, 2], [190, 3], [300_100, 9_999], [1e9, 10_000]]) assert.equal(heights.at(y), want);
+});
