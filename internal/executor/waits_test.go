@@ -32,10 +32,14 @@ var (
 // runShop waits for a payment or an hour, while its coroutines charge a card and wait for a child.
 // With the payment "broken" it panics, and then waits for its update handlers.
 func runShop(ctx workflow.Context, item string) (string, error) {
-	addItem.Handle(ctx, func(ctx workflow.Context, what string) (string, error) { return what, workflow.Sleep(ctx, 24*time.Hour) })
+	addItem.Handle(ctx, func(ctx workflow.Context, what string) (string, error) {
+		return what, workflow.Sleep(ctx, 24*time.Hour)
+	})
 	workflow.Go(ctx, func(ctx workflow.Context) { _, _ = charge.Run(ctx, item) })
 	for i := range 2 {
-		workflow.Go(ctx, func(ctx workflow.Context) { _, _ = warehouse.RunChild(ctx, item, workflow.ChildOptions{WorkflowID: fmt.Sprint("ship-", i)}) })
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			_, _ = warehouse.RunChild(ctx, item, workflow.ChildOptions{WorkflowID: fmt.Sprint("ship-", i)})
+		})
 	}
 	err := workflow.Select(ctx,
 		workflow.OnSignal(paid, func(how string) {

@@ -16,10 +16,10 @@ type Waits struct {
 	Stopped *failure.Failure
 }
 
-// WaitsOf replays the whole log of a run on an instance of its own, which is traced and not kept, and
-// returns where the code waits. The instance of the latest run stays as it is, unless the code does
-// not return. WaitsOf returns an error if a page of the log cannot be read. The caller has checked
-// that the code may run.
+// WaitsOf replays the whole log of a run on an instance of its own, which is traced and not kept,
+// and returns where the code waits. The instance of the latest run stays as it is, unless the code
+// does not return. WaitsOf returns an error if a page of the log cannot be read. The caller has
+// checked that the code may run.
 func WaitsOf(ctx context.Context, c *Code, run *engine.Run) (*Waits, error) {
 	in := engine.NewInstance(c.runner.registry.Workflow(run.State.Started.WorkflowType), c.workflowID, run.State.RunID)
 	in.Trace()
