@@ -63,7 +63,7 @@ func TestTokenInABrowser(t *testing.T) {
 	h := (&token{text: secret}).demand(serve(t, "*"))
 	for _, c := range []struct {
 		what, path, site, mode, dest, accept, origin string
-		hasToken                                        bool
+		hasToken                                     bool
 		want                                         int
 		challenge                                    string
 	}{

@@ -88,7 +88,7 @@ var exceptions = []struct {
 	{regexp.MustCompile(`(^|/)testdata/`), "golden data, recordings and stored forms"},
 	{regexp.MustCompile(`^docs/decisions/00([0-2]\d|3[0-5])-`), "an old record of a decision, which keeps its words"},
 	{regexp.MustCompile(`^tools/words/`), "it names the words"},
-	{regexp.MustCompile(`_gen\.go$`), "generated from code that is checked"},
+	{regexp.MustCompile(`_gen\.go$|^internal/page/dist/`), "generated from code that is checked"},
 	{regexp.MustCompile(`^LICENSE$|go\.(mod|sum)$|^localstack/locks/`), "text by others"},
 }
 
@@ -100,7 +100,7 @@ func excluded(file string) string {
 		}
 	}
 	switch path.Ext(file) {
-	case ".go", ".md", ".sh", ".yaml", ".yml", ".tf", ".ts", ".py", ".js", "":
+	case ".go", ".md", ".sh", ".yaml", ".yml", ".tf", ".ts", ".tsx", ".mjs", ".py", ".js", "":
 		return ""
 	}
 	return "data"

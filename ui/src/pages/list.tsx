@@ -158,7 +158,7 @@ function FilterBox({ choice, choose }: { choice: Choice; choose: (c: Partial<Cho
 function NoRuns({ choice, more, clear }: { choice: Choice; more: boolean; clear: () => void }): JSX.Element {
   if (more) {
     return (
-      <Empty title="None of the latest runs match">
+      <Empty title="No match among the latest runs">
         <p>The server has looked at a part of all runs. Older ones may match.</p>
       </Empty>
     );
