@@ -73,7 +73,7 @@ const tolerated = 5 * time.Second
 // uncertain.
 func (f *findings) clock(d *client.Deployment, here time.Time, took time.Duration) {
 	off := d.Now.Sub(here).Round(time.Millisecond)
-	switch text := "the server's clock is " + apart(off); {
+	switch text := "the server's clock is " + difference(off); {
 	case off.Abs() > 2*tolerated+took/2:
 		f.bad("clock", "correct the clock that is wrong: attempts are repeated too early or too late, and signatures fail", "%s", text)
 	case off.Abs() > tolerated+took/2:
@@ -83,7 +83,7 @@ func (f *findings) clock(d *client.Deployment, here time.Time, took time.Duratio
 	}
 }
 
-func apart(off time.Duration) string {
+func difference(off time.Duration) string {
 	if off < 0 {
 		return off.Abs().String() + " behind this machine's"
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -213,4 +214,29 @@ func TestClockOfASlowAnswer(t *testing.T) {
 			}
 		}
 	}
+}
+
+// silent is a deployment that does not answer.
+type silent struct{ recorded }
+
+func (*silent) Deployment(ctx context.Context) (*client.Deployment, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A check ends after its time, and says so. It ends with its caller, too, and says why.
+func TestSilentAPI(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		found, described := CheckAPI(t.Context(), &silent{}, time.Now)
+		if described != nil || len(found) != 1 || !strings.Contains(found[0].Seen, "no answer within 8s") || time.Since(began) != perCheck {
+			t.Errorf("after %v: %q", time.Since(began), text(found))
+		}
+		ctx, end := context.WithCancelCause(t.Context())
+		end(errors.New("nobody listens there"))
+		if found, _ := CheckAPI(ctx, &silent{}, time.Now); len(found) != 1 || !strings.Contains(found[0].Seen, "nobody listens there") {
+			t.Errorf("found %q", text(found))
+		}
+	})
 }

@@ -18,9 +18,8 @@ import (
 
 // AWS is a deployment on AWS, as infra declares it.
 type AWS struct {
-	DynamoDB *dynamodb.Client
-	SQS      *sqs.Client
-	Lambda   *lambda.Client
+	// Config has the region and the credentials.
+	Config aws.Config
 	// Table is the name of the table.
 	Table string
 	// Name is what the names of queues and functions begin with: the name of the stack, or of the
@@ -30,11 +29,16 @@ type AWS struct {
 	TaskQueues []string
 	// List says that runs are listed, by an index of the table.
 	List bool
+
+	tables    *dynamodb.Client
+	sqs       *sqs.Client
+	functions *lambda.Client
 }
 
 // Check checks the table, the queues and the functions. It makes about 50 requests, which cost
 // nothing or next to nothing, and only reads.
 func (a *AWS) Check(ctx context.Context) []Finding {
+	a.tables, a.sqs, a.functions = dynamodb.NewFromConfig(a.Config), sqs.NewFromConfig(a.Config), lambda.NewFromConfig(a.Config)
 	var f findings
 	f.table(ctx, a)
 	timeouts := map[string]int32{}
@@ -45,8 +49,9 @@ func (a *AWS) Check(ctx context.Context) []Finding {
 		f.settings(ctx, a, name, timeouts[consumer(name)])
 	}
 	f.mappings(ctx, a)
+	f.alarms(ctx, a)
 	queues := 2 * len(queue.All(a.TaskQueues...))
-	f.ok("idle", "%d queues are polled, for about $%.2f to $%.2f a month; the sweep each minute, alarms and logs come on top", queues, leastPoll*float64(queues), mostPoll*float64(queues))
+	f.ok("idle", "%d queues are polled, for about $%.2f to $%.2f a month; the sweep each minute, alarms, the dashboard and logs come on top", queues, leastPoll*float64(queues), mostPoll*float64(queues))
 	return f
 }
 
@@ -105,7 +110,7 @@ var (
 func (f *findings) table(ctx context.Context, a *AWS) {
 	const check = "table"
 	out := ask(ctx, f, check, "dynamodb:DescribeTable", func(ctx context.Context) (*dynamodb.DescribeTableOutput, error) {
-		return a.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &a.Table})
+		return a.tables.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &a.Table})
 	})
 	if out == nil {
 		return
@@ -147,7 +152,7 @@ func (f *findings) index(a *AWS, t *types.TableDescription) {
 func (f *findings) expiry(ctx context.Context, a *AWS) {
 	const check = "expiry"
 	out := ask(ctx, f, check, "dynamodb:DescribeTimeToLive", func(ctx context.Context) (*dynamodb.DescribeTimeToLiveOutput, error) {
-		return a.DynamoDB.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &a.Table})
+		return a.tables.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &a.Table})
 	})
 	if out == nil {
 		return
@@ -164,7 +169,7 @@ func (f *findings) expiry(ctx context.Context, a *AWS) {
 func (f *findings) backups(ctx context.Context, a *AWS) {
 	const check = "backups"
 	out := ask(ctx, f, check, "dynamodb:DescribeContinuousBackups", func(ctx context.Context) (*dynamodb.DescribeContinuousBackupsOutput, error) {
-		return a.DynamoDB.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &a.Table})
+		return a.tables.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &a.Table})
 	})
 	if out == nil {
 		return

@@ -12,9 +12,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
@@ -31,6 +28,9 @@ func (a answers) Do(r *http.Request) (*http.Response, error) {
 	}
 	key := keyOf(r)
 	found, ok := a[key]
+	if text, is := found["xml"].(string); is {
+		return &http.Response{StatusCode: found["status"].(int), Status: "an answer", Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+	}
 	if !ok {
 		found = object{"__type": "ResourceNotFoundException", "message": "nobody recorded " + key}
 	}
@@ -56,6 +56,9 @@ func keyOf(r *http.Request) string {
 			name = path.Base(about.QueueURL)
 		}
 		return operation + " " + name
+	}
+	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
+		return r.PostFormValue("Action") + " " + r.PostFormValue("AlarmNamePrefix")
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if parts[1] == "event-source-mappings" {
@@ -106,7 +109,21 @@ func deployed() answers {
 	a["mappings weft-dead"] = mapped("workflow-dead.fifo", "timers-dead")
 	a["mappings weft-dead"]["NextMarker"] = "-2"
 	a["mappings weft-dead-2"] = mapped("activities-dead", "tasks-reports-dead")
+	a["DescribeAlarms weft-"] = alarms(http.StatusOK, alarm{"weft-stuck-runs", "OK", []string{"arn:topic"}}, alarm{Name: "weft-errors-api", State: "INSUFFICIENT_DATA"})
 	return a
+}
+
+// alarms is an answer with alarms.
+func alarms(status int, all ...alarm) object {
+	var text strings.Builder
+	for _, one := range all {
+		text.WriteString("<member><AlarmName>" + one.Name + "</AlarmName><StateValue>" + one.State + "</StateValue><AlarmActions>")
+		for _, to := range one.Actions {
+			text.WriteString("<member>" + to + "</member>")
+		}
+		text.WriteString("</AlarmActions></member>")
+	}
+	return object{"status": status, "xml": "<DescribeAlarmsResponse><DescribeAlarmsResult><MetricAlarms>" + text.String() + "</MetricAlarms></DescribeAlarmsResult></DescribeAlarmsResponse>"}
 }
 
 func examine(t *testing.T, a answers) []Finding {
@@ -115,7 +132,7 @@ func examine(t *testing.T, a answers) []Finding {
 		Region: "us-east-1", HTTPClient: a, BaseEndpoint: aws.String("http://aws.invalid"), Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 		Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
 	}
-	d := AWS{DynamoDB: dynamodb.NewFromConfig(config), SQS: sqs.NewFromConfig(config), Lambda: lambda.NewFromConfig(config), Table: "weft", Name: "weft", TaskQueues: []string{"reports"}, List: true}
+	d := AWS{Config: config, Table: "weft", Name: "weft", TaskQueues: []string{"reports"}, List: true}
 	return d.Check(t.Context())
 }
 
@@ -134,7 +151,7 @@ func TestHealthyAWS(t *testing.T) {
 		"function api", "function workflow", "function activity", "function timer", "function dead", "function tasks-reports",
 		"settings of queue activities", "settings of queue tasks-reports", "settings of queue timers", "settings of queue workflow",
 		"mapping of queue activities", "mapping of queue activities-dead", "mapping of queue tasks-reports", "mapping of queue tasks-reports-dead",
-		"mapping of queue timers", "mapping of queue timers-dead", "mapping of queue workflow", "mapping of queue workflow-dead", "idle",
+		"mapping of queue timers", "mapping of queue timers-dead", "mapping of queue workflow", "mapping of queue workflow-dead", "alarms", "idle",
 	}
 	if diff := gocmp.Diff(want, checks); diff != "" {
 		t.Error(diff)
@@ -201,6 +218,17 @@ func TestTroubledAWS(t *testing.T) {
 		}, Bad, "mapping of queue activities", "Disabled", "--uuid uuid-activities --enabled"},
 		"no mapping":             {func(a answers) { a["mappings weft-tasks-reports"] = object{} }, Bad, "mapping of queue tasks-reports", "no function", "deploy"},
 		"mappings without right": {func(a answers) { a["mappings weft-activity"] = denied }, Warn, "queues of function activity", "AccessDeniedException", "lambda:ListEventSourceMappings"},
+		"no alarms":              {func(a answers) { a["DescribeAlarms weft-"] = alarms(http.StatusOK) }, Warn, "alarms", "there are none", "Alarms"},
+		"an alarm": {func(a answers) {
+			a["DescribeAlarms weft-"] = alarms(http.StatusOK, alarm{Name: "weft-stuck-runs", State: "ALARM"})
+		}, Bad, "alarms", "on: weft-stuck-runs", "operations.md"},
+		"alarms for nobody": {func(a answers) {
+			a["DescribeAlarms weft-"] = alarms(http.StatusOK, alarm{Name: "weft-stuck-runs", State: "OK"})
+		}, Warn, "alarms", "none notifies", "AlarmTopics"},
+		"alarms without right": {func(a answers) {
+			a["DescribeAlarms weft-"] = object{"status": http.StatusForbidden, "xml": "<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>"}
+		}, Warn, "alarms", "CloudWatch answers AccessDenied", "cloudwatch:DescribeAlarms"},
+		"alarms that are none": {func(a answers) { a["DescribeAlarms weft-"] = object{"status": http.StatusOK, "xml": "{"} }, Warn, "alarms", "not checked", "cloudwatch:DescribeAlarms"},
 	} {
 		a := deployed()
 		c.change(a)

@@ -68,12 +68,15 @@ func (f *findings) bad(check, do, format string, args ...any) {
 const perCheck = 8 * time.Second
 
 // within calls fn with the time of one check. Its error is one that fn returns, and says so if the
-// time was over.
+// time was over; or the cause for which ctx has ended.
 func within(ctx context.Context, fn func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, perCheck)
 	defer cancel()
 	err := fn(limited)
-	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("no answer within %s: %w", perCheck, err)
 	}
 	return err

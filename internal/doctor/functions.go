@@ -8,14 +8,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
+	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/queue"
 )
+
+// variableTable is the variable of a function that names its table.
+var variableTable = settings.Variable("Table")
 
 // function checks a function, and returns its time-out in seconds; 0 if that is not known.
 func (f *findings) function(ctx context.Context, a *AWS, role string) (timeout int32) {
 	check, name := "function "+role, a.Name+"-"+role
 	c := ask(ctx, f, check, "lambda:GetFunctionConfiguration", func(ctx context.Context) (*lambda.GetFunctionConfigurationOutput, error) {
-		return a.Lambda.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &name})
+		return a.functions.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &name})
 	})
 	if c == nil {
 		return 0
@@ -26,8 +30,8 @@ func (f *findings) function(ctx context.Context, a *AWS, role string) (timeout i
 		f.bad(check, "see why in the console, and deploy again", "it is %s: %s", c.State, aws.ToString(c.StateReason))
 	case c.LastUpdateStatus == types.LastUpdateStatusFailed:
 		f.bad(check, "deploy again: the function still runs the version before", "its last update failed: %s", aws.ToString(c.LastUpdateStatusReason))
-	case c.Environment != nil && c.Environment.Variables["WEFT_TABLE"] != a.Table:
-		f.bad(check, "deploy again, or give the right name", "it uses the table %q and not %s", c.Environment.Variables["WEFT_TABLE"], a.Table)
+	case c.Environment != nil && c.Environment.Variables[variableTable] != a.Table:
+		f.bad(check, "deploy again, or give the right name", "it uses the table %q and not %s", c.Environment.Variables[variableTable], a.Table)
 	}
 	f.recursion(ctx, a, check, name)
 	f.concurrency(ctx, a, check, name)
@@ -40,7 +44,7 @@ func (f *findings) function(ctx context.Context, a *AWS, role string) (timeout i
 // recursion checks that Lambda does not stop a chain of messages.
 func (f *findings) recursion(ctx context.Context, a *AWS, check, name string) {
 	out := ask(ctx, f, check, "lambda:GetFunctionRecursionConfig", func(ctx context.Context) (*lambda.GetFunctionRecursionConfigOutput, error) {
-		return a.Lambda.GetFunctionRecursionConfig(ctx, &lambda.GetFunctionRecursionConfigInput{FunctionName: &name})
+		return a.functions.GetFunctionRecursionConfig(ctx, &lambda.GetFunctionRecursionConfigInput{FunctionName: &name})
 	})
 	if out != nil && out.RecursiveLoop != types.RecursiveLoopAllow {
 		f.bad(check, "aws lambda put-function-recursion-config --function-name "+name+" --recursive-loop Allow",
@@ -51,7 +55,7 @@ func (f *findings) recursion(ctx context.Context, a *AWS, check, name string) {
 // concurrency checks that the function may run.
 func (f *findings) concurrency(ctx context.Context, a *AWS, check, name string) {
 	out := ask(ctx, f, check, "lambda:GetFunctionConcurrency", func(ctx context.Context) (*lambda.GetFunctionConcurrencyOutput, error) {
-		return a.Lambda.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: &name})
+		return a.functions.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: &name})
 	})
 	if out != nil && out.ReservedConcurrentExecutions != nil && *out.ReservedConcurrentExecutions == 0 {
 		f.bad(check, "aws lambda delete-function-concurrency --function-name "+name, "its reserved concurrency is 0, which stops it")
@@ -81,7 +85,7 @@ func (f *findings) mappingsOf(ctx context.Context, a *AWS, role string) map[stri
 	all, name := map[string]types.EventSourceMappingConfiguration{}, a.Name+"-"+role
 	for marker := (*string)(nil); ; {
 		out := ask(ctx, f, "queues of function "+role, "lambda:ListEventSourceMappings", func(ctx context.Context) (*lambda.ListEventSourceMappingsOutput, error) {
-			return a.Lambda.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: &name, Marker: marker})
+			return a.functions.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: &name, Marker: marker})
 		})
 		if out == nil {
 			return nil

@@ -43,13 +43,13 @@ func (f *findings) settings(ctx context.Context, a *AWS, name string, timeout in
 // attributes reads the settings of a queue; nil if they cannot be read, which is a finding.
 func (f *findings) attributes(ctx context.Context, a *AWS, check, fullName string) map[string]string {
 	url := ask(ctx, f, check, "sqs:GetQueueUrl", func(ctx context.Context) (*sqs.GetQueueUrlOutput, error) {
-		return a.SQS.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &fullName})
+		return a.sqs.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &fullName})
 	})
 	if url == nil {
 		return nil
 	}
 	out := ask(ctx, f, check, "sqs:GetQueueAttributes", func(ctx context.Context) (*sqs.GetQueueAttributesOutput, error) {
-		return a.SQS.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: url.QueueUrl, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
+		return a.sqs.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: url.QueueUrl, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
 	})
 	if out == nil {
 		return nil
