@@ -19,6 +19,10 @@ type Builds = schema.BuildListResponse
 
 // What the answers about a deployment consist of.
 type (
+	// DeploymentFeatures are what a deployment can do, and another cannot.
+	DeploymentFeatures = schema.DeploymentFeatures
+	// DeploymentLimits are the limits of a deployment.
+	DeploymentLimits = schema.DeploymentLimits
 	// WorkflowType is a workflow type of Types.
 	WorkflowType = schema.WorkflowType
 	// ActivityType is an activity type of Types.

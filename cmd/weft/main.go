@@ -20,6 +20,7 @@ import (
 type commands struct {
 	List     listCommand     `cmd:"" group:"Look" help:"List runs, those started last first: weft list \"ExecutionStatus = 'Running' AND Region = 'eu'\"."`
 	History  historyCommand  `cmd:"" group:"Look" help:"Print the history of a run: weft history cart-42 > cart-42.json for weftest.Replay."`
+	Doctor   doctorCommand   `cmd:"" group:"Look" help:"Check a deployment from end to end, and say what to do: weft doctor --stack shop."`
 	Schedule scheduleCommand `cmd:"" group:"Steer" help:"Look at schedules, pause them, trigger them, and delete them."`
 	Update   updateCommand   `cmd:"" group:"Steer" help:"Fail an accepted update whose handler cannot complete it: weft update fail cart-42 add-7."`
 

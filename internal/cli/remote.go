@@ -141,7 +141,9 @@ type Deployment struct {
 	URL string
 	// Auth is what authorizes the requests: aws, bearer or none.
 	Auth string
-	// Outputs are those of its stack; nil if it was not reached by a stack.
+	// Stack is the name of its stack; empty if it was not reached by a stack. Outputs are those of
+	// the stack.
+	Stack   string
 	Outputs map[string]string
 	// AWS is the configuration that its stack was read with and requests are signed with; nil if
 	// there is neither.
@@ -157,7 +159,7 @@ func (r *Remote) Open(ctx context.Context, s *Session) (*Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Deployment{URL: t.URL, transport: http.DefaultTransport}
+	d := &Deployment{URL: t.URL, Stack: t.Stack, transport: http.DefaultTransport}
 	if s.base != nil {
 		d.transport = s.base
 	}

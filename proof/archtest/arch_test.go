@@ -194,6 +194,7 @@ var rules = []rule{
 	{"internal/version", nil},
 	{"internal/page", nil},
 	{"internal/webguard", []string{"internal/httpapi", "internal/refusal"}},
+	{"internal/doctor", []string{"client", "queue", "internal/settings", "internal/version"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
 	{"internal/replay", []string{"engine/...", "internal/schema"}},
 	{"internal/codec/awskms", []string{"internal/codec"}},

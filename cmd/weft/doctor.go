@@ -1,0 +1,122 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/internal/doctor"
+)
+
+// doctorCommand checks a deployment.
+type doctorCommand struct {
+	Name       string `placeholder:"NAME" help:"What the names of the queues and functions on AWS begin with: then the table, the queues and the functions are checked, too. It is the name of the Terraform module; with --stack it is known."`
+	Table      string `placeholder:"NAME" help:"The table on AWS. Without it, that of the stack, or the one named like the deployment."`
+	cli.Remote `embed:"" set:"timeout=2m"`
+	cli.Output `embed:""`
+}
+
+// Help returns the rest of the help.
+func (doctorCommand) Help() string {
+	return "It only reads, and exits with 1 if something is bad. Over the API it checks the clock, the versions, stuck runs, dead letters and builds; " +
+		"on AWS also the table, its index, expiry and backups, the queues, the functions, their recursion setting and mappings, and the alarms. It says what to do."
+}
+
+// findings is how what a doctor found is printed for programs.
+var findings = cli.List[doctor.Finding]{ID: func(f doctor.Finding) string { return string(f.Verdict) + " " + f.Check }}
+
+// Run checks the deployment. A deployment that cannot be reached is a finding, too: what AWS says
+// may be the reason.
+func (d doctorCommand) Run(ctx context.Context, s *cli.Session) error {
+	var found []doctor.Finding
+	err := d.Use(ctx, s, "the checks", func(limited context.Context, to *cli.Deployment) error {
+		aws, err := d.aws(ctx, s, to)
+		if err != nil {
+			return err
+		}
+		api := to.Client()
+		of, described := doctor.CheckAPI(limited, api, time.Now)
+		if found = of; aws == nil {
+			return nil
+		}
+		if described != nil {
+			aws.List = described.Features.List
+			if types, err := api.Types(limited); err == nil {
+				aws.TaskQueues = types.TaskQueues
+			}
+		}
+		cli.Waiting(limited, "what AWS says about %s", aws.Name)
+		ctx, cancel := ctx, context.CancelFunc(func() {}) // limited may have ended with the API
+		if d.Timeout > 0 {
+			ctx, cancel = context.WithTimeout(ctx, d.Timeout)
+		}
+		defer cancel()
+		found = append(found, aws.Check(ctx)...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := d.print(s, found); err != nil {
+		return err
+	}
+	if doctor.Worst(found) == doctor.Bad {
+		return cli.Errorf(cli.Other, "something is bad: the lines that begin with bad say what to do")
+	}
+	return nil
+}
+
+// aws returns the deployment on AWS that the flags name; nil if they name none.
+func (d doctorCommand) aws(ctx context.Context, s *cli.Session, to *cli.Deployment) (*doctor.AWS, error) {
+	name := cmp.Or(d.Name, to.Stack)
+	if name == "" {
+		return nil, nil
+	}
+	config := to.AWS
+	if config == nil {
+		loaded, err := s.AWS(ctx, d.Region, d.AWSProfile)
+		if err != nil {
+			return nil, cli.Errorf(cli.Usage, "the AWS configuration: %w", err)
+		}
+		config = &loaded
+	}
+	switch {
+	case config.Region == "":
+		return nil, cli.Errorf(cli.Usage, "the deployment %q is in a region, and none is configured: give --region, or set AWS_REGION", name)
+	case config.Credentials == nil:
+		return nil, cli.Errorf(cli.Usage, "checking %q on AWS needs credentials, and none are configured", name)
+	}
+	return &doctor.AWS{Config: *config, Name: name, Table: cmp.Or(d.Table, to.Outputs["Table"], name)}, nil
+}
+
+// marks are how verdicts look.
+var marks = map[doctor.Verdict]cli.Style{doctor.OK: cli.Good, doctor.Warn: cli.Warn, doctor.Bad: cli.Bad}
+
+// print prints findings: a line for each, and below it what to do.
+func (d doctorCommand) print(s *cli.Session, found []doctor.Finding) error {
+	if d.Quiet || d.Output.Output != "table" {
+		return findings.Print(s, d.Output, cli.Pages(found))
+	}
+	widest := 0
+	for _, f := range found {
+		widest = max(widest, len(cli.Clean(f.Check)))
+	}
+	for _, f := range found {
+		verdict := s.Painted(marks[f.Verdict], string(f.Verdict)) + strings.Repeat(" ", len(doctor.Warn)-len(f.Verdict))
+		if err := cli.Line(s, "%s  %-*s  %s", verdict, widest, cli.Clean(f.Check), cli.Clean(f.Seen)); err != nil {
+			return err
+		}
+		if f.Do == "" {
+			continue
+		}
+		if err := cli.Line(s, "%s-> %s", strings.Repeat(" ", len(doctor.Warn)+2), cli.Clean(f.Do)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var _ doctor.API = (*client.Client)(nil)

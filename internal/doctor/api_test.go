@@ -1,0 +1,242 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/problem"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/version"
+)
+
+// recorded is a deployment with recorded answers.
+type recorded struct {
+	deployment client.Deployment
+	noStore    error
+	runs       []client.Summary
+	next       string
+	noList     error
+	queues     []client.Queue
+	noQueues   error
+	builds     map[string]client.Builds // by token
+	noBuilds   error
+	err        error // of the deployment
+}
+
+func (r *recorded) Deployment(context.Context) (*client.Deployment, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	return &r.deployment, nil
+}
+
+func (r *recorded) Describe(_ context.Context, id, _ string, _ ...client.DescribeOptions) (*client.Description, error) {
+	if r.noStore != nil {
+		return nil, r.noStore
+	}
+	return nil, problem.Of(refusal.NotFound.New("there is no workflow %q", id))
+}
+
+func (r *recorded) List(context.Context, string, string) ([]client.Summary, string, error) {
+	return r.runs, r.next, r.noList
+}
+
+func (r *recorded) Queues(context.Context) ([]client.Queue, error) { return r.queues, r.noQueues }
+
+func (r *recorded) Builds(_ context.Context, token string) (*client.Builds, error) {
+	page, ok := r.builds[token]
+	if !ok || r.noBuilds != nil {
+		return nil, errors.Join(r.noBuilds, fmt.Errorf("no page %q", token))
+	}
+	return &page, nil
+}
+
+var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+
+// healthy is a deployment without anything to do.
+func healthy() *recorded {
+	none := &client.QueueDepth{}
+	return &recorded{
+		deployment: client.Deployment{
+			Version: version.Weft(), Build: "b2", Now: noon.Add(time.Second),
+			Features: client.DeploymentFeatures{List: true, Queues: true, Redrive: true},
+		},
+		queues: []client.Queue{{Name: "timers", Messages: &client.QueueDepth{Waiting: 3, InFlight: 2, Delayed: 1}, Dead: none}, {Name: "workflow", Messages: none, Dead: none}},
+		builds: map[string]client.Builds{
+			"": {Here: "b2", Versions: []client.BuildVersion{{Build: "b1", Version: "7"}}, OpenRuns: []client.BuildRuns{{Runs: 4}, {Build: "b1", Runs: 1}}},
+		},
+	}
+}
+
+// text returns findings as lines.
+func text(all []Finding) (lines []string) {
+	for _, f := range all {
+		line := fmt.Sprintf("%s %s: %s", f.Verdict, f.Check, f.Seen)
+		if f.Do != "" {
+			line += " -> " + f.Do
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func check(t *testing.T, r *recorded) []Finding {
+	t.Helper()
+	found, _ := CheckAPI(t.Context(), r, func() time.Time { return noon })
+	return found
+}
+
+func TestHealthyAPI(t *testing.T) {
+	t.Parallel()
+	found := check(t, healthy())
+	want := []string{
+		"ok api: it answered in 0s",
+		"ok version: Weft (devel), build b2",
+		"ok clock: the server's clock is 1s ahead of this machine's",
+		"ok store: the server reads its store",
+		"ok list: runs are listed",
+		"ok stuck runs: none",
+		"ok queue timers: 3 wait, 2 are in flight, 1 are delayed, no dead letters",
+		"ok queue workflow: 0 wait, 0 are in flight, 0 are delayed, no dead letters",
+		"ok builds: 5 open runs, each of a build that runs",
+	}
+	if diff := gocmp.Diff(want, text(found)); diff != "" || Worst(found) != OK {
+		t.Errorf("%s: %s", Worst(found), diff)
+	}
+}
+
+// Each trouble has one finding that is not ok, which says what was seen and what to do.
+func TestTroubledAPI(t *testing.T) {
+	t.Parallel()
+	denied := errors.New("access denied")
+	page := func(token string, runs ...client.BuildRuns) client.Builds {
+		return client.Builds{Here: "b2", OpenRuns: runs, NextPageToken: token}
+	}
+	for what, c := range map[string]struct {
+		change  func(r *recorded)
+		verdict Verdict
+		check   string
+		seen    string
+		do      string
+	}{
+		"no answer":         {func(r *recorded) { r.err = denied }, Bad, "api", "access denied", "authorization"},
+		"an older server":   {func(r *recorded) { r.err = problem.Of(refusal.NotFound.New("nothing")) }, Bad, "api", "older", "deploy"},
+		"a clock ahead":     {func(r *recorded) { r.deployment.Now = noon.Add(11 * time.Second) }, Bad, "clock", "11s ahead", "correct"},
+		"a clock behind":    {func(r *recorded) { r.deployment.Now = noon.Add(-6 * time.Second) }, Warn, "clock", "6s behind", "correct"},
+		"no rights":         {func(r *recorded) { r.noStore = denied }, Bad, "store", "access denied", "log"},
+		"no list":           {func(r *recorded) { r.deployment.Features.List = false }, Warn, "list", "not listed", "WEFT_LIST"},
+		"an older list":     {func(r *recorded) { r.noList = problem.Of(refusal.Invalid.New("no Stuck")) }, Warn, "stuck runs", "does not know", "deploy"},
+		"a list that fails": {func(r *recorded) { r.noList = denied }, Bad, "stuck runs", "access denied", "log"},
+		"a stuck run": {func(r *recorded) {
+			r.runs = []client.Summary{{WorkflowID: "order-7"}}
+		}, Bad, "stuck runs", "1 run is stuck", "weft describe order-7"},
+		"many stuck runs": {func(r *recorded) {
+			r.runs, r.next = []client.Summary{{WorkflowID: "order-7"}, {WorkflowID: "order-8"}}, "more"
+		}, Bad, "stuck runs", "2 or more runs are stuck", "weft describe order-7"},
+		"no counts":            {func(r *recorded) { r.deployment.Features.Queues = false }, Warn, "queues", "does not count", "Inspector"},
+		"queues that fail":     {func(r *recorded) { r.noQueues = denied }, Bad, "queues", "access denied", "log"},
+		"a queue that fails":   {func(r *recorded) { r.queues[0].Problem = "not all can be read" }, Warn, "queue timers", "not all", "GetQueueAttributes"},
+		"a queue that is gone": {func(r *recorded) { r.queues[0].Messages = nil }, Bad, "queue timers", "does not exist", "create"},
+		"no dead letters":      {func(r *recorded) { r.queues[0].Dead = nil }, Warn, "queue timers", "no dead letters", "redrive policy"},
+		"dead letters":         {func(r *recorded) { r.queues[0].Dead = &client.QueueDepth{Waiting: 1, InFlight: 1} }, Warn, "queue timers", "2 dead letters", "weft dead redrive timers"},
+		"a dead letter, no redrive": {func(r *recorded) {
+			r.deployment.Features.Redrive = false
+			r.queues[0].Dead, r.queues[0].DeadLetters = &client.QueueDepth{Delayed: 1}, []client.DeadLetter{{WorkflowID: "order-9"}}
+		}, Warn, "queue timers", "1 dead letter, the oldest of order-9", "if it works"},
+		"a backlog": {func(r *recorded) { r.queues[1].Messages = &client.QueueDepth{Waiting: 1001} }, Warn, "queue workflow", "1001 messages wait", "throttled"},
+		"lost builds": {func(r *recorded) {
+			r.builds = map[string]client.Builds{"": page("", client.BuildRuns{Build: "b0", Runs: 3})}
+		}, Bad, "builds", "b0 (3 runs)", "move"},
+		"lost builds of a later page": {func(r *recorded) {
+			r.builds = map[string]client.Builds{"": page("2", client.BuildRuns{Build: "b0", Runs: 3}), "2": page("", client.BuildRuns{Build: "b0", Runs: 1})}
+		}, Bad, "builds", "b0 (4 runs)", "move"},
+		"builds that cannot be counted": {func(r *recorded) { r.noBuilds = denied }, Warn, "builds", "access denied", "log"},
+	} {
+		r := healthy()
+		c.change(r)
+		var wrong []Finding
+		for _, f := range check(t, r) {
+			if f.Verdict != OK {
+				wrong = append(wrong, f)
+			} else if f.Do != "" {
+				t.Errorf("%s: %s is ok, and asks to %s", what, f.Check, f.Do)
+			}
+		}
+		if len(wrong) != 1 || wrong[0].Verdict != c.verdict || wrong[0].Check != c.check || !strings.Contains(wrong[0].Seen, c.seen) || !strings.Contains(wrong[0].Do, c.do) {
+			t.Errorf("%s: found %q, want %s of %s with %q and %q", what, text(wrong), c.verdict, c.check, c.seen, c.do)
+		}
+		if Worst(check(t, r)) != c.verdict {
+			t.Errorf("%s: the worst is %s", what, Worst(check(t, r)))
+		}
+	}
+}
+
+// Builds with more pages than are counted say so.
+func TestManyBuilds(t *testing.T) {
+	t.Parallel()
+	r := healthy()
+	r.builds = map[string]client.Builds{}
+	for _, pair := range [][2]string{{"", "1"}, {"1", "2"}, {"2", "3"}} {
+		r.builds[pair[0]] = client.Builds{Here: "b2", OpenRuns: []client.BuildRuns{{Runs: 50_000}}, NextPageToken: pair[1]}
+	}
+	found := check(t, r)
+	if last := found[len(found)-1]; last.Seen != "150000 or more open runs, each of a build that runs" {
+		t.Errorf("found %q", last.Seen)
+	}
+}
+
+// The clock is compared with the middle of the request, and what the request took is uncertain.
+func TestClockOfASlowAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		took, ahead time.Duration
+		want        Verdict
+	}{{4 * time.Second, 6 * time.Second, OK}, {4 * time.Second, 8 * time.Second, Warn}, {4 * time.Second, 13 * time.Second, Bad}} {
+		r := healthy()
+		r.deployment.Now = noon.Add(c.took/2 + c.ahead)
+		times := []time.Time{noon, noon.Add(c.took)}
+		found, _ := CheckAPI(t.Context(), r, func() time.Time {
+			now := times[0]
+			times = times[1:]
+			return now
+		})
+		for _, f := range found {
+			if f.Check == "clock" && f.Verdict != c.want {
+				t.Errorf("an answer after %v with a clock that is %v ahead: %s, want %s", c.took, c.ahead, f.Verdict, c.want)
+			}
+		}
+	}
+}
+
+// silent is a deployment that does not answer.
+type silent struct{ recorded }
+
+func (*silent) Deployment(ctx context.Context) (*client.Deployment, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A check ends after its time, and says so. It ends with its caller, too, and says why.
+func TestSilentAPI(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		found, described := CheckAPI(t.Context(), &silent{}, time.Now)
+		if described != nil || len(found) != 1 || !strings.Contains(found[0].Seen, "no answer within 8s") || time.Since(began) != perCheck {
+			t.Errorf("after %v: %q", time.Since(began), text(found))
+		}
+		ctx, end := context.WithCancelCause(t.Context())
+		end(errors.New("nobody listens there"))
+		if found, _ := CheckAPI(ctx, &silent{}, time.Now); len(found) != 1 || !strings.Contains(found[0].Seen, "nobody listens there") {
+			t.Errorf("found %q", text(found))
+		}
+	})
+}
