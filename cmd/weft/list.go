@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/cli"
 )
 
@@ -14,6 +16,7 @@ import (
 type listCommand struct {
 	Filter     string `arg:"" optional:"" help:"Which runs, for example \"WorkflowType = 'cart' AND Amount > 100\"; without it, all."`
 	Limit      int    `default:"100" help:"How many runs at most."`
+	Unknown    bool   `name:"allow-unknown" help:"Allow names in the filter that no recent run has. Without it they are refused, because they are probably mistyped."`
 	JSON       bool   `name:"json" hidden:"" help:"The old spelling of -o jsonl."`
 	cli.Remote `embed:""`
 	cli.Output `embed:""`
@@ -25,9 +28,18 @@ func (l listCommand) Run(ctx context.Context, s *cli.Session) error {
 		l.Output.Output = "jsonl"
 	}
 	return l.Call(ctx, s, "the list", func(ctx context.Context, c *client.Client) error {
-		return runs.Print(s, l.Output, limited(l.Limit, func(token string) ([]client.Summary, string, error) { return c.List(ctx, l.Filter, token) }))
+		return runs.Print(s, l.Output, limited(l.Limit, func(token string) ([]client.Summary, string, error) {
+			page, err := c.ListPage(ctx, client.ListOptions{Filter: l.Filter, PageToken: token, PageSize: min(max(l.Limit, 1), largestPage), AllowUnknown: l.Unknown})
+			if err != nil {
+				return nil, "", err
+			}
+			return page.Workflows, page.NextPageToken, nil
+		}))
 	})
 }
+
+// largestPage is how many runs a page of the list can have.
+const largestPage = 1000
 
 // runs is how runs are printed.
 var runs = cli.List[client.Summary]{
@@ -63,16 +75,30 @@ func limited[T any](limit int, page func(token string) ([]T, string, error)) ite
 	}
 }
 
-// attributesText returns search attributes as JSON; empty if there are none.
+// attributesText returns search attributes for people, as "Region=eu, Amount=100".
 func attributesText(attributes client.SearchAttributes) string {
-	if len(attributes) == 0 {
-		return ""
+	all := make([]string, len(attributes))
+	for i, a := range attributes {
+		all[i] = a.Name + "=" + attributeText(a.Value)
 	}
-	text, err := json.Marshal(attributes)
-	if err != nil {
-		return err.Error()
+	return strings.Join(all, ", ")
+}
+
+// attributeText returns the value of a search attribute as a filter has it, without quotes.
+func attributeText(v history.AttributeValue) string {
+	switch {
+	case v.Keyword != nil:
+		return *v.Keyword
+	case v.Int != nil:
+		return itoa(*v.Int)
+	case v.Float != nil:
+		return strconv.FormatFloat(*v.Float, 'g', -1, 64)
+	case v.Bool != nil:
+		return strconv.FormatBool(*v.Bool)
+	case v.Time != nil:
+		return moment(v.Time.Time())
 	}
-	return string(text)
+	return "(" + strings.Join(v.KeywordList, ", ") + ")"
 }
 
 // moment returns a time as the commands print it; empty if there is none.

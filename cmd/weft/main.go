@@ -19,12 +19,28 @@ import (
 // commands are the command line.
 type commands struct {
 	List     listCommand     `cmd:"" group:"Look" help:"List runs, those started last first: weft list \"ExecutionStatus = 'Running' AND Region = 'eu'\"."`
-	History  historyCommand  `cmd:"" group:"Look" help:"Print the history of a run: weft history cart-42 > cart-42.json for weftest.Replay."`
+	Describe describeCommand `cmd:"" group:"Look" help:"Describe a run, and what it waits for."`
+	History  historyCommand  `cmd:"" group:"Look" help:"Print the history of a run, also for weftest.Replay: weft history cart-42 > cart-42.json."`
+	Watch    watchCommand    `cmd:"" group:"Look" help:"Print the events of a run as they come, until it has closed."`
+	Result   resultCommand   `cmd:"" group:"Look" help:"Wait until a run has closed, and print its result."`
+	Types    typesCommand    `cmd:"" group:"Look" help:"List the types of workflows and activities of the program."`
+	Builds   buildsCommand   `cmd:"" group:"Look" help:"List the builds, with how many open runs each has."`
+	Queue    queueCommand    `cmd:"" group:"Look" help:"Look at the queues."`
+	Query    queryCommand    `cmd:"" group:"Look" help:"Ask a run something, and print the answer."`
 	Doctor   doctorCommand   `cmd:"" group:"Look" help:"Check a deployment from end to end, and say what to do: weft doctor --stack shop."`
-	Schedule scheduleCommand `cmd:"" group:"Steer" help:"Look at schedules, pause them, trigger them, and delete them."`
-	Update   updateCommand   `cmd:"" group:"Steer" help:"Fail an accepted update whose handler cannot complete it: weft update fail cart-42 add-7."`
 
-	Terminate terminate `cmd:"" group:"Steer" help:"End a run at once, without running its code."`
+	Start     startCommand    `cmd:"" group:"Steer" help:"Start a run: weft start cart --id cart-42 -d '{\"owner\":\"ada\"}'."`
+	Update    updateCommand   `cmd:"" group:"Steer" help:"Send updates, wait for them, and fail those that cannot complete."`
+	Signal    signalCommand   `cmd:"" group:"Steer" help:"Send a signal: weft signal cart-42 note -d '\"as a present, please\"'."`
+	Cancel    cancelCommand   `cmd:"" group:"Steer" help:"Ask a run to end by canceling the context of its code."`
+	Terminate terminate       `cmd:"" group:"Steer" help:"End a run at once, without running its code."`
+	Retry     retryCommand    `cmd:"" group:"Steer" help:"Retry the failed task of a stuck run now."`
+	Reset     resetCommand    `cmd:"" group:"Steer" help:"Start a run that continues from an earlier task of the latest one: weft reset cart-42 --to lastTask."`
+	Move      moveCommand     `cmd:"" group:"Steer" help:"Assign a run to another build."`
+	Delete    deleteCommand   `cmd:"" group:"Steer" help:"Delete a closed run, with its history and result."`
+	Activity  activityCommand `cmd:"" group:"Steer" help:"Retry activities now, complete them and fail them by hand."`
+	Dead      deadCommand     `cmd:"" group:"Steer" help:"Look at messages that were received too often, and move them back."`
+	Schedule  scheduleCommand `cmd:"" group:"Steer" help:"Create schedules and change them, look at them, pause them, trigger them, and delete them."`
 
 	Dev  dev  `cmd:"" group:"Develop" help:"Run the local server with the example workflows."`
 	Demo demo `cmd:"" group:"Develop" help:"Play a shopping cart through against a server of its own, and show what each step costs."`

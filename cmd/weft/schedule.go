@@ -8,11 +8,12 @@ import (
 	"github.com/seed-41655fb1/weft/internal/cli"
 )
 
-// scheduleCommand describes and controls schedules. It creates none: the program whose workflow
-// they start does that.
+// scheduleCommand creates, describes and controls schedules.
 type scheduleCommand struct {
+	Create   scheduleCreate   `cmd:"" help:"Create a schedule: weft schedule create nightly report --cron \"0 3 * * *\"."`
+	Update   scheduleUpdate   `cmd:"" help:"Replace all that a schedule was created with: its type, its moments and its policies."`
 	List     scheduleList     `cmd:"" help:"List the schedules."`
-	Describe scheduleDescribe `cmd:"" help:"Print the description of a schedule as JSON."`
+	Describe scheduleDescribe `cmd:"" help:"Describe a schedule, with its next moments and its last runs."`
 	Pause    schedulePause    `cmd:"" help:"Keep a schedule from starting runs."`
 	Unpause  scheduleUnpause  `cmd:"" help:"Let a schedule continue."`
 	Trigger  scheduleTrigger  `cmd:"" help:"Start a run of a schedule now."`
@@ -29,6 +30,16 @@ type oneSchedule struct {
 // call calls f with the schedule.
 func (o oneSchedule) call(ctx context.Context, s *cli.Session, what string, f func(context.Context, client.Schedule) error) error {
 	return o.Call(ctx, s, what+" of schedule "+o.ID, func(ctx context.Context, c *client.Client) error { return f(ctx, c.Schedule(o.ID)) })
+}
+
+// do calls f with the schedule, and prints what it has done.
+func (o oneSchedule) do(ctx context.Context, s *cli.Session, out cli.Output, what, text string, f func(context.Context, client.Schedule) error) error {
+	return o.call(ctx, s, what, func(ctx context.Context, schedule client.Schedule) error {
+		if err := f(ctx, schedule); err != nil {
+			return err
+		}
+		return scheduled(s, out, o.ID, text)
+	})
 }
 
 type scheduleList struct {
@@ -71,36 +82,40 @@ func (d scheduleDescribe) Run(ctx context.Context, s *cli.Session) error {
 
 type schedulePause struct {
 	oneSchedule `embed:""`
+	cli.Output  `embed:""`
 	Note        string `help:"For those who look at the schedule."`
 }
 
 // Run pauses the schedule.
 func (p schedulePause) Run(ctx context.Context, s *cli.Session) error {
-	return p.call(ctx, s, "the pause", func(ctx context.Context, schedule client.Schedule) error { return schedule.Pause(ctx, p.Note) })
+	return p.do(ctx, s, p.Output, "the pause", "The schedule %s is paused.", func(ctx context.Context, schedule client.Schedule) error { return schedule.Pause(ctx, p.Note) })
 }
 
 type scheduleUnpause struct {
 	oneSchedule `embed:""`
+	cli.Output  `embed:""`
 	Note        string `help:"For those who look at the schedule."`
 }
 
 // Run lets the schedule continue.
 func (u scheduleUnpause) Run(ctx context.Context, s *cli.Session) error {
-	return u.call(ctx, s, "the end of the pause", func(ctx context.Context, schedule client.Schedule) error { return schedule.Unpause(ctx, u.Note) })
+	return u.do(ctx, s, u.Output, "the end of the pause", "The schedule %s continues.", func(ctx context.Context, schedule client.Schedule) error { return schedule.Unpause(ctx, u.Note) })
 }
 
 type scheduleTrigger struct {
 	oneSchedule `embed:""`
+	cli.Output  `embed:""`
 	Overlap     client.Overlap `help:"Overlap policy of this run; without it, the schedule's."`
 }
 
 // Run starts a run.
 func (t scheduleTrigger) Run(ctx context.Context, s *cli.Session) error {
-	return t.call(ctx, s, "the trigger", func(ctx context.Context, schedule client.Schedule) error { return schedule.Trigger(ctx, t.Overlap) })
+	return t.do(ctx, s, t.Output, "the trigger", "The schedule %s starts a run.", func(ctx context.Context, schedule client.Schedule) error { return schedule.Trigger(ctx, t.Overlap) })
 }
 
 type scheduleBackfill struct {
 	oneSchedule `embed:""`
+	cli.Output  `embed:""`
 	From        time.Time      `required:"" help:"First moment, as 2026-11-21T08:00:00Z."`
 	To          time.Time      `required:"" help:"Last moment."`
 	Overlap     client.Overlap `help:"Overlap policy of these runs; without it, the schedule's."`
@@ -108,16 +123,17 @@ type scheduleBackfill struct {
 
 // Run starts the runs.
 func (b scheduleBackfill) Run(ctx context.Context, s *cli.Session) error {
-	return b.call(ctx, s, "the backfill", func(ctx context.Context, schedule client.Schedule) error {
+	return b.do(ctx, s, b.Output, "the backfill", "The schedule %s starts the runs of that time.", func(ctx context.Context, schedule client.Schedule) error {
 		return schedule.Backfill(ctx, b.From, b.To, b.Overlap)
 	})
 }
 
 type scheduleDelete struct {
 	oneSchedule `embed:""`
+	cli.Output  `embed:""`
 }
 
 // Run deletes the schedule.
 func (d scheduleDelete) Run(ctx context.Context, s *cli.Session) error {
-	return d.call(ctx, s, "the deletion", func(ctx context.Context, schedule client.Schedule) error { return schedule.Delete(ctx) })
+	return d.do(ctx, s, d.Output, "the deletion", "The schedule %s is deleted.", func(ctx context.Context, schedule client.Schedule) error { return schedule.Delete(ctx) })
 }

@@ -19,8 +19,9 @@ import (
 type call struct {
 	cancel context.CancelCauseFunc
 
-	mu   sync.Mutex
-	what string
+	mu      sync.Mutex
+	what    string
+	explain func(ctx context.Context) string
 
 	connected atomic.Bool
 	answered  atomic.Bool
@@ -37,6 +38,37 @@ func Waiting(ctx context.Context, format string, args ...any) {
 		c.what = fmt.Sprintf(format, args...)
 		c.mu.Unlock()
 	}
+}
+
+// OnTimeout sets what finds out why the command still waits when its time is over. The function has
+// less than a second. Its text, if it is not empty, follows the time-out's. It is not called if the
+// deployment has not answered before.
+func OnTimeout(ctx context.Context, explain func(ctx context.Context) string) {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		c.mu.Lock()
+		c.explain = explain
+		c.mu.Unlock()
+	}
+}
+
+// lastLook bounds what finds out why a command still waits: its user gets the error within a second
+// of the time-out.
+const lastLook = 800 * time.Millisecond
+
+// why returns why the command still waits; empty if that is not known.
+func (c *call) why(user context.Context) string {
+	c.mu.Lock()
+	explain := c.explain
+	c.mu.Unlock()
+	if explain == nil || !c.answered.Load() {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(user, lastLook)
+	defer cancel()
+	if text := explain(ctx); text != "" {
+		return ": " + text
+	}
+	return ""
 }
 
 func (c *call) waitsFor() string {
@@ -94,12 +126,12 @@ func (r *Remote) Use(ctx context.Context, s *Session, what string, f func(ctx co
 	if d != nil {
 		address = d.URL
 	}
-	return c.explain(user, ctx, err, d, address, r.Timeout)
+	return c.translate(user, ctx, err, d, address, r.Timeout)
 }
 
-// explain returns an error with its exit code, and with what the command waited for if it did not
+// translate returns an error with its exit code, and with what the command waited for if it did not
 // wait to the end.
-func (c *call) explain(user, ctx context.Context, err error, d *Deployment, address string, after time.Duration) error {
+func (c *call) translate(user, ctx context.Context, err error, d *Deployment, address string, after time.Duration) error {
 	var gone *unreachable
 	var code *coded
 	switch cause := context.Cause(ctx); {
@@ -110,7 +142,7 @@ func (c *call) explain(user, ctx context.Context, err error, d *Deployment, addr
 	case errors.Is(cause, errOver) && !c.connected.Load() && d != nil:
 		return Errorf(Unreachable, "no connection to %s within %s: the command waited for %s", address, after, c.waitsFor())
 	case errors.Is(cause, errOver):
-		how := ""
+		how := c.why(user)
 		if d != nil && !c.answered.Load() {
 			how = fmt.Sprintf(": %s is connected and has not answered", address)
 		}

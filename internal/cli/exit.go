@@ -75,7 +75,6 @@ func CodeOf(err error) Code {
 	var c *coded
 	var parse *kong.ParseError
 	var p *client.Problem
-	var failed *failure.Error
 	switch {
 	case err == nil:
 		return Done
@@ -87,10 +86,17 @@ func CodeOf(err error) Code {
 		return Refused
 	case errors.As(err, &p):
 		return ofProblem(p)
-	case errors.As(err, &failed): // the failure of a run or an update: only those are no problems
+	case ofCode(err): // of a run or an update: other failures are in problems
 		return Failed
 	}
 	return Other
+}
+
+// ofCode reports whether an error is the failure of a run or an update.
+func ofCode(err error) bool {
+	is := func(target any) bool { return errors.As(err, target) }
+	return is(new(*failure.Error)) || is(new(*failure.TimeoutError)) || is(new(*failure.CanceledError)) || is(new(*failure.PanicError)) ||
+		is(new(*failure.ActivityError)) || is(new(*failure.ChildWorkflowError)) || is(new(*failure.OtherError))
 }
 
 // ofProblem returns the exit code of a refusal.

@@ -34,6 +34,12 @@ func TestCodeOf(t *testing.T) {
 		{&client.Rejected{}, Refused},
 		{broken.Err(), Failed},
 		{fmt.Errorf("the run: %w", broken.Err()), Failed},
+		{(&failure.Failure{Kind: failure.KindTimeout, Message: "it took too long"}).Err(), Failed},
+		{(&failure.Failure{Kind: failure.KindCanceled}).Err(), Failed},
+		{(&failure.Failure{Kind: failure.KindPanic, Message: "it panicked"}).Err(), Failed},
+		{(&failure.Failure{Kind: failure.KindActivity, Cause: broken}).Err(), Failed},
+		{(&failure.Failure{Kind: failure.KindChild, Cause: broken}).Err(), Failed},
+		{(&failure.Failure{Kind: failure.KindTerminated}).Err(), Failed},
 		{failure.ErrNotFound, Failed}, // of a run; a refusal is a problem
 		{problem.Of(refusal.Invalid.New("wrong")), Refused},
 		{problem.Of(refusal.AlreadyOpen.New("open")), Refused},

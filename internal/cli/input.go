@@ -85,3 +85,22 @@ func position(text []byte, err error) string {
 	column := len(before) - bytes.LastIndexByte(before, '\n')
 	return fmt.Sprintf(" (line %d, column %d)", line, column)
 }
+
+// ReadToken reads a token from a file, or from standard input for -.
+func ReadToken(s *Session, path string) (string, error) {
+	var text []byte
+	var err error
+	if path == "-" {
+		text, err = io.ReadAll(io.LimitReader(s.In, maxConfig))
+	} else {
+		text, err = readFile(path)
+	}
+	token := strings.TrimSpace(string(text))
+	switch {
+	case err != nil:
+		return "", Errorf(Usage, "the token: %w", err)
+	case token == "" || strings.ContainsAny(token, "\r\n"):
+		return "", Errorf(Usage, "%s has no token in one line", path)
+	}
+	return token, nil
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// A stuck run says why, and a retry says whether it helped.
+func TestStuck(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	broken.Store(true)
+	url := work(t, "", steered(&broken)...)
+	if code, _, errs := exits(t, "start", "fragile", "--id=f", "--url="+url); code != cli.Done {
+		t.Fatal(code, errs)
+	}
+	code, _, errs := exits(t, "retry", "f", "--url="+url)
+	if code != cli.Refused || !strings.Contains(errs, "it is broken") {
+		t.Errorf("a retry of broken code: code %d, %s", code, errs)
+	}
+	code, out, errs := exits(t, "describe", "f", "--url="+url)
+	for _, want := range []string{"stuck", "its workflow task has failed", "at first", "panic: it is broken", "Stack", "examples_test.go"} {
+		if code != cli.Done || !strings.Contains(out, want) {
+			t.Errorf("the description does not have %q: code %d\n%s%s", want, code, out, errs)
+		}
+	}
+	broken.Store(false)
+	if code, _, errs := exits(t, "retry", "f", "--url="+url); code != cli.Done && !strings.Contains(errs, "is not stuck") { // it was retried meanwhile
+		t.Errorf("a retry of code that is whole again: code %d, %s", code, errs)
+	}
+	if code, out, errs := exits(t, "result", "f", "--url="+url); code != cli.Done || out != "\"whole\"\n" {
+		t.Errorf("code %d, %s%s", code, out, errs)
+	}
+}
+
+// Each kind of failure has its exit code.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	url := work(t, "", steered(&atomic.Bool{})...)
+	for _, c := range []struct {
+		args []string
+		code cli.Code
+		out  string
+		errs string
+	}{
+		{[]string{"start", "cart", "--id=c", "-d", `{"owner":"ada"}`, "-o", "jsonl"}, cli.Done, `{"workflowId":"c","runId":"1-`, ""},
+		{[]string{"start", "cart", "--id=c"}, cli.Refused, "", "is open"},
+		{[]string{"start", "nothing"}, cli.Refused, "", `there is no workflow type "nothing"`},
+		{[]string{"start", "cart", "--id=a b"}, cli.Refused, "", "workflow id"},
+		{[]string{"start", "cart", "-d", "hello"}, cli.Usage, "", "no JSON"},
+		{[]string{"start", "cart", "--memo=x"}, cli.Usage, "", "give NAME=VALUE"},
+		{[]string{"start", "cart", "--attribute==x"}, cli.Usage, "", "give NAME=VALUE"},
+		{[]string{"start", "cart", "--attribute=A=[1]"}, cli.Usage, "", "a list has keywords"},
+		{[]string{"start", "cart", "--reuse=never"}, cli.Usage, "", "see weft start --help"},
+		{[]string{"start", "fragile", "--wait"}, cli.Done, `"whole"`, ""},
+		{[]string{"update", "c", "addItem", "-d", `{"sku":"tea","quantity":1}`, "-o", "jsonl"}, cli.Done, `{"items":1,"cents":450}`, ""},
+		{[]string{"update", "c", "addItem", "-d", `{"sku":"tea","quantity":100}`}, cli.Refused, "", "update rejected"},
+		{[]string{"update", "c", "nothing"}, cli.Refused, "", "nothing"},
+		{[]string{"update", "d", "addItem"}, cli.NotFound, "", "d"},
+		{[]string{"update", "e", "addItem", "-d", `{"sku":"tea","quantity":1}`, "--start=cart", `--start-input={"owner":"eve"}`}, cli.Done, `"items": 1`, ""},
+		{[]string{"update", "e", "addItem", `--start-input={"owner":"eve"}`}, cli.Usage, "", "needs --start"},
+		{[]string{"update", "wait", "c", "nothing"}, cli.NotFound, "", "nothing"},
+		{[]string{"update", "fail", "c", "nothing"}, cli.NotFound, "", `has accepted no update "nothing"`},
+		{[]string{"signal", "g", "note", "-d", `"a"`, "--start=cart", "-o", "json"}, cli.Done, `"workflowId": "g"`, ""},
+		{[]string{"signal", "h", "note", "-d", `"a"`}, cli.NotFound, "", "h"},
+		{[]string{"query", "c", "cart", "-o", "jsonl"}, cli.Done, `"owner":"ada"`, ""},
+		{[]string{"query", "c", "nothing"}, cli.NotFound, "", "no such query"},
+		{[]string{"describe", "c", "-q"}, cli.Done, "c\n", ""},
+		{[]string{"describe", "c", "-o", "json"}, cli.Done, `"status": "running"`, ""},
+		{[]string{"describe", "h"}, cli.NotFound, "", "h"},
+		{[]string{"reset", "c"}, cli.Usage, "", "--event"},
+		{[]string{"reset", "c", "--to=lastTask", "--event=4"}, cli.Usage, "", "can't be used together"},
+		{[]string{"reset", "c", "--to=lastTask", "-q"}, cli.Done, "c\n", ""},
+		{[]string{"move", "c", "--unpin"}, cli.Done, "The newest build runs c.", ""},
+		{[]string{"move", "c", "--unpin", "--build=b"}, cli.Usage, "", "can't be used together"},
+		{[]string{"activity", "retry", "c", "99"}, cli.NotFound, "", "99"},
+		{[]string{"activity", "complete"}, cli.Usage, "", "--activity-token-file"},
+		{[]string{"activity", "complete", "c", "5", "--activity-token=x"}, cli.Usage, "", "leave the workflow"},
+		{[]string{"activity", "fail", "--activity-token=x"}, cli.Refused, "", "token"},
+		{[]string{"terminate", "c", "--data=a", "--url=b"}, cli.Usage, "", "can't be used together"},
+		{[]string{"terminate", "c"}, cli.Done, "The run of c is terminated.", ""},
+		{[]string{"terminate", "c"}, cli.NotFound, "", "c"},
+		{[]string{"result", "c"}, cli.Failed, "", "c did not complete"},
+		{[]string{"watch", "c"}, cli.Failed, "WorkflowExecutionTerminated", "c did not complete"},
+		{[]string{"delete", "c", "--run=1-0102030405060708"}, cli.NotFound, "", ""},
+		{[]string{"delete", "c"}, cli.Usage, "", "--run"},
+		{[]string{"dead", "redrive", "nothing"}, cli.NotFound, "", "nothing"},
+		{[]string{"schedule", "create", "s", "cart", "--every=soon"}, cli.Usage, "", "90m"},
+		{[]string{"schedule", "create", "s", "cart"}, cli.Refused, "", ""},
+		{[]string{"schedule", "create", "s", "cart", "--every=24h+6h", "--paused", "--note=closed", "--time-zone=Europe/Berlin", "--jitter=1m", "--memo=a=b", "--attribute=Region=eu"}, cli.Done, "created", ""},
+		{[]string{"schedule", "describe", "s", "-o", "table"}, cli.Done, "24h0m0s + 6h0m0s", ""},
+		{[]string{"schedule", "describe", "s", "-o", "table"}, cli.Done, "closed", ""},
+		{[]string{"schedule", "update", "s", "cart", "--cron=@hourly", "-o", "jsonl"}, cli.Done, `{"scheduleId":"s"}`, ""},
+		{[]string{"schedule", "update", "t", "cart", "--cron=@hourly"}, cli.NotFound, "", ""},
+	} {
+		args := c.args
+		if c.args[len(c.args)-1] != "--url=b" {
+			args = append(args, "--url="+url)
+		}
+		code, out, errs := exits(t, args...)
+		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (code == cli.Done) != (errs == "") {
+			t.Errorf("weft %q: code %d\n%s\n%s\nwant %d, %q, %q", c.args, code, out, errs, c.code, c.out, c.errs)
+		}
+	}
+}
+
+// watch follows a run to the one that continues it, and prints each event once.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	twice := workflow.NewWorkflow[bool, string]("twice")
+	url := work(t, "", workflow.Bind(twice, func(ctx workflow.Context, again bool) (string, error) {
+		if again {
+			return twice.ContinueAsNew(ctx, false)
+		}
+		return "done", nil
+	}))
+	if _, err := twice.Start(t.Context(), client.New(url), "t", true); err != nil {
+		t.Fatal(err)
+	}
+	out, err := command(t, "watch t --run= -o jsonl --url="+url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for line := range strings.Lines(out) {
+		var e struct{ Type string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		types = append(types, e.Type)
+	}
+	if got := strings.Join(types, " "); !strings.HasSuffix(got, "WorkflowExecutionCompleted") || strings.Count(got, "WorkflowExecutionStarted") > 2 {
+		t.Errorf("the events are %s", got)
+	}
+}
+
+// An attempt that goes on outside is ended by its token, which is in a file or on standard input.
+func TestActivityByToken(t *testing.T) {
+	t.Parallel()
+	tokens := make(chan string, 2)
+	outside := activity.New("outside", func(ctx context.Context, _ workflow.None) (string, error) {
+		token, err := activity.Token(ctx)
+		if err != nil {
+			return "", err
+		}
+		tokens <- token
+		return "", activity.ErrPending
+	}, activity.Options{Retry: activity.Retry{InitialInterval: time.Millisecond}})
+	waits := workflow.NewWorkflow[workflow.None, string]("waits")
+	url := work(t, "", workflow.Bind(waits, func(ctx workflow.Context, in workflow.None) (string, error) { return outside.Run(ctx, in) }), outside)
+	if _, err := waits.Start(t.Context(), client.New(url), "w", workflow.None{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := commandWith(t, <-tokens+"\n", "activity", "fail", "--activity-token-file=-", "--type=late", "--message=too late", "--url="+url); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(<-tokens), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := commandWith(t, `"from outside"`, "activity", "complete", "--activity-token-file="+file, "-d", "-", "--url="+url); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(t, "result w --url="+url); err != nil || out != "\"from outside\"\n" {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// A search attribute has the type that its text suggests, or the one that is given.
+func TestAttributes(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	for text, want := range map[string]history.AttributeValue{
+		"eu": history.NewAttributeValue("eu"), "": history.NewAttributeValue(""), `"42"`: history.NewAttributeValue("42"), "42": history.NewAttributeValue(int64(42)),
+		"-1.5": history.NewAttributeValue(-1.5), "1e3": history.NewAttributeValue(1000.0), "true": history.NewAttributeValue(true), "2026-11-21T08:00:00Z": history.NewAttributeValue(at),
+		`["a","b"]`: history.NewAttributeValue([]string{"a", "b"}), `{"keyword":"42"}`: history.NewAttributeValue("42"), "1 2": history.NewAttributeValue("1 2"),
+	} {
+		got, err := attributeOf(text)
+		a, _ := json.Marshal(got)
+		b, _ := json.Marshal(want)
+		if err != nil || string(a) != string(b) {
+			t.Errorf("%s is %s, %v; want %s", text, a, err, b)
+		}
+	}
+	for _, text := range []string{`{"number":1}`, "null", "[]", "1e999"} {
+		if got, err := attributeOf(text); err == nil {
+			t.Errorf("%s is %+v", text, got)
+		}
+	}
+	attributes := client.SearchAttributes{}.With("A", history.NewAttributeValue([]string{"a", "b"})).With("B", history.NewAttributeValue(at)).With("C", history.NewAttributeValue(0.5)).With("D", history.NewAttributeValue(true))
+	if got := attributesText(attributes); got != "A=(a, b), B=2026-11-21T08:00:00Z, C=0.5, D=true" {
+		t.Error(got)
+	}
+	if got := string(jsonOrText("a b")) + string(jsonOrText("[1]")); got != `"a b"[1]` {
+		t.Error(got)
+	}
+}

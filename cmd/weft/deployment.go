@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/cli"
+)
+
+// queueCommand looks at queues.
+type queueCommand struct {
+	List queueList `cmd:"" help:"List the queues, with how many messages each has."`
+}
+
+type queueList struct {
+	cli.Remote `embed:""`
+	cli.Output `embed:""`
+}
+
+// Run prints the queues.
+func (c queueList) Run(ctx context.Context, s *cli.Session) error {
+	return c.Call(ctx, s, "the queues", func(ctx context.Context, api *client.Client) error {
+		all, err := api.Queues(ctx)
+		if err != nil {
+			return err
+		}
+		return queues.Print(s, c.Output, cli.Pages(all))
+	})
+}
+
+// queues is how queues are printed.
+var queues = cli.List[client.Queue]{
+	Columns: []cli.Column{
+		{Name: "QUEUE", Least: 10},
+		{Name: "WAITING", Right: true},
+		{Name: "IN FLIGHT", Right: true},
+		{Name: "DELAYED", Right: true},
+		{Name: "DEAD", Right: true},
+		{Name: "RATE"},
+		{Name: "PROBLEM", Least: 10},
+	},
+	Row: func(q client.Queue) []cli.Cell {
+		waiting, inFlight, delayed := depthCells(q.Messages)
+		dead := cli.Cell{}
+		if q.Dead != nil {
+			if dead.Text = itoa(deadOf(q)); deadOf(q) > 0 {
+				dead.Style = cli.Bad
+			}
+		}
+		return []cli.Cell{{Text: q.Name, Style: cli.Bold}, waiting, inFlight, delayed, dead, {Text: rateText(q.Rate)}, {Text: q.Problem, Style: cli.Warn}}
+	},
+	ID: func(q client.Queue) string { return q.Name },
+}
+
+func depthCells(depth *client.QueueDepth) (waiting, inFlight, delayed cli.Cell) {
+	if depth == nil {
+		return waiting, inFlight, delayed
+	}
+	return cli.Cell{Text: itoa(depth.Waiting)}, cli.Cell{Text: itoa(depth.InFlight)}, cli.Cell{Text: itoa(depth.Delayed)}
+}
+
+// deadOf returns how many dead letters a queue has.
+func deadOf(q client.Queue) int64 {
+	if q.Dead == nil {
+		return 0
+	}
+	return q.Dead.Waiting + q.Dead.InFlight + q.Dead.Delayed
+}
+
+// deadCommand is about messages that were received too often.
+type deadCommand struct {
+	List    deadList    `cmd:"" help:"List the dead letters, or count them where they cannot be listed (SQS)."`
+	Redrive deadRedrive `cmd:"" help:"Move the dead letters of a queue back to it."`
+}
+
+type deadList struct {
+	cli.Remote `embed:""`
+	cli.Output `embed:""`
+}
+
+// deadLetter is a dead letter with its queue.
+type deadLetter struct {
+	Queue string `json:"queue"`
+	client.DeadLetter
+	// Count is how many dead letters there are, where they cannot be listed.
+	Count int64 `json:"count,omitempty"`
+}
+
+// Run prints the dead letters.
+func (c deadList) Run(ctx context.Context, s *cli.Session) error {
+	return c.Call(ctx, s, "the dead letters", func(ctx context.Context, api *client.Client) error {
+		all, err := api.Queues(ctx)
+		if err != nil {
+			return err
+		}
+		var letters []deadLetter
+		for _, q := range all {
+			for _, l := range q.DeadLetters {
+				letters = append(letters, deadLetter{Queue: q.Name, DeadLetter: l})
+			}
+			if more := deadOf(q) - int64(len(q.DeadLetters)); more > 0 {
+				letters = append(letters, deadLetter{Queue: q.Name, Count: more})
+			}
+		}
+		return deadLetters.Print(s, c.Output, cli.Pages(letters))
+	})
+}
+
+// deadLetters is how dead letters are printed.
+var deadLetters = cli.List[deadLetter]{
+	Columns: []cli.Column{{Name: "QUEUE", Least: 10}, {Name: "WORKFLOW", Least: 12}, {Name: "RUN"}, {Name: "KIND", Least: 10}, {Name: "EVENT", Right: true}, {Name: "ATTEMPT", Right: true}, {Name: "FIRST SENT"}},
+	Row: func(l deadLetter) []cli.Cell {
+		if l.Count > 0 {
+			return []cli.Cell{{Text: l.Queue, Style: cli.Bold}, {Text: itoa(l.Count) + " that are not listed", Style: cli.Bad}, {}, {}, {}, {}, {}}
+		}
+		return []cli.Cell{
+			{Text: l.Queue, Style: cli.Bold},
+			{Text: l.WorkflowID},
+			{Text: string(l.RunID), Style: cli.Dim},
+			{Text: l.Kind},
+			{Text: numberUnlessZero(int(l.EventID))},
+			{Text: itoa(int64(l.Attempt))},
+			{Text: moment(l.FirstSent)},
+		}
+	},
+	ID: func(l deadLetter) string {
+		if l.Count > 0 {
+			return l.Queue
+		}
+		return l.WorkflowID
+	},
+}
+
+type deadRedrive struct {
+	Queue      string `arg:"" help:"Name of the queue, as weft queue list prints it."`
+	cli.Remote `embed:""`
+	cli.Output `embed:""`
+}
+
+// oneRedrive is what a redrive prints as JSON.
+type oneRedrive struct {
+	Queue   string `json:"queue"`
+	Started bool   `json:"started"`
+}
+
+// Run moves the dead letters.
+func (c deadRedrive) Run(ctx context.Context, s *cli.Session) error {
+	return c.Call(ctx, s, "the redrive of "+c.Queue, func(ctx context.Context, api *client.Client) error {
+		started, err := api.Redrive(ctx, c.Queue)
+		if err != nil {
+			return err
+		}
+		return c.One(s, c.Queue, oneRedrive{c.Queue, started}, func() error {
+			if !started {
+				return cli.Line(s, "The dead letters of %s are being moved already.", cli.Clean(c.Queue))
+			}
+			return cli.Line(s, "The dead letters of %s go back to it.", cli.Clean(c.Queue))
+		})
+	})
+}
+
+// buildsCommand lists the builds.
+type buildsCommand struct {
+	cli.Remote `embed:""`
+	cli.Output `embed:""`
+}
+
+// build is a build with its open runs. The newest one also runs those that are not pinned.
+type build struct {
+	Build    string `json:"build"`
+	Version  string `json:"version,omitempty"`
+	OpenRuns int    `json:"openRuns"`
+	Here     bool   `json:"here,omitempty"`
+}
+
+// Run counts the open runs of each build, page by page.
+func (c buildsCommand) Run(ctx context.Context, s *cli.Session) error {
+	return c.Call(ctx, s, "the builds", func(ctx context.Context, api *client.Client) error {
+		var all []build
+		index := map[string]int{}
+		find := func(name string) *build {
+			i, ok := index[name]
+			if !ok {
+				i, index[name] = len(all), len(all)
+				all = append(all, build{Build: name})
+			}
+			return &all[i]
+		}
+		counted := 0
+		for token := ""; ; {
+			page, err := api.Builds(ctx, token)
+			if err != nil {
+				return err
+			}
+			find(page.Here).Here = true
+			for _, v := range page.Versions {
+				find(v.Build).Version = v.Version
+			}
+			for _, runs := range page.OpenRuns {
+				name := runs.Build
+				if name == "" {
+					name = page.Here
+				}
+				find(name).OpenRuns += runs.Runs
+				counted += runs.Runs
+			}
+			if token = page.NextPageToken; token == "" {
+				break
+			}
+			s.Status(itoa(int64(counted)) + " open runs so far")
+		}
+		return builds.Print(s, c.Output, cli.Pages(all))
+	})
+}
+
+// builds is how builds are printed.
+var builds = cli.List[build]{
+	Columns: []cli.Column{{Name: "BUILD", Least: 12}, {Name: "VERSION"}, {Name: "OPEN RUNS", Right: true}, {Name: ""}},
+	Row: func(b build) []cli.Cell {
+		here := ""
+		if b.Here {
+			here = "answers, and runs what is not pinned"
+		}
+		return []cli.Cell{{Text: b.Build, Style: cli.Bold}, {Text: b.Version}, {Text: itoa(int64(b.OpenRuns))}, {Text: here, Style: cli.Dim}}
+	},
+	ID: func(b build) string { return b.Build },
+}
+
+// typesCommand lists the types of workflows and activities.
+type typesCommand struct {
+	cli.Remote `embed:""`
+	cli.Output `embed:""`
+}
+
+// oneType is a type of a workflow or an activity.
+type oneType struct {
+	Kind         string `json:"kind"`
+	Name         string `json:"name"`
+	Pinned       bool   `json:"pinned,omitempty"`
+	TaskQueue    string `json:"taskQueue,omitempty"`
+	StartToClose string `json:"startToClose,omitempty"`
+}
+
+// Run prints the types.
+func (c typesCommand) Run(ctx context.Context, s *cli.Session) error {
+	return c.Call(ctx, s, "the types", func(ctx context.Context, api *client.Client) error {
+		known, err := api.Types(ctx)
+		if err != nil {
+			return err
+		}
+		var all []oneType
+		for _, w := range known.Workflows {
+			all = append(all, oneType{Kind: "workflow", Name: w.Name, Pinned: w.Pinned})
+		}
+		for _, a := range known.Activities {
+			one := oneType{Kind: "activity", Name: a.Name, TaskQueue: a.TaskQueue}
+			if a.StartToClose != 0 {
+				one.StartToClose = time.Duration(a.StartToClose).String()
+			}
+			all = append(all, one)
+		}
+		return allTypes.Print(s, c.Output, cli.Pages(all))
+	})
+}
+
+// allTypes is how types are printed.
+var allTypes = cli.List[oneType]{
+	Columns: []cli.Column{{Name: "KIND"}, {Name: "TYPE", Least: 12}, {Name: "PINNED"}, {Name: "TASK QUEUE"}, {Name: "START TO CLOSE", Right: true}},
+	Row: func(t oneType) []cli.Cell {
+		pinned := ""
+		if t.Pinned {
+			pinned = "pinned"
+		}
+		return []cli.Cell{{Text: t.Kind, Style: cli.Dim}, {Text: t.Name, Style: cli.Bold}, {Text: pinned}, {Text: t.TaskQueue}, {Text: t.StartToClose}}
+	},
+	ID: func(t oneType) string { return t.Name },
+}
+
+// rateText returns the rate of a task queue; empty if it has none.
+func rateText(rate *client.QueueRate) string {
+	if rate == nil {
+		return ""
+	}
+	text := strconv.FormatFloat(rate.PerSecond, 'g', -1, 64) + "/s"
+	if rate.Burst > 0 {
+		text += "+" + itoa(int64(rate.Burst))
+	}
+	return text
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/cli"
+)
+
+// describeCommand describes a run.
+type describeCommand struct {
+	oneRun     `embed:""`
+	Waits      bool `default:"true" negatable:"" help:"Say where the code waits, too: the deployment replays the run for it."`
+	Children   int  `placeholder:"N" help:"Read the state of this many pending children, at a read each."`
+	cli.Remote `embed:""`
+	cli.Output `embed:""`
+}
+
+// Run prints the description: a page for people, or JSON.
+func (c describeCommand) Run(ctx context.Context, s *cli.Session) error {
+	return c.Call(ctx, s, "the description of "+c.WorkflowID, func(ctx context.Context, api *client.Client) error {
+		o := client.DescribeOptions{Children: c.Children}
+		d, err := api.Describe(ctx, c.WorkflowID, c.RunID, o)
+		if err != nil {
+			return err
+		}
+		value := described{Description: d}
+		if c.Waits && !c.Quiet && !d.Status.Closed() {
+			value.Waits, err = api.Waits(ctx, d.WorkflowID, string(d.RunID), o)
+		}
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		return c.One(s, d.WorkflowID, value, func() error {
+			page := describePage(s, d)
+			pageWaits(page, value.Waits, err)
+			return page.Print()
+		})
+	})
+}
+
+// described is a description with where the code waits, if that is known.
+type described struct {
+	*client.Description
+	Waits *client.Waits `json:"waits,omitempty"`
+}
+
+// describePage returns the page about a run.
+func describePage(s *cli.Session, d *client.Description) *cli.Page {
+	page := cli.NewPage(s)
+	page.Styled("workflow", cli.Cell{Text: d.WorkflowID, Style: cli.Bold})
+	page.Field("run", string(d.RunID))
+	page.Field("type", d.Type)
+	page.Styled("status", statusCell(d.Status.String()))
+	page.Styled("state", stateCell(d.State))
+	page.Field("reason", d.CloseReason)
+	page.Field("started", moment(d.StartedAt))
+	page.Field("closed", momentOf(d.ClosedAt))
+	page.Field("build", d.Build)
+	if d.Parent != nil {
+		page.Field("parent", fmt.Sprintf("%s, run %s", d.Parent.WorkflowID, d.Parent.RunID))
+	}
+	page.Field("first run", string(d.FirstRunID))
+	page.Field("continues", string(d.ContinuedFromRunID))
+	page.Field("continued by", string(d.NewRunID))
+	page.Field("reset from", string(d.ResetFromRunID))
+	page.Field("attempt", numberUnlessZero(d.Attempt))
+	page.Field("cron", d.CronSchedule)
+	page.Field("history", fmt.Sprintf("%d events, %s", d.HistoryLength, sizeText(d.HistoryBytes)))
+	if d.CancelRequested {
+		page.Styled("cancellation", cli.Cell{Text: "requested", Style: cli.Warn})
+	}
+	page.Field("memo", memoText(d.Memo))
+	page.Field("attributes", attributesText(d.SearchAttributes))
+	pageStuck(page, d.StuckTask)
+	pageActivities(page, d.PendingActivities)
+	pageOthers(page, d)
+	return page
+}
+
+// pageStuck adds the task that fails.
+func pageStuck(page *cli.Page, stuck *client.StuckTask) {
+	if stuck == nil {
+		return
+	}
+	page.Styled("stuck", cli.Cell{Text: "since " + moment(stuck.Since) + ": its workflow task has failed " + times(stuck.Failures), Style: cli.Bad})
+	first := stuck.Failure
+	if stuck.FirstFailure != nil {
+		first = stuck.FirstFailure
+		page.Field("at first", failureText(first.Err()))
+	}
+	page.Field("now", failureText(stuck.Failure.Err()))
+	page.Field("at", stuck.Place)
+	page.Field("of update", stuck.UpdateID)
+	page.Field("next try", momentOf(stuck.NextAttemptAt))
+	if first != nil {
+		page.Text("Stack", first.Stack)
+	}
+}
+
+func pageActivities(page *cli.Page, pending []client.PendingActivity) {
+	var rows [][]cli.Cell
+	for _, a := range pending {
+		failed := ""
+		if a.LastFailure != nil {
+			failed = failureText(a.LastFailure.Err())
+		}
+		rows = append(rows, []cli.Cell{
+			{Text: itoa(a.EventID)}, {Text: a.Type, Style: cli.Bold}, {Text: itoa(int64(a.Attempt))}, {Text: nextText(a)}, {Text: failed, Style: cli.Bad},
+		})
+	}
+	page.Table("Pending activities", []cli.Column{{Name: "EVENT", Right: true}, {Name: "TYPE", Least: 8}, {Name: "ATTEMPT", Right: true}, {Name: "NEXT", Least: 20}, {Name: "LAST FAILURE", Least: 12}}, rows)
+}
+
+// nextText says what happens to an activity next.
+func nextText(a client.PendingActivity) string {
+	switch {
+	case a.CancelRequested:
+		return "cancellation requested"
+	case a.Held != "":
+		return "held: " + a.Held
+	case a.PendingUntil != nil:
+		return "goes on outside until " + moment(*a.PendingUntil)
+	case a.NextAttemptAt != nil:
+		return moment(*a.NextAttemptAt)
+	}
+	return ""
+}
+
+// pageOthers adds timers, children, updates and signals.
+func pageOthers(page *cli.Page, d *client.Description) {
+	var timers, children, updates, signals [][]cli.Cell
+	for _, t := range d.PendingTimers {
+		timers = append(timers, []cli.Cell{{Text: itoa(t.EventID)}, {Text: moment(t.FireAt)}})
+	}
+	for _, c := range d.PendingChildren {
+		children = append(children, []cli.Cell{{Text: itoa(c.EventID)}, {Text: c.Type, Style: cli.Bold}, {Text: c.WorkflowID}, childCell(c), {Text: moment(c.InitiatedAt)}})
+	}
+	for _, u := range d.UpdatesInFlight {
+		updates = append(updates, []cli.Cell{{Text: itoa(u.AcceptedEventID)}, {Text: u.Name, Style: cli.Bold}, {Text: u.UpdateID}})
+	}
+	for _, u := range d.UnreadSignals {
+		signals = append(signals, []cli.Cell{{Text: u.Name, Style: cli.Bold}, {Text: itoa(int64(u.Count))}, {Text: momentOf(u.Since)}, {Text: numberUnlessZero(u.SetAside)}})
+	}
+	event := cli.Column{Name: "EVENT", Right: true}
+	page.Table("Pending timers", []cli.Column{event, {Name: "DUE"}}, timers)
+	page.Table("Pending children", []cli.Column{event, {Name: "TYPE", Least: 8}, {Name: "WORKFLOW", Least: 12}, {Name: "STATUS"}, {Name: "SINCE"}}, children)
+	page.Table("Updates in flight", []cli.Column{event, {Name: "NAME", Least: 8}, {Name: "UPDATE"}}, updates)
+	page.Table("Signals that the code has not received", []cli.Column{{Name: "NAME", Least: 8}, {Name: "COUNT", Right: true}, {Name: "SINCE"}, {Name: "SET ASIDE", Right: true}}, signals)
+}
+
+// memoText returns a memo for people, as "note=\"a present\"".
+func memoText(memo client.Memo) string {
+	all := make([]string, len(memo))
+	for i, field := range memo {
+		all[i] = field.Name + "=" + string(field.Value)
+	}
+	return strings.Join(all, ", ")
+}
+
+// sizeText returns a number of bytes in a unit of at most four digits.
+func sizeText(n int64) string {
+	const unit, most = 1024, 10_000
+	switch {
+	case n < most:
+		return fmt.Sprintf("%d bytes", n)
+	case n < most*unit:
+		return fmt.Sprintf("%d KiB", n/unit)
+	}
+	return fmt.Sprintf("%d MiB", n/(unit*unit))
+}
+
+// watchCommand prints the events of a run as they come.
+type watchCommand struct {
+	oneRun     `embed:""`
+	From       int64 `default:"1" placeholder:"EVENT" help:"The first event to print."`
+	cli.Remote `embed:"" set:"timeout=0s"`
+	cli.Output `embed:""`
+}
+
+// Run prints the events until the run has closed, and follows it to those that continue it. A run
+// that did not complete is an error, as for weft result.
+func (c watchCommand) Run(ctx context.Context, s *cli.Session) error {
+	return c.Call(ctx, s, "events of "+c.WorkflowID, func(ctx context.Context, api *client.Client) error {
+		explainWait(ctx, api, c.WorkflowID, c.RunID)
+		if err := events.Print(s, c.Output, c.pages(ctx, api)); err != nil {
+			return err
+		}
+		_, err := api.Result(ctx, c.WorkflowID, c.RunID)
+		if cli.CodeOf(err) == cli.Failed {
+			return cli.Errorf(cli.Failed, "%s did not complete: %w", c.WorkflowID, err)
+		}
+		return err
+	})
+}
+
+// pages returns the events as they come.
+func (c *watchCommand) pages(ctx context.Context, api *client.Client) func(yield func([]client.HistoryEvent, error) bool) {
+	return func(yield func([]client.HistoryEvent, error) bool) {
+		for next := c.From; ; {
+			page, err := api.WaitHistory(ctx, c.WorkflowID, c.RunID, next)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(page.Events) > 0 && !yield(page.Events, nil) {
+				return
+			}
+			c.RunID, next = string(page.RunID), page.Next
+			switch {
+			case page.Closed && page.NewRunID != "":
+				c.RunID, next = string(page.NewRunID), 1
+			case page.Closed:
+				return
+			}
+		}
+	}
+}
