@@ -84,8 +84,15 @@ func TestFiles(t *testing.T) {
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{
-		{"GET", "/v1/workflows"}, {"GET", "/ui/none.js"}, {"GET", "/ui/"}, {"GET", "/ui/manifest.json"}, {"GET", "/ui/../ui/index.html"}, {"GET", "/index.html"},
-		{"POST", "/"}, {"DELETE", "/"}, {"OPTIONS", "/"},
+		{"GET", "/v1/workflows"},
+		{"GET", "/ui/none.js"},
+		{"GET", "/ui/"},
+		{"GET", "/ui/manifest.json"},
+		{"GET", "/ui/../ui/index.html"},
+		{"GET", "/index.html"},
+		{"POST", "/"},
+		{"DELETE", "/"},
+		{"OPTIONS", "/"},
 	} {
 		if w := ask(c[0], c[1], nil); w.Code != http.StatusTeapot || w.Header().Get("Content-Security-Policy") != "" {
 			t.Errorf("%s %s is answered %d %v", c[0], c[1], w.Code, w.Header())

@@ -1,5 +1,6 @@
-// Command uiserver is the local server that the tests of the web page drive (ui/test). Its workflows
-// bring runs into each state that the page shows. The examples do not: none of them panics.
+// Command uiserver is the local server that the tests of the web page drive (ui/test). Its
+// workflows bring runs into each state that the page shows. The examples do not: none of them
+// panics.
 package main
 
 import (
@@ -25,7 +26,7 @@ var (
 	paid    = workflow.NewSignal[string]("paid")
 	deliver = workflow.NewSignal[string]("delivered")
 
-	cents  = workflow.NewAttribute[int64]("Cents")
+	cents = workflow.NewAttribute[int64]("Cents")
 )
 
 // The activities. A price lookup is local, and a charge fails as often as its input says.
@@ -56,8 +57,8 @@ var (
 	errQuantity   = workflow.NewError("badQuantity", "the quantity must be between 1 and 99")
 )
 
-// purchase is the input of an order. Hold makes it wait in the end; Failures is how often its charge
-// fails.
+// purchase is the input of an order. Hold makes it wait in the end; Failures is how often its
+// charge fails.
 type purchase struct {
 	Buyer    string   `json:"buyer"`
 	Items    []item   `json:"items"`
@@ -198,4 +199,3 @@ func main() {
 		lookUp, reserve, charge, notify, book, row,
 	))
 }
-

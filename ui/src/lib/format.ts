@@ -66,7 +66,7 @@ export function bytes(n: number): string {
   return `${(n / 1024 / 1024).toFixed(1)} MiB`;
 }
 
-/** Returns a number with its thousands apart. */
+/** Returns a number with commas between its thousands. */
 export function count(n: number): string {
   return n.toLocaleString("en-US");
 }
