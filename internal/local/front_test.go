@@ -63,7 +63,7 @@ func TestTokenInABrowser(t *testing.T) {
 	h := (&token{text: secret}).demand(serve(t, "*"))
 	for _, c := range []struct {
 		what, path, site, mode, dest, accept, origin string
-		hasToken                                     bool
+		sent                                         bool
 		want                                         int
 		challenge                                    string
 	}{
@@ -85,7 +85,7 @@ func TestTokenInABrowser(t *testing.T) {
 				r.Header.Set(name, value)
 			}
 		}
-		if c.hasToken {
+		if c.sent {
 			r.SetBasicAuth("ada", secret)
 		}
 		w := httptest.NewRecorder()

@@ -148,13 +148,13 @@ func (t *token) demand(h http.Handler) http.Handler {
 	})
 }
 
-// challenge returns how the sender of a request can present the token. A browser asks its user for
-// a password only if the user opens a page: not if a page's script sends the request.
-func challenge(r *http.Request, hasToken bool) string {
+// challenge returns how the sender of a request can show the token. A browser asks its user for a
+// password only if the user opens a page: not if a page's script sends the request.
+func challenge(r *http.Request, sent bool) string {
 	if webguard.Navigates(r) {
 		return `Basic realm="weft: any name, and the token as the password", charset="UTF-8"`
 	}
-	if hasToken {
+	if sent {
 		return `Bearer realm="weft", error="invalid_token"`
 	}
 	return `Bearer realm="weft"`

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { checkAccess, checkWidth, closePage, openBrowser, openPage, shoot } from "./browser.mjs";
 import { seed } from "./seed.mjs";
-import { startServer } from "./server.mjs";
+import { api, startServer } from "./server.mjs";
 
 let server;
 let browser;
@@ -31,7 +31,7 @@ test("events are found, unfolded, and linked", async () => {
   const details = page.locator(".event-details");
   await details.getByRole("button", { name: /Show all/ }).click();
   await details.getByText("ring twice, the bell is broken").waitFor();
-  await page.getByRole("button", { name: "Tasks" }).click();
+  await page.getByRole("button", { name: "Tasks", exact: true }).click();
   await page.waitForFunction(() => document.querySelectorAll(".event-row").length > 5 && ![...document.querySelectorAll(".event-row")].some((r) => r.textContent.includes("WorkflowTask")));
   await page.getByRole("searchbox", { name: "Find in events" }).fill("addItem");
   await page.waitForFunction(() => document.querySelectorAll(".event-row").length === 2);
@@ -44,11 +44,80 @@ test("events are found, unfolded, and linked", async () => {
   await closePage(page);
 });
 
+test("the timeline has what the run started, and what is pending", async () => {
+  const page = await openPage(browser, server, address(runs.waiting));
+  const lanes = page.getByRole("list", { name: "Timeline" });
+  await lanes.getByRole("img", { name: /^chargeCard · gateway: .* · attempt \d+ · next attempt/ }).waitFor();
+  await lanes.getByRole("img", { name: /^chargeCard · completed · took .* · 3 attempts · of it about 900 ms between attempts/ }).waitFor();
+  for (const name of [/^lookUpPrice \(local\) · completed/, /^sendReceipt · mailboxFull/, /^shipment order-1042-shipment · pending/, /^Timer · pending .* · fires in 1 d/, /^Update approve · in flight/, /^Update addItem · completed/]) {
+    await lanes.getByRole("img", { name }).first().waitFor();
+  }
+  const rows = await page.locator(".timeline-row").count();
+  await page.getByRole("button", { name: "Markers" }).click();
+  await page.waitForFunction((n) => document.querySelectorAll(".timeline-row").length === n, rows - 3);
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/events\/\d+$/);
+  await page.locator(".event-details").waitFor();
+  await closePage(page);
+});
+
+test("the page says where the code waits, and goes to the children's children", async () => {
+  const page = await openPage(browser, server, address(runs.waiting));
+  const waits = page.locator(".card", { hasText: "Where the code waits" });
+  await waits.getByText(/uiserver\/main\.go:\d+/).first().waitFor();
+  await waits.getByText("signal paid").waitFor();
+  await waits.getByRole("heading", { name: /update approve/ }).waitFor();
+  const family = page.locator(".card", { hasText: "Parent and children" });
+  await family.getByRole("button", { name: "Children of order-1042-shipment", exact: true }).click();
+  await family.getByRole("button", { name: "Children of order-1042-shipment-leg", exact: true }).click();
+  await family.getByRole("link", { name: "order-1042-shipment-leg-leg" }).click();
+  await page.getByRole("heading", { level: 1, name: "order-1042-shipment-leg-leg" }).waitFor();
+  await page.locator(".run-side").getByRole("link", { name: "order-1042-shipment-leg", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "order-1042-shipment-leg", exact: true }).waitFor();
+  await closePage(page);
+});
+
+test("a stuck run says why, how often, and where", async () => {
+  const page = await openPage(browser, server, address(runs.stuck));
+  await page.getByText(/The run is stuck: its code fails at uiserver\/main\.go:\d+/).waitFor();
+  await page.getByText("assignment to entry in nil map").first().waitFor();
+  await page.getByText(/\d+ attempts? failed, the first/).waitFor();
+  await page.locator(".notice summary").click();
+  await page.locator(".notice pre").getByText("runSubscription").waitFor();
+  await closePage(page);
+});
+
+test("a text that looks like markup stays a text", async () => {
+  const text = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>";
+  await api(server, "POST", "workflows", { workflowId: "markup", type: "order", input: { buyer: text, items: [{ sku: text, quantity: 1 }] }, memo: { [text]: text }, searchAttributes: { Region: { keyword: text } } });
+  const page = await openPage(browser, server, "#/workflows/markup");
+  await page.getByText("unknownSKU").first().waitFor();
+  await page.getByText(text).first().waitFor();
+  await page.goto(`${server.url}/#/runs?q=markup`);
+  await page.getByRole("button", { name: `Region ${text}` }).waitFor();
+  assert.equal(await page.locator("img, main script").count(), 0);
+  assert.equal(await page.title(), "Runs · Weft");
+  await closePage(page);
+});
+
+test("a run that is watched shows what happens to it", async () => {
+  const { runId } = await api(server, "POST", "workflows", { workflowId: "watched", type: "import", input: 2 });
+  const page = await openPage(browser, server, `#/workflows/watched/${runId}`);
+  await page.locator(".card", { hasText: "Where the code waits" }).getByText("signal delivered").waitFor();
+  await api(server, "POST", "workflows/watched/signals/delivered", { input: "now" });
+  await page.getByRole("list", { name: "Timeline" }).getByRole("img", { name: /^Signal delivered/ }).waitFor();
+  await page.locator(".run-title").getByText("Completed").waitFor();
+  await page.locator(".in-out").getByRole("region", { name: "Result" }).getByText("2").waitFor();
+  await closePage(page);
+});
+
 test("a run can be read by everybody", async () => {
   for (const [name, run] of Object.entries(runs)) {
     for (const theme of ["light", "dark"]) {
       const page = await openPage(browser, server, address(run), { theme });
-      await page.locator(".event-row").first().waitFor();
+      await page.locator(".timeline-row").first().waitFor();
+      await page.getByText("The code is asked…").waitFor({ state: "detached" });
       await checkAccess(page, `${name}, ${theme}`);
       await shoot(page, `run-${name}-${theme}`);
       await closePage(page);

@@ -15,6 +15,11 @@ export type PendingActivity = Schemas["PendingActivity"];
 export type PendingTimer = Schemas["PendingTimer"];
 export type PendingChild = Schemas["PendingChild"];
 export type StuckTask = Schemas["StuckTask"];
+export type Waits = Schemas["Waits"];
+export type Coroutine = Schemas["Coroutine"];
+export type WaitsFor = Schemas["WaitsFor"];
+export type ChainedRun = Schemas["ChainedRun"];
+export type Runs = Schemas["RunsResponse"];
 export type AttributeValue = Schemas["AttributeValue"];
 export type RetryPolicy = Schemas["RetryPolicy"];
 

@@ -1,8 +1,8 @@
 // Requests about runs.
 import { at, get, type Query } from "./http.js";
-import { has, lack, unknownParameter, withFeature } from "./features.js";
+import { has, lack, unknownParameter, unknownPath, withFeature } from "./features.js";
 import { Refused } from "./http.js";
-import type { Description, History, Result, Summary } from "./types.js";
+import type { Description, History, Result, Runs, Summary, Waits } from "./types.js";
 
 /** A page of runs. */
 export interface RunsPage {
@@ -83,4 +83,14 @@ export async function historyWhenMore(workflowId: string, runId: string, from: n
     }
   }
   return { page: await history(workflowId, runId, from, abort), waited: false };
+}
+
+/** Says where the code of a run waits. Undefined: the server cannot say it. */
+export function waits(workflowId: string, runId: string, abort?: AbortSignal): Promise<Waits | undefined> {
+  return withFeature<Waits | undefined>("waits", () => get(at`workflows/${workflowId}/waits`, { runId }, abort), () => Promise.resolve(undefined), unknownPath);
+}
+
+/** Lists the runs of a workflow, the latest first. Undefined: the server cannot list them. */
+export function runsOf(workflowId: string, pageToken?: string, abort?: AbortSignal): Promise<Runs | undefined> {
+  return withFeature<Runs | undefined>("runs", () => get(at`workflows/${workflowId}/runs`, { pageToken }, abort), () => Promise.resolve(undefined), unknownPath);
 }

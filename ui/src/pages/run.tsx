@@ -1,11 +1,21 @@
 // The page of a run.
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { has } from "../api/features.js";
+import type { Description, HistoryEvent } from "../api/types.js";
+import { FailureView } from "../components/failure.js";
 import { Skeleton, Trouble } from "../components/notice.js";
+import { Payload } from "../components/payload.js";
+import { useKeys } from "../lib/keys.js";
 import { go, type Params, runHref } from "../lib/route.js";
-import { useDescription, useEvents } from "../run/data.js";
+import { CostView, costOf } from "../run/cost.js";
+import { isClosing, useDescription, useEvents } from "../run/data.js";
 import { EventTable } from "../run/events.js";
 import { RunHead } from "../run/facts.js";
+import { Chain, childrenOf, Family, mayHaveRuns } from "../run/family.js";
+import { Pending, Stuck } from "../run/pending.js";
+import { TimelineView } from "../run/timeline.js";
+import { WaitsView } from "../run/waits.js";
 
 /** The page of a run. Without a run, or with "latest", it is the latest run of the workflow. */
 export function RunPage({ params }: { params: Params }): JSX.Element {
@@ -33,21 +43,135 @@ function Run({ workflowId, runId, params }: { workflowId: string; runId: string;
   const all = events.value?.all ?? [];
   const described = useDescription(workflowId, runId, all.length);
   const d = described.value;
-  const at = params.part === "events" ? Number(params.item) || undefined : undefined;
+  const part = params.part === "events" ? "events" : "timeline";
+  const at = part === "events" ? Number(params.item) || undefined : undefined;
+  const eventHref = (id: number): string => runHref(workflowId, runId, "events", String(id));
+  useKeys("Run", [
+    { keys: "g t", does: "Timeline", run: () => go(runHref(workflowId, runId)) },
+    { keys: "g e", does: "Events", run: () => go(runHref(workflowId, runId, "events")) },
+    {
+      keys: "r",
+      does: "Refresh now",
+      run: () => {
+        described.refresh();
+        events.refresh();
+      },
+    },
+  ]);
   if (!d && described.error !== undefined) return <Trouble error={described.error} onRetry={described.refresh} />;
+  const tab = (name: string, label: string, to: string): JSX.Element => (
+    <a href={to} aria-current={part === name ? "page" : undefined}>
+      {label}
+    </a>
+  );
   return (
     <article class="run-page">
       {d ? <RunHead d={d} /> : <Skeleton lines={3} />}
       {described.error !== undefined && <Trouble error={described.error} onRetry={described.refresh} />}
       {events.error !== undefined && <Trouble error={events.error} onRetry={events.refresh} />}
-      <EventTable
-        events={all}
-        more={events.value?.more ?? true}
-        total={d?.historyLength ?? all.length}
-        workflowId={workflowId}
-        at={at}
-        eventHref={(id) => runHref(workflowId, runId, "events", String(id))}
-      />
+      {d && <Stuck d={d} />}
+      <div class="run-columns">
+        <div class="run-main">
+          <InputAndResult events={all} more={events.value?.more ?? true} d={d} />
+          <nav class="tabs" aria-label="Parts of the run">
+            {tab("timeline", "Timeline", runHref(workflowId, runId))}
+            {tab("events", "Events", runHref(workflowId, runId, "events"))}
+          </nav>
+          {all.length === 0 && events.loading && <Skeleton lines={6} />}
+          {all.length > 0 && part === "timeline" && <TimelineView events={all} d={d} eventHref={eventHref} />}
+          {all.length > 0 && part === "events" && (
+            <EventTable events={all} more={events.value?.more ?? true} total={d?.historyLength ?? all.length} workflowId={workflowId} at={at} eventHref={eventHref} />
+          )}
+        </div>
+        {d && <Side d={d} events={all} eventHref={eventHref} />}
+      </div>
     </article>
   );
+}
+
+/** What stands beside the timeline: what the run waits for, its relatives, and its cost. */
+function Side({ d, events, eventHref }: { d: Description; events: readonly HistoryEvent[]; eventHref: (id: number) => string }): JSX.Element {
+  const open = d.status === "running";
+  const pending = Pending({ d, eventHref });
+  const cost = costOf(d);
+  return (
+    <aside class="run-side" aria-label="About the run">
+      {open && has("waits") && (
+        <Card title="Where the code waits">
+          <WaitsView d={d} eventHref={eventHref} />
+        </Card>
+      )}
+      {pending && <Card title="Pending">{pending}</Card>}
+      {(d.parent || childrenOf(events).length > 0) && (
+        <Card title="Parent and children">
+          <Family d={d} events={events} />
+        </Card>
+      )}
+      {has("runs") && mayHaveRuns(d) && (
+        <Card title="Runs of this workflow">
+          <Chain d={d} />
+        </Card>
+      )}
+      {cost && (
+        <Card title="Cost so far">
+          <CostView cost={cost} />
+        </Card>
+      )}
+      {d.memo && Object.keys(d.memo).length > 0 && (
+        <Card title="Memo">
+          <Payload value={d.memo} label="Memo" />
+        </Card>
+      )}
+    </aside>
+  );
+}
+
+/** A part of the page with a title. Without content it is not shown. */
+function Card({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <section class="card">
+      <header>
+        <h2>{title}</h2>
+      </header>
+      <div class="body">{children}</div>
+    </section>
+  );
+}
+
+/** What the run was given, and how it ended. Both are in its events. */
+function InputAndResult({ events, more, d }: { events: readonly HistoryEvent[]; more: boolean; d: Description | undefined }): JSX.Element | null {
+  const first = events[0];
+  if (first?.type !== "WorkflowExecutionStarted") return null;
+  const last = more ? undefined : events.at(-1);
+  const closing = last && isClosing(last) ? last : undefined;
+  return (
+    <div class="in-out">
+      <section>
+        <h2>Input</h2>
+        {first.attributes.input === undefined ? <p class="dim">none</p> : <Payload value={first.attributes.input} label="Input" />}
+      </section>
+      <section>
+        <h2>{closing?.type === "WorkflowExecutionCompleted" || !closing ? "Result" : "End"}</h2>
+        <End closing={closing} open={d?.status === "running"} />
+      </section>
+    </div>
+  );
+}
+
+function End({ closing, open }: { closing: HistoryEvent | undefined; open: boolean }): JSX.Element {
+  if (!closing) return <p class="dim">{open ? "The run is open." : "…"}</p>;
+  switch (closing.type) {
+    case "WorkflowExecutionCompleted":
+      return closing.attributes.result === undefined ? <p class="dim">none</p> : <Payload value={closing.attributes.result} label="Result" />;
+    case "WorkflowExecutionFailed":
+      return <FailureView failure={closing.attributes.failure} open />;
+    case "WorkflowExecutionCanceled":
+      return closing.attributes.failure ? <FailureView failure={closing.attributes.failure} /> : <p>It was canceled.</p>;
+    case "WorkflowExecutionTerminated":
+      return <p>It was terminated{closing.attributes.reason ? `: ${closing.attributes.reason}` : "."}</p>;
+    case "WorkflowExecutionTimedOut":
+      return <p>Its {closing.attributes.executionTimeout ? `execution timeout of ${closing.attributes.executionTimeout}` : `run timeout of ${closing.attributes.runTimeout ?? ""}`} has passed.</p>;
+    default:
+      return <p>It continued as a new run.</p>;
+  }
 }

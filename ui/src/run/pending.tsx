@@ -1,0 +1,103 @@
+// What is pending in a run by its description: activities, timers, children, updates, signals.
+import type { ComponentChildren, JSX } from "preact";
+import type { Description } from "../api/types.js";
+import { failureText, FailureView } from "../components/failure.js";
+import { Icon, type IconName } from "../components/icon.js";
+import { Ago, Moment } from "../components/time.js";
+import { plural } from "../lib/format.js";
+import { runHref } from "../lib/route.js";
+
+/** Says that a run is stuck: since when, how often, and why. */
+export function Stuck({ d }: { d: Description }): JSX.Element | null {
+  const s = d.stuckTask;
+  if (!s) return null;
+  return (
+    <div class="notice bad">
+      <Icon name="alert" />
+      <div class="grow">
+        <strong>The run is stuck: its code fails{s.place ? ` at ${s.place}` : ""}</strong>
+        <p class="dim">
+          {plural(s.failures ?? s.attempt, "attempt")} failed, the first <Ago at={s.since ?? d.startedAt} />
+          {s.nextAttemptAt && (
+            <>
+              {" "}
+              · next attempt <Ago at={s.nextAttemptAt} />
+            </>
+          )}
+          {s.build && ` · build ${s.build}`}
+          {s.updateId && ` · in the handler of update ${s.updateId}`}
+        </p>
+        <FailureView failure={s.firstFailure ?? s.failure} />
+        {s.firstFailure && failureText(s.firstFailure) !== failureText(s.failure) && (
+          <details>
+            <summary>The latest failure is another one</summary>
+            <FailureView failure={s.failure} />
+          </details>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const mostShown = 20;
+
+/** Lists what is pending. Large numbers are cut: the timeline has all. */
+export function Pending({ d, eventHref }: { d: Description; eventHref: (id: number) => string }): JSX.Element | null {
+  const n = d.pendingActivities.length + d.pendingTimers.length + d.pendingChildren.length + d.updatesInFlight.length + (d.unreadSignals?.length ?? 0);
+  if (n === 0) return null;
+  const failing = [...d.pendingActivities].sort((a, b) => b.attempt - a.attempt);
+  return (
+    <ul class="plain pending">
+      {d.updatesInFlight.slice(0, mostShown).map((u) => (
+        <Line key={u.updateId} icon="update">
+          update <a href={eventHref(u.acceptedEventId)}>{u.name}</a> <span class="dim">{u.updateId} · in flight</span>
+        </Line>
+      ))}
+      {failing.slice(0, mostShown).map((a) => (
+        <Line key={a.eventId} icon={a.lastFailure ? "retry" : "activity"}>
+          activity <a href={eventHref(a.eventId)}>{a.type}</a>{" "}
+          <span class="dim">
+            attempt {a.attempt}
+            {a.nextAttemptAt && (
+              <>
+                {" "}
+                · next <Ago at={a.nextAttemptAt} />
+              </>
+            )}
+            {a.taskQueue && ` · queue ${a.taskQueue}`}
+          </span>
+          {a.lastFailure && <p class="reason">{failureText(a.lastFailure)}</p>}
+          {a.held && <p class="reason">{a.held}</p>}
+        </Line>
+      ))}
+      {d.pendingTimers.slice(0, mostShown).map((t) => (
+        <Line key={t.eventId} icon="clock">
+          <a href={eventHref(t.eventId)}>timer</a>{" "}
+          <span class="dim">
+            fires <Moment at={t.fireAt} />
+          </span>
+        </Line>
+      ))}
+      {d.pendingChildren.slice(0, mostShown).map((c) => (
+        <Line key={c.eventId} icon="branch">
+          child <a href={runHref(c.workflowId, c.runId)}>{c.workflowId}</a> <span class="dim">{c.type}</span>
+        </Line>
+      ))}
+      {(d.unreadSignals ?? []).map((s) => (
+        <Line key={s.name} icon="signal">
+          signal <strong>{s.name}</strong> <span class="dim">{s.setAside ? `${s.count} unread, ${s.setAside} set aside` : `${s.count} unread`}</span>
+        </Line>
+      ))}
+      {n > mostShown * 2 && <li class="dim">{plural(n, "thing")} in all</li>}
+    </ul>
+  );
+}
+
+function Line({ icon, children }: { icon: IconName; children: ComponentChildren }): JSX.Element {
+  return (
+    <li>
+      <Icon name={icon} size={13} />
+      <span class="grow">{children}</span>
+    </li>
+  );
+}

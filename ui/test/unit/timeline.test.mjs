@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "./load.mjs";
+
+const { Timeline, backoffBefore } = await load("run/timeline-model.ts");
+
+const begin = Date.parse("2026-11-27T10:00:00Z");
+const event = (id, type, seconds, attributes = {}) => ({ id, type, time: new Date(begin + seconds * 1000).toISOString(), batch: 0, attributes });
+
+test("the waits between attempts follow the retry policy", () => {
+  assert.equal(backoffBefore(1, undefined), 0);
+  assert.equal(backoffBefore(2, undefined), 1000);
+  assert.equal(backoffBefore(4, undefined), 4000);
+  assert.equal(backoffBefore(30, undefined), 100_000);
+  assert.equal(backoffBefore(3, { initialInterval: "200ms", backoffCoefficient: 3, maximumInterval: "500ms" }), 500);
+});
+
+test("events become items, however many arrive at once", () => {
+  const events = [
+    event(1, "WorkflowExecutionStarted", 0, { workflowType: "order" }),
+    event(2, "WorkflowTaskStarted", 0),
+    event(3, "ActivityTaskScheduled", 1, { activityType: "charge", retryPolicy: { initialInterval: "1s" } }),
+    event(4, "TimerStarted", 1, { fireAt: "2026-11-27T11:00:00Z" }),
+    event(5, "StartChildWorkflowExecutionInitiated", 2, { workflowType: "ship", workflowId: "ship-7" }),
+    event(6, "ChildWorkflowExecutionStarted", 3, { initiatedEventId: 5, runId: "1-ab" }),
+    event(7, "WorkflowExecutionSignaled", 4, { signalName: "paid" }),
+    event(8, "WorkflowExecutionUpdateAccepted", 5, { updateId: "u", updateName: "add", sequencingEventId: 1 }),
+    event(9, "MarkerRecorded", 5, { markerName: "LocalActivity", activityType: "price" }),
+    event(10, "MarkerRecorded", 5, { markerName: "SideEffect" }),
+    event(11, "ActivityTaskCompleted", 8, { scheduledEventId: 3, attempt: 3 }),
+    event(12, "WorkflowTaskFailed", 9, { failure: { kind: "panic", message: "oh" } }),
+    event(13, "ChildWorkflowExecutionFailed", 10, { initiatedEventId: 5 }),
+    event(14, "WorkflowExecutionUpdateCompleted", 11, { updateId: "u", acceptedEventId: 8, failure: { kind: "application", type: "no" } }),
+  ];
+  const whole = new Timeline();
+  whole.take(events);
+  const steps = new Timeline();
+  for (let n = 0; n <= events.length; n++) steps.take(events.slice(0, n));
+  assert.deepEqual(steps.items, whole.items);
+  const brief = whole.items.map((i) => [i.id, i.kind, i.label, i.point, i.to === undefined ? "pending" : (i.to - i.from) / 1000, i.tone]);
+  assert.deepEqual(brief, [
+    [3, "activity", "charge", false, 7, "good"],
+    [4, "timer", "Timer", false, "pending", "running"],
+    [5, "child", "ship ship-7", false, 8, "bad"],
+    [7, "signal", "Signal paid", true, 0, "running"],
+    [8, "update", "Update add", false, 6, "bad"],
+    [9, "marker", "price (local)", true, 0, "good"],
+    [12, "task", "Task failed", true, 0, "bad"],
+  ]);
+  const charge = whole.items[0];
+  assert.deepEqual([charge.attempts, charge.backoff], [3, 3000]);
+  assert.equal(whole.items[2].runId, "1-ab");
+});
+
+test("a description says what is pending", () => {
+  const timeline = new Timeline();
+  timeline.take([event(1, "WorkflowExecutionStarted", 0), event(2, "ActivityTaskScheduled", 1, { activityType: "charge" })]);
+  timeline.describe({ pendingActivities: [{ eventId: 2, attempt: 3, nextAttemptAt: new Date(begin + 9000).toISOString(), lastFailure: { kind: "application", type: "gateway", message: "502" } }] });
+  const [item] = timeline.items;
+  assert.deepEqual([item.attempts, item.tone, item.outcome, item.due - begin, item.failedAt - begin, item.to], [3, "warn", "gateway: 502", 9000, 7000, undefined]);
+});
