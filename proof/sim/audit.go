@@ -89,6 +89,7 @@ func (a *audit) landed(items []store.Item) {
 			a.s.fail("%s: %s ran a task of a run that is pinned to %s", item.Key, c.Task.Build, run.Pinned(c))
 		}
 		a.checkTime(run, c)
+		a.checkPaused(run, c)
 		a.interrupted(run, c)
 		if err := run.Append(c, len(item.Body)); err != nil {
 			a.s.fail("%s: %v", item.Key, err)
