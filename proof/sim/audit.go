@@ -94,6 +94,7 @@ func (a *audit) landed(items []store.Item) {
 		if err := run.Append(c, len(item.Body)); err != nil {
 			a.s.fail("%s: %v", item.Key, err)
 		}
+		a.checkUnpaused(run, c)
 		a.note(journaled{Item: item, commit: c, size: len(item.Body)})
 		runs, commits = append(runs, run), append(commits, c)
 		if c.Task != nil && c.Task.Kind == history.Speculative && !c.Failed() && len(c.Commands) == 0 {

@@ -89,6 +89,13 @@ func (a *audit) checkPaused(run *engine.Run, c *history.Commit) {
 	}
 }
 
+// checkUnpaused demands that a run that a reset has opened is not paused. The run has the commit.
+func (a *audit) checkUnpaused(run *engine.Run, c *history.Commit) {
+	if c.FromReset() && run.State.Paused != nil {
+		a.s.fail("%s was opened by a reset, and is paused", run.State.RunID)
+	}
+}
+
 // isPaused reports whether a request was refused because its run is paused.
 func isPaused(err error) bool { return errors.Is(err, refusal.Paused) }
 
