@@ -292,7 +292,10 @@ var (
 	// ErrOtherBuild matches a request to a run that only another build may run, if that build
 	// cannot be reached.
 	ErrOtherBuild error = failure.ErrOtherBuild
-	// ErrNothingToDo matches a request to retry what does not wait for a retry.
+	// ErrPaused matches a request that needs the code of a run which is paused.
+	ErrPaused error = failure.ErrPaused
+	// ErrNothingToDo matches a request to retry what does not wait for a retry, to resume a run
+	// that is not paused, or to pause one that has not begun.
 	ErrNothingToDo error = failure.ErrNothingToDo
 	// ErrQueryFailed matches a query whose handler returned an error, which the error wraps.
 	ErrQueryFailed error = failure.ErrQueryFailed

@@ -71,6 +71,12 @@ var byID = map[string]func(ctx context.Context, c *client.Client, id string) err
 	"FailUpdate": func(ctx context.Context, c *client.Client, id string) error {
 		return c.FailUpdate(ctx, id, "", "u", "")
 	},
+	"Pause": func(ctx context.Context, c *client.Client, id string) error {
+		return c.Pause(ctx, id, client.PauseOptions{})
+	},
+	"Resume": func(ctx context.Context, c *client.Client, id string) error {
+		return c.Resume(ctx, id, client.PauseOptions{})
+	},
 	"Retry":         func(ctx context.Context, c *client.Client, id string) error { return c.Retry(ctx, id, "") },
 	"RetryActivity": func(ctx context.Context, c *client.Client, id string) error { return c.RetryActivity(ctx, id, "", 5) },
 	"CompleteByHand": func(ctx context.Context, c *client.Client, id string) error {

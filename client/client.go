@@ -173,7 +173,10 @@ var (
 	ErrOtherBuild error = failure.ErrOtherBuild
 	// ErrActivityEnded matches a report about an attempt at an activity that has ended otherwise.
 	ErrActivityEnded error = failure.ErrActivityEnded
-	// ErrNothingToDo matches a request to retry what does not wait for a retry.
+	// ErrPaused matches a request that needs the code of a run which is paused.
+	ErrPaused error = failure.ErrPaused
+	// ErrNothingToDo matches a request to retry what does not wait for a retry, to resume a run
+	// that is not paused, or to pause one that has not begun.
 	ErrNothingToDo error = failure.ErrNothingToDo
 	// ErrQueryFailed matches a query whose handler returned an error, which the error wraps.
 	ErrQueryFailed error = failure.ErrQueryFailed

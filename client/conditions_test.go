@@ -31,6 +31,7 @@ var conditions = map[string]any{
 	"not-ready":          client.ErrNotReady,
 	"other-build":        client.ErrOtherBuild,
 	"activity-ended":     client.ErrActivityEnded,
+	"paused":             client.ErrPaused,
 	"nothing-to-do":      client.ErrNothingToDo,
 	"update-limit":       client.ErrUpdateLimit,
 	"too-large":          client.ErrTooLarge,

@@ -97,6 +97,8 @@ func TestInterceptorsKnowAllCalls(t *testing.T) {
 		{request("reset", ""), func() error { _, err := c.Reset(ctx, "w", client.ResetOptions{To: "firstTask"}); return err }},
 		{request("move", ""), func() error { _, err := c.Move(ctx, "w", client.MoveOptions{}); return err }},
 		{request("delete", ""), func() error { return c.Delete(ctx, "w", "1-0000000000000000") }},
+		{request("pause", ""), func() error { return c.Pause(ctx, "w", client.PauseOptions{}) }},
+		{request("resume", ""), func() error { return c.Resume(ctx, "w", client.PauseOptions{}) }},
 		{request("retry", ""), func() error { return c.Retry(ctx, "w", "") }},
 		{request("retryActivity", "5"), func() error { return c.RetryActivity(ctx, "w", "", 5) }},
 		{request("completeByHand", "5"), func() error {

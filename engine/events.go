@@ -38,6 +38,11 @@ func (s *State) bring(id int64, e history.Event) error {
 		s.Started, s.Pinned, s.Visibility = a, a.Build, s.Visibility.after(e)
 	case *history.WorkflowExecutionOptionsUpdated:
 		s.Pinned = a.Build
+	case *history.WorkflowExecutionPaused:
+		s.Paused = &Pause{Since: s.LastTime, Reason: a.Reason}
+		s.steered[a.RequestID] = true
+	case *history.WorkflowExecutionUnpaused:
+		s.Paused, s.steered[a.RequestID] = nil, true
 	case *history.WorkflowExecutionSignaled:
 		if a.RequestID != "" {
 			s.signals[a.RequestID] = true
@@ -78,7 +83,8 @@ func (s *State) Received(e history.Attributes) bool {
 	case *history.WorkflowExecutionTerminated:
 		return s.asked[a.RequestID]
 	case *history.WorkflowExecutionStarted, *history.WorkflowExecutionUpdateAdmitted, *history.WorkflowExecutionUpdateFailed,
-		*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTimedOut:
+		*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTimedOut,
+		*history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused:
 		// no other workflow sends them
 	case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // do not arrive
 	}
@@ -159,6 +165,7 @@ func (in *Instance) deliver(id int64, e history.Event) error {
 		in.cancel = a
 	case *history.WorkflowExecutionUpdateFailed: // see failUpdates
 	case *history.WorkflowExecutionOptionsUpdated: // says which build runs the code, which cannot see that
+	case *history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused: // code cannot see them
 	case *history.ChildWorkflowExecutionStarted:
 		return in.childStarted(a)
 	case history.News:
@@ -200,7 +207,8 @@ func (r *resetting) readmit(came ...[]history.Event) error {
 				r.admit(&history.WorkflowExecutionUpdateAdmitted{UpdateID: a.UpdateID, UpdateName: a.UpdateName, Input: a.Input})
 			}
 		case *history.WorkflowExecutionStarted, *history.WorkflowExecutionCancelRequested, *history.WorkflowExecutionUpdateFailed,
-			*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut:
+			*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut,
+			*history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused:
 			// are this run's alone
 		case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // are caused anew by the new run
 		}

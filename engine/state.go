@@ -54,6 +54,8 @@ type State struct {
 	Reset *history.Reset
 	// Pinned is the only build that may run the code of the run, or empty if the newest build does.
 	Pinned string
+	// Paused says since when, and why, the run is paused; nil if it is not.
+	Paused *Pause
 	// CancelRequested is set if the run was asked to end.
 	CancelRequested bool
 	// Visibility is what the run shows in lists.
@@ -66,6 +68,7 @@ type State struct {
 
 	signals  map[string]bool // request ids of the signals that arrived
 	asked    map[string]bool // request ids of other workflows' requests that the run end
+	steered  map[string]bool // request ids of pauses and resumptions
 	accepted map[int64]*Update
 	payloads int // about the size of the payloads of pending events, and of the results of updates
 }
@@ -111,7 +114,7 @@ func NewState() *State {
 		Activities:  map[int64]*PendingActivity{}, Timers: map[int64]*PendingTimer{}, Updates: map[string]*Update{},
 		Children: map[int64]*PendingChild{}, Externals: map[int64]*PendingExternal{},
 		Admitted: map[string]int{}, Unread: map[string]*history.Unread{}, SetAside: map[string]int{},
-		signals: map[string]bool{}, asked: map[string]bool{}, accepted: map[int64]*Update{},
+		signals: map[string]bool{}, asked: map[string]bool{}, steered: map[string]bool{}, accepted: map[int64]*Update{},
 	}
 }
 
@@ -159,7 +162,7 @@ func (s *State) fold(c, part *history.Commit) error {
 	if part.Task != nil {
 		s.LastTask = part
 		if part.Task.Reset != nil {
-			s.Reset, s.Pinned = part.Task.Reset, part.Task.Reset.Build
+			s.Reset, s.Pinned, s.Paused = part.Task.Reset, part.Task.Reset.Build, nil
 		}
 	}
 	id = part.FirstCommandID()

@@ -295,7 +295,7 @@ func (r *Run) Query(in *Instance, w *Writer, name string, input history.Payload)
 // Ready brings the code of a run to where it answers queries. It returns an error if the code
 // fails.
 func (r *Run) Ready(in *Instance, w *Writer) error {
-	if r.State.Pending == history.PendingNone {
+	if r.State.AtRest() {
 		return r.CatchUp(in)
 	}
 	return r.Step(in, w, Task{}).Failure.Err()

@@ -48,7 +48,10 @@ var (
 	// ErrActivityEnded matches a report about an attempt at an activity that the workflow no longer
 	// waits for.
 	ErrActivityEnded = condition(ownPrefix+"ActivityEnded", "the attempt at the activity has ended")
-	// ErrNothingToDo matches a request to retry what does not wait for a retry.
+	// ErrPaused matches a request that needs the code of a run which is paused.
+	ErrPaused = condition(ownPrefix+"Paused", "the run is paused")
+	// ErrNothingToDo matches a request to retry what does not wait for a retry, to resume a run
+	// that is not paused, or to pause one that has not begun.
 	ErrNothingToDo = condition(ownPrefix+"NothingToDo", "there is nothing to do")
 	// ErrQueryFailed matches a query whose handler returned an error.
 	ErrQueryFailed = condition(ownPrefix+"QueryFailed", "the query's handler returned an error")

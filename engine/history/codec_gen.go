@@ -102,6 +102,9 @@ func writeAttributes(w *wire.Writer, attributes Attributes) {
 	case *WorkflowExecutionOptionsUpdated:
 		w.Uint(uint64(TypeWorkflowExecutionOptionsUpdated))
 		writeWorkflowExecutionOptionsUpdated(w, a)
+	case *WorkflowExecutionPaused:
+		w.Uint(uint64(TypeWorkflowExecutionPaused))
+		writeWorkflowExecutionPaused(w, a)
 	case *WorkflowExecutionSignaled:
 		w.Uint(uint64(TypeWorkflowExecutionSignaled))
 		writeWorkflowExecutionSignaled(w, a)
@@ -114,6 +117,9 @@ func writeAttributes(w *wire.Writer, attributes Attributes) {
 	case *WorkflowExecutionTimedOut:
 		w.Uint(uint64(TypeWorkflowExecutionTimedOut))
 		writeWorkflowExecutionTimedOut(w, a)
+	case *WorkflowExecutionUnpaused:
+		w.Uint(uint64(TypeWorkflowExecutionUnpaused))
+		writeWorkflowExecutionUnpaused(w, a)
 	case *WorkflowExecutionUpdateAccepted:
 		w.Uint(uint64(TypeWorkflowExecutionUpdateAccepted))
 		writeWorkflowExecutionUpdateAccepted(w, a)
@@ -260,6 +266,10 @@ func readAttributes(r *wire.Reader, t Type) Attributes {
 		a := new(WorkflowExecutionOptionsUpdated)
 		readWorkflowExecutionOptionsUpdated(r, a)
 		return a
+	case TypeWorkflowExecutionPaused:
+		a := new(WorkflowExecutionPaused)
+		readWorkflowExecutionPaused(r, a)
+		return a
 	case TypeWorkflowExecutionSignaled:
 		a := new(WorkflowExecutionSignaled)
 		readWorkflowExecutionSignaled(r, a)
@@ -275,6 +285,10 @@ func readAttributes(r *wire.Reader, t Type) Attributes {
 	case TypeWorkflowExecutionTimedOut:
 		a := new(WorkflowExecutionTimedOut)
 		readWorkflowExecutionTimedOut(r, a)
+		return a
+	case TypeWorkflowExecutionUnpaused:
+		a := new(WorkflowExecutionUnpaused)
+		readWorkflowExecutionUnpaused(r, a)
 		return a
 	case TypeWorkflowExecutionUpdateAccepted:
 		a := new(WorkflowExecutionUpdateAccepted)
@@ -1682,6 +1696,42 @@ func readWorkflowExecutionOptionsUpdated(r *wire.Reader, a *WorkflowExecutionOpt
 	r.Leave()
 }
 
+func writeWorkflowExecutionPaused(w *wire.Writer, a *WorkflowExecutionPaused) {
+	if a == nil {
+		w.Null()
+		return
+	}
+	at, n := w.Open(), 2
+	if a.Reason == "" {
+		n--
+	} else {
+		w.Uint(1)
+		w.Text(a.Reason)
+	}
+	if a.RequestID == "" {
+		n--
+	} else {
+		w.Uint(2)
+		w.Text(a.RequestID)
+	}
+	w.Close(at, n)
+}
+
+func readWorkflowExecutionPaused(r *wire.Reader, a *WorkflowExecutionPaused) {
+	var seen uint64
+	for n := r.Map(); n > 0; n-- {
+		switch r.Key(&seen) {
+		case 1:
+			a.Reason = r.Text()
+		case 2:
+			a.RequestID = r.Text()
+		default:
+			r.Fail()
+		}
+	}
+	r.Leave()
+}
+
 func writeWorkflowExecutionSignaled(w *wire.Writer, a *WorkflowExecutionSignaled) {
 	if a == nil {
 		w.Null()
@@ -2072,6 +2122,42 @@ func readWorkflowExecutionTimedOut(r *wire.Reader, a *WorkflowExecutionTimedOut)
 			a.NewRunID = RunID(r.Text())
 		case 3:
 			a.ExecutionTimeout = Duration(r.Int64())
+		default:
+			r.Fail()
+		}
+	}
+	r.Leave()
+}
+
+func writeWorkflowExecutionUnpaused(w *wire.Writer, a *WorkflowExecutionUnpaused) {
+	if a == nil {
+		w.Null()
+		return
+	}
+	at, n := w.Open(), 2
+	if a.Reason == "" {
+		n--
+	} else {
+		w.Uint(1)
+		w.Text(a.Reason)
+	}
+	if a.RequestID == "" {
+		n--
+	} else {
+		w.Uint(2)
+		w.Text(a.RequestID)
+	}
+	w.Close(at, n)
+}
+
+func readWorkflowExecutionUnpaused(r *wire.Reader, a *WorkflowExecutionUnpaused) {
+	var seen uint64
+	for n := r.Map(); n > 0; n-- {
+		switch r.Key(&seen) {
+		case 1:
+			a.Reason = r.Text()
+		case 2:
+			a.RequestID = r.Text()
 		default:
 			r.Fail()
 		}

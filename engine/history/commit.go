@@ -47,6 +47,8 @@ const (
 	// PendingTask is a normal task that has not run yet: the first one after a reset, or one whose
 	// events alone fill a commit.
 	PendingTask Pending = 3
+	// PendingPaused is a paused run: something may be undone, and nothing runs.
+	PendingPaused Pending = 4
 )
 
 // Task is the header of the workflow task that made a commit: the three events

@@ -33,6 +33,9 @@ const (
 	TypeWorkflowTaskCompleted Type = 18
 	TypeWorkflowTaskFailed    Type = 19
 
+	TypeWorkflowExecutionPaused   Type = 20
+	TypeWorkflowExecutionUnpaused Type = 21
+
 	TypeActivityTaskScheduled       Type = 24
 	TypeActivityTaskCompleted       Type = 25
 	TypeActivityTaskFailed          Type = 26
@@ -117,6 +120,8 @@ var kinds = table(
 	arrival[WorkflowExecutionUpdateAdmitted](),
 	arrival[WorkflowExecutionUpdateFailed](),
 	arrival[WorkflowExecutionOptionsUpdated](),
+	arrival[WorkflowExecutionPaused](),
+	arrival[WorkflowExecutionUnpaused](),
 	arrival(ends(func(a *WorkflowExecutionTerminated) End { return End{Terminated, nil, terminated(a), a.NewRunID} })),
 	arrival(ends(func(a *WorkflowExecutionTimedOut) End { return End{TimedOut, nil, timedOut(a), a.NewRunID} }),
 		continues(func(a *WorkflowExecutionTimedOut) *RunID { return &a.NewRunID })),

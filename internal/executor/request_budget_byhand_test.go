@@ -55,6 +55,10 @@ func (b *bench) byHand(reads int64) {
 	b.next(time.Minute)
 	b.measure("retry of an activity now", meter.Cost{Writes: 1, Reads: 2, Messages: 1}, func() { b.do(http.MethodPost, "/"+id+"/activities/5/retry", "") })
 	b.next(time.Minute)
+	b.measure("pause", meter.Cost{Writes: 1, Reads: reads}, func() { b.do(http.MethodPost, "/"+id+"/pause", "") })
+	b.measure("signal, of a paused run", meter.Cost{Writes: 1, Reads: reads}, func() { b.do(http.MethodPost, "/"+id+"/signals/any", "") })
+	// It reads the records of the activity, which no pause has held.
+	b.measure("resume, of a run with an activity", meter.Cost{Writes: 1, Reads: 1 + reads}, func() { b.do(http.MethodPost, "/"+id+"/resume", "") })
 	b.measure("complete an activity by hand", meter.Cost{Writes: 1, Reads: 1 + reads}, func() {
 		b.do(http.MethodPost, "/"+id+"/activities/5/complete?runId="+run, `{"result":"by hand"}`)
 	})

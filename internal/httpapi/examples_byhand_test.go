@@ -47,6 +47,9 @@ func (s *story) playByHand(d *testbed.Deployment) {
 	s.play(p,
 		step{"completeActivityByHand", "/cart-42/activities/8/complete?runId=" + run.RunID, "skipped", "", 200, "done"},
 		step{"completeActivityByHand", "/cart-42/activities/8/complete?runId=" + run.RunID, "skipped", "", 200, "repeated"})
+	s.play(p,
+		step{"pauseWorkflow", "/cart-42/pause", "reason", "", 200, "paused"},
+		step{"resumeWorkflow", "/cart-42/resume", "reason", "", 200, "resumed"})
 	for id, end := range map[string]step{
 		"cart-43": {"completeActivityByHand", "/cart-43/activities/5/complete?runId=", "skipped", "", 200, "running"},
 		"cart-44": {"failActivityByHand", "/cart-44/activities/5/fail?runId=", "declined", "", 200, "running"},

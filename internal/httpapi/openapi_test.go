@@ -123,6 +123,7 @@ var unscripted = map[string]string{
 	"getDocument 200":                                         "the document is too long for a script: TestDocumentIsServed",
 	"listWorkflows 404 urn:weft:problem:not-found":            "a deployment without a list: TestNoList",
 	"failUpdate 409 urn:weft:problem:other-build":             "the same way as cancelWorkflow's",
+	"resumeWorkflow 409 urn:weft:problem:other-build":         "the same way as cancelWorkflow's",
 	"retryWorkflow 409 urn:weft:problem:other-build":          "the same way as cancelWorkflow's",
 	"completeActivityByHand 409 urn:weft:problem:other-build": "the same way as cancelWorkflow's",
 	"failActivityByHand 409 urn:weft:problem:other-build":     "the same way as cancelWorkflow's",

@@ -97,7 +97,7 @@ func gives[A any](do func(*handler, *http.Request) (int, A, error)) endpoint {
 var routes = slices.Concat(
 	workflowRoutes,
 	waitRoutes,
-	byHandRoutes,
+	byHandRoutes, pauseRoutes,
 	runRoutes,
 	scheduleRoutes,
 	activityRoutes,

@@ -42,6 +42,7 @@ var statuses = map[refusal.Kind]int{
 	refusal.NotReady:         http.StatusConflict,
 	refusal.OtherBuild:       http.StatusConflict,
 	refusal.ActivityEnded:    http.StatusConflict,
+	refusal.Paused:           http.StatusConflict,
 	refusal.NothingToDo:      http.StatusConflict,
 	refusal.UpdateLimit:      http.StatusConflict,
 	refusal.TooLarge:         http.StatusRequestEntityTooLarge,

@@ -28,6 +28,7 @@ func TestOf(t *testing.T) {
 		refusal.NotReady:         `{"type":"urn:weft:problem:not-ready","title":"The run's code fails","status":409,"detail":"why"}`,
 		refusal.OtherBuild:       `{"type":"urn:weft:problem:other-build","title":"Another build has to do this","status":409,"detail":"why"}`,
 		refusal.ActivityEnded:    `{"type":"urn:weft:problem:activity-ended","title":"The attempt at the activity has ended","status":409,"detail":"why"}`,
+		refusal.Paused:           `{"type":"urn:weft:problem:paused","title":"The run is paused","status":409,"detail":"why"}`,
 		refusal.NothingToDo:      `{"type":"urn:weft:problem:nothing-to-do","title":"There is nothing to do","status":409,"detail":"why"}`,
 		refusal.UpdateLimit:      `{"type":"urn:weft:problem:update-limit","title":"The run has accepted as many updates as it may","status":409,"detail":"why"}`,
 		refusal.TooLarge:         `{"type":"urn:weft:problem:too-large","title":"Too large","status":413,"detail":"why"}`,

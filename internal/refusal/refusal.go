@@ -40,7 +40,10 @@ const (
 	OtherBuild Kind = "other-build"
 	// ActivityEnded is a report of an attempt at an activity that no run waits for any more.
 	ActivityEnded Kind = "activity-ended"
-	// NothingToDo is a request to retry what does not wait for a retry.
+	// Paused is a request that needs the code of a run which is paused.
+	Paused Kind = "paused"
+	// NothingToDo is a request to retry what does not wait for a retry, to resume a run that is not
+	// paused, or to pause one that has not begun.
 	NothingToDo Kind = "nothing-to-do"
 	// UpdateLimit is a run that has accepted as many updates as it may.
 	UpdateLimit Kind = "update-limit"
@@ -81,6 +84,7 @@ var kinds = map[Kind]about{
 	NotReady:         {"The run's code fails", failure.ErrNotReady},
 	OtherBuild:       {"Another build has to do this", failure.ErrOtherBuild},
 	ActivityEnded:    {"The attempt at the activity has ended", failure.ErrActivityEnded},
+	Paused:           {"The run is paused", failure.ErrPaused},
 	NothingToDo:      {"There is nothing to do", failure.ErrNothingToDo},
 	UpdateLimit:      {"The run has accepted as many updates as it may", failure.ErrUpdateLimit},
 	TooLarge:         {"Too large", failure.ErrTooLarge},

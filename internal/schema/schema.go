@@ -297,6 +297,8 @@ type Description struct {
 	// UnreadSignals counts by name the signals that the code has not received, and those that it
 	// has set aside.
 	UnreadSignals []UnreadSignal `json:"unreadSignals,omitempty"`
+	// Paused says since when, and why, the run is paused; absent if it is not.
+	Paused *Paused `json:"paused,omitempty"`
 	// StuckTask is a workflow task that fails and is retried; absent if no task fails.
 	StuckTask *StuckTask `json:"stuckTask,omitempty"`
 	// Parent is the run that started it as its child; absent if it has none.

@@ -60,7 +60,7 @@ type Commit struct {
 	Sched        []Owing
 	Done         []int32 // the events that it resolves
 	Started      []int32 // children that are known to have started
-	Task         bool    // a workflow task wrote it, or tried to
+	Task         bool    // a task wrote it or tried to, or it pauses its run
 	Inline       []int32 // the scheduled events that its writer continues inline, without a message
 	Signals      []uint32
 	Updates      []uint32

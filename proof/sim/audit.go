@@ -89,10 +89,12 @@ func (a *audit) landed(items []store.Item) {
 			a.s.fail("%s: %s ran a task of a run that is pinned to %s", item.Key, c.Task.Build, run.Pinned(c))
 		}
 		a.checkTime(run, c)
+		a.checkPaused(run, c)
 		a.interrupted(run, c)
 		if err := run.Append(c, len(item.Body)); err != nil {
 			a.s.fail("%s: %v", item.Key, err)
 		}
+		a.checkUnpaused(run, c)
 		a.note(journaled{Item: item, commit: c, size: len(item.Body)})
 		runs, commits = append(runs, run), append(commits, c)
 		if c.Task != nil && c.Task.Kind == history.Speculative && !c.Failed() && len(c.Commands) == 0 {

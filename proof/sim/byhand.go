@@ -58,7 +58,7 @@ func (s *simulation) retries(id string, r *draws) {
 				_, err := t.Retry(ctx, id, runID)
 				return err
 			})
-			s.allow("retry of "+id, err, refusal.NothingToDo, refusal.NotReady, refusal.NotFound)
+			s.allow("retry of "+id, err, refusal.NothingToDo, refusal.NotReady, refusal.NotFound, refusal.Paused)
 			continue
 		}
 		event, failed := s.oneFailed(run, r)
@@ -69,7 +69,7 @@ func (s *simulation) retries(id string, r *draws) {
 			_, err := t.RetryActivity(ctx, id, runID, event)
 			return err
 		})
-		s.allow("retry of an activity of "+id, err, refusal.NothingToDo, refusal.ActivityEnded, refusal.NotFound)
+		s.allow("retry of an activity of "+id, err, refusal.NothingToDo, refusal.ActivityEnded, refusal.NotFound, refusal.Paused)
 		if err == nil {
 			s.count("an operator retries an activity")
 		}

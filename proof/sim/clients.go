@@ -297,7 +297,7 @@ func (s *simulation) update(id, name, updateID string, n int) {
 	switch {
 	case err == nil:
 		s.audit.answered(id, updateID, n, answer, did)
-	case errors.Is(err, refusal.NotFound), errors.Is(err, refusal.NotReady), errors.Is(err, refusal.UpdatesInFlight):
+	case errors.Is(err, refusal.NotFound), errors.Is(err, refusal.NotReady), errors.Is(err, refusal.UpdatesInFlight), isPaused(err):
 		if did.landed+did.lost+did.lied == 0 && did.sent > 0 {
 			s.fail("update %s of %s was refused (%v), wrote nothing, and sent %d messages", updateID, id, err, did.sent)
 		}

@@ -239,7 +239,7 @@ func (v *events) put(runs []*engine.Run, commits []*history.Commit) {
 func (v *events) commit(run *engine.Run, c *history.Commit) *model.Commit {
 	out := &model.Commit{
 		ID: v.id(c.ID), Run: v.id(c.RunID), Workflow: v.id(run.WorkflowID), Number: int32(run.Number), Slot: int32(c.Slot),
-		Fence: c.Fence(), Task: c.Task != nil,
+		Fence: c.Fence(), Task: c.Task != nil || pausesRun(c),
 	}
 	switch {
 	case c.Status == history.Void:

@@ -76,7 +76,7 @@ func (s *simulation) echo(id, updateID, text string) {
 		s.audit.told[id+"/"+updateID] = append(s.audit.told[id+"/"+updateID], answer)
 	case err == nil:
 		s.fail("echo %s of %s was rejected: %v", updateID, id, answer.Failure)
-	case !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) && !errors.Is(err, refusal.UpdatesInFlight):
+	case !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) && !errors.Is(err, refusal.UpdatesInFlight) && !isPaused(err):
 		s.fail("echo %s of %s: %v", updateID, id, err)
 	}
 }

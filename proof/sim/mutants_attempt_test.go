@@ -38,6 +38,10 @@ var attemptMutants = []mutant{
 		old: "	if err := Repair(ctx, t, run, m); err != nil {\n		return err\n	}\n	next := latest\n", new: "	next := latest\n", more: true,
 	},
 	{
+		name: "an end by hand is acknowledged after any other end", file: "internal/executor/requests/byhand.go", hint: 28,
+		old: "	if repeated || err != nil {\n", new: "	if true {\n		return true, err\n	}\n	if repeated || err != nil {\n",
+	},
+	{
 		name: "copies that are kept until their time are one", file: "internal/executor/outbox/message.go",
 		old: "	if m.Look > 0 {\n		id +=", new: "	if false {\n		id +=", within: 2000, more: true,
 	},

@@ -80,7 +80,7 @@ func (o *opener) update(op int) {
 		o.fail("update %s was taken with a start of %s that waits for a cron expression", id, o.id)
 	case err == nil:
 		o.audit.answered(o.id, id, n, answer, did)
-	case !errors.Is(err, refusal.AlreadyOpen) && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) && !errors.Is(err, refusal.UpdatesInFlight):
+	case !errors.Is(err, refusal.AlreadyOpen) && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) && !errors.Is(err, refusal.UpdatesInFlight) && !isPaused(err):
 		o.fail("update %s with a start of %s: %v", id, o.id, err)
 	}
 }

@@ -178,6 +178,7 @@ func (s *simulation) perform() {
 	s.startClients()
 	s.startOperators()
 	s.startByHand()
+	s.startPauses()
 	s.startLetters()
 	s.startOpeners()
 	s.startLatecomers()
@@ -454,6 +455,7 @@ func (s *simulation) calmDown() {
 	if s.plan.pinned {
 		s.drain()
 	}
+	s.resumeAll()
 	s.finishWorkflows()
 }
 

@@ -197,6 +197,9 @@ func admit(ctx context.Context, t *session.Session, run *engine.Run, d inbox.Del
 	if f := w.waited(t.Process.Timestamp()); f != nil {
 		return nil, resolve(ctx, t, run, w, w.timedOut(w.Number, f))
 	}
+	if run.State.Paused != nil {
+		return nil, keepHeld(ctx, t, run, w, HeldByPause)
+	}
 	if reason := t.Process.Runner.Parked(runner.CodeActivity, t.WorkflowID, run.State.RunID, uint64(a.EventID)); reason != "" {
 		return nil, holdFor(ctx, t, run, w, reason)
 	}

@@ -34,6 +34,15 @@ func hold(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, 
 // minutes. The activity does not fail. The reason is recorded for Describe. Each check costs two
 // writes, a read and a message. A crash leaves the message, and its next delivery holds it again.
 func holdFor(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, reason string) error {
+	t.Process.Observed().Observe(ctx, &observe.Held{Run: w.run, ActivityType: w.Activity.ActivityType, EventID: w.Activity.EventID})
+	return keepHeld(ctx, t, run, w, reason)
+}
+
+// HeldByPause is what holds an attempt while its run is paused.
+const HeldByPause = "the run is paused"
+
+// keepHeld is holdFor, and reports nothing.
+func keepHeld(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, reason string) error {
 	m := w.Delivery.Message
 	if !w.looked {
 		if done, err := recall(ctx, t, run, w); done || err != nil {
@@ -57,6 +66,5 @@ func holdFor(ctx context.Context, t *session.Session, run *engine.Run, w *Attemp
 	if err := t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, &held); err != nil && !errors.Is(err, store.ErrStale) { // stale: another delivery holds it
 		return fmt.Errorf("%w: record that an attempt is held: %w", outcome.ErrBusy, err)
 	}
-	t.Process.Observed().Observe(ctx, &observe.Held{Run: w.run, ActivityType: w.Activity.ActivityType, EventID: w.Activity.EventID})
 	return t.Process.Outbox.Park(ctx, m)
 }

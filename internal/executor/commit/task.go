@@ -31,7 +31,13 @@ func Events(ctx context.Context, t *session.Session, run *engine.Run, events []h
 }
 
 // Task runs a task that messages triggered, and commits it.
+//
+// No code of a paused run is run, except by the task that resumes it: the events are recorded, and
+// wait for that task.
 func Task(ctx context.Context, t *session.Session, run *engine.Run, task engine.Task, triggers ...*engine.Message) error {
+	if run.State.Paused != nil && !task.Resumes() {
+		return suspend(ctx, t, run, task, triggers...)
+	}
 	transition, err := t.Step(ctx, run, task, triggers...)
 	switch {
 	case err != nil:
@@ -56,6 +62,15 @@ func Task(ctx context.Context, t *session.Session, run *engine.Run, task engine.
 	return Transition(ctx, t, run, kept, triggers...)
 }
 
+// suspend records the events of a task of a paused run.
+func suspend(ctx context.Context, t *session.Session, run *engine.Run, task engine.Task, triggers ...*engine.Message) error {
+	if len(task.InputEvents) == 0 {
+		return nil // the task of the resumption does what this one was for
+	}
+	t.Code.Drop() // it has not seen the events
+	return Transition(ctx, t, run, &engine.Transition{Commit: run.Suspend(t.Writer(triggers...), task.InputEvents)}, triggers...)
+}
+
 // FailTooLarge returns the failure of a task whose code writes more at once than a commit may hold.
 func FailTooLarge(ctx context.Context, t *session.Session, run *engine.Run, task engine.Task, triggers ...*engine.Message) *engine.Transition {
 	w := t.Writer(triggers...)
@@ -70,8 +85,10 @@ func Event(ctx context.Context, t *session.Session, run *engine.Run, e history.E
 		t.Code.Drop() // it has not seen the event
 		return Transition(ctx, t, run, &engine.Transition{Commit: run.Keep(t.Writer(triggers...), e)}, triggers...)
 	}
-	if err := CheckBuild(ctx, t, run); err != nil {
-		return err
+	if run.State.Paused == nil { // otherwise no code runs
+		if err := CheckBuild(ctx, t, run); err != nil {
+			return err
+		}
 	}
 	return Events(ctx, t, run, []history.Event{e}, triggers...)
 }

@@ -145,7 +145,7 @@ func act(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Mes
 	if early := m.Due.Sub(t.Process.Timestamp()); m.Due != 0 && early > 0 {
 		return t.Process.Outbox.SendBack(ctx, m)
 	}
-	if m.Kind != engine.EndRun {
+	if m.Kind != engine.EndRun && run.State.Paused == nil {
 		if err := commit.CheckBuild(ctx, t, run); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func RepairForeignAt(ctx context.Context, s *session.Process, workflowID string,
 
 // RepairForeign sends again what another workflow's commits owe that an earlier delivery of a
 // message made. Those commits are in runs that were open since the message was sent. It reads only
-// if the latest run began after that.
+// if the latest run began after that, or if the message has opened it.
 func RepairForeign(ctx context.Context, t *session.Session, m *engine.Message) error {
 	run := t.Run()
 	if run == nil {
@@ -41,9 +41,14 @@ func RepairForeign(ctx context.Context, t *session.Session, m *engine.Message) e
 	if err := repair(run); err != nil {
 		return err
 	}
-	for run.State.StartTime.Add(host.ClockSkew) >= m.Sent { // an earlier run was open after the send
+	for {
+		// A put that the message caused has closed the run before this one, by whatever clock.
+		opened := slices.Contains(run.First().CausationIDs, m.CausationID)
+		if !opened && run.State.StartTime.Add(host.ClockSkew) < m.Sent {
+			return nil // it was open before the send, and no earlier run was
+		}
 		before, err := t.View.Previous(ctx, run)
-		if before == nil || err != nil || before.State.CloseTime.Add(host.ClockSkew) < m.Sent {
+		if before == nil || err != nil || !opened && before.State.CloseTime.Add(host.ClockSkew) < m.Sent {
 			return err
 		}
 		if err := repair(before); err != nil {
@@ -51,7 +56,6 @@ func RepairForeign(ctx context.Context, t *session.Session, m *engine.Message) e
 		}
 		run = before
 	}
-	return nil
 }
 
 // Foreign returns a message as the trigger of a commit in another workflow's log. It clears Seen,

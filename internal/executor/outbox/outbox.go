@@ -145,8 +145,15 @@ func (o *Outbox) Park(ctx context.Context, m *engine.Message) error {
 // ParkUntil keeps a message until the time of an attempt is over that another delivery has begun.
 // When it returns nil the message may be deleted. The deliveries of one sending become one message,
 // copies too: any of them may send what follows.
+//
+// A process whose clock is behind gets a message that was kept until that moment, and keeps it once
+// more. It keeps it until a later moment, because the sweep that has sent it may be about to delete
+// its timer, and would delete one of the same name.
 func (o *Outbox) ParkUntil(ctx context.Context, m *engine.Message, at history.Timestamp) error {
 	later := *m
+	if at <= m.Due {
+		at = m.Due.Add(SweepEvery)
+	}
 	later.Due = at
 	body, err := encode(&later)
 	if err != nil {

@@ -64,6 +64,9 @@ func describe(run *engine.Run) *schema.Description {
 		return d // what was pending when it closed no longer is
 	}
 	d.State = stateOf(state)
+	if p := state.Paused; p != nil {
+		d.Paused = &schema.Paused{Since: p.Since.Time(), Reason: p.Reason}
+	}
 	for id, a := range state.Activities {
 		d.PendingActivities = append(d.PendingActivities, schema.PendingActivity{
 			EventID: id, Type: a.ActivityType, ScheduledAt: a.Time.Time(), Attempt: 1, CancelRequested: a.CancelRequested, TaskQueue: a.TaskQueue,

@@ -45,7 +45,7 @@ func (s *Requests) Move(ctx context.Context, m command.Move) (*schema.MoveRespon
 // replayed everything.
 func move(ctx context.Context, t *session.Session, run *engine.Run, moved history.Event) error {
 	t.Code.Drop()
-	if run.State.Pending == history.PendingStart { // nothing has run yet, and nothing is to run early
+	if run.State.Pending == history.PendingStart || run.State.Paused != nil { // nothing is to run early
 		return t.Commit(ctx, []*session.Change{{Run: run, Commit: run.Move(t.Writer(), moved)}}, nil)
 	}
 	transition, err := t.Step(ctx, run, engine.Task{InputEvents: []history.Event{moved}})

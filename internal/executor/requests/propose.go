@@ -57,6 +57,12 @@ func (calls group) lookUpAll(ctx context.Context, t *session.Session) (group, er
 // accepts one of them, or issues a command.
 func (calls group) propose(ctx context.Context, t *session.Session) error {
 	run := t.Run()
+	if run.State.Paused != nil {
+		for _, c := range calls {
+			c.err = paused(run)
+		}
+		return t.RequireFresh(ctx, nil)
+	}
 	if err := commit.CheckBuild(ctx, t, run); err != nil {
 		return err
 	}

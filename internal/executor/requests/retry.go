@@ -29,6 +29,8 @@ func (s *Requests) Retry(ctx context.Context, of command.Target) (*schema.RetryR
 		}
 		answer.RunID = run.State.RunID
 		switch {
+		case run.State.Paused != nil:
+			return t.RequireFresh(ctx, paused(run))
 		case run.State.Stuck() == nil && stuck == run.State.RunID:
 			return t.RequireFresh(ctx, nil) // another has retried the task meanwhile
 		case run.State.Stuck() == nil:
@@ -83,6 +85,9 @@ func (s *Requests) RetryActivity(ctx context.Context, c command.Activity) (*sche
 		}
 		if run.State.Activities[c.Event()] == nil {
 			return noActivity(ctx, t, run, c.Event())
+		}
+		if run.State.Paused != nil {
+			return paused(run)
 		}
 		kept, err := t.Process.Attempts.Of(ctx, run, c.Event())
 		if err != nil {

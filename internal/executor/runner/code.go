@@ -235,14 +235,14 @@ func (c *Code) Query(latest, run *engine.Run, w *engine.Writer, name string, inp
 		return nil, c.lost(in, ended, c.runner.options.QueryFor).Err()
 	}
 	var refused *engine.QueryError
-	keep = run == latest && run.State.Pending == history.PendingNone && (answer.err == nil || errors.As(answer.err, &refused))
+	keep = run == latest && run.State.AtRest() && (answer.err == nil || errors.As(answer.err, &refused))
 	return answer.result, answer.err
 }
 
 // readyForQuery brings the code of a run to the point where it answers queries. That may replay a
 // long history, and has the time limit of a task.
 func (c *Code) readyForQuery(in *engine.Instance, run *engine.Run, w *engine.Writer) error {
-	if run.State.Pending == history.PendingNone && in.Slot() == run.State.NextSlot {
+	if run.State.AtRest() && in.Slot() == run.State.NextSlot {
 		return nil // it is ready
 	}
 	came := make(chan error, 1) // not a variable: code that does not return may still write to it
