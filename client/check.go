@@ -20,8 +20,8 @@ func (r Request) check() error {
 		return invalid(cmp.Or(engine.CheckID("workflow id", r.WorkflowID), checkName(r.Operation+"'s name", r.Name)))
 	case "poll", "failUpdate":
 		return invalid(cmp.Or(engine.CheckID("workflow id", r.WorkflowID), engine.CheckID("update id", r.Name)))
-	case "result", "describe", "history", "runs", "waits", "cancel", "terminate", "reset", "move", "delete", "retry", "retryActivity", "completeByHand", "failByHand":
-	case "result", "describe", "history", "cancel", "terminate", "reset", "move", "delete", "retry", "pause", "resume", "retryActivity", "completeByHand", "failByHand":
+	case "result", "describe", "history", "runs", "waits", "cancel", "terminate", "reset", "move", "delete",
+		"retry", "pause", "resume", "retryActivity", "completeByHand", "failByHand":
 		return invalid(engine.CheckID("workflow id", r.WorkflowID))
 	case "redrive":
 		return invalid(checkName("queue", r.Name))

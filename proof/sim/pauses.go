@@ -99,7 +99,8 @@ func (a *audit) checkUnpaused(run *engine.Run, c *history.Commit) {
 // isPaused reports whether a request was refused because its run is paused.
 func isPaused(err error) bool { return errors.Is(err, refusal.Paused) }
 
-// pausesRun reports whether a commit pauses its run: no message runs a task of the run from then on.
+// pausesRun reports whether a commit pauses its run: no message runs a task of the run from then
+// on.
 func pausesRun(c *history.Commit) bool {
 	return slices.ContainsFunc(c.InputEvents, func(e history.Event) bool { return e.Type() == history.TypeWorkflowExecutionPaused })
 }

@@ -68,10 +68,10 @@ test("the page says where the code waits, and goes to the children's children", 
   await waits.getByText(/uiserver\/main\.go:\d+/).first().waitFor();
   await waits.getByText("signal paid").waitFor();
   await waits.getByRole("heading", { name: /update approve/ }).waitFor();
-  const family = page.locator(".card", { hasText: "Parent and children" });
-  await family.getByRole("button", { name: "Children of order-1042-shipment", exact: true }).click();
-  await family.getByRole("button", { name: "Children of order-1042-shipment-leg", exact: true }).click();
-  await family.getByRole("link", { name: "order-1042-shipment-leg-leg" }).click();
+  const relatives = page.locator(".card", { hasText: "Parent and children" });
+  await relatives.getByRole("button", { name: "Children of order-1042-shipment", exact: true }).click();
+  await relatives.getByRole("button", { name: "Children of order-1042-shipment-leg", exact: true }).click();
+  await relatives.getByRole("link", { name: "order-1042-shipment-leg-leg" }).click();
   await page.getByRole("heading", { level: 1, name: "order-1042-shipment-leg-leg" }).waitFor();
   await page.locator(".run-side").getByRole("link", { name: "order-1042-shipment-leg", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "order-1042-shipment-leg", exact: true }).waitFor();

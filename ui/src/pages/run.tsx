@@ -12,7 +12,7 @@ import { CostView, costOf } from "../run/cost.js";
 import { isClosing, useDescription, useEvents } from "../run/data.js";
 import { EventTable } from "../run/events.js";
 import { RunHead } from "../run/facts.js";
-import { Chain, childrenOf, Family, mayHaveRuns } from "../run/family.js";
+import { Chain, childrenOf, Relatives, mayHaveRuns } from "../run/relatives.js";
 import { Pending, Stuck } from "../run/pending.js";
 import { TimelineView } from "../run/timeline.js";
 import { WaitsView } from "../run/waits.js";
@@ -104,7 +104,7 @@ function Side({ d, events, eventHref }: { d: Description; events: readonly Histo
       {pending && <Card title="Pending">{pending}</Card>}
       {(d.parent || childrenOf(events).length > 0) && (
         <Card title="Parent and children">
-          <Family d={d} events={events} />
+          <Relatives d={d} events={events} />
         </Card>
       )}
       {has("runs") && mayHaveRuns(d) && (

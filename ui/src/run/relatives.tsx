@@ -34,11 +34,11 @@ export function childrenOf(events: readonly HistoryEvent[]): Child[] {
 const mostChildren = 50;
 
 /** Shows the parent and the children. */
-export function Family({ d, events }: { d: Description; events: readonly HistoryEvent[] }): JSX.Element | null {
+export function Relatives({ d, events }: { d: Description; events: readonly HistoryEvent[] }): JSX.Element | null {
   const children = childrenOf(events);
   if (!d.parent && children.length === 0) return null;
   return (
-    <div class="family">
+    <div class="relatives">
       {d.parent && (
         <p>
           <Icon name="up" size={13} /> <span class="dim">parent</span> <a href={runHref(d.parent.workflowId, d.parent.runId)}>{d.parent.workflowId}</a>
@@ -84,7 +84,7 @@ function Branch({ child }: { child: Child }): JSX.Element {
 }
 
 function Grandchildren({ child }: { child: Child }): JSX.Element {
-  const read = useLive(`family ${child.workflowId} ${child.runId ?? ""}`, async (abort) => {
+  const read = useLive(`relatives ${child.workflowId} ${child.runId ?? ""}`, async (abort) => {
     const d = await describe(child.workflowId, child.runId, abort);
     const events: HistoryEvent[] = [];
     for (let from = 1; ; ) {
