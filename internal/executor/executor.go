@@ -42,6 +42,10 @@ type Service struct {
 	Process *session.Process
 	// Requests carries out what callers ask for.
 	Requests requests.Requests
+	// Steering carries out what operators ask for.
+	Steering requests.Steering
+	// Listing lists runs.
+	Listing requests.Listing
 	// Deliveries handles the messages of the queues.
 	Deliveries deliveries.Deliveries
 	// Maintenance is the slow check over all runs.
@@ -54,7 +58,8 @@ type Service struct {
 func New(ports Ports, registry *engine.Registry, h host.Host, o Options) *Service {
 	p := session.New(ports, registry, h, o)
 	return &Service{
-		Process: p, Requests: requests.Requests{Process: p}, Deliveries: deliveries.Deliveries{Process: p}, Maintenance: maintenance.Maintenance{Process: p},
+		Process: p, Requests: requests.Requests{Process: p}, Steering: requests.Steering{Process: p}, Listing: requests.Listing{Process: p},
+		Deliveries: deliveries.Deliveries{Process: p}, Maintenance: maintenance.Maintenance{Process: p},
 		Inventory: inventory.Inventory{Process: p},
 	}
 }

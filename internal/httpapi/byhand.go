@@ -19,7 +19,7 @@ func (h *handler) retry(r *http.Request) (int, *schema.RetryResponse, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.Retry(r.Context(), c)
+	answer, err := h.service.Steering.Retry(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
@@ -28,7 +28,7 @@ func (h *handler) retryActivity(r *http.Request) (int, *schema.RetryActivityResp
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.RetryActivity(r.Context(), c)
+	answer, err := h.service.Steering.RetryActivity(r.Context(), c)
 	return http.StatusAccepted, answer, err
 }
 
@@ -37,7 +37,7 @@ func (h *handler) completeByHand(r *http.Request, body schema.CompleteByHandRequ
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.EndByHand(r.Context(), c)
+	answer, err := h.service.Steering.EndByHand(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
@@ -46,6 +46,6 @@ func (h *handler) failByHand(r *http.Request, body schema.FailByHandRequest) (in
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.EndByHand(r.Context(), c)
+	answer, err := h.service.Steering.EndByHand(r.Context(), c)
 	return http.StatusOK, answer, err
 }

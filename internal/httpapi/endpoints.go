@@ -91,7 +91,7 @@ func (h *handler) failUpdate(r *http.Request, body schema.FailUpdateRequest) (in
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.FailUpdate(r.Context(), c)
+	answer, err := h.service.Steering.FailUpdate(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
@@ -140,7 +140,7 @@ func (h *handler) reset(r *http.Request, body schema.ResetRequest) (int, *schema
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.Reset(r.Context(), c)
+	answer, err := h.service.Steering.Reset(r.Context(), c)
 	return http.StatusCreated, answer, err
 }
 
@@ -149,7 +149,7 @@ func (h *handler) move(r *http.Request, body schema.MoveRequest) (int, *schema.M
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.Move(r.Context(), c)
+	answer, err := h.service.Steering.Move(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 

@@ -17,7 +17,7 @@ func (h *handler) pauseRun(r *http.Request, body schema.PauseRequest) (int, *sch
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.Pause(r.Context(), c)
+	answer, err := h.service.Steering.Pause(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 
@@ -26,6 +26,6 @@ func (h *handler) resumeRun(r *http.Request, body schema.PauseRequest) (int, *sc
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.Resume(r.Context(), c)
+	answer, err := h.service.Steering.Resume(r.Context(), c)
 	return http.StatusOK, answer, err
 }

@@ -18,7 +18,7 @@ import (
 //
 // An attempt that is in progress is not stopped: its result is dropped, and its next heartbeat says
 // that nobody waits for it.
-func (s *Requests) EndByHand(ctx context.Context, c *command.ByHand) (*schema.ByHandResponse, error) {
+func (s *Steering) EndByHand(ctx context.Context, c *command.ByHand) (*schema.ByHandResponse, error) {
 	answer := &schema.ByHandResponse{}
 	err := s.Process.Request(ctx, c.Workflow(), func(ctx context.Context, t *session.Session) error {
 		*answer = schema.ByHandResponse{}

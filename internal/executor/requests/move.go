@@ -15,7 +15,7 @@ import (
 // Move pins an open run to this build, or unpins it. Only the build itself can be asked to take the
 // run. It first replays the run's history from the beginning, and writes nothing if that fails.
 // When Move returns nil, the move is in the log.
-func (s *Requests) Move(ctx context.Context, m command.Move) (*schema.MoveResponse, error) {
+func (s *Steering) Move(ctx context.Context, m command.Move) (*schema.MoveResponse, error) {
 	target := s.Process.Options.Build
 	if m.Unpin() {
 		target = ""

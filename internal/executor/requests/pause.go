@@ -26,7 +26,7 @@ func paused(run *engine.Run) error {
 // until the run is resumed, and no further attempt at an activity begins. Attempts that are in
 // progress go on, and so do first attempts that begin at that moment. What arrives is recorded. The
 // pause is in the log when Pause returns nil. A run that is paused already stays as it is.
-func (s *Requests) Pause(ctx context.Context, c command.Pause) (*schema.PauseResponse, error) {
+func (s *Steering) Pause(ctx context.Context, c command.Pause) (*schema.PauseResponse, error) {
 	pauses := history.Of(&history.WorkflowExecutionPaused{Reason: c.Reason(), RequestID: c.RequestID()})
 	return s.steer(ctx, c, func(ctx context.Context, t *session.Session, run *engine.Run) error {
 		switch {
@@ -42,7 +42,7 @@ func (s *Requests) Pause(ctx context.Context, c command.Pause) (*schema.PauseRes
 
 // Resume resumes a paused run: its code runs, and gets what has arrived since the pause. That is in
 // the log when Resume returns nil. If the code fails, the run is resumed, and stuck.
-func (s *Requests) Resume(ctx context.Context, c command.Pause) (*schema.PauseResponse, error) {
+func (s *Steering) Resume(ctx context.Context, c command.Pause) (*schema.PauseResponse, error) {
 	resumes := history.Of(&history.WorkflowExecutionUnpaused{Reason: c.Reason(), RequestID: c.RequestID()})
 	return s.steer(ctx, c, func(ctx context.Context, t *session.Session, run *engine.Run) error {
 		if run.State.Paused == nil {
@@ -62,7 +62,7 @@ func (s *Requests) Resume(ctx context.Context, c command.Pause) (*schema.PauseRe
 }
 
 // steer pauses or resumes a run, unless the same request did so before.
-func (s *Requests) steer(ctx context.Context, c command.Pause, do func(context.Context, *session.Session, *engine.Run) error) (*schema.PauseResponse, error) {
+func (s *Steering) steer(ctx context.Context, c command.Pause, do func(context.Context, *session.Session, *engine.Run) error) (*schema.PauseResponse, error) {
 	answer := &schema.PauseResponse{}
 	err := s.Process.Request(ctx, c.Workflow(), func(ctx context.Context, t *session.Session) error {
 		run, err := t.OpenRun(ctx, c.Run())

@@ -44,7 +44,7 @@ func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runI
 // Its handler no longer runs, not even when the run is rebuilt. The failure is in the log when
 // FailUpdate returns. A completed update keeps its outcome, which is returned, so repeating the
 // request does nothing.
-func (s *Requests) FailUpdate(ctx context.Context, f command.FailUpdate) (*schema.UpdateResponse, error) {
+func (s *Steering) FailUpdate(ctx context.Context, f command.FailUpdate) (*schema.UpdateResponse, error) {
 	workflowID, runID, updateID := f.Workflow(), f.Run(), f.Update()
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}, runID: runID}
 	err := s.Process.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {

@@ -21,7 +21,7 @@ import (
 //
 // It sends, and puts then. A crash between the two leaves messages that name a slot of a run that
 // never was; their receivers make it void.
-func (s *Requests) Reset(ctx context.Context, r *command.Reset) (*schema.ResetResponse, error) {
+func (s *Steering) Reset(ctx context.Context, r *command.Reset) (*schema.ResetResponse, error) {
 	how := &engine.Reset{
 		LeaveUpdates: r.WithoutUpdates(), LeaveSignals: r.WithoutSignals(),
 		Reason: r.Reason(), RequestID: r.RequestID(), MaxCommit: s.Process.Options.MaxCommit, MaxTotal: s.Process.Options.MaxPut(),

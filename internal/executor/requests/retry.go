@@ -19,7 +19,7 @@ import (
 // what it did is in the log. If its code fails again, Retry writes nothing, and returns a refusal
 // with the failure. The message that retries the task later stays: after this commit it has nothing
 // to do.
-func (s *Requests) Retry(ctx context.Context, of command.Target) (*schema.RetryResponse, error) {
+func (s *Steering) Retry(ctx context.Context, of command.Target) (*schema.RetryResponse, error) {
 	answer := &schema.RetryResponse{}
 	var stuck history.RunID // the run that this request has found stuck
 	err := s.Process.Request(ctx, of.Workflow(), func(ctx context.Context, t *session.Session) error {
@@ -73,7 +73,7 @@ func retryTask(ctx context.Context, t *session.Session, run *engine.Run) error {
 
 // RetryActivity begins the next attempt at an activity now that waits for it. A message for that
 // attempt is sent when RetryActivity returns nil.
-func (s *Requests) RetryActivity(ctx context.Context, c command.Activity) (*schema.RetryActivityResponse, error) {
+func (s *Steering) RetryActivity(ctx context.Context, c command.Activity) (*schema.RetryActivityResponse, error) {
 	answer := &schema.RetryActivityResponse{}
 	err := s.Process.Request(ctx, c.Workflow(), func(ctx context.Context, t *session.Session) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {

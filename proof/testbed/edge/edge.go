@@ -69,7 +69,7 @@ func (s Service) PollUpdate(ctx context.Context, workflowID string, runID histor
 // FailUpdate fails an accepted update.
 func (s Service) FailUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID, reason string) (*schema.UpdateResponse, error) {
 	c, err := s.Service.Process.Parser().FailUpdate(workflowID, runID, updateID, &schema.FailUpdateRequest{Reason: reason})
-	return ask(ctx, c, err, s.Service.Requests.FailUpdate)
+	return ask(ctx, c, err, s.Service.Steering.FailUpdate)
 }
 
 // Cancel requests a run's cancellation.
@@ -102,13 +102,13 @@ func (s Service) Delete(ctx context.Context, workflowID string, runID history.Ru
 // Reset opens a run that continues from an earlier task.
 func (s Service) Reset(ctx context.Context, workflowID string, runID history.RunID, r schema.ResetRequest) (*schema.ResetResponse, error) {
 	c, err := s.Service.Process.Parser().Reset(workflowID, runID, &r)
-	return ask(ctx, c, err, s.Service.Requests.Reset)
+	return ask(ctx, c, err, s.Service.Steering.Reset)
 }
 
 // Move moves a run to another build.
 func (s Service) Move(ctx context.Context, workflowID string, runID history.RunID, r schema.MoveRequest) (*schema.MoveResponse, error) {
 	c, err := s.Service.Process.Parser().Move(workflowID, runID, &r)
-	return ask(ctx, c, err, s.Service.Requests.Move)
+	return ask(ctx, c, err, s.Service.Steering.Move)
 }
 
 // Describe returns the description of a run.

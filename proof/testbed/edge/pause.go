@@ -10,11 +10,11 @@ import (
 // Pause pauses a run.
 func (s Service) Pause(ctx context.Context, workflowID string, runID history.RunID, r schema.PauseRequest) (*schema.PauseResponse, error) {
 	c, err := s.Service.Process.Parser().Pause(workflowID, runID, &r)
-	return ask(ctx, c, err, s.Service.Requests.Pause)
+	return ask(ctx, c, err, s.Service.Steering.Pause)
 }
 
 // Resume resumes a run.
 func (s Service) Resume(ctx context.Context, workflowID string, runID history.RunID, r schema.PauseRequest) (*schema.PauseResponse, error) {
 	c, err := s.Service.Process.Parser().Pause(workflowID, runID, &r)
-	return ask(ctx, c, err, s.Service.Requests.Resume)
+	return ask(ctx, c, err, s.Service.Steering.Resume)
 }
