@@ -77,6 +77,10 @@ var byID = map[string]func(ctx context.Context, c *client.Client, id string) err
 	"Resume": func(ctx context.Context, c *client.Client, id string) error {
 		return c.Resume(ctx, id, client.PauseOptions{})
 	},
+	"Waits": func(ctx context.Context, c *client.Client, id string) error {
+		_, err := c.Waits(ctx, id, "")
+		return err
+	},
 	"Retry":         func(ctx context.Context, c *client.Client, id string) error { return c.Retry(ctx, id, "") },
 	"RetryActivity": func(ctx context.Context, c *client.Client, id string) error { return c.RetryActivity(ctx, id, "", 5) },
 	"CompleteByHand": func(ctx context.Context, c *client.Client, id string) error {

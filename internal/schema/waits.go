@@ -14,6 +14,8 @@ type RunState string
 const (
 	// StateStuck is a run whose workflow task failed: it is retried, and the code goes no further.
 	StateStuck RunState = "stuck"
+	// StatePaused is a run whose code does not run until it is resumed.
+	StatePaused RunState = "paused"
 	// StateDelayed is a run whose first task waits for its start delay, or for the next moment of
 	// its cron expression.
 	StateDelayed RunState = "delayed"

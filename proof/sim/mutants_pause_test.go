@@ -12,8 +12,4 @@ var pauseMutants = []mutant{
 		name: "the message of an attempt is deleted while its run is paused", file: "internal/executor/activities/activity.go", hint: 33, more: true,
 		old: "		return nil, keepHeld(ctx, t, run, w, HeldByPause)\n", new: "		return nil, nil\n",
 	},
-	{
-		name: "a reset keeps the pause", file: "engine/state.go", more: true,
-		old: "			s.Reset, s.Pinned, s.Paused = part.Task.Reset, part.Task.Reset.Build, nil\n", new: "			s.Reset, s.Pinned = part.Task.Reset, part.Task.Reset.Build\n",
-	},
 }

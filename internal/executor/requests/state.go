@@ -15,6 +15,8 @@ func stateOf(s *engine.State) schema.RunState {
 	switch s.Pending {
 	case history.PendingRetry:
 		return schema.StateStuck
+	case history.PendingPaused:
+		return schema.StatePaused
 	case history.PendingStart:
 		return schema.StateDelayed
 	case history.PendingTask:
