@@ -30,12 +30,15 @@ func (c describeCommand) Run(ctx context.Context, s *cli.Session) error {
 		if c.Waits && !c.Quiet && !d.Status.Closed() {
 			value.Waits, err = api.Waits(ctx, d.WorkflowID, string(d.RunID), o)
 		}
-		if err != nil && ctx.Err() != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
 			return err
+		case err != nil:
+			value.WaitsProblem = failureText(err)
 		}
 		return c.One(s, d.WorkflowID, value, func() error {
 			page := describePage(s, d)
-			pageWaits(page, value.Waits, err)
+			pageWaits(page, value.Waits, value.WaitsProblem)
 			return page.Print()
 		})
 	})
@@ -45,6 +48,8 @@ func (c describeCommand) Run(ctx context.Context, s *cli.Session) error {
 type described struct {
 	*client.Description
 	Waits *client.Waits `json:"waits,omitempty"`
+	// WaitsProblem says why it is not known.
+	WaitsProblem string `json:"waitsProblem,omitempty"`
 }
 
 // describePage returns the page about a run.
