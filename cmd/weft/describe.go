@@ -74,6 +74,9 @@ func describePage(s *cli.Session, d *client.Description) *cli.Page {
 	page.Field("attempt", numberUnlessZero(d.Attempt))
 	page.Field("cron", d.CronSchedule)
 	page.Field("history", fmt.Sprintf("%d events, %s", d.HistoryLength, sizeText(d.HistoryBytes)))
+	if d.Paused != nil {
+		page.Styled("paused", cli.Cell{Text: "since " + moment(d.Paused.Since) + reasonText(d.Paused.Reason), Style: cli.Warn})
+	}
 	if d.CancelRequested {
 		page.Styled("cancellation", cli.Cell{Text: "requested", Style: cli.Warn})
 	}
@@ -83,6 +86,14 @@ func describePage(s *cli.Session, d *client.Description) *cli.Page {
 	pageActivities(page, d.PendingActivities)
 	pageOthers(page, d)
 	return page
+}
+
+// reasonText returns a reason behind what it explains; empty for none.
+func reasonText(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
 }
 
 // pageStuck adds the task that fails.
