@@ -30,12 +30,15 @@ func (c describeCommand) Run(ctx context.Context, s *cli.Session) error {
 		if c.Waits && !c.Quiet && !d.Status.Closed() {
 			value.Waits, err = api.Waits(ctx, d.WorkflowID, string(d.RunID), o)
 		}
-		if err != nil && ctx.Err() != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
 			return err
+		case err != nil:
+			value.WaitsProblem = failureText(err)
 		}
 		return c.One(s, d.WorkflowID, value, func() error {
 			page := describePage(s, d)
-			pageWaits(page, value.Waits, err)
+			pageWaits(page, value.Waits, value.WaitsProblem)
 			return page.Print()
 		})
 	})
@@ -45,6 +48,8 @@ func (c describeCommand) Run(ctx context.Context, s *cli.Session) error {
 type described struct {
 	*client.Description
 	Waits *client.Waits `json:"waits,omitempty"`
+	// WaitsProblem says why it is not known.
+	WaitsProblem string `json:"waitsProblem,omitempty"`
 }
 
 // describePage returns the page about a run.
@@ -69,6 +74,9 @@ func describePage(s *cli.Session, d *client.Description) *cli.Page {
 	page.Field("attempt", numberUnlessZero(d.Attempt))
 	page.Field("cron", d.CronSchedule)
 	page.Field("history", fmt.Sprintf("%d events, %s", d.HistoryLength, sizeText(d.HistoryBytes)))
+	if d.Paused != nil {
+		page.Styled("paused", cli.Cell{Text: "since " + moment(d.Paused.Since) + reasonText(d.Paused.Reason), Style: cli.Warn})
+	}
 	if d.CancelRequested {
 		page.Styled("cancellation", cli.Cell{Text: "requested", Style: cli.Warn})
 	}
@@ -78,6 +86,14 @@ func describePage(s *cli.Session, d *client.Description) *cli.Page {
 	pageActivities(page, d.PendingActivities)
 	pageOthers(page, d)
 	return page
+}
+
+// reasonText returns a reason behind what it explains; empty for none.
+func reasonText(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
 }
 
 // pageStuck adds the task that fails.

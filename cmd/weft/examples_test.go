@@ -126,8 +126,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// elsewhere are commands that other tests run: they do not end, or have more than one server.
-var elsewhere = []string{"weft dev", "weft demo"}
+// elsewhere are commands that other tests run: they do not end, or have a deployment of their own.
+var elsewhere = []string{"weft dev", "weft demo", "weft doctor", "weft ui"}
 
 // commandNames returns the commands, with the name of this one.
 func commandNames(t *testing.T) (names []string) {

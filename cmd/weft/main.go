@@ -34,6 +34,8 @@ type commands struct {
 	Signal    signalCommand   `cmd:"" group:"Steer" help:"Send a signal: weft signal cart-42 note -d '\"as a present, please\"'."`
 	Cancel    cancelCommand   `cmd:"" group:"Steer" help:"Ask a run to end by canceling the context of its code."`
 	Terminate terminate       `cmd:"" group:"Steer" help:"End a run at once, without running its code."`
+	Pause     pauseCommand    `cmd:"" group:"Steer" help:"Pause a run: its code does not run until it is resumed."`
+	Resume    resumeCommand   `cmd:"" group:"Steer" help:"Resume a paused run."`
 	Retry     retryCommand    `cmd:"" group:"Steer" help:"Retry the failed task of a stuck run now."`
 	Reset     resetCommand    `cmd:"" group:"Steer" help:"Start a run that continues from an earlier task of the latest one: weft reset cart-42 --to lastTask."`
 	Move      moveCommand     `cmd:"" group:"Steer" help:"Assign a run to another build."`

@@ -26,9 +26,9 @@ func childCell(c client.PendingChild) cli.Cell {
 }
 
 // pageWaits adds where the code waits, or why that is not known.
-func pageWaits(page *cli.Page, waits *client.Waits, err error) {
-	if err != nil {
-		page.Styled("waits", cli.Cell{Text: "not known: " + failureText(err), Style: cli.Warn})
+func pageWaits(page *cli.Page, waits *client.Waits, problem string) {
+	if problem != "" {
+		page.Styled("waits", cli.Cell{Text: "not known: " + problem, Style: cli.Warn})
 		return
 	}
 	if waits == nil {
