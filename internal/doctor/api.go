@@ -147,7 +147,7 @@ func stuckOfLatest(ctx context.Context, api API) (found []string, of string, err
 	}
 	if len(runs) > mostDescribed || next != "" {
 		runs = runs[:min(len(runs), mostDescribed)]
-		of = fmt.Sprintf(" of the latest %d open ones", len(runs))
+		of = fmt.Sprintf(" among the latest %d open ones", len(runs))
 	}
 	for _, run := range runs {
 		d, err := api.Describe(ctx, run.WorkflowID, string(run.RunID))

@@ -261,7 +261,7 @@ func TestManyOpenRuns(t *testing.T) {
 	}
 	r.states[r.runs[mostDescribed].WorkflowID] = client.StateStuck // too old to be seen
 	for _, f := range check(t, r) {
-		if f.Check == "stuck runs" && (f.Verdict != OK || f.Seen != "none of the latest 20 open ones") {
+		if f.Check == "stuck runs" && (f.Verdict != OK || f.Seen != "none among the latest 20 open ones") {
 			t.Errorf("found %+v", f)
 		}
 	}
