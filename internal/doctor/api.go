@@ -106,25 +106,60 @@ func (f *findings) store(ctx context.Context, api API) {
 	f.bad("store", "the log of the api function or the server says what the store answers, for example a missing right", "the server cannot read its store: %v", err)
 }
 
-// stuck looks for runs whose code fails.
+// stuck looks for runs whose code fails. A server that cannot filter by that is asked about its
+// latest open runs, one by one.
 func (f *findings) stuck(ctx context.Context, api API) {
-	var runs []client.Summary
-	var next string
-	err := within(ctx, func(ctx context.Context) (err error) {
-		runs, next, err = api.List(ctx, "ExecutionStatus = 'Running' AND Stuck = true", "")
+	const check = "stuck runs"
+	var found []string
+	more, all := false, ""
+	err := within(ctx, func(ctx context.Context) error {
+		runs, next, err := api.List(ctx, "ExecutionStatus = 'Running' AND Stuck = true", "")
+		if errors.Is(err, client.ErrInvalid) {
+			found, all, err = stuckOfLatest(ctx, api)
+			return err
+		}
+		for _, run := range runs {
+			found = append(found, run.WorkflowID)
+		}
+		more = next != ""
 		return err
 	})
 	switch {
-	case errors.Is(err, client.ErrInvalid):
-		f.warn("stuck runs", "deploy this version of Weft", "the server does not know which runs are stuck: %v", err)
 	case err != nil:
-		f.bad("stuck runs", "the log of the api function or the server says why", "the runs cannot be listed: %v", err)
-	case len(runs) > 0:
-		f.bad("stuck runs", fmt.Sprintf("weft describe %s says why; deploy code that does not fail, or terminate or reset them", runs[0].WorkflowID),
-			"%s: their code fails, as that of %s", counted(len(runs), next != "", "run is stuck", "runs are stuck"), runs[0].WorkflowID)
+		f.bad(check, "the log of the api function or the server says why", "the runs cannot be listed: %v", err)
+	case len(found) > 0:
+		f.bad(check, fmt.Sprintf("weft describe %s says why; deploy code that does not fail, or terminate or reset them", found[0]),
+			"%s%s, because code fails; the latest is %s", counted(len(found), more, "run is stuck", "runs are stuck"), all, found[0])
 	default:
-		f.ok("stuck runs", "none")
+		f.ok(check, "none%s", all)
 	}
+}
+
+// mostDescribed is how many open runs are described to find stuck ones.
+const mostDescribed = 20
+
+// stuckOfLatest returns which of the latest open runs are stuck, and says how many were looked at
+// if there are more.
+func stuckOfLatest(ctx context.Context, api API) (found []string, of string, err error) {
+	runs, next, err := api.List(ctx, "ExecutionStatus = 'Running'", "")
+	if err != nil {
+		return nil, "", err
+	}
+	if len(runs) > mostDescribed || next != "" {
+		runs = runs[:min(len(runs), mostDescribed)]
+		of = fmt.Sprintf(" among the latest %d open ones", len(runs))
+	}
+	for _, run := range runs {
+		d, err := api.Describe(ctx, run.WorkflowID, string(run.RunID))
+		switch {
+		case errors.Is(err, client.ErrNotFound): // it has closed and was deleted
+		case err != nil:
+			return nil, "", err
+		case d.State == client.StateStuck:
+			found = append(found, run.WorkflowID)
+		}
+	}
+	return found, of, nil
 }
 
 // counted returns a number with what it counts. more says that there are more.

@@ -24,6 +24,7 @@ type recorded struct {
 	runs       []client.Summary
 	next       string
 	noList     error
+	states     map[string]client.RunState // of runs, if they cannot be filtered by it
 	queues     []client.Queue
 	noQueues   error
 	builds     map[string]client.Builds // by token
@@ -39,13 +40,19 @@ func (r *recorded) Deployment(context.Context) (*client.Deployment, error) {
 }
 
 func (r *recorded) Describe(_ context.Context, id, _ string, _ ...client.DescribeOptions) (*client.Description, error) {
+	if state, ok := r.states[id]; ok {
+		return &client.Description{State: state}, nil
+	}
 	if r.noStore != nil {
 		return nil, r.noStore
 	}
 	return nil, problem.Of(refusal.NotFound.New("there is no workflow %q", id))
 }
 
-func (r *recorded) List(context.Context, string, string) ([]client.Summary, string, error) {
+func (r *recorded) List(_ context.Context, filter, _ string) ([]client.Summary, string, error) {
+	if r.states != nil && strings.Contains(filter, "Stuck") {
+		return nil, "", problem.Of(refusal.Invalid.New("no run has Stuck"))
+	}
 	return r.runs, r.next, r.noList
 }
 
@@ -127,13 +134,15 @@ func TestTroubledAPI(t *testing.T) {
 		seen    string
 		do      string
 	}{
-		"no answer":         {func(r *recorded) { r.err = denied }, Bad, "api", "access denied", "authorization"},
-		"an older server":   {func(r *recorded) { r.err = problem.Of(refusal.NotFound.New("nothing")) }, Bad, "api", "older", "deploy"},
-		"a clock ahead":     {func(r *recorded) { r.deployment.Now = noon.Add(11 * time.Second) }, Bad, "clock", "11s ahead", "correct"},
-		"a clock behind":    {func(r *recorded) { r.deployment.Now = noon.Add(-6 * time.Second) }, Warn, "clock", "6s behind", "correct"},
-		"no rights":         {func(r *recorded) { r.noStore = denied }, Bad, "store", "access denied", "log"},
-		"no list":           {func(r *recorded) { r.deployment.Features.List = false }, Warn, "list", "not listed", "WEFT_LIST"},
-		"an older list":     {func(r *recorded) { r.noList = problem.Of(refusal.Invalid.New("no Stuck")) }, Warn, "stuck runs", "does not know", "deploy"},
+		"no answer":       {func(r *recorded) { r.err = denied }, Bad, "api", "access denied", "authorization"},
+		"an older server": {func(r *recorded) { r.err = problem.Of(refusal.NotFound.New("nothing")) }, Bad, "api", "older", "deploy"},
+		"a clock ahead":   {func(r *recorded) { r.deployment.Now = noon.Add(11 * time.Second) }, Bad, "clock", "11s ahead", "correct"},
+		"a clock behind":  {func(r *recorded) { r.deployment.Now = noon.Add(-6 * time.Second) }, Warn, "clock", "6s behind", "correct"},
+		"no rights":       {func(r *recorded) { r.noStore = denied }, Bad, "store", "access denied", "log"},
+		"no list":         {func(r *recorded) { r.deployment.Features.List = false }, Warn, "list", "not listed", "WEFT_LIST"},
+		"a stuck run that is described": {func(r *recorded) {
+			r.runs, r.states = []client.Summary{{WorkflowID: "gone"}, {WorkflowID: "order-6"}, {WorkflowID: "order-7"}}, map[string]client.RunState{"order-6": client.StateWaiting, "order-7": client.StateStuck}
+		}, Bad, "stuck runs", "1 run is stuck, because code fails; the latest is order-7", "weft describe order-7"},
 		"a list that fails": {func(r *recorded) { r.noList = denied }, Bad, "stuck runs", "access denied", "log"},
 		"a stuck run": {func(r *recorded) {
 			r.runs = []client.Summary{{WorkflowID: "order-7"}}
@@ -239,4 +248,21 @@ func TestSilentAPI(t *testing.T) {
 			t.Errorf("found %q", text(found))
 		}
 	})
+}
+
+// Of many open runs the latest are described, and the finding says so.
+func TestManyOpenRuns(t *testing.T) {
+	t.Parallel()
+	r := healthy()
+	r.states = map[string]client.RunState{}
+	for i := range mostDescribed + 1 {
+		id := fmt.Sprint("order-", i)
+		r.runs, r.states[id] = append(r.runs, client.Summary{WorkflowID: id}), client.StateWaiting
+	}
+	r.states[r.runs[mostDescribed].WorkflowID] = client.StateStuck // too old to be seen
+	for _, f := range check(t, r) {
+		if f.Check == "stuck runs" && (f.Verdict != OK || f.Seen != "none among the latest 20 open ones") {
+			t.Errorf("found %+v", f)
+		}
+	}
 }

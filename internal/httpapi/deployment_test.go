@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -208,6 +209,15 @@ func TestBuildsAddUp(t *testing.T) {
 		}
 		closed := d.Idle(executor.Options{Build: "build-2"}, testbed.Workload("build-2")...)
 		closed.Do(http.MethodPost, workflows+"/wb/terminate", "")
+		var none schema.BuildListResponse
+		if a := testbed.New(t).Idle(executor.Options{}).Do(http.MethodGet, "/v1/builds", ""); !strings.Contains(string(a.Body), `"openRuns":[]`) {
+			t.Errorf("without open runs: %s", a.Body)
+		}
+		d.Ports.Lister = nil
+		d.Idle(executor.Options{}, testbed.Workload("build-1")...).Do(http.MethodGet, "/v1/builds", "").Into(t, &none)
+		if none.OpenRuns != nil || none.Here == "" {
+			t.Errorf("without a list: %+v", none)
+		}
 		d.Ports.Lister = slow{pages{d.Store}, 3 * time.Second}
 		versions := map[string]string{"build-1": "1", "build-2": "2"}
 		p := d.Idle(executor.Options{Build: "build-2", Versions: func(context.Context) (map[string]string, error) { return versions, nil }}, testbed.Workload("build-2")...)

@@ -72,7 +72,7 @@ type BuildListResponse struct {
 	Versions []BuildVersion `json:"versions,omitempty"`
 	// OpenRuns counts the open runs that this page has looked at, by build. Callers add up the
 	// pages. It is absent if the deployment keeps no list of workflows.
-	OpenRuns []BuildRuns `json:"openRuns,omitempty"`
+	OpenRuns []BuildRuns `json:"openRuns,omitzero"`
 	// NextPageToken is the token of the next page; absent if this is the last.
 	NextPageToken string `json:"nextPageToken,omitempty"`
 }

@@ -26,7 +26,7 @@
 //	attempts.Record     Base HasRoom HeldNow
 //	attempts.Records    All Keep Of
 //	commit              CheckBuild Event FailTooLarge Open Task Transition
-//	host.Host           Now Together Wait WithTimeout Within
+//	host.Host           Now Wait WithTimeout Within
 //	inbox               Waiting
 //	lock.Table          AcquireWithin Answer GiveBack Take
 //	lock.Watch          Stop
