@@ -25,3 +25,6 @@ func notReady(f *failure.Failure) *refusal.Error {
 
 // Requests carries out what callers ask for.
 type Requests struct{ Process *session.Process }
+
+// Reports say what runs do and did. They write nothing.
+type Reports struct{ Process *session.Process }
