@@ -14,7 +14,7 @@ type Interceptor func(ctx context.Context, r Request, next func(context.Context)
 
 // Request is what a client was asked to do.
 type Request struct {
-	// Operation is start, signal, query, update, poll, result, describe, history, runs, list,
+	// Operation is start, signal, query, update, poll, result, describe, waits, history, runs, list,
 	// cancel, terminate, failUpdate, reset, move, delete, retry, retryActivity, completeByHand or
 	// failByHand; deployment, types, builds, queues or redrive; or "complete activity", "fail
 	// activity" or "heartbeat activity". A request to a schedule is a request to its workflow,
