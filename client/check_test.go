@@ -45,6 +45,10 @@ var byID = map[string]func(ctx context.Context, c *client.Client, id string) err
 		_, err := c.Describe(ctx, id, "")
 		return err
 	},
+	"Waits": func(ctx context.Context, c *client.Client, id string) error {
+		_, err := c.Waits(ctx, id, "")
+		return err
+	},
 	"History": func(ctx context.Context, c *client.Client, id string) error {
 		_, err := c.History(ctx, id, "")
 		return err

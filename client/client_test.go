@@ -431,6 +431,7 @@ func FuzzAnswer(f *testing.F) {
 				"result":   func() error { _, err := c.Result(ctx, "a", ""); return err },
 				"wait":     func() error { _, err := c.Handle("a", "", "u").Wait(ctx); return err },
 				"describe": func() error { _, err := c.Describe(ctx, "a", ""); return err },
+				"waits":    func() error { _, err := c.Waits(ctx, "a", ""); return err },
 				"start":    func() error { return verbs["start"].send(ctx, c) },
 				"update":   func() error { return verbs["update"].send(ctx, c) },
 				"signal":   func() error { return verbs["signal"].send(ctx, c) },

@@ -89,6 +89,7 @@ func TestInterceptorsKnowAllCalls(t *testing.T) {
 		{request("poll", "u"), func() error { _, err := c.Handle("w", "", "u").Wait(ctx); return err }},
 		{request("result", ""), func() error { _, err := c.Result(ctx, "w", ""); return err }},
 		{request("describe", ""), func() error { _, err := c.Describe(ctx, "w", ""); return err }},
+		{request("waits", ""), func() error { _, err := c.Waits(ctx, "w", ""); return err }},
 		{request("history", ""), func() error { _, err := c.History(ctx, "w", ""); return err }},
 		{request("history", ""), func() error { _, err := c.WaitHistory(ctx, "w", "", 1); return err }},
 		{request("runs", ""), func() error { _, _, err := c.Runs(ctx, "w", ""); return err }},

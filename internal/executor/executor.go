@@ -46,6 +46,8 @@ type Service struct {
 	Steering requests.Steering
 	// Listing lists runs.
 	Listing requests.Listing
+	// Reports say what runs do and did.
+	Reports requests.Reports
 	// Deliveries handles the messages of the queues.
 	Deliveries deliveries.Deliveries
 	// Maintenance is the slow check over all runs.
@@ -59,7 +61,7 @@ func New(ports Ports, registry *engine.Registry, h host.Host, o Options) *Servic
 	p := session.New(ports, registry, h, o)
 	return &Service{
 		Process: p, Requests: requests.Requests{Process: p}, Steering: requests.Steering{Process: p}, Listing: requests.Listing{Process: p},
-		Deliveries: deliveries.Deliveries{Process: p}, Maintenance: maintenance.Maintenance{Process: p},
+		Reports: requests.Reports{Process: p}, Deliveries: deliveries.Deliveries{Process: p}, Maintenance: maintenance.Maintenance{Process: p},
 		Inventory: inventory.Inventory{Process: p},
 	}
 }

@@ -35,7 +35,7 @@
 //	outcome             OfRead
 //	runlog.Reader       FirstCommit LastCommit RunBefore
 //	runlog.View         Before Command Commit Commits EnsureFresh EnsureLoaded Other Refresh
-//	runner              Ident
+//	runner              Ident WaitsOf
 //	runner.Code         CatchUp Drop Query
 //	runner.Runner       Barred
 //	session             EndOf NoSuchWorkflow NotLatest Problem RecordRun RequireUnchanged

@@ -31,3 +31,6 @@ type Steering struct{ Process *session.Process }
 
 // Listing lists runs. It writes nothing.
 type Listing struct{ Process *session.Process }
+
+// Reports say what runs do and did. They write nothing.
+type Reports struct{ Process *session.Process }
