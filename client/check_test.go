@@ -139,7 +139,7 @@ var byName = map[string]func(ctx context.Context, c *client.Client, name string)
 
 // withoutID are the methods whose request has no such id.
 var withoutID = []string{
-	"List", "ListPage", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity",
+	"Count", "List", "ListPage", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity",
 	"Builds", "Deployment", "Queues", "Redrive", "Types",
 }
 
