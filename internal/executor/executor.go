@@ -42,6 +42,8 @@ type Service struct {
 	Process *session.Process
 	// Requests carries out what callers ask for.
 	Requests requests.Requests
+	// Lists lists and counts runs.
+	Lists requests.Lists
 	// Deliveries handles the messages of the queues.
 	Deliveries deliveries.Deliveries
 	// Maintenance is the slow check over all runs.
@@ -54,7 +56,7 @@ type Service struct {
 func New(ports Ports, registry *engine.Registry, h host.Host, o Options) *Service {
 	p := session.New(ports, registry, h, o)
 	return &Service{
-		Process: p, Requests: requests.Requests{Process: p}, Deliveries: deliveries.Deliveries{Process: p}, Maintenance: maintenance.Maintenance{Process: p},
+		Process: p, Requests: requests.Requests{Process: p}, Lists: requests.Lists{Process: p}, Deliveries: deliveries.Deliveries{Process: p}, Maintenance: maintenance.Maintenance{Process: p},
 		Inventory: inventory.Inventory{Process: p},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/seed-41655fb1/weft/internal/command"
-	"github.com/seed-41655fb1/weft/internal/executor/requests"
 	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
@@ -41,6 +40,6 @@ func (h *handler) count(r *http.Request) (int, *schema.CountResponse, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := requests.Count(r.Context(), h.service.Process, l, group)
+	answer, err := h.service.Lists.Count(r.Context(), l, group)
 	return http.StatusOK, answer, err
 }

@@ -16,6 +16,6 @@ func (h *handler) runs(r *http.Request) (int, *schema.RunsResponse, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.Runs(r.Context(), of)
+	answer, err := h.service.Lists.Runs(r.Context(), of)
 	return http.StatusOK, answer, err
 }

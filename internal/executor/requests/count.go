@@ -23,9 +23,9 @@ const (
 
 // Count counts the runs that a filter selects, by a group if there is one. It ends after some time,
 // with a token for the rest. It refuses a filter with names that no run has.
-func Count(ctx context.Context, s *session.Process, l *command.List, group func(*store.Summary) string) (*schema.CountResponse, error) {
+func (s *Lists) Count(ctx context.Context, l *command.List, group func(*store.Summary) string) (*schema.CountResponse, error) {
 	look, answer, by := l.Filter().Look(), &schema.CountResponse{}, map[string]int{}
-	next, err := walk(ctx, s, look.Store(), l, func(row *store.Summary) {
+	next, err := walk(ctx, s.Process, look.Store(), l, func(row *store.Summary) {
 		answer.Count++
 		if group == nil {
 			return
@@ -38,7 +38,7 @@ func Count(ctx context.Context, s *session.Process, l *command.List, group func(
 		by[value]++
 	})
 	if err == nil && l.ChecksNames() {
-		err = checkNames(ctx, s, look, next != "")
+		err = checkNames(ctx, s.Process, look, next != "")
 	}
 	if err != nil {
 		return nil, err

@@ -53,7 +53,8 @@ func counted(t *testing.T, all slowly, text, by, token string) (*schema.CountRes
 	if err != nil {
 		t.Fatal(err)
 	}
-	return requests.Count(t.Context(), &session.Process{Ports: session.Ports{Lister: all}, World: all.clock}, l, group)
+	lists := requests.Lists{Process: &session.Process{Ports: session.Ports{Lister: all}, World: all.clock}}
+	return lists.Count(t.Context(), l, group)
 }
 
 // The pages of a count have each run once. A page ends after some time, or some runs.

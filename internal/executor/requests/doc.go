@@ -26,7 +26,7 @@
 //	attempts.Record     Base HasRoom HeldNow
 //	attempts.Records    All Keep Of
 //	commit              CheckBuild Event FailTooLarge Open Task Transition
-//	host.Host           Now Together Wait WithTimeout Within
+//	host.Host           Now Wait WithTimeout Within
 //	inbox               Waiting
 //	lock.Table          AcquireWithin Answer GiveBack Take
 //	lock.Watch          Stop
@@ -35,7 +35,7 @@
 //	outcome             OfRead
 //	runlog.Reader       FirstCommit LastCommit RunBefore
 //	runlog.View         Before Command Commit Commits EnsureFresh EnsureLoaded Other Refresh
-//	runner              Ident
+//	runner              Ident WaitsOf
 //	runner.Code         CatchUp Drop Query
 //	runner.Runner       Barred
 //	session             EndOf NoSuchWorkflow NotLatest Problem RecordRun RequireUnchanged

@@ -25,3 +25,6 @@ func notReady(f *failure.Failure) *refusal.Error {
 
 // Requests carries out what callers ask for.
 type Requests struct{ Process *session.Process }
+
+// Lists lists and counts runs. It writes nothing.
+type Lists struct{ Process *session.Process }

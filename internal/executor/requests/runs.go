@@ -17,7 +17,7 @@ const runsPage = 20
 // Runs returns a page of the runs of a workflow, the latest first: how each began, and how it
 // ended. It leaves out runs that have expired or were deleted. The page before may have listed the
 // last one. It takes a read for the latest run, and two for each other one of the page.
-func (s *Requests) Runs(ctx context.Context, of command.Runs) (*schema.RunsResponse, error) {
+func (s *Lists) Runs(ctx context.Context, of command.Runs) (*schema.RunsResponse, error) {
 	answer := &schema.RunsResponse{WorkflowID: of.Workflow()}
 	err := lookIn(ctx, s.Process, besideAfter, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Workflow(), "", func(t *session.Session, run *engine.Run) error {
 		answer.Runs, answer.NextPageToken = []schema.ChainedRun{}, ""
