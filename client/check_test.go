@@ -81,10 +81,6 @@ var byID = map[string]func(ctx context.Context, c *client.Client, id string) err
 	"Resume": func(ctx context.Context, c *client.Client, id string) error {
 		return c.Resume(ctx, id, client.PauseOptions{})
 	},
-	"Waits": func(ctx context.Context, c *client.Client, id string) error {
-		_, err := c.Waits(ctx, id, "")
-		return err
-	},
 	"Retry":         func(ctx context.Context, c *client.Client, id string) error { return c.Retry(ctx, id, "") },
 	"RetryActivity": func(ctx context.Context, c *client.Client, id string) error { return c.RetryActivity(ctx, id, "", 5) },
 	"CompleteByHand": func(ctx context.Context, c *client.Client, id string) error {
@@ -147,7 +143,7 @@ var byName = map[string]func(ctx context.Context, c *client.Client, name string)
 
 // withoutID are the methods whose request has no such id.
 var withoutID = []string{
-	"List", "ListPage", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity",
+	"Count", "List", "ListPage", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity",
 	"Builds", "Deployment", "Queues", "Redrive", "Types",
 }
 

@@ -110,6 +110,8 @@ func TestInterceptorsKnowAllCalls(t *testing.T) {
 			_, err := c.FailByHand(ctx, "w", "1-0000000000000000", 5, refused, "")
 			return err
 		}},
+		{client.Request{Operation: "list"}, func() error { _, err := c.ListPage(ctx, client.ListOptions{}); return err }},
+		{client.Request{Operation: "count"}, func() error { _, err := c.Count(ctx, client.CountOptions{}); return err }},
 		{client.Request{Operation: "list"}, func() error { _, _, err := c.List(ctx, "", ""); return err }},
 		{client.Request{Operation: "list"}, func() error { _, _, err := c.Schedules(ctx, ""); return err }},
 		{client.Request{Operation: "complete activity"}, func() error { return c.CompleteActivity(ctx, "token", nil) }},

@@ -119,6 +119,13 @@ func TestListPage(t *testing.T) {
 		if page, err := p.Client.ListPage(ctx, unknown); err != nil || len(page.Workflows) != 0 {
 			t.Errorf("an unknown name that is allowed: %+v, %v", page, err)
 		}
+		counts, err := p.Client.Count(ctx, client.CountOptions{Filter: "WorkflowId > 'a'", GroupBy: "WorkflowType"})
+		if err != nil || counts.Count != 2 || len(counts.Groups) != 1 || counts.Groups[0].Count != 2 || counts.NextPageToken != "" {
+			t.Errorf("%+v, %v", counts, err)
+		}
+		if _, err := p.Client.Count(ctx, client.CountOptions{GroupBy: "Region"}); !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("a group that is none: %v", err)
+		}
 		if _, err := p.Client.ListPage(ctx, client.ListOptions{PageSize: -1}); !errors.Is(err, client.ErrInvalid) {
 			t.Errorf("a page of -1: %v", err)
 		}

@@ -44,8 +44,8 @@ type Service struct {
 	Requests requests.Requests
 	// Steering carries out what operators ask for.
 	Steering requests.Steering
-	// Listing lists runs.
-	Listing requests.Listing
+	// Lists lists and counts runs.
+	Lists requests.Lists
 	// Reports say what runs do and did.
 	Reports requests.Reports
 	// Deliveries handles the messages of the queues.
@@ -60,7 +60,7 @@ type Service struct {
 func New(ports Ports, registry *engine.Registry, h host.Host, o Options) *Service {
 	p := session.New(ports, registry, h, o)
 	return &Service{
-		Process: p, Requests: requests.Requests{Process: p}, Steering: requests.Steering{Process: p}, Listing: requests.Listing{Process: p},
+		Process: p, Requests: requests.Requests{Process: p}, Steering: requests.Steering{Process: p}, Lists: requests.Lists{Process: p},
 		Reports: requests.Reports{Process: p}, Deliveries: deliveries.Deliveries{Process: p}, Maintenance: maintenance.Maintenance{Process: p},
 		Inventory: inventory.Inventory{Process: p},
 	}

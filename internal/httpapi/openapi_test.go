@@ -130,6 +130,8 @@ var unscripted = map[string]string{
 	"retryActivity 503 urn:weft:problem:outcome-unknown":      "package executor, TestRetryWhoseRecordIsLost",
 	"heartbeatActivity 503 urn:weft:problem:outcome-unknown":  "package executor, TestBeatWhoseRecordIsLost",
 	"listWorkflows 503 urn:weft:problem:busy":                 "TestNoList",
+	"countWorkflows 404 urn:weft:problem:not-found":           "the same way as listWorkflows",
+	"countWorkflows 503 urn:weft:problem:busy":                "the same way as listWorkflows",
 	"listSchedules 404 urn:weft:problem:not-found":            "TestNoList",
 	"listSchedules 503 urn:weft:problem:busy":                 "TestNoList",
 	"listBuilds 404 urn:weft:problem:not-found":               "TestNoList",

@@ -97,6 +97,7 @@ func gives[A any](do func(*handler, *http.Request) (int, A, error)) endpoint {
 var routes = slices.Concat(
 	workflowRoutes,
 	waitRoutes,
+	countRoutes,
 	byHandRoutes, pauseRoutes,
 	runRoutes,
 	scheduleRoutes,

@@ -94,7 +94,7 @@ func (h *handler) listSchedules(r *http.Request) (status int, answer schema.Sche
 	if err != nil {
 		return 0, answer, err
 	}
-	page, err := h.service.Listing.List(r.Context(), l)
+	page, err := h.service.Lists.List(r.Context(), l)
 	if err != nil {
 		return 0, answer, err
 	}

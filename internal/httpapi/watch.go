@@ -89,7 +89,7 @@ func (h *handler) awaitList(r *http.Request, l *command.List) (int, *schema.List
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Listing.AwaitList(r.Context(), c)
+	answer, err := h.service.Lists.AwaitList(r.Context(), c)
 	return http.StatusOK, answer, err
 }
 

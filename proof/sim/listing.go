@@ -123,7 +123,7 @@ func (s *simulation) readList() {
 				if err != nil {
 					return err
 				}
-				answer, err = t.Service.Listing.List(ctx, l)
+				answer, err = t.Service.Lists.List(ctx, l)
 				return err
 			})
 			if err != nil {

@@ -64,7 +64,7 @@ func listed(t *testing.T, all rows, text, token string, limit int) (ids []string
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := (&requests.Listing{Process: &session.Process{Ports: session.Ports{Lister: all}}}).List(t.Context(), l)
+	page, err := (&requests.Lists{Process: &session.Process{Ports: session.Ports{Lister: all}}}).List(t.Context(), l)
 	if err != nil {
 		return nil, "", err
 	}

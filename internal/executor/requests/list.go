@@ -15,7 +15,7 @@ import (
 )
 
 // List returns a page of the list of workflows. It refuses a filter with names that no run has.
-func (s *Listing) List(ctx context.Context, l *command.List) (*schema.ListResponse, error) {
+func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse, error) {
 	look, page := l.Filter().Look(), listRuns
 	if l.Filter().Order().ByClose() {
 		page = listByClose

@@ -29,8 +29,8 @@ type Requests struct{ Process *session.Process }
 // Steering carries out what operators ask for: to retry, to end by hand, to pause, to reset, to move.
 type Steering struct{ Process *session.Process }
 
-// Listing lists runs. It writes nothing.
-type Listing struct{ Process *session.Process }
+// Lists lists and counts runs. It writes nothing.
+type Lists struct{ Process *session.Process }
 
 // Reports say what runs do and did. They write nothing.
 type Reports struct{ Process *session.Process }

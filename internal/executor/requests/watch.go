@@ -77,7 +77,7 @@ const (
 // AwaitList returns a page of the list when it differs from the version that the caller has, or
 // when the wait is over, but no later than the soft limit. A commit of this process that changes a
 // row ends the wait between two looks. Without one, there are 12 looks in 20 s.
-func (s *Listing) AwaitList(ctx context.Context, l command.AwaitList) (*schema.ListResponse, error) {
+func (s *Lists) AwaitList(ctx context.Context, l command.AwaitList) (*schema.ListResponse, error) {
 	world := s.Process.World
 	end := world.Now().Add(min(l.Wait(), s.Process.Options.SoftLimit))
 	var page *schema.ListResponse
@@ -100,7 +100,7 @@ func (s *Listing) AwaitList(ctx context.Context, l command.AwaitList) (*schema.L
 
 // lookAtList is a look of AwaitList. One that has not finished at the end of the wait fails, but it
 // gets at least session.LeastTime.
-func lookAtList(ctx context.Context, s *Listing, l command.AwaitList, end time.Time) (*schema.ListResponse, error) {
+func lookAtList(ctx context.Context, s *Lists, l command.AwaitList, end time.Time) (*schema.ListResponse, error) {
 	if l.Wait() == 0 {
 		return s.List(ctx, l.List)
 	}
