@@ -6,7 +6,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import type { Description, HistoryEvent } from "../api/types.js";
 import { Icon } from "../components/icon.js";
 import { Empty } from "../components/notice.js";
-import { ago, clock, count, duration, plural } from "../lib/format.js";
+import { ago, clock, count, duration, plural, tickText } from "../lib/format.js";
 import { useKeys } from "../lib/keys.js";
 import { useMedia } from "../lib/media.js";
 import { now } from "../lib/now.js";
@@ -193,7 +193,7 @@ function Axis({ range, begin }: { range: Range; begin: number }): JSX.Element {
       <div class="axis-ticks">
         {ticks(range, begin, narrow ? 3 : 7).map((t) => (
           <span key={t} class={percent(t, range) > (narrow ? 80 : 94) ? "tick last" : "tick"} style={{ left: `${percent(t, range)}%` }}>
-            {t === begin ? "0" : duration(t - begin).replace(/\.?0+ s$/, " s")}
+            {t === begin ? "0" : tickText(t - begin)}
           </span>
         ))}
       </div>
