@@ -108,7 +108,7 @@ test("a run that is watched shows what happens to it", async () => {
   await api(server, "POST", "workflows/watched/signals/delivered", { input: "now" });
   await page.getByRole("list", { name: "Timeline" }).getByRole("img", { name: /^Signal delivered/ }).waitFor();
   await page.locator(".run-title").getByText("Completed").waitFor();
-  await page.locator(".in-out").getByRole("region", { name: "Result" }).getByText("2").waitFor();
+  await page.locator(".in-out").getByRole("group", { name: "Result" }).getByText("2").waitFor();
   await closePage(page);
 });
 

@@ -33,7 +33,7 @@ export function FailureView({ failure, open }: { failure: Failure; open?: boolea
       {failure.stack && (
         <details open={open}>
           <summary>Stack</summary>
-          <pre tabIndex={0} role="region" aria-label="Stack">
+          <pre tabIndex={0} role="group" aria-label="Stack">
             {failure.stack}
           </pre>
         </details>

@@ -41,7 +41,7 @@ export function Payload({ value, label }: { value: unknown; label: string }): JS
         <p class="dim">
           {bytes(Math.floor((raw.length * 3) / 4))} that are not JSON, in base64 <Copy text={raw} what={label} />
         </p>
-        <pre tabIndex={0} aria-label={label}>
+        <pre tabIndex={0} role="group" aria-label={label}>
           {raw.slice(0, foldChars)}
         </pre>
       </div>
@@ -52,7 +52,7 @@ export function Payload({ value, label }: { value: unknown; label: string }): JS
   const shown = !large ? text : open ? text.slice(0, most) : text.slice(0, foldChars).split("\n", foldLines).join("\n");
   return (
     <div class="payload">
-      <pre tabIndex={0} role="region" aria-label={label}>
+      <pre tabIndex={0} role="group" aria-label={label}>
         {shown}
         {large && !open ? "\n…" : ""}
       </pre>

@@ -27,6 +27,11 @@ export function duration(ms: number): string {
   return two(Math.floor(s / 86_400), "d", Math.floor((s % 86_400) / 3600), "h");
 }
 
+/** Returns a span without zeros behind the point: 5 s, not 5.00 s. */
+export function tickText(ms: number): string {
+  return duration(ms).replace(/(\.\d)0 s$/, "$1 s").replace(/\.0 s$/, " s");
+}
+
 /** Returns how long ago a moment was, or in how long it will be. */
 export function ago(at: number, now: number): string {
   const past = now - at;

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { has, lack, unknownParameter } from "../api/features.js";
+import { types } from "../api/deployment.js";
 import { Refused } from "../api/http.js";
 import type { Summary } from "../api/types.js";
 import { listRuns, type RunsPage } from "../api/workflows.js";
@@ -107,14 +108,15 @@ function and(text: string, condition: string): string {
   return `${/\bOR\b/i.test(before) ? `(${before})` : before} AND ${condition}`;
 }
 
-/** Collects the types of the runs that were seen, for servers that cannot count. */
+/** Collects the types of the program and of the runs that were seen, for servers that cannot count. */
 function useSeenTypes(runs: Summary[] | undefined): string[] {
-  const [types, setTypes] = useState<string[]>([]);
+  const [seen, setTypes] = useState<string[]>([]);
+  const registered = useLive("types", async (abort) => ({ value: await types(abort), again: undefined })).value;
   useEffect(() => {
-    const all = new Set([...types, ...(runs ?? []).map((r) => r.type)]);
-    if (all.size > types.length) setTypes([...all].sort());
-  }, [runs]);
-  return types;
+    const all = new Set([...seen, ...(runs ?? []).map((r) => r.type), ...(registered?.workflows ?? []).map((t) => t.name)]);
+    if (all.size > seen.length) setTypes([...all].sort());
+  }, [runs, registered]);
+  return seen;
 }
 
 /** The box for what cannot be clicked. */

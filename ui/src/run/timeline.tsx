@@ -6,8 +6,9 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import type { Description, HistoryEvent } from "../api/types.js";
 import { Icon } from "../components/icon.js";
 import { Empty } from "../components/notice.js";
-import { ago, clock, count, duration, plural } from "../lib/format.js";
+import { ago, clock, count, duration, plural, tickText } from "../lib/format.js";
 import { useKeys } from "../lib/keys.js";
+import { useMedia } from "../lib/media.js";
 import { now } from "../lib/now.js";
 import { runHref } from "../lib/route.js";
 import { Heights, reveal, useWindowed } from "../lib/windowed.js";
@@ -174,9 +175,9 @@ function Overview({ model, items, whole, range, end, onZoom }: { model: Timeline
 }
 
 /** Returns moments that divide a range evenly, at round spans since the beginning of the run. */
-function ticks(range: Range, begin: number): number[] {
+function ticks(range: Range, begin: number, most: number): number[] {
   const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 432e5, 864e5, 2 * 864e5, 7 * 864e5, 30 * 864e5, 90 * 864e5, 365 * 864e5];
-  const step = steps.find((s) => (range.to - range.from) / s <= 7) ?? 10 * 365 * 864e5;
+  const step = steps.find((s) => (range.to - range.from) / s <= most) ?? 10 * 365 * 864e5;
   const all: number[] = [];
   for (let t = begin + Math.ceil((range.from - begin) / step) * step; t <= range.to && all.length < 10; t += step) all.push(t);
   return all;
@@ -185,13 +186,14 @@ function ticks(range: Range, begin: number): number[] {
 const percent = (t: number, r: Range): number => ((t - r.from) / Math.max(1, r.to - r.from)) * 100;
 
 function Axis({ range, begin }: { range: Range; begin: number }): JSX.Element {
+  const narrow = useMedia("(max-width: 720px)");
   return (
     <div class="axis" aria-hidden="true">
       <span class="timeline-label" />
       <div class="axis-ticks">
-        {ticks(range, begin).map((t) => (
-          <span key={t} class={percent(t, range) > 94 ? "tick last" : "tick"} style={{ left: `${percent(t, range)}%` }}>
-            {t === begin ? "0" : duration(t - begin).replace(/\.?0+ s$/, " s")}
+        {ticks(range, begin, narrow ? 3 : 7).map((t) => (
+          <span key={t} class={percent(t, range) > (narrow ? 80 : 94) ? "tick last" : "tick"} style={{ left: `${percent(t, range)}%` }}>
+            {t === begin ? "0" : tickText(t - begin)}
           </span>
         ))}
       </div>
@@ -221,8 +223,8 @@ function Row({ item, range, end, begin, eventHref }: { item: Item; range: Range;
   const waits = pending && item.failedAt !== undefined ? clamp(percent(item.failedAt, range)) : undefined;
   const about = item.point ? item.outcome : pending ? (item.attempts > 1 ? `attempt ${item.attempts} · ` : "") + (item.due !== undefined ? ago(item.due, end) : item.outcome) : `${duration((item.to ?? end) - item.from)}${item.attempts > 1 ? ` · ${item.attempts} attempts` : ""}`;
   const text = story(item, begin, end);
-  // The text stands beside the bar: after it if there is room, otherwise before it.
-  const before = to > 62;
+  // The text stands beside the bar where there is room, and otherwise on it.
+  const side = to <= 60 ? "" : from >= 30 ? " before" : " on";
   return (
     <div role="listitem" class="timeline-row">
       <span class="timeline-label">
@@ -248,7 +250,7 @@ function Row({ item, range, end, begin, eventHref }: { item: Item; range: Range;
             </>
           )}
         </svg>
-        <span class={`lane-text ${item.tone}${before ? " before" : ""}`} style={before ? { right: `calc(${100 - from}% + 8px)` } : { left: `calc(max(${to}%, ${from}% + 3px) + 8px)` }}>
+        <span class={`lane-text ${item.tone}${side}`} style={side === " before" ? { right: `calc(${100 - from}% + 8px)` } : { left: side ? `calc(${from}% + 6px)` : `calc(max(${to}%, ${from}% + 3px) + 8px)` }}>
           {about}
         </span>
       </span>

@@ -71,7 +71,7 @@ function CoroutineView({ c, d, eventHref }: { c: Coroutine; d: Description; even
           <li key={i}>
             <Icon name={icons[w.kind] ?? "hourglass"} size={13} />
             <span class="grow">
-              <Wait w={w} d={d} eventHref={eventHref} />
+              <Wait w={{ ...w, ...latest(w, d) }} d={d} eventHref={eventHref} />
             </span>
           </li>
         ))}
@@ -79,6 +79,12 @@ function CoroutineView({ c, d, eventHref }: { c: Coroutine; d: Description; even
       {c.more && <p class="dim">and {c.more} more</p>}
     </section>
   );
+}
+
+/** Returns what the description, which is read more often, says of an activity that code waits for. */
+function latest(w: WaitsFor, d: Description): Partial<WaitsFor> {
+  const a = w.kind === "activity" ? d.pendingActivities.find((p) => p.eventId === w.eventId) : undefined;
+  return a ? { attempt: a.attempt, nextAttemptAt: a.nextAttemptAt, lastFailure: a.lastFailure } : {};
 }
 
 /** Says one thing that code waits for. */

@@ -59,3 +59,8 @@ test("a description says what is pending", () => {
   const [item] = timeline.items;
   assert.deepEqual([item.attempts, item.tone, item.outcome, item.due - begin, item.failedAt - begin, item.to], [3, "warn", "gateway: 502", 9000, 7000, undefined]);
 });
+
+test("the axis has round numbers", async () => {
+  const { tickText } = await load("lib/format.ts");
+  assert.deepEqual([5000, 10_000, 1500, 200, 60_000, 1250].map(tickText), ["5 s", "10 s", "1.5 s", "200 ms", "1 m", "1.25 s"]);
+});
