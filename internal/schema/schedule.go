@@ -137,8 +137,8 @@ type BackfillScheduleRequest struct {
 type ScheduleDescription struct {
 	ScheduleID string   `json:"scheduleId"`
 	Schedule   Schedule `json:"schedule"`
-	// NextAt are the next moments, without their jitter; none while the schedule is paused or after
-	// it has ended.
+	// NextAt are the next ten moments, without their jitter; none while the schedule is paused or
+	// after it has ended.
 	NextAt []time.Time `json:"nextAt"`
 	// Running are the open runs whose end the schedule waits for, and Buffered the runs that begin
 	// after them.

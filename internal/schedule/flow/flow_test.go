@@ -83,7 +83,7 @@ func TestNextWhileOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(210 * time.Minute)
-		if got := describe(t, s); len(got.Running) != 1 || len(got.NextAt) != 5 || got.NextAt[0].Hour() != 4 {
+		if got := describe(t, s); len(got.Running) != 1 || len(got.NextAt) != 10 || got.NextAt[0].Hour() != 4 {
 			t.Errorf("at 3:30 %d run, and the next are %v", len(got.Running), got.NextAt)
 		}
 		if _, err := p.Client.Query(t.Context(), "weft.schedule:s", "", "weft.describe", nil); err != nil {

@@ -117,7 +117,7 @@ func (f *flow) backfill(r stored.Backfill) error {
 const maxRunning = 1000
 
 // nexts is how many future moments a description has.
-const nexts = 5
+const nexts = 10
 
 func (f *flow) description(now time.Time) stored.Description {
 	d := stored.Description{
