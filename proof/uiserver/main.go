@@ -25,6 +25,7 @@ var (
 	approve = workflow.NewUpdate[string, string]("approve")
 	paid    = workflow.NewSignal[string]("paid")
 	deliver = workflow.NewSignal[string]("delivered")
+	status  = workflow.NewQuery[workflow.None, string]("status")
 
 	cents = workflow.NewAttribute[int64]("Cents")
 )
@@ -165,6 +166,12 @@ func runShipment(ctx workflow.Context, in parcel) (string, error) {
 // runImport imports rows, a hundred at once, and then waits for a signal.
 func runImport(ctx workflow.Context, rows int) (int, error) {
 	done := 0
+	status.Handle(ctx, func(workflow.None) (string, error) {
+		if done < rows {
+			return "importing", nil
+		}
+		return "waiting for the delivery", nil
+	})
 	for done < rows {
 		var batch []workflow.Future[int]
 		for range min(100, rows-done) {

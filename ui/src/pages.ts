@@ -2,8 +2,12 @@
 import type { JSX } from "preact";
 import type { IconName } from "./components/icon.js";
 import type { Params } from "./lib/route.js";
+import { BuildsPage } from "./pages/builds.js";
+import { DeploymentPage } from "./pages/deployment.js";
 import { ListPage } from "./pages/list.js";
+import { QueuesPage } from "./pages/queues.js";
 import { RunPage } from "./pages/run.js";
+import { SchedulePage, SchedulesPage } from "./pages/schedules.js";
 
 /** A page. */
 export interface Page {
@@ -17,4 +21,9 @@ export interface Page {
 export const pages: Page[] = [
   { pattern: "runs", component: ListPage, nav: { label: "Runs", icon: "list", key: "r" } },
   { pattern: "workflows/:workflow/:run?/:part?/:item?", component: RunPage },
+  { pattern: "schedules", component: SchedulesPage, nav: { label: "Schedules", icon: "clock", key: "s" } },
+  { pattern: "schedules/:schedule", component: SchedulePage },
+  { pattern: "queues", component: QueuesPage, nav: { label: "Queues", icon: "record", key: "q" } },
+  { pattern: "builds", component: BuildsPage, nav: { label: "Builds", icon: "branch", key: "b" } },
+  { pattern: "deployment", component: DeploymentPage, nav: { label: "Deployment", icon: "code", key: "d" } },
 ];

@@ -90,7 +90,7 @@ async function request<T>(method: string, path: string, query: Query | undefined
     text = await response.text();
   } catch (error) {
     if (abort?.aborted) throw error;
-    throw new Unreachable("The server does not answer. The page tries again.");
+    throw new Unreachable(method === "GET" ? "The server does not answer. The page tries again." : "The server did not answer: it is not known whether it did this. Sending it again is safe.");
   }
   learnClock(response.headers.get("Date"));
   const cost = costOf(response.headers.get("Weft-Cost"));

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Refused, reason } from "../api/http.js";
+import { FailureView } from "./failure.js";
 import { Icon } from "./icon.js";
 import { costText } from "./toast.js";
 
@@ -106,6 +107,7 @@ export function FormDialog({
               <div>
                 <strong>{failed instanceof Refused ? failed.problem.title : "It did not work"}</strong>
                 <p>{reason(failed)}</p>
+                {failed instanceof Refused && failed.problem.failure && <FailureView failure={failed.problem.failure} />}
                 {failed instanceof Refused && failed.cost && <code class="dim">{costText(failed.cost)}</code>}
               </div>
             </div>

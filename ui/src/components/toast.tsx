@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Refused, reason, type Cost } from "../api/http.js";
+import { failureText } from "./failure.js";
 import { Icon } from "./icon.js";
 
 /** A message. */
@@ -30,7 +31,8 @@ function dismiss(id: number): void {
 
 /** Shows why an action failed: refused, with what that cost, or without an answer. */
 export function toastError(title: string, error: unknown): void {
-  toast({ tone: "bad", title, detail: reason(error), cost: error instanceof Refused ? error.cost : undefined });
+  const failure = error instanceof Refused ? error.problem.failure : undefined;
+  toast({ tone: "bad", title, detail: failure ? `${reason(error)}: ${failureText(failure)}` : reason(error), cost: error instanceof Refused ? error.cost : undefined });
 }
 
 /** Returns a cost as the header has it: writes=0, reads=1, messages=0. */

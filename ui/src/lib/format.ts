@@ -107,3 +107,8 @@ export function words(name: string): string {
   const text = name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** Returns a duration in Go's form without the units that are zero: 1h30m0s is 1h30m. */
+export function shortDuration(text: string): string {
+  return text.replace(/(?<=[hm])0s$/, "").replace(/(?<=h)0m$/, "");
+}

@@ -1,6 +1,7 @@
 // The list of runs.
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { StartButton } from "../actions/startbutton.js";
 import { has, lack, unknownParameter } from "../api/features.js";
 import { types } from "../api/deployment.js";
 import { Refused } from "../api/http.js";
@@ -79,7 +80,10 @@ export function ListPage(): JSX.Element {
       <h1 class="sr-only">Runs</h1>
       <Facets choice={choice} at={at} choose={choose} seen={seen} />
       <section class="grow" aria-label="Runs">
-        <FilterBox choice={choice} choose={choose} />
+        <div class="list-tools">
+          <FilterBox choice={choice} choose={choose} />
+          <StartButton />
+        </div>
         {data.error !== undefined && <Trouble error={data.error} onRetry={data.refresh} />}
         {data.loading && <Skeleton lines={8} />}
         {runs && runs.length === 0 && (

@@ -1,6 +1,7 @@
 // The page of a run.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { RunActions } from "../actions/run.js";
 import { has } from "../api/features.js";
 import type { Description, HistoryEvent } from "../api/types.js";
 import { FailureView } from "../components/failure.js";
@@ -66,7 +67,7 @@ function Run({ workflowId, runId, params }: { workflowId: string; runId: string;
   );
   return (
     <article class="run-page">
-      {d ? <RunHead d={d} /> : <Skeleton lines={3} />}
+      {d ? <RunHead d={d} actions={<RunActions d={d} events={all} at={at} changed={described.refresh} />} /> : <Skeleton lines={3} />}
       {described.error !== undefined && <Trouble error={described.error} onRetry={described.refresh} />}
       {events.error !== undefined && <Trouble error={events.error} onRetry={events.refresh} />}
       {d && <Stuck d={d} />}
@@ -83,16 +84,16 @@ function Run({ workflowId, runId, params }: { workflowId: string; runId: string;
             <EventTable events={all} more={events.value?.more ?? true} total={d?.historyLength ?? all.length} workflowId={workflowId} at={at} eventHref={eventHref} />
           )}
         </div>
-        {d && <Side d={d} events={all} eventHref={eventHref} />}
+        {d && <Side d={d} events={all} eventHref={eventHref} changed={described.refresh} />}
       </div>
     </article>
   );
 }
 
 /** What stands beside the timeline: what the run waits for, its relatives, and its cost. */
-function Side({ d, events, eventHref }: { d: Description; events: readonly HistoryEvent[]; eventHref: (id: number) => string }): JSX.Element {
+function Side({ d, events, eventHref, changed }: { d: Description; events: readonly HistoryEvent[]; eventHref: (id: number) => string; changed: () => void }): JSX.Element {
   const open = d.status === "running";
-  const pending = Pending({ d, eventHref });
+  const pending = Pending({ d, eventHref, changed });
   const cost = costOf(d);
   return (
     <aside class="run-side" aria-label="About the run">

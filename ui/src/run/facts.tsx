@@ -46,6 +46,11 @@ export function RunHead({ d, actions }: { d: Description; actions?: ComponentChi
         <Fact name="History">
           {plural(d.historyLength, "event")} <span class="dim">{bytes(d.historySizeBytes)}</span>
         </Fact>
+        {d.paused && (
+          <Fact name="Paused">
+            <Moment at={d.paused.since} /> {d.paused.reason}
+          </Fact>
+        )}
         {d.build && <Fact name="Pinned to build">{d.build}</Fact>}
         {d.parent && (
           <Fact name="Parent">
@@ -74,6 +79,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
 /** Returns the state of an open run. An older server does not say it, but what it follows from. */
 export function stateOf(d: Description & { state?: string }): string | undefined {
   if (d.status !== "running") return undefined;
+  if (d.paused) return "paused";
   if (d.state) return d.state;
   if (d.stuckTask) return "stuck";
   if (d.pendingActivities.some((a) => a.attempt > 1 && a.lastFailure)) return "retrying";

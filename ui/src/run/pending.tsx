@@ -1,5 +1,6 @@
 // What is pending in a run by its description: activities, timers, children, updates, signals.
 import type { ComponentChildren, JSX } from "preact";
+import { ActivityActions } from "../actions/activity.js";
 import type { Description } from "../api/types.js";
 import { failureText, FailureView } from "../components/failure.js";
 import { Icon, type IconName } from "../components/icon.js";
@@ -41,8 +42,8 @@ export function Stuck({ d }: { d: Description }): JSX.Element | null {
 
 const mostShown = 20;
 
-/** Lists what is pending. Large numbers are cut: the timeline has all. */
-export function Pending({ d, eventHref }: { d: Description; eventHref: (id: number) => string }): JSX.Element | null {
+/** Lists what is pending. Large numbers are cut: the timeline has all. changed is called after an action. */
+export function Pending({ d, eventHref, changed }: { d: Description; eventHref: (id: number) => string; changed: () => void }): JSX.Element | null {
   const n = d.pendingActivities.length + d.pendingTimers.length + d.pendingChildren.length + d.updatesInFlight.length + (d.unreadSignals?.length ?? 0);
   if (n === 0) return null;
   const failing = [...d.pendingActivities].sort((a, b) => b.attempt - a.attempt);
@@ -68,6 +69,7 @@ export function Pending({ d, eventHref }: { d: Description; eventHref: (id: numb
           </span>
           {a.lastFailure && <p class="reason">{failureText(a.lastFailure)}</p>}
           {a.held && <p class="reason">{a.held}</p>}
+          {d.status === "running" && <ActivityActions run={d} activity={a} changed={changed} />}
         </Line>
       ))}
       {d.pendingTimers.slice(0, mostShown).map((t) => (

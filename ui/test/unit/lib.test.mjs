@@ -59,3 +59,17 @@ test("the rows of a long list", () => {
   assert.equal(heights.top(10_000), 300_150);
   for (const [y, want] of [[-5, 0], [0, 0], [29, 0], [30, 1], [60, 2], [189, 2], [190, 3], [300_100, 9_999], [1e9, 10_000]]) assert.equal(heights.at(y), want);
 });
+
+const json = await load("lib/json.ts");
+
+test("only JSON that a browser keeps as it is can be sent", () => {
+  for (const text of ["", "  ", "1", '"Ada"', '{"a": [1, 2.5, -3e2, "12345678901234567890"]}', "9007199254740991"]) assert.equal(json.jsonProblem(text), undefined, text);
+  for (const text of ["Ada", "{a: 1}", "[1,]", "{"]) assert.match(json.jsonProblem(text), /^This is not JSON: .*\. A text needs quotes: "Ada"\.$/s, text);
+  for (const text of ["9007199254740993", '{"a": -12345678901234567890}', "1e999"]) assert.match(json.jsonProblem(text), /has more digits than a browser keeps/, text);
+  assert.equal(json.jsonValue(" "), undefined);
+  assert.deepEqual(json.jsonValue('{"a": 1}'), { a: 1 });
+});
+
+test("a duration is short", () => {
+  for (const [text, want] of [["1h30m0s", "1h30m"], ["168h0m0s", "168h"], ["6h0m5s", "6h0m5s"], ["10s", "10s"], ["0s", "0s"], ["10m0s", "10m"], ["250ms", "250ms"]]) assert.equal(format.shortDuration(text), want);
+});

@@ -1,0 +1,49 @@
+// The form that sends a signal.
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { newId, type RunKey, signalRun } from "../api/actions.js";
+import type { HistoryEvent } from "../api/types.js";
+import { waits } from "../api/workflows.js";
+import { FormDialog } from "../components/dialog.js";
+import { JsonField, TextField } from "../components/fields.js";
+import { jsonValue } from "../lib/json.js";
+import { done } from "./done.js";
+
+/** Returns the names of the signals for which the run's code waits. It runs that code, and writes nothing. */
+function useAwaited(run: RunKey): string[] {
+  const [names, setNames] = useState<string[]>([]);
+  useEffect(() => {
+    const abort = new AbortController();
+    waits(run.workflowId, run.runId, abort.signal).then(
+      (w) => setNames((w?.coroutines ?? []).flatMap((c) => c.waitsFor.flatMap((f) => (f.kind === "signal" && f.name ? [f.name] : [])))),
+      () => undefined, // names are an offer: without them, one is typed
+    );
+    return () => abort.abort();
+  }, []);
+  return names;
+}
+
+/** Sends a signal to a run. */
+export function SignalForm({ run, events, onClose }: { run: RunKey; events: readonly HistoryEvent[]; onClose: () => void }): JSX.Element {
+  const awaited = useAwaited(run);
+  const [typed, setName] = useState<string>();
+  const [input, setInput] = useState("");
+  const [requestId] = useState(() => newId("signal"));
+  const name = typed ?? awaited[0] ?? "";
+  const seen = events.flatMap((e) => (e.type === "WorkflowExecutionSignaled" ? [e.attributes.signalName] : []));
+  return (
+    <FormDialog
+      title="Send a signal"
+      submitLabel="Send"
+      onClose={onClose}
+      submit={async () => {
+        done(`Signal ${name} sent`, await signalRun(run, name, jsonValue(input), requestId));
+        onClose();
+      }}
+    >
+      <p class="does">The signal is durable when it is sent. The run's code receives it when it asks for it.</p>
+      <TextField label="Signal" value={name} onInput={setName} required options={[...new Set([...awaited, ...seen])]} {...(awaited.length > 0 ? { hint: `The code waits for ${[...new Set(awaited)].join(", ")}.` } : {})} />
+      <JsonField label="Input" value={input} onInput={setInput} />
+    </FormDialog>
+  );
+}
