@@ -53,8 +53,8 @@ func (s *Lists) Count(ctx context.Context, l *command.List, group func(*store.Su
 	return answer, nil
 }
 
-// walk calls fn with each run that a filter selects, from the place of a list on, until there are no
-// more, or it has taken long, or has had many. It returns the place where it ended; empty is the
+// walk calls fn with each run that a filter selects, from the place of a list on, until there are
+// no more, or it has taken long, or has had many. It returns the place where it ended; empty is the
 // end.
 func walk(ctx context.Context, s *session.Process, f store.Filter, l *command.List, fn func(*store.Summary)) (next string, err error) {
 	end := s.World.Now().Add(countFor)

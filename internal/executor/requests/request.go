@@ -26,7 +26,8 @@ func notReady(f *failure.Failure) *refusal.Error {
 // Requests carries out what callers ask for.
 type Requests struct{ Process *session.Process }
 
-// Steering carries out what operators ask for: to retry, to end by hand, to pause, to reset, to move.
+// Steering carries out what operators ask for: to retry, to end by hand, to pause, to reset, to
+// move.
 type Steering struct{ Process *session.Process }
 
 // Lists lists and counts runs. It writes nothing.
