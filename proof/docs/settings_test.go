@@ -23,7 +23,7 @@ var elsewhere = map[string]string{
 
 // declaredVariables returns the variables of package settings.
 func declaredVariables() (names []string) {
-	for _, s := range append(settings.Of[settings.Function](), settings.Of[settings.Server]()...) {
+	for _, s := range slices.Concat(settings.Of[settings.Function](), settings.Of[settings.Server](), settings.Of[settings.ServerLogging]()) {
 		names = append(names, s.Variable)
 	}
 	return names
