@@ -33,6 +33,8 @@ type RunState = schema.RunState
 const (
 	// StateStuck is a run whose workflow task failed: it is retried, and the code goes no further.
 	StateStuck = schema.StateStuck
+	// StatePaused is a run that an operator has paused.
+	StatePaused = schema.StatePaused
 	// StateDelayed is a run whose first task waits for its start delay, or for the next moment of
 	// its cron expression.
 	StateDelayed = schema.StateDelayed

@@ -325,8 +325,8 @@ type PendingActivity struct {
 	// FirstFailedAt is when the first attempt failed; absent if none has, or if a version of Weft
 	// that did not record it made the attempt.
 	FirstFailedAt *time.Time `json:"firstFailedAt,omitempty"`
-	// Retryable says that an attempt has failed, and that none goes on outside: the next attempt
-	// can be made at once.
+	// Retryable says that an attempt has failed, that none goes on outside, and that the run is not
+	// paused: the next attempt can be made at once.
 	Retryable bool `json:"retryable,omitempty"`
 }
 
@@ -348,8 +348,8 @@ type PendingChild struct {
 	// CancelRequested says that the code has asked it to end.
 	CancelRequested bool `json:"cancelRequested,omitempty"`
 	// Status is that of the latest run of its workflow id. It is absent if the request does not ask
-	// for it, or if there is no run yet. State is stuck, delayed or runnable, or absent if the run
-	// is in another state: that would take more than one read.
+	// for it, or if there is no run yet. State is stuck, paused, delayed or runnable, or absent if
+	// the run is in another state: that would take more than one read.
 	Status *history.Status `json:"status,omitempty"`
 	State  RunState        `json:"state,omitempty"`
 }

@@ -24,5 +24,7 @@ import type { components } from "./schema.js";
 export type Failure = components["schemas"]["Failure"];
 /** The description of a run. */
 export type Description = components["schemas"]["Description"];
+/** Where the code of a run waits, and for what. */
+export type Waits = components["schemas"]["Waits"];
 /** An event in the history of a run. Its `type` names the kind. */
 export type HistoryEvent = components["schemas"]["HistoryEvent"];

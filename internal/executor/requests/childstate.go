@@ -57,6 +57,8 @@ func stateAfter(last *history.Commit) schema.RunState {
 		return schema.StateDelayed
 	case history.PendingTask:
 		return schema.StateRunnable
+	case history.PendingPaused:
+		return schema.StatePaused
 	case history.PendingNone:
 	}
 	return ""

@@ -34,7 +34,7 @@ func addFailures(d *schema.Description, p *schema.PendingActivity, kept *attempt
 	if d.State == schema.StateWaiting {
 		d.State = schema.StateRetrying
 	}
-	p.Retryable = kept.Deadline == 0
+	p.Retryable = kept.Deadline == 0 && d.Paused == nil
 	if kept.FirstFailed != 0 {
 		first := kept.FirstFailed.Time()
 		p.FirstFailedAt = &first
