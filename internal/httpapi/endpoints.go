@@ -158,7 +158,7 @@ func (h *handler) describe(r *http.Request) (int, *schema.Description, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.Describe(r.Context(), of)
+	answer, err := h.service.Reports.Describe(r.Context(), of)
 	return http.StatusOK, answer, err
 }
 

@@ -16,6 +16,6 @@ func (h *handler) waits(r *http.Request) (int, *schema.Waits, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Requests.Waits(r.Context(), of)
+	answer, err := h.service.Reports.Waits(r.Context(), of)
 	return http.StatusOK, answer, err
 }

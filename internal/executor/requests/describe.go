@@ -17,7 +17,7 @@ import (
 )
 
 // Describe describes a run. It does not wait behind a busy run.
-func (s *Requests) Describe(ctx context.Context, of command.Describe) (*schema.Description, error) {
+func (s *Reports) Describe(ctx context.Context, of command.Describe) (*schema.Description, error) {
 	var d *schema.Description
 	err := lookIn(ctx, s.Process, besideAfter, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) (err error) {
 		d, err = described(ctx, t, run)

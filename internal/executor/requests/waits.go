@@ -28,7 +28,7 @@ const (
 // Waits replays the code of a run and says where it waits, and for what. Nothing is written, and no
 // instance is kept. It holds the lock of the workflow during the replay. A run that has closed
 // waits for nothing, so its code is not run.
-func (s *Requests) Waits(ctx context.Context, of command.Describe) (*schema.Waits, error) {
+func (s *Reports) Waits(ctx context.Context, of command.Describe) (*schema.Waits, error) {
 	var answer *schema.Waits
 	var found *runner.Waits
 	var d *schema.Description

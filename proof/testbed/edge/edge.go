@@ -114,7 +114,7 @@ func (s Service) Move(ctx context.Context, workflowID string, runID history.RunI
 // Describe returns the description of a run.
 func (s Service) Describe(ctx context.Context, workflowID string, runID history.RunID) (*schema.Description, error) {
 	of, err := s.Service.Process.Parser().Describe(workflowID, runID, "")
-	return ask(ctx, of, err, s.Service.Requests.Describe)
+	return ask(ctx, of, err, s.Service.Reports.Describe)
 }
 
 // Result returns how a run ended.
