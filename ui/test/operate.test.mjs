@@ -131,16 +131,13 @@ const letters = [
 
 /** Answers with dead letters, which the server has only after minutes of failures. */
 async function withDeadLetters(page) {
-  await page.route("**/v1/queues", async (route) => {
-    const response = await route.fetch();
-    const answer = await response.json();
-    answer.queues[0] = { ...answer.queues[0], messages: { waiting: 12345, inFlight: 64, delayed: 3 }, dead: { waiting: 2, inFlight: 0, delayed: 0 }, deadLetters: letters, rate: { perSecond: 50, burst: 5 } };
-    answer.queues[1] = { ...answer.queues[1], dead: { waiting: 1, inFlight: 0, delayed: 0 } };
-    delete answer.queues[2].messages;
-    delete answer.queues[2].dead;
-    answer.queues[2].problem = "the right sqs:GetQueueAttributes is missing";
-    await route.fulfill({ response, json: answer });
-  });
+  const answer = await api(server, "GET", "queues");
+  answer.queues[0] = { ...answer.queues[0], messages: { waiting: 12345, inFlight: 64, delayed: 3 }, dead: { waiting: 2, inFlight: 0, delayed: 0 }, deadLetters: letters, rate: { perSecond: 50, burst: 5 } };
+  answer.queues[1] = { ...answer.queues[1], dead: { waiting: 1, inFlight: 0, delayed: 0 } };
+  delete answer.queues[2].messages;
+  delete answer.queues[2].dead;
+  answer.queues[2].problem = "the right sqs:GetQueueAttributes is missing";
+  await page.route("**/v1/queues", (route) => route.fulfill({ json: answer }).catch(() => undefined)); // the page may be closed by then
   await page.reload();
 }
 
