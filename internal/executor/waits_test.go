@@ -336,11 +336,11 @@ func TestWaitsOfChangedCode(t *testing.T) {
 			case "panics":
 				panic("it is new")
 			case "hangs":
-				time.Sleep(time.Hour)
+				time.Sleep(time.Hour) //weftvet:ignore time the test needs code that hangs
 			}
 			return "", workflow.Await(ctx, func() bool {
 				if how == "condition hangs" {
-					time.Sleep(time.Hour)
+					time.Sleep(time.Hour) //weftvet:ignore time the test needs a condition that hangs
 				}
 				return false
 			})
