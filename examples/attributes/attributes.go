@@ -74,19 +74,20 @@ func Run(ctx workflow.Context, _ Order) (string, error) {
 	return at(), err
 }
 
-// Found returns the workflow ids that a filter finds, with their customers.
+// Found returns the workflow ids that a filter finds, with their customers. It allows attributes
+// that no run has at the moment: once all orders are delivered, none has Due.
 func Found(ctx context.Context, c *client.Client, filter string) (map[string]string, error) {
 	found := map[string]string{}
 	for token := ""; ; {
-		page, next, err := c.List(ctx, filter, token)
+		page, err := c.ListPage(ctx, client.ListOptions{Filter: filter, PageToken: token, AllowUnknown: true})
 		if err != nil {
 			return nil, err
 		}
-		for _, run := range page {
+		for _, run := range page.Workflows {
 			buyer, _ := Customer.Of(run.Memo)
 			found[run.WorkflowID] = buyer.Name
 		}
-		if token = next; token == "" {
+		if token = page.NextPageToken; token == "" {
 			return found, nil // a page may be empty, and still have a next one
 		}
 	}
