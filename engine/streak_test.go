@@ -33,7 +33,7 @@ func TestStreak(t *testing.T) {
 			found = found || want != nil && want.Commits > 1
 		}
 	})
-	if !found {
+	if !found && !testing.Short() { // the short form plays a fifth of the runs, which may have none
 		t.Error("no run was stuck for more than one task: the test tests nothing")
 	}
 }
