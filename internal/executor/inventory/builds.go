@@ -2,21 +2,14 @@ package inventory
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/store"
-)
-
-const (
-	// buildsFor is how long a request counts open runs, and buildsMost how many it counts at most.
-	buildsFor  = 5 * time.Second
-	buildsMost = 50_000
 )
 
 // Builds returns the builds of the deployment: the one that answers, the published versions, and a
@@ -35,7 +28,8 @@ func (s *Inventory) Builds(ctx context.Context, l *command.List) (*schema.BuildL
 	if l == nil {
 		return answer, nil
 	}
-	runs, next, err := s.countBuilds(ctx, l)
+	runs := map[string]int{}
+	next, err := session.WalkRuns(ctx, s.Process, l.Filter().Store(), l, func(row *store.Summary) { runs[row.Build]++ })
 	if err != nil {
 		return nil, err
 	}
@@ -44,26 +38,4 @@ func (s *Inventory) Builds(ctx context.Context, l *command.List) (*schema.BuildL
 		answer.OpenRuns = append(answer.OpenRuns, schema.BuildRuns{Build: build, Runs: runs[build]})
 	}
 	return answer, nil
-}
-
-// countBuilds counts runs by their builds until there are no more, or it has counted enough.
-func (s *Inventory) countBuilds(ctx context.Context, l *command.List) (runs map[string]int, next string, err error) {
-	runs = map[string]int{}
-	end := s.Process.World.Now().Add(buildsFor)
-	for next, counted := l.Place(), 0; ; {
-		var page []store.Summary
-		page, next, err = s.Process.Lister.ListRuns(ctx, l.Filter().Store(), next, l.Limit())
-		if errors.Is(err, store.ErrBadToken) {
-			return nil, "", command.ErrPageToken
-		}
-		if err != nil {
-			return nil, "", s.Process.Problem(outcome.OfRead(err))
-		}
-		for i := range page {
-			runs[page[i].Build]++
-		}
-		if counted += len(page); next == "" || counted >= buildsMost || !s.Process.World.Now().Before(end) {
-			return runs, next, nil
-		}
-	}
 }

@@ -4,9 +4,10 @@
 //
 // # What it uses of the layers below
 //
-//	host.Host        Now Together WithTimeout
+//	host.Host        Together WithTimeout
 //	outbox           Decode
 //	outcome          OfRead
+//	session          WalkRuns
 //	session.Process  Problem
 package inventory
 

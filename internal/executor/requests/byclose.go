@@ -29,7 +29,7 @@ func listByClose(ctx context.Context, s *session.Process, l *command.List, look 
 	}
 	const atOnce = 1000
 	for token, f := "", look.Store(); ; {
-		page, more, err := readRuns(ctx, s, f, token, atOnce)
+		page, more, err := session.ReadRuns(ctx, s, f, token, atOnce)
 		if err != nil {
 			return nil, "", err
 		}

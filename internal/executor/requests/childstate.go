@@ -50,16 +50,5 @@ func stateAfter(last *history.Commit) schema.RunState {
 	if last.Status.Closed() {
 		return ""
 	}
-	switch last.Pending {
-	case history.PendingRetry:
-		return schema.StateStuck
-	case history.PendingStart:
-		return schema.StateDelayed
-	case history.PendingTask:
-		return schema.StateRunnable
-	case history.PendingPaused:
-		return schema.StatePaused
-	case history.PendingNone:
-	}
-	return ""
+	return pendingState(last.Pending)
 }

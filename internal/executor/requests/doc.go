@@ -38,8 +38,8 @@
 //	runner              Ident WaitsOf
 //	runner.Code         CatchUp Drop Query
 //	runner.Runner       Barred
-//	session             EndOf NoSuchWorkflow NotLatest Problem RecordRun RequireUnchanged
-//	                    RunClosed
+//	session             EndOf NoSuchWorkflow NotLatest Problem ReadRuns RecordRun
+//	                    RequireUnchanged RunClosed WalkRuns
 //	session.Options     MaxPut
 //	session.Process     Begin Carry Observed OpenWithin Problem ReadBeside Request Timestamp
 //	session.Session     Close Commit Committed Discard Encode Insist OpenRun Put RequireFresh

@@ -2,11 +2,9 @@ package requests
 
 import (
 	"context"
-	"errors"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
-	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
@@ -45,19 +43,7 @@ func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse
 
 // listRuns returns a page in the order of the store.
 func listRuns(ctx context.Context, s *session.Process, l *command.List, look *filter.Look) (runs []store.Summary, next string, err error) {
-	return readRuns(ctx, s, look.Store(), l.Place(), l.Limit())
-}
-
-// readRuns reads a page of the store's list.
-func readRuns(ctx context.Context, s *session.Process, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
-	runs, next, err = s.Lister.ListRuns(ctx, f, token, limit)
-	if errors.Is(err, store.ErrBadToken) {
-		return nil, "", command.ErrPageToken
-	}
-	if err != nil {
-		return nil, "", s.Problem(outcome.OfRead(err))
-	}
-	return runs, next, nil
+	return session.ReadRuns(ctx, s, look.Store(), l.Place(), l.Limit())
 }
 
 // checkNames refuses a filter with names that no run has. If the look at the list was cut short, or
@@ -65,7 +51,7 @@ func readRuns(ctx context.Context, s *session.Process, f store.Filter, token str
 func checkNames(ctx context.Context, s *session.Process, look *filter.Look, cut bool) error {
 	const atOnce = 100
 	if look.Missing() && (cut || look.Bounded()) {
-		if _, _, err := readRuns(ctx, s, look.Names(), "", atOnce); err != nil {
+		if _, _, err := session.ReadRuns(ctx, s, look.Names(), "", atOnce); err != nil {
 			return err
 		}
 	}

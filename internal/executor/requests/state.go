@@ -1,6 +1,8 @@
 package requests
 
 import (
+	"cmp"
+
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -12,7 +14,12 @@ import (
 // stateOf returns the state of an open run as its log says it. Records of attempts say whether it
 // is retrying: see addFailures.
 func stateOf(s *engine.State) schema.RunState {
-	switch s.Pending {
+	return cmp.Or(pendingState(s.Pending), schema.StateWaiting)
+}
+
+// pendingState returns the state of a run whose code has something to do, or "" if it has nothing.
+func pendingState(p history.Pending) schema.RunState {
+	switch p {
 	case history.PendingRetry:
 		return schema.StateStuck
 	case history.PendingPaused:
@@ -23,7 +30,7 @@ func stateOf(s *engine.State) schema.RunState {
 		return schema.StateRunnable
 	case history.PendingNone:
 	}
-	return schema.StateWaiting
+	return ""
 }
 
 // addFailures adds to a pending activity, and to the run's state, that attempts have failed.

@@ -37,6 +37,7 @@
 //	lock.Watchers    Detach DetachRows Watch
 //	outbox           New
 //	outbox.Outbox    Send
+//	outcome          OfRead
 //	runlog           NewKnown NewReader NewView
 //	runlog.Known     IsOld MadeVoid Opened Prove Trim
 //	runlog.View      EnsureLoaded Owed Refresh Reset
