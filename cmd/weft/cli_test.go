@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the table of commands in docs/cli.md")
@@ -201,21 +202,16 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := commandTable(k.Model.Node)
-	text, err := os.ReadFile(path)
+	section, err := measured.ReadSection(path, begin, end)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, ok := strings.Cut(string(text), begin)
-	old, after, ended := strings.Cut(rest, end)
-	if !ok || !ended {
-		t.Fatalf("%s has no place for the commands", path)
-	}
 	if *rewrite {
-		if err := os.WriteFile(path, []byte(before+begin+table+end+after), 0o644); err != nil {
+		if err := section.Replace(table); err != nil {
 			t.Fatal(err)
 		}
-	} else if old != table {
-		t.Errorf("%s has\n%swant\n%s", path, old, table)
+	} else if section.Text != table {
+		t.Errorf("%s has\n%swant\n%s", path, section.Text, table)
 	}
 }
 

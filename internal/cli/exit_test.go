@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 func TestCodeOf(t *testing.T) {
@@ -92,20 +92,15 @@ func TestDocument(t *testing.T) {
 	for _, c := range Codes {
 		table += fmt.Sprintf("| %d | %s |\n", c.Code, c.Meaning)
 	}
-	text, err := os.ReadFile(path)
+	section, err := measured.ReadSection(path, begin, end)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, ok := strings.Cut(string(text), begin)
-	old, after, ended := strings.Cut(rest, end)
-	if !ok || !ended {
-		t.Fatalf("%s has no place for the exit codes", path)
-	}
 	if *rewrite {
-		if err := os.WriteFile(path, []byte(before+begin+table+end+after), 0o644); err != nil {
+		if err := section.Replace(table); err != nil {
 			t.Fatal(err)
 		}
-	} else if old != table {
-		t.Errorf("%s has\n%swant\n%s", path, old, table)
+	} else if section.Text != table {
+		t.Errorf("%s has\n%swant\n%s", path, section.Text, table)
 	}
 }

@@ -3,18 +3,15 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/xml"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"github.com/seed-41655fb1/weft/internal/awsform"
 )
 
 // ofStack reads the address of a deployment from the outputs of its stack.
@@ -32,11 +29,7 @@ func (d *Deployment) ofStack(ctx context.Context, s *Session, t target) (err err
 	return checkURL(d.URL)
 }
 
-// maxStack is the largest description of a stack, in bytes.
-const maxStack = 1 << 20
-
-// describeStack returns the outputs of a stack. It is one signed request: the module for
-// CloudFormation would be most of the command.
+// describeStack returns the outputs of a stack.
 func describeStack(ctx context.Context, s *Session, c aws.Config, name string) (map[string]string, error) {
 	switch {
 	case c.Region == "":
@@ -48,22 +41,12 @@ func describeStack(ctx context.Context, s *Session, c aws.Config, name string) (
 	if err != nil {
 		return nil, Errorf(Unreachable, "reading stack %q needs AWS credentials: %w", name, err)
 	}
-	form := url.Values{"Action": {"DescribeStacks"}, "Version": {"2010-05-15"}, "StackName": {name}}.Encode()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, cloudFormation(s, c), strings.NewReader(form))
+	form := url.Values{"Action": {"DescribeStacks"}, "Version": {"2010-05-15"}, "StackName": {name}}
+	r, err := awsform.Request(ctx, credentials, "cloudformation", c.Region, cloudFormation(s, c), form)
 	if err != nil {
 		return nil, Errorf(Usage, "the address of CloudFormation: %w", err)
 	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	hash := sha256.Sum256([]byte(form))
-	if err := v4.NewSigner().SignHTTP(ctx, credentials, r, hex.EncodeToString(hash[:]), "cloudformation", c.Region, time.Now()); err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, Errorf(Unreachable, "reading stack %q: %w", name, err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxStack))
+	resp, body, err := awsform.Send(http.DefaultClient, r)
 	if err != nil {
 		return nil, Errorf(Unreachable, "reading stack %q: %w", name, err)
 	}
@@ -75,11 +58,7 @@ func describeStack(ctx context.Context, s *Session, c aws.Config, name string) (
 
 // cloudFormation returns the address of the service.
 func cloudFormation(s *Session, c aws.Config) string {
-	domain := "amazonaws.com"
-	if strings.HasPrefix(c.Region, "cn-") {
-		domain += ".cn"
-	}
-	return cmp.Or(s.Getenv("AWS_ENDPOINT_URL_CLOUDFORMATION"), aws.ToString(c.BaseEndpoint), "https://cloudformation."+c.Region+"."+domain) + "/"
+	return cmp.Or(s.Getenv("AWS_ENDPOINT_URL_CLOUDFORMATION"), aws.ToString(c.BaseEndpoint), awsform.Address("cloudformation", c.Region)) + "/"
 }
 
 // outputs reads the outputs of the one stack in an answer.
@@ -105,7 +84,7 @@ func outputs(body []byte, name string) (map[string]string, error) {
 	return all, nil
 }
 
-// stackError returns the error for an answer that is none of a stack.
+// stackError returns the error for an answer without a stack.
 func stackError(resp *http.Response, body []byte, name, region string) error {
 	var answer struct {
 		Code    string `xml:"Error>Code"`

@@ -3,19 +3,16 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/xml"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"github.com/seed-41655fb1/weft/internal/awsform"
 )
 
 // alarm is an alarm of CloudWatch.
@@ -26,8 +23,8 @@ type alarm struct {
 	Actions []string `xml:"AlarmActions>member"`
 }
 
-// mostAlarms is how many alarms one request returns, and maxAlarms the size of the largest answer.
-const mostAlarms, maxAlarms = 100, 1 << 20
+// mostAlarms is how many alarms one request returns.
+const mostAlarms = 100
 
 // alarms checks that there are alarms, that somebody hears of them, and that none is on.
 func (f *findings) alarms(ctx context.Context, a *AWS) {
@@ -58,38 +55,23 @@ func (f *findings) alarms(ctx context.Context, a *AWS) {
 	}
 }
 
-// describeAlarms returns the alarms whose names begin with a prefix. It is one signed request: the
-// module for CloudWatch would be larger than all checks.
+// describeAlarms returns the alarms whose names begin with a prefix.
 func describeAlarms(ctx context.Context, c aws.Config, prefix string) ([]alarm, error) {
 	credentials, err := c.Credentials.Retrieve(ctx)
 	if err != nil {
 		return nil, err
 	}
-	form := url.Values{"Action": {"DescribeAlarms"}, "Version": {"2010-08-01"}, "AlarmNamePrefix": {prefix}, "MaxRecords": {fmt.Sprint(mostAlarms)}}.Encode()
-	domain := "amazonaws.com"
-	if strings.HasPrefix(c.Region, "cn-") {
-		domain += ".cn"
-	}
-	address := cmp.Or(aws.ToString(c.BaseEndpoint), "https://monitoring."+c.Region+"."+domain) + "/"
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form))
+	form := url.Values{"Action": {"DescribeAlarms"}, "Version": {"2010-08-01"}, "AlarmNamePrefix": {prefix}, "MaxRecords": {fmt.Sprint(mostAlarms)}}
+	address := cmp.Or(aws.ToString(c.BaseEndpoint), awsform.Address("monitoring", c.Region)) + "/"
+	r, err := awsform.Request(ctx, credentials, "monitoring", c.Region, address, form)
 	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	hash := sha256.Sum256([]byte(form))
-	if err := v4.NewSigner().SignHTTP(ctx, credentials, r, hex.EncodeToString(hash[:]), "monitoring", c.Region, time.Now()); err != nil {
 		return nil, err
 	}
 	client := c.HTTPClient
 	if client == nil {
 		client = http.DefaultClient
 	}
-	resp, err := client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAlarms))
+	resp, body, err := awsform.Send(client, r)
 	if err != nil {
 		return nil, err
 	}
