@@ -1,19 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { checkAccess, checkWidth, closePage, openBrowser, openPage, shoot } from "./browser.mjs";
+import { test } from "node:test";
+import { checkAccess, checkWidth, closePage, openPage, shoot } from "./browser.mjs";
 import { completedOrder, stuckSubscription, waitingOrder } from "./seed.mjs";
-import { api, startServer, until } from "./server.mjs";
+import { api, until } from "./server.mjs";
+import { browser, server, setUp } from "./setup.mjs";
 
-let server;
-let browser;
-before(async () => {
-  server = await startServer();
-  browser = await openBrowser();
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+setUp();
 
 const address = (run, part = "") => `#/workflows/${run.workflowId}/${run.runId}${part}`;
 const describe = (run) => api(server, "GET", `workflows/${run.workflowId}?runId=${run.runId}`);

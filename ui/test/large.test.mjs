@@ -1,20 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { closePage, openBrowser, openPage, shoot } from "./browser.mjs";
+import { test } from "node:test";
+import { closePage, openPage, shoot } from "./browser.mjs";
 import { largeImport } from "./seed.mjs";
-import { startServer } from "./server.mjs";
+import { browser, server, setUp } from "./setup.mjs";
 
-let server;
-let browser;
 let run;
-before(async () => {
-  server = await startServer();
-  browser = await openBrowser();
+setUp(async (server) => {
   run = await largeImport(server, 4400);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
 });
 
 const mostNodes = 1500;

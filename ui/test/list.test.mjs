@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { checkAccess, checkWidth, closePage, openBrowser, openPage, shoot } from "./browser.mjs";
+import { test } from "node:test";
+import { checkAccess, checkWidth, closePage, openPage, shoot } from "./browser.mjs";
 import { seed } from "./seed.mjs";
 import { api, startServer } from "./server.mjs";
+import { browser, server, setUp } from "./setup.mjs";
 
-let server;
-let browser;
-before(async () => {
-  server = await startServer();
-  browser = await openBrowser();
+setUp(async (server) => {
   await seed(server);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
 });
 
 const rows = (page) => page.locator("table.runs tbody tr");

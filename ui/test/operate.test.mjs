@@ -1,19 +1,11 @@
 // The pages of schedules, queues, builds and the deployment.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { checkAccess, checkWidth, closePage, openBrowser, openPage, shoot } from "./browser.mjs";
-import { api, startServer, until } from "./server.mjs";
+import { test } from "node:test";
+import { checkAccess, checkWidth, closePage, openPage, shoot } from "./browser.mjs";
+import { api, until } from "./server.mjs";
+import { browser, server, setUp } from "./setup.mjs";
 
-let server;
-let browser;
-before(async () => {
-  server = await startServer();
-  browser = await openBrowser();
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+setUp();
 
 const button = (within, name) => within.getByRole("button", { name, exact: true });
 const describe = (id) => api(server, "GET", `schedules/${id}`);

@@ -1,20 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { checkAccess, checkWidth, closePage, openBrowser, openPage, shoot } from "./browser.mjs";
+import { test } from "node:test";
+import { checkAccess, checkWidth, closePage, openPage, shoot } from "./browser.mjs";
 import { seed } from "./seed.mjs";
-import { api, startServer } from "./server.mjs";
+import { api } from "./server.mjs";
+import { browser, server, setUp } from "./setup.mjs";
 
-let server;
-let browser;
 let runs;
-before(async () => {
-  server = await startServer();
-  browser = await openBrowser();
+setUp(async (server) => {
   runs = await seed(server);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
 });
 
 const address = (run, part = "") => `#/workflows/${run.workflowId}/${run.runId}${part}`;

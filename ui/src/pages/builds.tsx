@@ -14,6 +14,7 @@ import { count, plural } from "../lib/format.js";
 import { quote } from "../lib/filter.js";
 import { useLive } from "../lib/live.js";
 import { href, runHref } from "../lib/route.js";
+import { useTitle } from "../lib/title.js";
 import { PageHead } from "./schedules.js";
 
 /** How often the builds are read once all runs were counted, in milliseconds. */
@@ -39,9 +40,7 @@ export function BuildsPage(): JSX.Element {
     return { value, again: value.nextPageToken ? 0 : every };
   });
   const [asked, setAsked] = useState<string>();
-  useEffect(() => {
-    document.title = "Builds · Weft";
-  }, []);
+  useTitle("Builds");
   const b = data.value;
   const versions = new Map(b?.versions?.map((v) => [v.build, v.version]));
   const known = b ? [...new Set([b.here, ...versions.keys(), ...[...b.runs.keys()].filter(Boolean)])] : [];

@@ -1,6 +1,6 @@
 // The deployment: its versions, what it can do, and the types of its program.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { StartForm } from "../actions/start.js";
 import { type Deployment, readDeployment, types as readTypes, type Types } from "../api/deployment.js";
 import { Badge } from "../components/badge.js";
@@ -8,6 +8,7 @@ import { Skeleton, Trouble } from "../components/notice.js";
 import { bytes, count, plural, shortDuration, words } from "../lib/format.js";
 import { useLive } from "../lib/live.js";
 import { href } from "../lib/route.js";
+import { useTitle } from "../lib/title.js";
 import { PageHead } from "./schedules.js";
 
 /** How often the deployment is read, in milliseconds: another version may answer then. */
@@ -20,9 +21,7 @@ export function DeploymentPage(): JSX.Element {
     return { value: { deployment, types }, again: every };
   });
   const [start, setStart] = useState<string>();
-  useEffect(() => {
-    document.title = "Deployment · Weft";
-  }, []);
+  useTitle("Deployment");
   return (
     <section>
       <PageHead title="Deployment" />

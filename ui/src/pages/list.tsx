@@ -14,6 +14,7 @@ import { useKeys } from "../lib/keys.js";
 import { type Loaded, useLive } from "../lib/live.js";
 import { now } from "../lib/now.js";
 import { place, setQuery } from "../lib/route.js";
+import { useTitle } from "../lib/title.js";
 import { Facets } from "../list/facets.js";
 import { RunsTable } from "../list/table.js";
 
@@ -71,9 +72,7 @@ export function ListPage(): JSX.Element {
     { keys: "r", does: "Refresh now", run: data.refresh },
     { keys: "x", does: "Clear the filter", run: () => choose({ text: "", statuses: [], facts: [], types: [], within: "" }) },
   ]);
-  useEffect(() => {
-    document.title = "Runs · Weft";
-  }, []);
+  useTitle("Runs");
   useEffect(() => scrollTo(0, 0), [pageToken]);
   return (
     <div class="list-page">

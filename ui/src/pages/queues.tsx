@@ -1,6 +1,6 @@
 // The queues with what they hold, and their dead letters.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { done } from "../actions/done.js";
 import { type DeadLetter, type Queue, readQueues, redrive } from "../api/deployment.js";
 import { Badge } from "../components/badge.js";
@@ -11,6 +11,7 @@ import { Ago } from "../components/time.js";
 import { count, plural } from "../lib/format.js";
 import { useLive } from "../lib/live.js";
 import { runHref } from "../lib/route.js";
+import { useTitle } from "../lib/title.js";
 import { PageHead } from "./schedules.js";
 
 /** How often the queues are read, in milliseconds: on AWS two requests are billed for each queue. */
@@ -20,9 +21,7 @@ const every = 10_000;
 export function QueuesPage(): JSX.Element {
   const data = useLive("queues", async (abort) => ({ value: await readQueues(abort), again: every }));
   const [asked, setAsked] = useState<Queue>();
-  useEffect(() => {
-    document.title = "Queues · Weft";
-  }, []);
+  useTitle("Queues");
   const queues = data.value;
   const dead = queues?.filter((q) => (q.dead?.waiting ?? 0) + (q.dead?.inFlight ?? 0) + (q.dead?.delayed ?? 0) > 0) ?? [];
   return (

@@ -9,6 +9,7 @@ import { Skeleton, Trouble } from "../components/notice.js";
 import { Payload } from "../components/payload.js";
 import { useKeys } from "../lib/keys.js";
 import { go, type Params, runHref } from "../lib/route.js";
+import { useTitle } from "../lib/title.js";
 import { CostView, costOf } from "../run/cost.js";
 import { isClosing, useDescription, useEvents } from "../run/data.js";
 import { EventTable } from "../run/events.js";
@@ -21,9 +22,7 @@ import { WaitsView } from "../run/waits.js";
 /** The page of a run. Without a run, or with "latest", it is the latest run of the workflow. */
 export function RunPage({ params }: { params: Params }): JSX.Element {
   const workflowId = params.workflow ?? "";
-  useEffect(() => {
-    document.title = `${workflowId} · Weft`;
-  }, [workflowId]);
+  useTitle(workflowId);
   if (params.run === undefined || params.run === "latest") return <Latest key={workflowId} workflowId={workflowId} params={params} />;
   return <Run key={`${workflowId} ${params.run}`} workflowId={workflowId} runId={params.run} params={params} />;
 }

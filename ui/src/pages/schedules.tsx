@@ -1,6 +1,6 @@
 // The schedules, and the page of one.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { BackfillForm, DeleteScheduleForm, overlaps, PauseForm, ScheduleForm, TriggerForm } from "../actions/schedule.js";
 import { describeSchedule, listSchedules, type Schedule, type ScheduledRun, type ScheduleDescription, type ScheduleSummary } from "../api/schedules.js";
 import type { Status } from "../api/types.js";
@@ -15,6 +15,7 @@ import { count, millis, shortDuration, stamp } from "../lib/format.js";
 import { useKeys } from "../lib/keys.js";
 import { useLive } from "../lib/live.js";
 import { href, type Params, place, runHref, setQuery } from "../lib/route.js";
+import { useTitle } from "../lib/title.js";
 
 /** How often the list and a schedule in it are read, and the page of one, in milliseconds. */
 const listEvery = 15_000;
@@ -33,9 +34,7 @@ export function SchedulesPage(): JSX.Element {
   const data = useLive(`schedules ${pageToken ?? ""}`, async (abort) => ({ value: await listSchedules(pageToken, abort), again: listEvery }));
   const all = data.value?.schedules;
   useKeys("Schedules", [{ keys: "c", does: "Create a schedule", run: () => setForm(true) }]);
-  useEffect(() => {
-    document.title = "Schedules · Weft";
-  }, []);
+  useTitle("Schedules");
   return (
     <section>
       <PageHead title="Schedules">
@@ -167,9 +166,7 @@ export function SchedulePage({ params }: { params: Params }): JSX.Element {
   const id = params.schedule ?? "";
   const [form, setForm] = useState<Form>();
   const data = useLive(`schedule ${id}`, async (abort) => ({ value: await describeSchedule(id, abort), again: describeEvery }));
-  useEffect(() => {
-    document.title = `${id} · Weft`;
-  }, [id]);
+  useTitle(id);
   const d = data.value;
   if (!d) return data.error !== undefined ? <Trouble error={data.error} onRetry={data.refresh} /> : <Skeleton lines={6} />;
   const close = (): void => {

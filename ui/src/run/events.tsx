@@ -9,6 +9,7 @@ import { useKeys } from "../lib/keys.js";
 import { useMedia } from "../lib/media.js";
 import { Heights, reveal, useWindowed } from "../lib/windowed.js";
 import { Attributes } from "./attributes.js";
+import { KindToggles } from "./kind-toggles.js";
 import { type Kind, kindOf, kinds, toneOf } from "./kinds.js";
 import { summaryOf } from "./summary.js";
 
@@ -47,7 +48,7 @@ export function EventTable({
   const unfolded = new Map([...open].map((id) => [indexOf(id), extra.get(id) ?? 160] as const));
   const heights = new Heights(visible.length, narrow ? 52 : 34, unfolded);
   const shown = useWindowed(body, heights);
-  const present = new Set(events.length > 0 ? Object.keys(kinds).filter((k) => events.some((e) => kindOf(e.type) === k)) : []);
+  const present = useMemo(() => new Set(events.map((e) => kindOf(e.type))), [events, events.length]);
 
   const toggle = (id: number): void => {
     const next = new Set(open);
@@ -87,25 +88,7 @@ export function EventTable({
           <Icon name="search" />
           <input ref={search} type="search" value={text} placeholder="Find in events" aria-label="Find in events" onInput={(e) => setText(e.currentTarget.value)} />
         </div>
-        <div class="kinds" role="group" aria-label="Kinds of events">
-          {(Object.keys(kinds) as Kind[])
-            .filter((k) => present.has(k))
-            .map((k) => (
-              <button
-                key={k}
-                type="button"
-                class="small toggle"
-                aria-pressed={!hidden.has(k)}
-                onClick={() => {
-                  const next = new Set(hidden);
-                  if (!next.delete(k)) next.add(k);
-                  setHidden(next);
-                }}
-              >
-                <Icon name={kinds[k].icon} size={13} /> {kinds[k].label}
-              </button>
-            ))}
-        </div>
+        <KindToggles what="events" present={(k) => present.has(k)} hidden={hidden} setHidden={setHidden} />
         <span class="dim num" role="status">
           {visible.length === events.length ? "" : `${count(visible.length)} of `}
           {count(more ? total : events.length)} events{more ? `, ${count(events.length)} read` : ""}

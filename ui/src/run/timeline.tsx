@@ -12,6 +12,7 @@ import { useMedia } from "../lib/media.js";
 import { now } from "../lib/now.js";
 import { runHref } from "../lib/route.js";
 import { Heights, reveal, useWindowed } from "../lib/windowed.js";
+import { KindToggles } from "./kind-toggles.js";
 import { type Kind, kinds } from "./kinds.js";
 import { type Item, Timeline } from "./timeline-model.js";
 
@@ -65,28 +66,11 @@ export function TimelineView({ events, d, eventHref }: { events: readonly Histor
     { keys: "-", does: "Zoom out", run: () => scale(2) },
     { keys: "0", does: "The whole run", run: () => setZoom(undefined) },
   ]);
-  const there = (Object.keys(kinds) as Kind[]).filter((k) => hidden.has(k) || model.items.some((i) => i.kind === k));
   if (model.items.length === 0) return <Empty title="The run has started nothing yet" />;
   return (
     <div class="timeline">
       <div class="events-tools">
-        <div class="kinds" role="group" aria-label="Kinds of rows">
-          {there.map((k) => (
-            <button
-              key={k}
-              type="button"
-              class="small toggle"
-              aria-pressed={!hidden.has(k)}
-              onClick={() => {
-                const next = new Set(hidden);
-                if (!next.delete(k)) next.add(k);
-                setHidden(next);
-              }}
-            >
-              <Icon name={kinds[k].icon} size={13} /> {kinds[k].label}
-            </button>
-          ))}
-        </div>
+        <KindToggles what="rows" present={(k) => hidden.has(k) || model.items.some((i) => i.kind === k)} hidden={hidden} setHidden={setHidden} />
         <span class="dim num">{plural(visible.length, "row")}</span>
         <div class="zoom">
           <button type="button" class="small" aria-label="Zoom out" disabled={!zoom} onClick={() => scale(2)}>
