@@ -139,7 +139,7 @@ func must(t *testing.T, v any) []byte {
 }
 
 // A stream of a function ends after 20 s, or with the function's time. Its reader continues where
-// it ended. Readers through other gateways are told what to do.
+// it ended. A gateway that cannot stream answers with what to do instead.
 func TestStreamOfAFunction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

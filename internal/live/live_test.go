@@ -284,8 +284,8 @@ func TestRefusedStreams(t *testing.T) {
 	})
 }
 
-// There are only so many streams at once. The others are told what to do, and get a place when one
-// has ended.
+// The number of streams is limited. A further one is refused with what to do, and is accepted once
+// another has ended.
 func TestManyStreams(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		h := live.Handler(p.Process.API, live.Options{Streams: 2})
