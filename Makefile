@@ -124,6 +124,8 @@ lint: bin/lint words ## vet, staticcheck, formatting, weftvet, switches over eve
 	$(LINT) -tags aws,deploycheck,mutants ./...
 	@for m in cmd/weftvet examples/hello examples/postgres tools tools/lint; do $(LINT:vet=vet -C $$m) ./... || exit 1; done
 	$(LINT:vet=vet -C examples/deploy) -tags e2e ./...
+	@# That go.mod of each example names what the example and its tools need: go mod tidy adds what is missing.
+	@for m in examples/deploy examples/hello examples/postgres; do go list -C $$m -mod=readonly all >/dev/null || exit 1; done
 	@# Also the coroutines that are built with the race detector. With the detector itself, go vet would
 	@# compile and read all dependencies again.
 	$(LINT) -tags likerace ./engine/coro
