@@ -42,8 +42,10 @@ func mocks() map[string]any {
 	})
 	for address, id := range map[string]string{
 		"aws_apigatewayv2_integration.this[0]": "HttpIntegration", "aws_apigatewayv2_authorizer.this[0]": "HttpAuthorizer",
-		"aws_api_gateway_resource.v1[0]":   "RestV1",
-		"aws_api_gateway_resource.item[0]": "RestItem", "aws_api_gateway_deployment.this[0]": "RestDeployment",
+		"aws_api_gateway_resource.v1[0]":          "RestV1",
+		"aws_api_gateway_resource.page_folder[0]": "RestPageFolder",
+		"aws_api_gateway_resource.page_file[0]":   "RestPageFile",
+		"aws_api_gateway_resource.item[0]":        "RestItem", "aws_api_gateway_deployment.this[0]": "RestDeployment",
 	} {
 		override(&resources, address, map[string]string{"id": "weft-" + id})
 	}

@@ -2,6 +2,7 @@ package infra_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
@@ -272,19 +274,52 @@ func (d declared) checkRoutes(t *testing.T) {
 			t.Errorf("%s is not under /v1", route.Pattern)
 		}
 	}
+	paged := at(t, d["AWS::Lambda::Function weft-api"], "Environment", "Variables", settings.Variable("Page")) == "on"
 	routes := d.of("AWS::ApiGatewayV2::Route")
-	if len(routes) == 0 { // a function URL has no routes, and a REST API takes all methods of what is under /v1
-		if rest := d.of("AWS::ApiGateway::Resource"); len(rest) > 0 {
-			want(t, "the paths of the REST API", rest, []string{"AWS::ApiGateway::Resource v1", "AWS::ApiGateway::Resource {proxy+}"})
-			want(t, "the methods of the REST API", at(t, d["AWS::ApiGateway::Method weft-RestItem"], "HttpMethod"), "ANY")
-		}
+	if len(routes) == 0 { // a function URL has no routes
+		d.checkResources(t, paged)
 		return
 	}
 	var all []string
 	for _, method := range methods {
 		all = append(all, "AWS::ApiGatewayV2::Route "+method+" /v1/{proxy+}")
 	}
+	if paged {
+		all = append(all, "AWS::ApiGatewayV2::Route GET /", "AWS::ApiGatewayV2::Route GET /ui/{file}")
+	}
+	slices.Sort(all)
 	want(t, "the routes of the HTTP API", routes, all)
+	for _, name := range routes {
+		for _, property := range []string{"AuthorizationType", "AuthorizerId", "AuthorizationScopes", "Target"} {
+			want(t, "the "+property+" of "+name, d[name].(map[string]any)[property], d[routes[0]].(map[string]any)[property])
+		}
+	}
+}
+
+// checkResources demands that a REST API takes all methods of what is under /v1, and GET of the
+// page and its files, with the same authorization.
+func (d declared) checkResources(t *testing.T, paged bool) {
+	t.Helper()
+	rest := d.of("AWS::ApiGateway::Resource")
+	if len(rest) == 0 {
+		return
+	}
+	paths := []string{"AWS::ApiGateway::Resource v1", "AWS::ApiGateway::Resource {proxy+}"}
+	methods := map[string]string{"RestItem": "ANY"}
+	if paged {
+		paths = append(paths, "AWS::ApiGateway::Resource ui", "AWS::ApiGateway::Resource {file}")
+		methods["RestPageFile"], methods["RestApi.RootResourceId"] = http.MethodGet, http.MethodGet
+	}
+	slices.Sort(paths)
+	want(t, "the paths of the REST API", rest, paths)
+	want(t, "the number of its methods", len(d.of("AWS::ApiGateway::Method")), len(methods))
+	for resource, method := range methods {
+		declared := d["AWS::ApiGateway::Method weft-"+resource]
+		want(t, "the methods of "+resource, at(t, declared, "HttpMethod"), method)
+		for _, property := range []string{"AuthorizationType", "Integration"} {
+			want(t, "the "+property+" of "+resource, at(t, declared, property), at(t, d["AWS::ApiGateway::Method weft-RestItem"], property))
+		}
+	}
 }
 
 // checkAlarms demands that alarms allow what happens in a healthy deployment.

@@ -258,8 +258,9 @@ func flatten(all map[string]string, at string, v any) {
 
 // onlySAM has names that differ. The module gives the table and the bucket a name; the template
 // leaves that to CloudFormation. It has a deployment of the REST API for each kind of
-// authorization, because CloudFormation never replaces one.
-var onlySAM = strings.NewReplacer("weft-Table", "weft", "weft-payloadbucket", "weft-000000000000-us-east-1-blobs", "weft-RestOpenDeployment", "weft-RestDeployment", "weft-RestSignedDeployment", "weft-RestDeployment")
+// authorization, with and without the page, because CloudFormation never replaces one.
+var onlySAM = strings.NewReplacer("weft-Table", "weft", "weft-payloadbucket", "weft-000000000000-us-east-1-blobs", "weft-RestOpenDeployment", "weft-RestDeployment", "weft-RestSignedDeployment", "weft-RestDeployment",
+	"weft-RestOpenPageDeployment", "weft-RestDeployment", "weft-RestSignedPageDeployment", "weft-RestDeployment")
 
 // label returns what identifies an object in a list: its name, or else its place.
 func label(v any, place int) any {

@@ -16,7 +16,7 @@ type inputs map[string]any
 var variants = map[string]inputs{
 	"http": {},
 	"rest": {
-		"api": "rest", "bucket": "", "api_authorization": "NONE", "list": false, "build": "b1", "base_path": "/shop", "tracing": true,
+		"api": "rest", "page": false, "bucket": "", "api_authorization": "NONE", "list": false, "build": "b1", "base_path": "/shop", "tracing": true,
 		"throttling_rate": 7, "throttling_burst": 9, "log_retention_days": 7, "architecture": "x86_64", "namespace": "ns",
 		"metrics": "otlp", "log_level": "debug", "log_failures": "text", "redrive": true, "updates_in_flight": "none", "update_bytes_in_flight": "1000", "updates_in_total": "2000",
 	},
@@ -29,7 +29,7 @@ var variants = map[string]inputs{
 		"api": "url", "cors_origins": []string{"https://a.example", "https://b.example"}, "deletion_protection": false, "alarms": false, "dashboard": false,
 	},
 	"open": {
-		"api_authorization": "NONE", "jwt_scopes": []string{"s"}, "bucket": "payloads",
+		"page": false, "api_authorization": "NONE", "jwt_scopes": []string{"s"}, "bucket": "payloads",
 		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/a", "arn:aws:kms:us-east-1:000000000000:key/b"},
 	},
 	"tasks": {

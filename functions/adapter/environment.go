@@ -152,7 +152,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	}
 	f, err := function.New(role, process, function.Options{
 		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, codec, kept.ports.Log) },
-		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Stream: e.Stream == "on", Extend: kept.extend, Log: log, Flush: exports.flush,
+		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Stream: e.Stream == "on", Page: e.Page != "off", Extend: kept.extend, Log: log, Flush: exports.flush,
 	})
 	if err != nil {
 		return nil, errors.Join(err, kept.close())

@@ -57,6 +57,7 @@ import (
 //	WEFT_STREAM            "on" if the function URL streams (InvokeMode RESPONSE_STREAM): all answers to its requests
 //	                       have the form that this demands, and histories and lists may be server-sent events; off by
 //	                       default
+//	WEFT_PAGE              "off" serves no web page; on by default: the api role serves it at / and below /ui/
 //	WEFT_METRICS           the destination of metrics: emf (the default), standard output in CloudWatch's embedded
 //	                       metric format; otlp, with Settings.Telemetry; or off
 //	WEFT_LOG_LEVEL         debug, info, warn or error; by default Lambda's own level (AWS_LAMBDA_LOG_LEVEL), or info

@@ -5,7 +5,9 @@ locals {
 
   # One route for each method, so that a browser's OPTIONS matches none: API Gateway then answers it
   # without authorization.
-  routes = toset([for method in local.methods : "${method} /v1/{proxy+}" if local.http])
+  api_routes  = [for method in local.methods : "${method} /v1/{proxy+}"]
+  page_routes = var.page ? ["GET /", "GET /ui/{file}"] : []
+  routes      = toset(local.http ? concat(local.api_routes, local.page_routes) : [])
 }
 
 resource "aws_apigatewayv2_api" "this" {

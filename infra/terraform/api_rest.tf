@@ -56,16 +56,62 @@ resource "aws_api_gateway_integration" "this" {
   timeout_milliseconds    = 29000
 }
 
+# ---- the web page ----
+
+locals {
+  rest_page = local.rest && var.page
+}
+
+resource "aws_api_gateway_resource" "page_folder" {
+  count = local.rest_page ? 1 : 0
+
+  rest_api_id = aws_api_gateway_rest_api.this[0].id
+  parent_id   = aws_api_gateway_rest_api.this[0].root_resource_id
+  path_part   = "ui"
+}
+
+resource "aws_api_gateway_resource" "page_file" {
+  count = local.rest_page ? 1 : 0
+
+  rest_api_id = aws_api_gateway_rest_api.this[0].id
+  parent_id   = aws_api_gateway_resource.page_folder[0].id
+  path_part   = "{file}"
+}
+
+resource "aws_api_gateway_method" "page" {
+  for_each = toset(local.rest_page ? ["index", "files"] : [])
+
+  rest_api_id   = aws_api_gateway_rest_api.this[0].id
+  resource_id   = each.key == "index" ? aws_api_gateway_rest_api.this[0].root_resource_id : aws_api_gateway_resource.page_file[0].id
+  http_method   = "GET"
+  authorization = var.api_authorization
+}
+
+resource "aws_api_gateway_integration" "page" {
+  for_each = aws_api_gateway_method.page
+
+  rest_api_id             = aws_api_gateway_rest_api.this[0].id
+  resource_id             = each.value.resource_id
+  http_method             = each.value.http_method
+  type                    = "AWS_PROXY"
+  integration_http_method = "POST"
+  uri                     = aws_lambda_function.function["api"].invoke_arn
+  timeout_milliseconds    = 29000
+}
+
 # A deployment is a copy of the API at one moment: a change of the API makes another one.
 resource "aws_api_gateway_deployment" "this" {
   count = local.rest ? 1 : 0
 
   rest_api_id = aws_api_gateway_rest_api.this[0].id
   triggers = {
-    api = jsonencode([for i in aws_api_gateway_integration.this : [i.resource_id, i.uri, i.timeout_milliseconds, var.api_authorization]])
+    api = jsonencode([
+      for i in concat(aws_api_gateway_integration.this, values(aws_api_gateway_integration.page)) :
+      [i.resource_id, i.uri, i.timeout_milliseconds, var.api_authorization]
+    ])
   }
 
-  depends_on = [aws_api_gateway_method.this]
+  depends_on = [aws_api_gateway_method.this, aws_api_gateway_method.page]
 
   lifecycle {
     create_before_destroy = true

@@ -16,6 +16,7 @@ locals {
     WEFT_COMPRESS               = var.compress
     WEFT_REDRIVE                = var.redrive ? "on" : "off"
     WEFT_STREAM                 = var.stream ? "on" : "off"
+    WEFT_PAGE                   = var.page ? "on" : "off"
     WEFT_METRICS                = var.metrics
     WEFT_LOG_LEVEL              = var.log_level
     WEFT_LOG_FAILURES           = var.log_failures
@@ -138,6 +139,12 @@ variable "stream" {
   description = "Whether the function URL streams its answers, so that histories and lists can be server-sent events. It needs a function URL. Each reader of events keeps an instance of the api function busy."
   type        = bool
   default     = false
+}
+
+variable "page" {
+  description = "Whether the api function serves the web page at / and below /ui/, to those whom the API admits."
+  type        = bool
+  default     = true
 }
 
 variable "metrics" {

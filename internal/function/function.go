@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/page"
 )
 
 // Options are the options of a function. The zero value works.
@@ -34,6 +35,8 @@ type Options struct {
 	// Stream says that the function URL streams (InvokeMode RESPONSE_STREAM): answers to its
 	// requests have another form, and may be server-sent events. See Stream.
 	Stream bool
+	// Page says that the API function serves the web page at / and below /ui/.
+	Page bool
 	// Timeout is the function's timeout; 0 takes what an invocation has left when it begins. With
 	// it, a process that is delayed before an activity returns the message, instead of holding the
 	// activity because its StartToClose is too long.
@@ -73,6 +76,12 @@ func New(role Role, process *assembly.Process, o Options) (*Function, error) {
 	f := &Function{options: o, log: o.Log, process: process, api: process.API}
 	if role == API && o.Stream {
 		f.streams = streaming(process.API)
+	}
+	if role == API && o.Page {
+		f.api = page.Handler(f.api)
+		if f.streams != nil {
+			f.streams = page.Handler(f.streams)
+		}
 	}
 	f.serve = map[Role]serve{
 		API: (*Function).request, Workflow: (*Function).results, Activity: (*Function).attempts,

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/page"
 	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
@@ -52,6 +53,8 @@ type attempt struct {
 	build string
 	// reads says that the request writes nothing.
 	reads bool
+	// moved is the address of the web page, for a request that lacks its final slash; else empty.
+	moved string
 	// refusal is the answer to every request, or nil if requests are carried out.
 	refusal *refusal.Error
 }
@@ -118,6 +121,7 @@ func (f *Function) format2(ctx context.Context, g *gateway, event []byte) (any, 
 	if err := json.Unmarshal(event, &e); err != nil {
 		return nil, err
 	}
+	attemptOf(ctx).moved = f.slashed(g, e.RequestContext.HTTP.Method, e.RawPath, e.RawPath)
 	e.RawPath = f.path(g, e.RawPath)
 	r, err := new(core.RequestAccessorV2).EventToRequestWithContext(ctx, e)
 	return f.answer(r, err, func(fill func(http.ResponseWriter)) (any, error) {
@@ -132,8 +136,10 @@ func (f *Function) format1(ctx context.Context, g *gateway, event []byte) (any, 
 	if err := json.Unmarshal(event, &e); err != nil {
 		return nil, err
 	}
+	attemptOf(ctx).moved = f.slashed(g, e.HTTPMethod, e.Path, e.RequestContext.Path)
 	e.Path = f.path(g, e.Path)
 	r, err := new(core.RequestAccessor).EventToRequestWithContext(ctx, e)
+	packsNoPage(r)
 	return f.answer(r, err, func(fill func(http.ResponseWriter)) (any, error) {
 		w := core.NewProxyResponseWriter()
 		fill(w)
@@ -152,12 +158,15 @@ func (f *Function) path(g *gateway, path string) string {
 	// Only known prefixes of the gateway are cut off: otherwise rules on paths, of a firewall or in
 	// a policy, would be easy to get around.
 	for _, prefix := range []string{g.RequestContext.Stage, f.options.BasePath} {
-		if prefix = "/" + strings.Trim(prefix, "/"); !httpapi.Covers(path) && strings.HasPrefix(path, prefix+"/") {
+		if prefix = "/" + strings.Trim(prefix, "/"); !isServed(path) && strings.HasPrefix(path, prefix+"/") {
 			path = strings.TrimPrefix(path, prefix)
 		}
 	}
 	return path
 }
+
+// isServed reports whether a path is one of the API's, or could be, or one of the web page's.
+func isServed(path string) bool { return httpapi.Covers(path) || page.Has(path) }
 
 // answer lets the API answer a request, or says what is wrong with it. write returns the event's
 // answer with what fill writes into it.
@@ -193,6 +202,11 @@ func (f *Function) fill(api http.Handler, w http.ResponseWriter, r *http.Request
 	t := attemptOf(r.Context())
 	if t.refusal != nil {
 		refuseFree(w, t.refusal)
+		return
+	}
+	if t.moved != "" {
+		w.Header().Set("Location", t.moved)
+		w.WriteHeader(http.StatusTemporaryRedirect)
 		return
 	}
 	f.serveHTTP(api, w, r)
@@ -265,8 +279,11 @@ func (f *Function) serveHTTP(api http.Handler, w http.ResponseWriter, r *http.Re
 // headOnly drops the body of an answer.
 type headOnly struct{ http.ResponseWriter }
 
-// Write drops a body.
-func (headOnly) Write(body []byte) (int, error) { return len(body), nil }
+// Write drops a body. The answer then has a status, as after any other first write.
+func (h headOnly) Write(body []byte) (int, error) {
+	_, err := h.ResponseWriter.Write(nil)
+	return len(body), err
+}
 
 // refuseFree is refuse for a request that cost nothing.
 func refuseFree(w http.ResponseWriter, refused *refusal.Error) {

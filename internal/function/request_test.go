@@ -28,6 +28,7 @@ func requested(t *testing.T, format, method, path, query, body string) object {
 	e["body"], e["isBase64Encoded"] = body, false
 	if format == "rest.json" {
 		e["httpMethod"], e["path"] = method, path
+		within(e, "requestContext")["path"] = "/live" + path // of the stage live
 		values, err := url.ParseQuery(query)
 		if err != nil {
 			t.Fatal(err)

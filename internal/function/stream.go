@@ -89,7 +89,9 @@ func (f *Function) streamed(ctx context.Context, event []byte) (e events.APIGate
 func (f *Function) stream(ctx context.Context, a allowance, w *streamWriter, e events.APIGatewayV2HTTPRequest, event []byte) {
 	t := &attempt{}
 	ctx = context.WithValue(ctx, attemptKey{}, t)
-	e.RawPath = f.path(&gateway{Version: e.Version, RequestContext: gatewayContext{e.RequestContext.Stage, e.RequestContext.DomainName}}, e.RawPath)
+	g := &gateway{Version: e.Version, RequestContext: gatewayContext{e.RequestContext.Stage, e.RequestContext.DomainName}}
+	t.moved = f.slashed(g, e.RequestContext.HTTP.Method, e.RawPath, e.RawPath)
+	e.RawPath = f.path(g, e.RawPath)
 	r, wrong := new(core.RequestAccessorV2).EventToRequestWithContext(ctx, e)
 	f.fill(f.streams, w, r, wrong)
 	if t.build == "" {

@@ -99,16 +99,12 @@ func newFile(name string, text []byte) (*file, error) {
 // those of a file that there is not. It needs no data: the page asks the API for everything.
 func Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !IsPath(r.URL.Path) || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if !isPath(r.URL.Path) || r.Method != http.MethodGet && r.Method != http.MethodHead {
 			next.ServeHTTP(w, r)
 			return
 		}
-		all, err := files()
-		if err != nil {
-			panic(fmt.Sprintf("the page's files are broken: %v", err)) // they are part of the program
-		}
-		f, ok := all[r.URL.Path]
-		if !ok {
+		f := find(r.URL.Path)
+		if f == nil {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -116,8 +112,20 @@ func Handler(next http.Handler) http.Handler {
 	})
 }
 
-// IsPath reports whether a path is the page's, or could be one of its files.
-func IsPath(path string) bool { return path == "/" || strings.HasPrefix(path, folder) }
+// Has reports whether a path is the page's, or that of one of its files.
+func Has(path string) bool { return isPath(path) && find(path) != nil }
+
+// isPath reports whether a path is the page's, or could be that of one of its files.
+func isPath(path string) bool { return path == "/" || strings.HasPrefix(path, folder) }
+
+// find returns the file with a path; nil if there is none.
+func find(path string) *file {
+	all, err := files()
+	if err != nil {
+		panic(fmt.Sprintf("the page's files are broken: %v", err)) // they are part of the program
+	}
+	return all[path]
+}
 
 // serve answers a request of a file. The names of files contain their hashes, so browsers may keep
 // them forever. The index names them, so browsers ask each time whether it is the same.
