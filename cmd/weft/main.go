@@ -27,6 +27,7 @@ type commands struct {
 	Builds   buildsCommand   `cmd:"" group:"Look" help:"List the builds, with how many open runs each has."`
 	Queue    queueCommand    `cmd:"" group:"Look" help:"Look at the queues."`
 	Query    queryCommand    `cmd:"" group:"Look" help:"Ask a run something, and print the answer."`
+	UI       uiCommand       `cmd:"" name:"ui" group:"Look" help:"Serve the web page on this machine for a deployment, with your authorization: weft ui --profile prod."`
 	Doctor   doctorCommand   `cmd:"" group:"Look" help:"Check a deployment from end to end, and say what to do: weft doctor --stack shop."`
 
 	Start     startCommand    `cmd:"" group:"Steer" help:"Start a run: weft start cart --id cart-42 -d '{\"owner\":\"ada\"}'."`

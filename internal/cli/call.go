@@ -176,14 +176,18 @@ func (d *Deployment) refused(err error) error {
 	if d == nil || !errors.As(err, &p) || p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
 		return err
 	}
-	hint := "give a token (--token-file) or sign the requests (--auth aws)"
+	return Errorf(Unreachable, "%s does not let the command in (%d): %s: %w", d.URL, p.Status, d.Advice(), err)
+}
+
+// Advice says what lets a command in that the deployment refuses with 401 or 403.
+func (d *Deployment) Advice() string {
 	switch d.Auth {
 	case "aws":
-		hint = "the AWS credentials in use may not call this API: it needs execute-api:Invoke, or lambda:InvokeFunctionUrl for a function URL"
+		return "the AWS credentials in use may not call this API: it needs execute-api:Invoke, or lambda:InvokeFunctionUrl for a function URL"
 	case "bearer":
-		hint = "it does not accept the token"
+		return "it does not accept the token"
 	}
-	return Errorf(Unreachable, "%s does not let the command in (%d): %s: %w", d.URL, p.Status, hint, err)
+	return "give a token (--token-file) or sign the requests (--auth aws)"
 }
 
 // watched notes how far requests come, and ends the call if the first one cannot be sent.

@@ -27,7 +27,7 @@ type Remote struct {
 	Token      string `group:"Connection" xor:"token" placeholder:"TOKEN" help:"Bearer token ($$WEFT_TOKEN). Other users of this machine see it: prefer --token-file."`
 	TokenFile  string `group:"Connection" xor:"token" placeholder:"FILE" help:"File with the bearer token, as .weft/token ($$WEFT_TOKEN_FILE)."`
 
-	Timeout time.Duration `group:"Connection" default:"${timeout}" help:"How long the command may take; 0s is for ever."`
+	Timeout time.Duration `group:"Connection" default:"${timeout}" help:"${timeoutHelp}"`
 }
 
 // defaultURL is the address of weft dev.
@@ -35,7 +35,7 @@ const defaultURL = "http://127.0.0.1:8080"
 
 // Vars are the variables of kong that the flags need. A command sets others where it embeds the
 // flags. One that waits for something that may take any time has `set:"timeout=0s"`.
-var Vars = kong.Vars{"timeout": "30s", "output": "table"}
+var Vars = kong.Vars{"timeout": "30s", "timeoutHelp": "How long the command may take; 0s is for ever.", "output": "table"}
 
 // target is how a deployment is reached, before it is.
 type target struct {

@@ -194,6 +194,7 @@ var rules = []rule{
 	{"internal/version", nil},
 	{"internal/page", nil},
 	{"internal/webguard", []string{"internal/httpapi", "internal/refusal"}},
+	{"internal/pageproxy", []string{"internal/httpapi", "internal/page", "internal/refusal", "internal/version", "internal/webguard"}},
 	{"internal/awsform", nil},
 	{"internal/doctor", []string{"client", "queue", "internal/awsform", "internal/settings", "internal/version"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
