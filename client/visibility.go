@@ -82,7 +82,7 @@ func attributes(all []SearchAttribute) (s history.SearchAttributes) {
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // Summary is a run in a list.
-type Summary = schema.WorkflowSummary
+type Summary = schema.ListedWorkflow
 
 // ListOptions say which page of a list ListPage returns. The zero value is the first page of all
 // runs.

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/cron"
+	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
@@ -213,6 +214,11 @@ func (p *Parser) checkCarried(r *schema.StartRequest, code *engine.Workflow) err
 	}
 	if err := (engine.Visibility{Memo: r.Memo, SearchAttributes: r.SearchAttributes}).Check(); err != nil {
 		return refusal.Invalid.New("%v", err)
+	}
+	for _, a := range r.SearchAttributes {
+		if filter.EveryRunHas(a.Name) {
+			return refusal.Invalid.New("a search attribute cannot have the name %s: filters have it for what every run has", a.Name)
+		}
 	}
 	return nil
 }

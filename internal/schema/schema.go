@@ -271,8 +271,8 @@ type WorkflowSummary struct {
 
 // ListResponse is a page of a list.
 type ListResponse struct {
-	Workflows     []WorkflowSummary `json:"workflows"`
-	NextPageToken string            `json:"nextPageToken,omitempty"`
+	Workflows     []ListedWorkflow `json:"workflows"`
+	NextPageToken string           `json:"nextPageToken,omitempty"`
 	// Version changes with anything that the page shows.
 	Version string `json:"version,omitempty"`
 }
