@@ -81,8 +81,11 @@ func attributes(all []SearchAttribute) (s history.SearchAttributes) {
 // client.Quote(region).
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
+// WorkflowRun is what a Summary and a Description have of a run.
+type WorkflowRun = schema.WorkflowRun
+
 // Summary is a run in a list.
-type Summary = schema.ListedWorkflow
+type Summary = schema.WorkflowSummary
 
 // ListOptions say which page of a list ListPage returns. The zero value is the first page of all
 // runs.

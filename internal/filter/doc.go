@@ -23,6 +23,8 @@
 //
 //	Stuck                              TRUE or FALSE: whether its workflow tasks fail; also alone
 //	StuckSince, FailureType            when the first of these tasks failed, and why; NULL if it is not stuck
+//	Paused                             TRUE or FALSE; also alone
+//	PausedSince                        a moment; NULL if it is not paused
 //	CloseReason                        text: why it closed, in a word; NULL if its status says all
 //	ParentWorkflowId                   text; NULL if no workflow started it
 //

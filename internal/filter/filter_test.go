@@ -217,6 +217,8 @@ func TestRefused(t *testing.T) {
 		"Stuck = 'yes'":                        "Stuck is TRUE or FALSE",
 		"Stuck > FALSE":                        "Stuck is TRUE or FALSE",
 		"Stuck IS NULL":                        "Stuck is TRUE or FALSE",
+		"PausedSince = FALSE":                  "compared with a text",
+		"Paused IN (TRUE)":                     "Paused is TRUE or FALSE",
 		"stuck":                                "it is written Stuck",
 		"StuckSince = TRUE":                    "compared with a text",
 		"StuckSince > 'x'":                     "compared with a time",

@@ -9,7 +9,7 @@ import (
 )
 
 // groups are the names by which runs are counted.
-var groups = []string{"ExecutionStatus", "WorkflowType", "BuildId", "Stuck", "FailureType", "CloseReason"}
+var groups = []string{"ExecutionStatus", "WorkflowType", "BuildId", "Stuck", "FailureType", "Paused", "CloseReason"}
 
 // Group returns the function that returns the group of a run by a name; empty is none. It refuses a
 // name that runs are not counted by.

@@ -174,27 +174,31 @@ func TestExpressionsAreLikeTheirTwins(t *testing.T) {
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	stuck := engine.Facts{Stuck: &engine.StuckFact{Since: history.At(started), FailureType: "panic"}, Parent: "boss"}
-	closed := engine.Facts{CloseReason: "Declined"}
-	for text, want := range map[string][3]bool{
-		"Stuck":                               {true, false, false},
-		"NOT Stuck":                           {false, true, true},
-		"Stuck = FALSE":                       {false, true, true},
-		"Stuck != FALSE ORDER BY StartTime":   {true, false, false},
-		"StuckSince = '2026-11-21T17:45:00Z'": {true, false, false},
-		"StuckSince < '2026-11-21T17:45:00Z'": {false, false, false},
-		"FailureType = 'panic' AND (Stuck OR WorkflowId = 'x')": {true, false, false},
-		"FailureType IS NULL":            {false, true, true},
-		"CloseReason STARTS_WITH 'Decl'": {false, true, false},
-		"CloseReason IS NULL":            {true, false, true},
-		"ParentWorkflowId = 'boss'":      {true, false, false},
+	closed, paused := engine.Facts{CloseReason: "Declined"}, engine.Facts{Paused: history.At(started)}
+	for text, want := range map[string][4]bool{
+		"Stuck":                               {true, false, false, false},
+		"NOT Stuck":                           {false, true, true, true},
+		"Stuck = FALSE":                       {false, true, true, true},
+		"Stuck != FALSE ORDER BY StartTime":   {true, false, false, false},
+		"StuckSince = '2026-11-21T17:45:00Z'": {true, false, false, false},
+		"StuckSince < '2026-11-21T17:45:00Z'": {false, false, false, false},
+		"FailureType = 'panic' AND (Stuck OR WorkflowId = 'x')": {true, false, false, false},
+		"FailureType IS NULL":                   {false, true, true, true},
+		"CloseReason STARTS_WITH 'Decl'":        {false, true, false, false},
+		"CloseReason IS NULL":                   {true, false, true, true},
+		"ParentWorkflowId = 'boss'":             {true, false, false, false},
+		"Paused":                                {false, false, false, true},
+		"Paused = FALSE AND NOT Stuck":          {false, true, true, false},
+		"PausedSince >= '2026-11-21T17:45:00Z'": {false, false, false, true},
+		"PausedSince IS NULL":                   {true, true, true, false},
 	} {
 		f, err := filter.Parse(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		var got [3]bool
-		for i, facts := range []engine.Facts{stuck, closed, {}} {
+		var got [4]bool
+		for i, facts := range []engine.Facts{stuck, closed, {}, paused} {
 			got[i] = f.Store().Selects(withFacts(t, facts))
 		}
 		if got != want {
@@ -202,10 +206,13 @@ func TestFacts(t *testing.T) {
 		}
 	}
 	damaged := &store.Summary{Facts: "\xff\x00"}
-	for by, want := range map[string][3]string{"Stuck": {"true", "false", "false"}, "FailureType": {"panic", "", ""}, "CloseReason": {"", "Declined", ""}, "WorkflowType": {}} {
+	for by, want := range map[string][3]string{"Stuck": {"true", "false", "false"}, "FailureType": {"panic", "", ""}, "CloseReason": {"", "Declined", ""}, "Paused": {"false", "false", "false"}, "WorkflowType": {}} {
 		group, err := filter.Group(by)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if got := group(withFacts(t, paused)); by == "Paused" && got != "true" {
+			t.Errorf("%s: %q", by, got)
 		}
 		if got := [3]string{group(withFacts(t, stuck)), group(withFacts(t, closed)), group(damaged)}; got != want {
 			t.Errorf("%s: %q, want %q", by, got, want)

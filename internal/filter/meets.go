@@ -22,14 +22,13 @@ const (
 var builtins = map[string]int{
 	"WorkflowId": aText, "RunId": aText, "WorkflowType": aText, "BuildId": aText, "ExecutionStatus": aStatus,
 	"StartTime": aMoment, "CloseTime": aMoment,
-	"Stuck": aBool, "StuckSince": aMoment, "FailureType": aText, "CloseReason": aText, "ParentWorkflowId": aText,
+	"Stuck": aBool, "StuckSince": aMoment, "FailureType": aText, "Paused": aBool, "PausedSince": aMoment,
+	"CloseReason": aText, "ParentWorkflowId": aText,
 }
 
-// EveryRunHas reports whether filters have a name, in any case, for what every run has.
-func EveryRunHas(name string) bool { return builtinLike(name) != "" }
-
-// builtinLike returns the name that differs from this one only in case, or "".
-func builtinLike(name string) string {
+// EveryRunHas returns the name that filters have for what every run has, if it differs from this
+// one only in case, and "" otherwise.
+func EveryRunHas(name string) string {
 	for b := range builtins {
 		if strings.EqualFold(b, name) {
 			return b
@@ -77,6 +76,12 @@ func builtin(s *subject, name string) (v history.AttributeValue, there bool) {
 	case "FailureType":
 		if stuck := s.known().Stuck; stuck != nil {
 			return keyword(stuck.FailureType)
+		}
+	case "Paused":
+		return history.NewAttributeValue(s.known().Paused != 0), true
+	case "PausedSince":
+		if since := s.known().Paused; since != 0 {
+			return moment(since.Time())
 		}
 	case "CloseReason":
 		return keyword(s.known().CloseReason)

@@ -234,7 +234,7 @@ func (c *Condition) texts() (all []*text, others bool) {
 func (c *Condition) check() error {
 	b, ok := builtins[c.Name]
 	if !ok {
-		if near := builtinLike(c.Name); near != "" {
+		if near := EveryRunHas(c.Name); near != "" {
 			return fmt.Errorf("there is no %s: it is written %s", c.Name, near)
 		}
 		if c.bare() {

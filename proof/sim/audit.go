@@ -138,14 +138,15 @@ func (a *audit) checkRow(item store.Item) {
 
 // factsOf returns the facts of a run without pointers.
 func factsOf(f engine.Facts) (all struct {
-	stuck               engine.StuckFact
-	closeReason, parent string
+	stuck engine.StuckFact
+	rest  engine.Facts
 },
 ) {
 	if f.Stuck != nil {
 		all.stuck = *f.Stuck
 	}
-	all.closeReason, all.parent = f.CloseReason, f.Parent
+	f.Stuck = nil
+	all.rest = f
 	return all
 }
 

@@ -25,7 +25,7 @@ func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse
 	if err != nil {
 		return nil, err
 	}
-	answer := &schema.ListResponse{Workflows: []schema.ListedWorkflow{}, NextPageToken: l.Token(next)}
+	answer := &schema.ListResponse{Workflows: []schema.WorkflowSummary{}, NextPageToken: l.Token(next)}
 	for _, r := range runs {
 		w := listed(&r)
 		w.Memo, w.SearchAttributes = visibility(s.Process, &r)
@@ -42,11 +42,14 @@ func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse
 }
 
 // listed returns what a list shows of a row, except what can be wrong with it.
-func listed(r *store.Summary) schema.ListedWorkflow {
+func listed(r *store.Summary) schema.WorkflowSummary {
 	facts := filter.FactsOf(r)
-	w := schema.ListedWorkflow{
-		WorkflowSummary: schema.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build},
-		CloseReason:     facts.CloseReason, ParentWorkflowID: facts.Parent,
+	w := schema.WorkflowSummary{
+		WorkflowRun: schema.WorkflowRun{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build},
+		CloseReason: facts.CloseReason, ParentWorkflowID: facts.Parent,
+	}
+	if facts.Paused != 0 {
+		w.State, w.Paused = schema.StatePaused, &schema.ListedPaused{Since: facts.Paused.Time()}
 	}
 	if facts.Stuck != nil {
 		w.State, w.Stuck = schema.StateStuck, &schema.ListedStuck{Since: facts.Stuck.Since.Time(), FailureType: facts.Stuck.FailureType}

@@ -258,8 +258,8 @@ func summary(workflowID string, c *Change, later []*Change) (*store.Summary, err
 		started, at = commit.Opens(), commit.Time
 	}
 	build, visibility, facts := run.Pinned(commit), run.Visibility(commit), run.Facts(commit)
-	stuck := (facts.Stuck != nil) != (run.State.Streak != nil)
-	if started == nil || commit.Slot > 0 && !commit.Status.Closed() && !stuck && build == run.State.Pinned && visibility.Equal(run.State.Visibility) {
+	same := build == run.State.Pinned && visibility.Equal(run.State.Visibility) && facts.Equal(run.State.Facts())
+	if started == nil || commit.Slot > 0 && !commit.Status.Closed() && same {
 		return nil, nil
 	}
 	next := []*history.Commit{commit}
