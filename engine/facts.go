@@ -63,7 +63,7 @@ func (r *Run) Facts(next ...*history.Commit) Facts {
 		after.Status, after.LastTime = c.Status, max(c.Time, after.LastTime)
 		after.pausedAfter(c)
 		after.streakAfter(c)
-		if c.Status.Closed() {
+		if c.Status.Closed() && c.Status != history.Void { // a fence that makes a run void has no event
 			after.Close = closing(c)
 		}
 	}

@@ -90,3 +90,13 @@ func TestFactsOfPausedRunThatEnds(t *testing.T) {
 		t.Errorf("%+v, and foretold was %+v", f, want)
 	}
 }
+
+// A run that a fence makes void has no facts.
+func TestFactsOfVoidRun(t *testing.T) {
+	t.Parallel()
+	run := engine.NewRun("w", 1)
+	fence := run.Fence(&engine.Writer{Now: 1, RunID: history.NewRunID(1, [8]byte{})})
+	if f := run.Facts(fence); fence.Status != history.Void || !f.Empty() {
+		t.Errorf("%s: %+v", fence.Status, f)
+	}
+}
