@@ -81,6 +81,9 @@ func attributes(all []SearchAttribute) (s history.SearchAttributes) {
 // client.Quote(region).
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
+// WorkflowRun is what a Summary and a Description have of a run.
+type WorkflowRun = schema.WorkflowRun
+
 // Summary is a run in a list.
 type Summary = schema.WorkflowSummary
 

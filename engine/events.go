@@ -39,10 +39,9 @@ func (s *State) bring(id int64, e history.Event) error {
 	case *history.WorkflowExecutionOptionsUpdated:
 		s.Pinned = a.Build
 	case *history.WorkflowExecutionPaused:
-		s.Paused = &Pause{Since: s.LastTime, Reason: a.Reason}
 		s.steered[a.RequestID] = true
 	case *history.WorkflowExecutionUnpaused:
-		s.Paused, s.steered[a.RequestID] = nil, true
+		s.steered[a.RequestID] = true
 	case *history.WorkflowExecutionSignaled:
 		if a.RequestID != "" {
 			s.signals[a.RequestID] = true

@@ -8,6 +8,23 @@ type Pause struct {
 	Reason string
 }
 
+// pausedAfter folds in what a commit changes of the pause. A run that a reset has opened is not
+// paused, whatever it has copied.
+func (s *State) pausedAfter(c *history.Commit) {
+	for part := range c.Parts() {
+		for _, e := range part.InputEvents {
+			if paused, ok := e.Attributes.(*history.WorkflowExecutionPaused); ok {
+				s.Paused = &Pause{Since: s.LastTime, Reason: paused.Reason}
+			} else if e.Type() == history.TypeWorkflowExecutionUnpaused {
+				s.Paused = nil
+			}
+		}
+		if part.Task != nil && part.Task.Reset != nil {
+			s.Paused = nil
+		}
+	}
+}
+
 // Steered reports whether a pause or a resumption with this request id has arrived.
 func (s *State) Steered(requestID string) bool { return s.steered[requestID] }
 

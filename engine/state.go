@@ -143,6 +143,7 @@ func (s *State) Apply(c *history.Commit, size int) error {
 		}
 	}
 	s.streakAfter(c)
+	s.pausedAfter(c)
 	if c.Status.Closed() {
 		s.CloseTime = c.Time
 	}
@@ -162,7 +163,7 @@ func (s *State) fold(c, part *history.Commit) error {
 	if part.Task != nil {
 		s.LastTask = part
 		if part.Task.Reset != nil {
-			s.Reset, s.Pinned, s.Paused = part.Task.Reset, part.Task.Reset.Build, nil
+			s.Reset, s.Pinned = part.Task.Reset, part.Task.Reset.Build
 		}
 	}
 	id = part.FirstCommandID()

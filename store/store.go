@@ -96,6 +96,9 @@ type Summary struct {
 	// Attributes are the search attributes, and Memo the memo, as the caller encoded them: bytes
 	// that no adapter interprets.
 	Attributes, Memo string
+	// Facts are what the engine knows of the run besides: bytes that no adapter interprets. They
+	// are empty if there is nothing to say, and in rows of earlier versions.
+	Facts string
 }
 
 // Conflict is the error of Append if one of the keys already has an item. Nothing was put.

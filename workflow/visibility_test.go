@@ -138,7 +138,7 @@ func TestVisibilityAtTheLimits(t *testing.T) {
 		text, _ := about.Of(d.Memo)
 		n, _ := level.Of(d.SearchAttributes)
 		if _, ok := place.Of(d.SearchAttributes); ok || n != 2 || text != "b" || len(d.SearchAttributes) != 1 {
-			t.Errorf("%+v", d.WorkflowSummary)
+			t.Errorf("%+v", d.WorkflowRun)
 		}
 		if _, ok := workflow.NewAttribute[string]("Level").Of(d.SearchAttributes); ok {
 			t.Error("a number is read as a text")

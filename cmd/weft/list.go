@@ -49,7 +49,7 @@ var runs = cli.List[client.Summary]{
 			{Text: run.WorkflowID, Style: cli.Bold},
 			{Text: string(run.RunID), Style: cli.Dim},
 			{Text: run.Type},
-			statusCell(run.Status.String()),
+			listedCell(run),
 			{Text: moment(run.StartedAt)},
 			{Text: attributesText(run.SearchAttributes)},
 		}
@@ -107,6 +107,21 @@ func moment(at time.Time) string {
 		return ""
 	}
 	return at.UTC().Format(time.RFC3339)
+}
+
+// listedCell returns the status of a listed run, and in parentheses what it does not say: that the
+// run is stuck or paused, or why it closed.
+func listedCell(run client.Summary) cli.Cell {
+	status := run.Status.String()
+	cell := statusCell(status)
+	switch {
+	case run.State != "":
+		cell = stateCell(run.State)
+		cell.Text = status + " (" + cell.Text + ")"
+	case run.CloseReason != "" && run.CloseReason != status:
+		cell.Text += " (" + run.CloseReason + ")"
+	}
+	return cell
 }
 
 // statusCell returns the status of a run in its colour.

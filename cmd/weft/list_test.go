@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/tickets"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -43,5 +44,26 @@ func TestList(t *testing.T) {
 	}
 	if _, err := commandWith(t, "", "list", "Hall ~ 7", "--url="+api); !errors.Is(err, client.ErrInvalid) {
 		t.Errorf("an invalid filter: %v", err)
+	}
+}
+
+// The status of a run in the list says what its row knows besides.
+func TestListedCell(t *testing.T) {
+	t.Parallel()
+	run := func(status history.Status, state client.RunState, reason string) (run client.Summary) {
+		run.Status, run.State, run.CloseReason = status, state, reason
+		return run
+	}
+	for want, run := range map[string]client.Summary{
+		"running":           run(history.Running, "", ""),
+		"running (stuck)":   run(history.Running, client.StateStuck, ""),
+		"running (paused)":  run(history.Running, client.StatePaused, ""),
+		"completed":         run(history.Completed, "", ""),
+		"failed (Declined)": run(history.Failed, "", "Declined"),
+		"terminated":        run(history.Terminated, "", "terminated"),
+	} {
+		if got := listedCell(run).Text; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

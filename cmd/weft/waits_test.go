@@ -53,8 +53,8 @@ func TestDescribePage(t *testing.T) {
 	completed := history.Completed
 	declined := &failure.Failure{Kind: failure.KindApplication, Message: "the card was declined", Stack: "order.go:7"}
 	d := &client.Description{
-		WorkflowSummary: client.Summary{WorkflowID: "order-7", RunID: "2-1", Type: "order", StartedAt: at, ClosedAt: &at, Build: "b7", Memo: client.Memo{}.With("note", history.Payload(`"x"`))},
-		State:           client.StateStuck, CloseReason: "declined", HistoryLength: 12, HistoryBytes: 20 << 20, CancelRequested: true,
+		WorkflowRun: client.WorkflowRun{WorkflowID: "order-7", RunID: "2-1", Type: "order", StartedAt: at, ClosedAt: &at, Build: "b7", Memo: client.Memo{}.With("note", history.Payload(`"x"`))},
+		State:       client.StateStuck, CloseReason: "declined", HistoryLength: 12, HistoryBytes: 20 << 20, CancelRequested: true,
 		PendingActivities: []client.PendingActivity{
 			{EventID: 9, Type: "charge", Attempt: 4, LastFailure: declined, NextAttemptAt: &at},
 			{EventID: 10, Type: "held", Held: "no queue"},

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/cron"
+	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
@@ -213,6 +214,18 @@ func (p *Parser) checkCarried(r *schema.StartRequest, code *engine.Workflow) err
 	}
 	if err := (engine.Visibility{Memo: r.Memo, SearchAttributes: r.SearchAttributes}).Check(); err != nil {
 		return refusal.Invalid.New("%v", err)
+	}
+	return CheckAttributeNames(r.SearchAttributes)
+}
+
+// CheckAttributeNames refuses search attributes of a request with names that filters have for what
+// every run has: nobody could find runs by them. Workflow code may set them, because earlier
+// versions let it.
+func CheckAttributeNames(all history.SearchAttributes) error {
+	for _, a := range all {
+		if name := filter.EveryRunHas(a.Name); name != "" {
+			return refusal.Invalid.New("%s cannot be the name of a search attribute: filters have %s for what every run has. Give it another name", a.Name, name)
+		}
 	}
 	return nil
 }

@@ -141,14 +141,14 @@ func TestTroubledAPI(t *testing.T) {
 		"no rights":       {func(r *recorded) { r.noStore = denied }, Bad, "store", "access denied", "log"},
 		"no list":         {func(r *recorded) { r.deployment.Features.List = false }, Warn, "list", "not listed", "WEFT_LIST"},
 		"a stuck run that is described": {func(r *recorded) {
-			r.runs, r.states = []client.Summary{{WorkflowID: "gone"}, {WorkflowID: "order-6"}, {WorkflowID: "order-7"}}, map[string]client.RunState{"order-6": client.StateWaiting, "order-7": client.StateStuck}
+			r.runs, r.states = runsOf("gone", "order-6", "order-7"), map[string]client.RunState{"order-6": client.StateWaiting, "order-7": client.StateStuck}
 		}, Bad, "stuck runs", "1 run is stuck, because code fails; the latest is order-7", "weft describe order-7"},
 		"a list that fails": {func(r *recorded) { r.noList = denied }, Bad, "stuck runs", "access denied", "log"},
 		"a stuck run": {func(r *recorded) {
-			r.runs = []client.Summary{{WorkflowID: "order-7"}}
+			r.runs = runsOf("order-7")
 		}, Bad, "stuck runs", "1 run is stuck", "weft describe order-7"},
 		"many stuck runs": {func(r *recorded) {
-			r.runs, r.next = []client.Summary{{WorkflowID: "order-7"}, {WorkflowID: "order-8"}}, "more"
+			r.runs, r.next = runsOf("order-7", "order-8"), "more"
 		}, Bad, "stuck runs", "2 or more runs are stuck", "weft describe order-7"},
 		"no counts":            {func(r *recorded) { r.deployment.Features.Queues = false }, Warn, "queues", "does not count", "Inspector"},
 		"queues that fail":     {func(r *recorded) { r.noQueues = denied }, Bad, "queues", "access denied", "log"},
@@ -257,7 +257,7 @@ func TestManyOpenRuns(t *testing.T) {
 	r.states = map[string]client.RunState{}
 	for i := range mostDescribed + 1 {
 		id := fmt.Sprint("order-", i)
-		r.runs, r.states[id] = append(r.runs, client.Summary{WorkflowID: id}), client.StateWaiting
+		r.runs, r.states[id] = append(r.runs, runsOf(id)...), client.StateWaiting
 	}
 	r.states[r.runs[mostDescribed].WorkflowID] = client.StateStuck // too old to be seen
 	for _, f := range check(t, r) {
@@ -265,4 +265,12 @@ func TestManyOpenRuns(t *testing.T) {
 			t.Errorf("found %+v", f)
 		}
 	}
+}
+
+// runsOf returns rows of the list.
+func runsOf(ids ...string) (all []client.Summary) {
+	for _, id := range ids {
+		all = append(all, client.Summary{WorkflowRun: client.WorkflowRun{WorkflowID: id}})
+	}
+	return all
 }

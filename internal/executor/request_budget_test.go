@@ -41,15 +41,18 @@ type row struct {
 }
 
 // units counts what DynamoDB bills for the pages and items of a log. A unit is 4 KB read or 1 KB
-// written.
+// written. A row of the list is one more unit for each kilobyte.
 type units struct {
 	store.Log
-	read, written atomic.Int64
+	read, written, rows atomic.Int64
 }
 
 func (u *units) Append(ctx context.Context, items ...store.Item) error {
 	for _, item := range items {
 		u.written.Add(int64(len(item.Body)+100+1023) / 1024)
+		if item.Summary != nil {
+			u.rows.Add(1)
+		}
 	}
 	return u.Log.Append(ctx, items...)
 }
@@ -144,6 +147,7 @@ func TestBudgets(t *testing.T) {
 				b.waits(reads)
 				b.rates(reads)
 				b.visibility(reads)
+				b.facts(reads)
 				b.deployment()
 				b.children(reads)
 				b.longHistories(reads)

@@ -181,8 +181,8 @@ func TestResetOfAPinnedRunIsListed(t *testing.T) {
 		var list schema.ListResponse
 		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
 		p.Do(http.MethodGet, "/v1/workflows?status=running", "").Into(t, &list)
-		if len(list.Workflows) != 1 || cmp.Diff(list.Workflows[0], now.WorkflowSummary) != "" || now.Build != "build-2" {
-			t.Errorf("listed: %+v\nwant %+v", list.Workflows, now.WorkflowSummary)
+		if len(list.Workflows) != 1 || cmp.Diff(list.Workflows[0].WorkflowRun, now.WorkflowRun) != "" || now.Build != "build-2" {
+			t.Errorf("listed: %+v\nwant %+v", list.Workflows, now.WorkflowRun)
 		}
 		d.CheckReplay(p)
 	})
@@ -218,10 +218,10 @@ func TestResetOfVisibilityInALongHistory(t *testing.T) {
 		amount, _ := testbed.Amount.Of(now.SearchAttributes)
 		region, _ := testbed.Region.Of(now.SearchAttributes)
 		if note, _ := testbed.Note.Of(now.Memo); amount < 15 || amount > 28 || note != fmt.Sprint("note ", amount) || region != "at first" {
-			t.Errorf("described: %+v", now.WorkflowSummary)
+			t.Errorf("described: %+v", now.WorkflowRun)
 		}
-		if len(list.Workflows) != 1 || cmp.Diff(list.Workflows[0], now.WorkflowSummary) != "" {
-			t.Errorf("listed: %+v\nwant %+v", list.Workflows, now.WorkflowSummary)
+		if len(list.Workflows) != 1 || cmp.Diff(list.Workflows[0].WorkflowRun, now.WorkflowRun) != "" {
+			t.Errorf("listed: %+v\nwant %+v", list.Workflows, now.WorkflowRun)
 		}
 		d.CheckReplay(p)
 	})

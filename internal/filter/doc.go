@@ -4,7 +4,8 @@
 //	any        = all { "OR" all }
 //	all        = term { "AND" term }
 //	term       = "NOT" term | "(" any ")" | condition
-//	condition  = name operator value                              = != < <= > >=
+//	condition  = name                                             it is TRUE
+//	           | name operator value                              = != < <= > >=
 //	           | name "IN" "(" value { "," value } ")"
 //	           | name "BETWEEN" value "AND" value                 both included
 //	           | name "STARTS_WITH" text
@@ -19,6 +20,13 @@
 //	BuildId                            text; NULL if the newest build runs it
 //	ExecutionStatus                    'Running', 'Completed', ..., also as the API writes them: 'running'
 //	StartTime, CloseTime               a moment, as text in RFC 3339; CloseTime is NULL while the run is open
+//
+//	Stuck                              TRUE or FALSE: whether its workflow tasks fail; also alone
+//	StuckSince, FailureType            when the first of these tasks failed, and why; NULL if it is not stuck
+//	Paused                             TRUE or FALSE; also alone
+//	PausedSince                        a moment; NULL if it is not paused
+//	CloseReason                        text: why it closed, in a word; NULL if its status says all
+//	ParentWorkflowId                   text; NULL if no workflow started it
 //
 // A run that lacks an attribute, or has it with a type other than the value's, meets no condition
 // on it except IS NULL. NOT turns a condition around, and there is no third value: a run without a

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -118,12 +119,30 @@ type subject struct {
 	row        *store.Summary
 	attributes history.SearchAttributes
 	decoded    bool
+	facts      *engine.Facts
+}
+
+// known returns the facts of the row; none if they cannot be read.
+func (s *subject) known() *engine.Facts {
+	if s.facts == nil {
+		facts := FactsOf(s.row)
+		s.facts = &facts
+	}
+	return s.facts
+}
+
+// FactsOf decodes the facts of a row. It returns none if they cannot be read.
+func FactsOf(row *store.Summary) (f engine.Facts) {
+	if row.Facts == "" || history.DecodeBody([]byte(row.Facts), &f) != nil {
+		return engine.Facts{}
+	}
+	return f
 }
 
 // get returns an attribute of the row.
 func (s *subject) get(name string) (history.AttributeValue, bool) {
 	if _, ok := builtins[name]; ok {
-		return builtin(s.row, name)
+		return builtin(s, name)
 	}
 	return s.all().Get(name)
 }

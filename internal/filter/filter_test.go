@@ -212,7 +212,17 @@ func TestBounds(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Region":                               "missing at its end",
+		"Region":                               "Region has no operator",
+		"NOT WorkflowId":                       "WorkflowId has no operator",
+		"Stuck = 'yes'":                        "Stuck is TRUE or FALSE",
+		"Stuck > FALSE":                        "Stuck is TRUE or FALSE",
+		"Stuck IS NULL":                        "Stuck is TRUE or FALSE",
+		"PausedSince = FALSE":                  "compared with a text",
+		"Paused IN (TRUE)":                     "Paused is TRUE or FALSE",
+		"stuck":                                "it is written Stuck",
+		"StuckSince = TRUE":                    "compared with a text",
+		"StuckSince > 'x'":                     "compared with a time",
+		"CloseReason = 7":                      "compared with a text",
 		"Region = ":                            "missing at its end",
 		"= 'eu'":                               "at character 1",
 		"Region = 'eu' OR":                     "missing at its end",

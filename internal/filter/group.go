@@ -9,7 +9,7 @@ import (
 )
 
 // groups are the names by which runs are counted.
-var groups = []string{"ExecutionStatus", "WorkflowType", "BuildId"}
+var groups = []string{"ExecutionStatus", "WorkflowType", "BuildId", "Stuck", "FailureType", "Paused", "CloseReason"}
 
 // Group returns the function that returns the group of a run by a name; empty is none. It refuses a
 // name that runs are not counted by.
@@ -18,7 +18,7 @@ func Group(by string) (func(*store.Summary) string, error) {
 		return nil, fmt.Errorf("groupBy is the name that runs are counted by: give %s", strings.Join(groups, ", "))
 	}
 	return func(row *store.Summary) string {
-		v, there := builtin(row, by)
+		v, there := builtin(&subject{row: row}, by)
 		switch {
 		case !there:
 			return ""

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/store"
@@ -39,7 +40,7 @@ func TestUnknownNames(t *testing.T) {
 		"Region = 'eu'":                         "",
 		"WorkflowType = 'x'":                    "",
 		"Region = 'eu' AND Amount > 5":          "",
-		"Regoin = 'eu'":                         "1 runs were looked at, and none has the search attribute Regoin. Is it Region? Every run has BuildId, CloseTime,",
+		"Regoin = 'eu'":                         "1 runs were looked at, and none has the search attribute Regoin. Is it Region? Every run has BuildId, CloseReason, CloseTime,",
 		"region = 'eu'":                         "Is it Region?",
 		"NOT (WorkflowId = 'x' OR amounts = 5)": "the search attribute amounts. Is it Amount?",
 		"Status = 'running'":                    "the search attribute Status. Every run has",
@@ -167,4 +168,66 @@ func TestExpressionsAreLikeTheirTwins(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Filters and groups use the facts of a row. A row without facts, or with damaged ones, has none.
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	stuck := engine.Facts{Stuck: &engine.StuckFact{Since: history.At(started), FailureType: "panic"}, Parent: "boss"}
+	closed, paused := engine.Facts{CloseReason: "Declined"}, engine.Facts{Paused: history.At(started)}
+	for text, want := range map[string][4]bool{
+		"Stuck":                               {true, false, false, false},
+		"NOT Stuck":                           {false, true, true, true},
+		"Stuck = FALSE":                       {false, true, true, true},
+		"Stuck != FALSE ORDER BY StartTime":   {true, false, false, false},
+		"StuckSince = '2026-11-21T17:45:00Z'": {true, false, false, false},
+		"StuckSince < '2026-11-21T17:45:00Z'": {false, false, false, false},
+		"FailureType = 'panic' AND (Stuck OR WorkflowId = 'x')": {true, false, false, false},
+		"FailureType IS NULL":                   {false, true, true, true},
+		"CloseReason STARTS_WITH 'Decl'":        {false, true, false, false},
+		"CloseReason IS NULL":                   {true, false, true, true},
+		"ParentWorkflowId = 'boss'":             {true, false, false, false},
+		"Paused":                                {false, false, false, true},
+		"Paused = FALSE AND NOT Stuck":          {false, true, true, false},
+		"PausedSince >= '2026-11-21T17:45:00Z'": {false, false, false, true},
+		"PausedSince IS NULL":                   {true, true, true, false},
+	} {
+		f, err := filter.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var got [4]bool
+		for i, facts := range []engine.Facts{stuck, closed, {}, paused} {
+			got[i] = f.Store().Selects(withFacts(t, facts))
+		}
+		if got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+	damaged := &store.Summary{Facts: "\xff\x00"}
+	for by, want := range map[string][3]string{"Stuck": {"true", "false", "false"}, "FailureType": {"panic", "", ""}, "CloseReason": {"", "Declined", ""}, "Paused": {"false", "false", "false"}, "WorkflowType": {}} {
+		group, err := filter.Group(by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := group(withFacts(t, paused)); by == "Paused" && got != "true" {
+			t.Errorf("%s: %q", by, got)
+		}
+		if got := [3]string{group(withFacts(t, stuck)), group(withFacts(t, closed)), group(damaged)}; got != want {
+			t.Errorf("%s: %q, want %q", by, got, want)
+		}
+	}
+}
+
+func withFacts(t *testing.T, facts engine.Facts) *store.Summary {
+	t.Helper()
+	if facts.Empty() {
+		return &store.Summary{Started: started}
+	}
+	body, err := history.EncodeBody(facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &store.Summary{Started: started, Facts: string(body)}
 }

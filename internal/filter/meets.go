@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/store"
 )
 
 // The kinds of the attributes that every run has.
@@ -16,16 +15,20 @@ const (
 	aText = iota
 	aStatus
 	aMoment
+	aBool
 )
 
 // builtins are the names of the attributes that every run has.
 var builtins = map[string]int{
 	"WorkflowId": aText, "RunId": aText, "WorkflowType": aText, "BuildId": aText, "ExecutionStatus": aStatus,
 	"StartTime": aMoment, "CloseTime": aMoment,
+	"Stuck": aBool, "StuckSince": aMoment, "FailureType": aText, "Paused": aBool, "PausedSince": aMoment,
+	"CloseReason": aText, "ParentWorkflowId": aText,
 }
 
-// builtinLike returns the name that differs from this one only in case, or "".
-func builtinLike(name string) string {
+// EveryRunHas returns the name that filters have for what every run has, if it differs from this
+// one only in case, and "" otherwise.
+func EveryRunHas(name string) string {
 	for b := range builtins {
 		if strings.EqualFold(b, name) {
 			return b
@@ -59,10 +62,31 @@ func (c *Condition) bounds() (after, before time.Time) {
 }
 
 // builtin returns the value of an attribute that every run has.
-func builtin(row *store.Summary, name string) (v history.AttributeValue, there bool) {
+func builtin(s *subject, name string) (v history.AttributeValue, there bool) {
 	keyword := func(s string) (history.AttributeValue, bool) { return history.NewAttributeValue(s), s != "" }
 	moment := func(t time.Time) (history.AttributeValue, bool) { return history.NewAttributeValue(t), !t.IsZero() }
+	row := s.row
 	switch name {
+	case "Stuck":
+		return history.NewAttributeValue(s.known().Stuck != nil), true
+	case "StuckSince":
+		if stuck := s.known().Stuck; stuck != nil {
+			return moment(stuck.Since.Time())
+		}
+	case "FailureType":
+		if stuck := s.known().Stuck; stuck != nil {
+			return keyword(stuck.FailureType)
+		}
+	case "Paused":
+		return history.NewAttributeValue(s.known().Paused != 0), true
+	case "PausedSince":
+		if since := s.known().Paused; since != 0 {
+			return moment(since.Time())
+		}
+	case "CloseReason":
+		return keyword(s.known().CloseReason)
+	case "ParentWorkflowId":
+		return keyword(s.known().Parent)
 	case "WorkflowId":
 		return keyword(row.Workflow)
 	case "RunId":
@@ -83,6 +107,8 @@ func builtin(row *store.Summary, name string) (v history.AttributeValue, there b
 
 func (c *Condition) meets(v history.AttributeValue, there bool) bool {
 	switch {
+	case c.bare():
+		return v.Bool != nil && *v.Bool
 	case c.Null != nil:
 		return there == c.Null.Not
 	case !there:

@@ -51,14 +51,14 @@ type order struct {
 	Direction string `parser:"@( 'ASC' | 'DESC' )?"`
 }
 
-// Condition is a condition on one attribute.
+// Condition is a condition on one attribute. Without an operator the attribute has to be TRUE.
 type Condition struct {
 	Name       string      `parser:"@Ident ("`
-	Compare    *comparison `parser:"  @@"`
+	Compare    *comparison `parser:"( @@"`
 	In         []*value    `parser:"| 'IN' '(' @@ ( ',' @@ )* ')'"`
 	Between    *span       `parser:"| 'BETWEEN' @@"`
 	StartsWith *text       `parser:"| 'STARTS_WITH' @String"`
-	Null       *null       `parser:"| @@ )"`
+	Null       *null       `parser:"| @@ )? )"`
 }
 
 type comparison struct {
@@ -234,12 +234,21 @@ func (c *Condition) texts() (all []*text, others bool) {
 func (c *Condition) check() error {
 	b, ok := builtins[c.Name]
 	if !ok {
-		if near := builtinLike(c.Name); near != "" {
+		if near := EveryRunHas(c.Name); near != "" {
 			return fmt.Errorf("there is no %s: it is written %s", c.Name, near)
+		}
+		if c.bare() {
+			return c.errBare()
 		}
 		return engine.CheckAttributeName(c.Name)
 	}
 	texts, others := c.texts()
+	if b == aBool {
+		return c.checkBool(len(texts) > 0)
+	}
+	if c.bare() {
+		return c.errBare()
+	}
 	if others {
 		return fmt.Errorf("%s is compared with a text, in quotes", c.Name)
 	}
@@ -261,6 +270,24 @@ func (c *Condition) check() error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// bare reports whether the condition is a name alone.
+func (c *Condition) bare() bool {
+	return c.Compare == nil && c.In == nil && c.Between == nil && c.StartsWith == nil && c.Null == nil
+}
+
+func (c *Condition) errBare() error {
+	return fmt.Errorf("%s has no operator: give for example %s = 'x', or %s IS NOT NULL", c.Name, c.Name, c.Name)
+}
+
+// checkBool refuses a condition on a boolean that no run can meet.
+func (c *Condition) checkBool(texts bool) error {
+	equal := c.Compare != nil && (c.Compare.Operator == "=" || c.Compare.Operator == "!=") && c.Compare.Value.Bool != nil
+	if !c.bare() && !equal || texts {
+		return fmt.Errorf("%s is TRUE or FALSE: give %s, NOT %s, or %s = FALSE", c.Name, c.Name, c.Name, c.Name)
 	}
 	return nil
 }

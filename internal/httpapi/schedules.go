@@ -22,7 +22,7 @@ var scheduleRoutes = []Route{
 	{ID: "listSchedules", Pattern: "GET /v1/schedules", Query: []string{"pageToken"}, Access: Reads, endpoint: gives((*handler).listSchedules)},
 	{ID: "describeSchedule", Pattern: "GET /v1/schedules/{id}", Access: Asks, endpoint: gives((*handler).describeSchedule)},
 	{ID: "deleteSchedule", Pattern: "DELETE /v1/schedules/{id}", Access: Ends, endpoint: gives((*handler).deleteSchedule)},
-	{ID: "updateSchedule", Pattern: "POST /v1/schedules/{id}/update", Access: Writes, endpoint: updates(stored.UpdateChange, StoredChange)},
+	{ID: "updateSchedule", Pattern: "POST /v1/schedules/{id}/update", Access: Writes, endpoint: updates(stored.UpdateChange, StoredChange, checkChange)},
 	{ID: "pauseSchedule", Pattern: "POST /v1/schedules/{id}/pause", Access: Writes, endpoint: updates(stored.UpdatePause, StoredNote)},
 	{ID: "unpauseSchedule", Pattern: "POST /v1/schedules/{id}/unpause", Access: Writes, endpoint: updates(stored.UpdateUnpause, StoredNote)},
 	{ID: "triggerSchedule", Pattern: "POST /v1/schedules/{id}/trigger", Access: Writes, endpoint: updates(stored.UpdateTrigger, StoredTrigger)},
@@ -35,6 +35,9 @@ var scheduleRoutes = []Route{
 func (h *handler) createSchedule(r *http.Request, body schema.CreateScheduleRequest) (status int, answer schema.CreateScheduleResponse, err error) {
 	if body.Schedule == nil {
 		return 0, answer, refusal.Invalid.New("what the schedule does is missing: give schedule")
+	}
+	if err := command.CheckAttributeNames(body.Schedule.Action.SearchAttributes); err != nil {
+		return 0, answer, err
 	}
 	answer.ScheduleID = body.ScheduleID
 	state, err := json.Marshal(stored.Input{ID: body.ScheduleID, Schedule: storedSchedule(body.Schedule)})
@@ -120,9 +123,15 @@ func (h *handler) deleteSchedule(r *http.Request) (int, none, error) {
 }
 
 // updates returns the endpoint that sends an update to a schedule. store returns the update's input
-// in its stored form, and the id of the request, which becomes the update's id.
-func updates[B, S any](update string, store func(*B) (input S, requestID string)) endpoint {
+// in its stored form, and the id of the request, which becomes the update's id. The checks refuse a
+// request beforehand.
+func updates[B, S any](update string, store func(*B) (input S, requestID string), checks ...func(*B) error) endpoint {
 	return takes(func(h *handler, r *http.Request, body B) (int, none, error) {
+		for _, check := range checks {
+			if err := check(&body); err != nil {
+				return 0, none{}, err
+			}
+		}
 		id, err := scheduleWorkflow(r.PathValue("id"))
 		if err != nil {
 			return 0, none{}, err
@@ -147,6 +156,14 @@ func updates[B, S any](update string, store func(*B) (input S, requestID string)
 		}
 		return http.StatusOK, none{}, nil
 	})
+}
+
+// checkChange refuses a change to search attributes that no filter finds.
+func checkChange(b *schema.UpdateScheduleRequest) error {
+	if b.Schedule == nil {
+		return nil // the schedule refuses it
+	}
+	return command.CheckAttributeNames(b.Schedule.Action.SearchAttributes)
 }
 
 // scheduleWorkflow returns the id of a schedule's workflow.

@@ -254,8 +254,8 @@ type ResultResponse struct {
 	NewRunID history.RunID `json:"newRunId,omitempty"`
 }
 
-// WorkflowSummary is a run in a list.
-type WorkflowSummary struct {
+// WorkflowRun is what a list and a description have of a run.
+type WorkflowRun struct {
 	WorkflowID string         `json:"workflowId"`
 	RunID      history.RunID  `json:"runId"`
 	Type       string         `json:"type"`
@@ -279,7 +279,7 @@ type ListResponse struct {
 
 // Description describes a run.
 type Description struct {
-	WorkflowSummary
+	WorkflowRun
 	// State says what the run does; absent if it has closed.
 	State RunState `json:"state,omitempty"`
 	// CloseReason says in a word why the run closed: the type of the error with which it failed,

@@ -126,10 +126,28 @@ func (a *audit) checkRow(item store.Item) {
 	if err := errors.Join(err, wantErr, attributesErr, wantAttributesErr); err != nil {
 		a.s.fail("%s: %v", item.Key, err)
 	}
+	facts, wantFacts := fmt.Sprintf("%+v", factsOf(decoded[engine.Facts](row.Facts))), fmt.Sprintf("%+v", factsOf(s.Facts()))
+	if facts != wantFacts {
+		a.s.fail("%s: the list has the facts %s; the log says %s", item.Key, facts, wantFacts)
+	}
 	if row.Status != s.Status.String() || row.Build != s.Pinned || string(memo) != string(want) || string(attributes) != string(wantAttributes) {
 		a.s.fail("%s: the list has %s, build %q, memo %s and search attributes %s; the log says %s, %q, %s and %s",
 			item.Key, row.Status, row.Build, memo, attributes, s.Status, s.Pinned, want, wantAttributes)
 	}
+}
+
+// factsOf returns the facts of a run without pointers.
+func factsOf(f engine.Facts) (all struct {
+	stuck engine.StuckFact
+	rest  engine.Facts
+},
+) {
+	if f.Stuck != nil {
+		all.stuck = *f.Stuck
+	}
+	f.Stuck = nil
+	all.rest = f
+	return all
 }
 
 // decoded returns a part of a row. It returns the zero value if there is none or if it cannot be

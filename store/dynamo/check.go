@@ -32,7 +32,7 @@ var kinds = map[string]byte{
 // sumKinds has the types of the members of a summary.
 var sumKinds = map[string]byte{
 	sumRunID: 'S', sumType: 'S', sumStatus: 'S', sumBuild: 'S', sumStarted: 'N', sumClosed: 'N',
-	sumAttributes: 'B', sumMemo: 'B', attrCheck: 'B',
+	sumAttributes: 'B', sumMemo: 'B', sumFacts: 'B', attrCheck: 'B',
 }
 
 // addCheck adds the check to an item, which has to be complete.

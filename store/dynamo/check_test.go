@@ -28,7 +28,7 @@ func full(t testing.TB, s *Store) attributes {
 		Key: store.Key{Workflow: "order", Run: 1, Slot: 2}, Commit: [16]byte{1, 2, 3}, Body: []byte("the body"), Expires: checkedAt,
 		Summary: &store.Summary{
 			Workflow: "order", Run: 1, RunID: "1-aa", Type: "cart", Status: "completed", Started: checkedAt, Closed: checkedAt,
-			Build: "b1", Attributes: "attributes", Memo: "remembered",
+			Build: "b1", Attributes: "attributes", Memo: "remembered", Facts: "facts",
 		},
 	})
 	if err != nil {

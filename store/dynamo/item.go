@@ -85,6 +85,7 @@ const (
 
 	sumAttributes = "attributes" // binary; these two are missing if they are empty
 	sumMemo       = "memo"       // binary
+	sumFacts      = "facts"      // binary; missing if there are none
 )
 
 func encodeSummary(sum *store.Summary) types.AttributeValue {
@@ -99,6 +100,9 @@ func encodeSummary(sum *store.Summary) types.AttributeValue {
 	}
 	if sum.Memo != "" {
 		m[sumMemo] = bin([]byte(sum.Memo))
+	}
+	if sum.Facts != "" {
+		m[sumFacts] = bin([]byte(sum.Facts))
 	}
 	if !sum.Closed.IsZero() {
 		m[sumClosed] = num(sum.Closed.UnixMicro())
@@ -116,6 +120,7 @@ func decodeSummary(a attributes, k store.Key) *store.Summary {
 		Workflow: k.Workflow, Run: k.Run, RunID: stringOf(m.Value, sumRunID), Type: stringOf(m.Value, sumType),
 		Status: stringOf(m.Value, sumStatus), Started: fromMicros(numberOf(m.Value, sumStarted)),
 		Build: stringOf(m.Value, sumBuild), Attributes: string(bytesOf(m.Value, sumAttributes)), Memo: string(bytesOf(m.Value, sumMemo)),
+		Facts: string(bytesOf(m.Value, sumFacts)),
 	}
 	if _, closed := m.Value[sumClosed]; closed {
 		sum.Closed = fromMicros(numberOf(m.Value, sumClosed))

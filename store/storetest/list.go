@@ -361,7 +361,7 @@ func (f *fixture) change(row store.Summary, slot uint32) {
 func listAttributes(f *fixture) {
 	row := f.start("order", 1, "Order", f.now)
 	for slot, value := range []string{"a", "\xff\xfe", "", strings.Repeat("x", 6<<10), "z"} {
-		row.Attributes, row.Memo = value, "memo "+value
+		row.Attributes, row.Memo, row.Facts = value, "memo "+value, "facts "+value
 		f.change(row, uint32(slot)+1)
 		f.lists(store.Filter{}, row)
 	}

@@ -86,7 +86,7 @@ func valueSummaries(f *fixture) {
 	row := store.Summary{
 		Workflow: "order", Run: 1, RunID: "1-00ff00ff00ff00ff", Type: "Order/\u00e9\x00", Status: "running", Started: f.now,
 	}
-	row.Attributes, row.Memo = "\x00\xff attributes", "a memo\xff\x00"
+	row.Attributes, row.Memo, row.Facts = "\x00\xff attributes", "a memo\xff\x00", "\x00facts\xff"
 	open, middle, done := f.item("order", 1, 0), f.item("order", 1, 1), f.item("order", 1, 2)
 	open.Summary = &row
 	closed := row

@@ -90,6 +90,7 @@ func report(pass *analysis.Pass) (any, error) {
 			}
 		}
 	}
+	r.attributes(pass)
 	for _, i := range p.ignores {
 		r.ignore(pass, i)
 	}

@@ -23,6 +23,7 @@ const (
 	Global    = "global"
 	Runtime   = "runtime"
 	Readonly  = "readonly"
+	Attribute = "attribute"
 	Forbidden = "forbidden"
 )
 
@@ -91,6 +92,12 @@ var Rules = []Rule{
 		"Functions made by other packages or by functions that return a variable (`Validate(rules.AtMost(9))`). Setters of " +
 			"`workflow.NewFuture`. Changes through a local variable that points to the workflow's state, or by a function that gets such " +
 			"a pointer.",
+	},
+	{
+		Attribute, "Search attributes with a name that filters have for what every run has (`workflow.NewAttribute[bool](\"Stuck\")`, in any " +
+			"case): filters do not find them, and starts are refused.",
+		"another name",
+		"Names that are no constants.",
 	},
 	{
 		Forbidden, "What you name with `-forbid`.", "what your project agreed on", "The same through other names.",

@@ -131,11 +131,12 @@ type row struct {
 
 	Attributes []byte `cbor:"25,keyasint,omitempty"`
 	Memo       []byte `cbor:"26,keyasint,omitempty"`
+	Facts      []byte `cbor:"27,keyasint,omitempty"`
 }
 
 func encodeSummary(s *store.Summary) []byte {
 	data, err := cbor.Marshal(row{
-		s.Workflow, s.Run, s.RunID, s.Type, s.Status, micros(s.Started), micros(s.Closed), s.Build, []byte(s.Attributes), []byte(s.Memo),
+		s.Workflow, s.Run, s.RunID, s.Type, s.Status, micros(s.Started), micros(s.Closed), s.Build, []byte(s.Attributes), []byte(s.Memo), []byte(s.Facts),
 	})
 	if err != nil {
 		panic(err) // strings and numbers always encode
@@ -159,7 +160,7 @@ func decodeSummary(data []byte) *store.Summary {
 	}
 	return &store.Summary{
 		Workflow: r.Workflow, Run: r.Run, RunID: r.RunID, Type: r.Type, Status: r.Status,
-		Started: fromMicros(r.Started), Closed: fromMicros(r.Closed), Build: r.Build, Attributes: string(r.Attributes), Memo: string(r.Memo),
+		Started: fromMicros(r.Started), Closed: fromMicros(r.Closed), Build: r.Build, Attributes: string(r.Attributes), Memo: string(r.Memo), Facts: string(r.Facts),
 	}
 }
 

@@ -48,7 +48,7 @@ func described(ctx context.Context, t *session.Session, run *engine.Run) (*schem
 func describe(run *engine.Run) *schema.Description {
 	state := run.State
 	d := &schema.Description{
-		WorkflowSummary: schema.WorkflowSummary{
+		WorkflowRun: schema.WorkflowRun{
 			WorkflowID: run.WorkflowID, RunID: state.RunID, Type: state.Started.WorkflowType, Status: state.Status, StartedAt: state.StartTime.Time(),
 			Build: state.Pinned, Memo: state.Visibility.Memo, SearchAttributes: state.Visibility.SearchAttributes,
 		},

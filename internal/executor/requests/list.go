@@ -27,7 +27,7 @@ func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse
 	}
 	answer := &schema.ListResponse{Workflows: []schema.WorkflowSummary{}, NextPageToken: l.Token(next)}
 	for _, r := range runs {
-		w := schema.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build}
+		w := listed(&r)
 		w.Memo, w.SearchAttributes = visibility(s.Process, &r)
 		if err := w.Status.UnmarshalText([]byte(r.Status)); err != nil {
 			return nil, err
@@ -39,6 +39,22 @@ func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse
 	}
 	answer.Version, err = listVersion(answer)
 	return answer, err
+}
+
+// listed returns what a list shows of a row, except what can be wrong with it.
+func listed(r *store.Summary) schema.WorkflowSummary {
+	facts := filter.FactsOf(r)
+	w := schema.WorkflowSummary{
+		WorkflowRun: schema.WorkflowRun{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build},
+		CloseReason: facts.CloseReason, ParentWorkflowID: facts.Parent,
+	}
+	if facts.Paused != 0 {
+		w.State, w.Paused = schema.StatePaused, &schema.ListedPaused{Since: facts.Paused.Time()}
+	}
+	if facts.Stuck != nil {
+		w.State, w.Stuck = schema.StateStuck, &schema.ListedStuck{Since: facts.Stuck.Since.Time(), FailureType: facts.Stuck.FailureType}
+	}
+	return w
 }
 
 // listRuns returns a page in the order of the store.

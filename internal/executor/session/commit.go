@@ -257,15 +257,19 @@ func summary(workflowID string, c *Change, later []*Change) (*store.Summary, err
 	if commit.Slot == 0 {
 		started, at = commit.Opens(), commit.Time
 	}
-	build, visibility := run.Pinned(commit), run.Visibility(commit)
-	if started == nil || commit.Slot > 0 && !commit.Status.Closed() && build == run.State.Pinned && visibility.Equal(run.State.Visibility) {
+	build, visibility, facts := run.Pinned(commit), run.Visibility(commit), run.Facts(commit)
+	same := build == run.State.Pinned && visibility.Equal(run.State.Visibility) && facts.Equal(run.State.Facts())
+	if started == nil || commit.Slot > 0 && !commit.Status.Closed() && same {
 		return nil, nil
 	}
-	if commit.FromReset() {
-		next := []*history.Commit{commit}
-		for _, l := range later {
+	next := []*history.Commit{commit}
+	for _, l := range later {
+		if l.Run == run {
 			next = append(next, l.Commit)
 		}
+	}
+	facts = run.Facts(next...)
+	if commit.FromReset() {
 		visibility = run.Visibility(next...)
 	}
 	s := &store.Summary{
@@ -279,7 +283,10 @@ func summary(workflowID string, c *Change, later []*Change) (*store.Summary, err
 	if s.Attributes, err = row(visibility.SearchAttributes, len(visibility.SearchAttributes)); err != nil {
 		return nil, err
 	}
-	s.Memo, err = row(visibility.Memo, len(visibility.Memo))
+	if s.Memo, err = row(visibility.Memo, len(visibility.Memo)); err != nil || facts.Empty() {
+		return s, err
+	}
+	s.Facts, err = row(facts, 1)
 	return s, err
 }
 

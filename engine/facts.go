@@ -1,0 +1,71 @@
+package engine
+
+import "github.com/seed-41655fb1/weft/engine/history"
+
+// Facts are what a list shows of a run besides its status and what the run shows itself. They
+// follow from the log. They have names of types, and no texts of errors: rows of the list are
+// stored in plain, also if payloads are encrypted.
+//
+// The number 5 of the encoding is reserved for what a run that has closed has cost.
+type Facts struct {
+	// Stuck is set while the tasks of the run fail.
+	Stuck *StuckFact `cbor:"1,keyasint,omitempty"`
+	// Paused is since when the run is paused; 0 if it is not, or has closed.
+	Paused history.Timestamp `cbor:"2,keyasint,omitempty"`
+	// CloseReason is what CloseReason returns of the event that closed the run.
+	CloseReason string `cbor:"3,keyasint,omitempty"`
+	// Parent is the workflow that started the run as its child.
+	Parent string `cbor:"4,keyasint,omitempty"`
+}
+
+// StuckFact says since when, and why, a run is stuck.
+type StuckFact struct {
+	// Since is when the first of the failing tasks failed, and FailureType is that of its failure.
+	Since       history.Timestamp `cbor:"1,keyasint"`
+	FailureType string            `cbor:"2,keyasint,omitempty"`
+}
+
+// Empty reports whether there are no facts.
+func (f Facts) Empty() bool { return f == Facts{} }
+
+// Equal reports whether two rows show the same facts.
+func (f Facts) Equal(g Facts) bool {
+	if (f.Stuck != nil) != (g.Stuck != nil) || f.Stuck != nil && *f.Stuck != *g.Stuck {
+		return false
+	}
+	f.Stuck, g.Stuck = nil, nil
+	return f == g
+}
+
+// Facts returns the facts of the run.
+func (s *State) Facts() (f Facts) {
+	if s.Started != nil && s.Started.Parent != nil {
+		f.Parent = s.Started.Parent.WorkflowID
+	}
+	if s.Streak != nil {
+		f.Stuck = &StuckFact{Since: s.Streak.Since, FailureType: FailureType(s.Streak.First)}
+	}
+	if s.Paused != nil && !s.Status.Closed() {
+		f.Paused = s.Paused.Since
+	}
+	f.CloseReason = CloseReason(s.Close)
+	return f
+}
+
+// Facts returns the facts of the run after further commits.
+func (r *Run) Facts(next ...*history.Commit) Facts {
+	s := r.State
+	after := State{Status: s.Status, Started: s.Started, Streak: s.Streak, Paused: s.Paused, Close: s.Close, LastTime: s.LastTime}
+	for _, c := range next {
+		if after.Started == nil {
+			after.Started = c.Opens()
+		}
+		after.Status, after.LastTime = c.Status, max(c.Time, after.LastTime)
+		after.pausedAfter(c)
+		after.streakAfter(c)
+		if c.Status.Closed() && c.Status != history.Void { // a fence that makes a run void has no event
+			after.Close = closing(c)
+		}
+	}
+	return after.Facts()
+}

@@ -1,0 +1,44 @@
+package executor_test
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/meter"
+)
+
+// listed measures an operation, and reports it if it writes more rows of the list than its budget.
+func (b *bench) listed(name string, budget meter.Cost, rows int64, operation func()) {
+	b.t.Helper()
+	before := b.units.rows.Load()
+	b.measure(name, budget, operation)
+	if n := b.units.rows.Load() - before; n > rows {
+		b.t.Errorf("%s wrote %d rows of the list, and its budget is %d", name, n, rows)
+	}
+}
+
+// facts measures the rows of runs that get stuck or are paused. They cost no write of their own.
+func (b *bench) facts(reads int64) {
+	b.broken.Store(true)
+	b.listed("start, of a run that is stuck at once", meter.Cost{Writes: 1, Reads: 1, Messages: 1}, 1, func() {
+		b.do(http.MethodPost, "", `{"workflowId":"halting","type":"fickle","input":"waits"}`)
+	})
+	b.listed("signal, of a stuck run", meter.Cost{Writes: 1, Reads: reads, Messages: 1}, 0, func() {
+		b.do(http.MethodPost, "/halting/signals/any", "")
+	})
+	b.listed("pause, of a stuck run, with its row", meter.Cost{Writes: 1, Reads: reads}, 1, func() {
+		b.do(http.MethodPost, "/halting/pause", "")
+	})
+	b.listed("resume, of a run that is stuck again", meter.Cost{Writes: 1, Reads: reads, Messages: 1}, 1, func() {
+		b.do(http.MethodPost, "/halting/resume", "")
+	})
+	b.broken.Store(false)
+	b.listed("retry of a stuck run, with its row", meter.Cost{Writes: 1, Reads: 1, Messages: 1}, 1, func() {
+		b.do(http.MethodPost, "/halting/retry", "")
+	})
+	b.listed("end of the same", meter.Cost{Writes: 1, Reads: reads, Messages: 0}, 1, func() {
+		b.do(http.MethodPost, "/halting/terminate", "")
+	})
+	b.next(time.Minute)
+	b.drain()
+}
