@@ -57,8 +57,11 @@ func (p *player) play(d *datadriven.TestData) {
 	switch d.Cmd {
 	case "start":
 		p.start(arg(d, "type"), arg(d, "input"), arg(d, "build"))
-	case "complete", "fail", "canceled", "signal", "cancel", "fire", "move", "fail-update":
-		p.step(engine.Task{InputEvents: []history.Event{p.event(d)}})
+	case "complete", "fail", "canceled", "signal", "cancel", "fire", "move", "fail-update", "resume":
+		p.bringEvent(p.event(d))
+	case "pause":
+		p.commit(p.run.Pause(p.writer(), history.Of(&history.WorkflowExecutionPaused{Reason: arg(d, "reason"), RequestID: arg(d, "request")})))
+		p.close()
 	case "several":
 		p.several(d)
 	case "update":
@@ -143,8 +146,21 @@ func (p *player) event(d *datadriven.TestData) history.Event {
 		return history.Of(&history.WorkflowExecutionUpdateFailed{UpdateID: arg(d, "id"), AcceptedEventID: id, Failure: failure.FromError(failure.New("UpdateFailedByOperator", arg(d, "reason")).Final())})
 	case "move":
 		return history.Of(&history.WorkflowExecutionOptionsUpdated{Build: arg(d, "build")})
+	case "resume":
+		return history.Of(&history.WorkflowExecutionUnpaused{Reason: arg(d, "reason"), RequestID: arg(d, "request")})
 	}
 	return history.Of(&history.TimerFired{StartedEventID: id})
+}
+
+// bringEvent delivers an event in a task. A paused run gets it in the task that resumes it.
+func (p *player) bringEvent(e history.Event) {
+	task := engine.Task{InputEvents: []history.Event{e}}
+	if p.run.State.Paused != nil && !task.Resumes() {
+		p.commit(p.run.Suspend(p.writer(), task.InputEvents))
+		p.close()
+		return
+	}
+	p.step(task)
 }
 
 // several delivers the events and updates of its lines in one task.

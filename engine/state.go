@@ -32,6 +32,9 @@ type State struct {
 	Pending history.Pending
 	// LastTask is the commit of the last task, fences skipped, or nil.
 	LastTask *history.Commit
+	// Ran reports whether a task of the run has succeeded, or one that a reset has copied: otherwise
+	// its code has set no handlers.
+	Ran bool
 	// Streak is since when and why the run is stuck, or nil if it is not. A Streak never changes.
 	Streak *Streak
 
@@ -174,6 +177,7 @@ func (s *State) fold(c, part *history.Commit) error {
 		id++
 	}
 	if part.Task != nil && part.Task.Failure == nil {
+		s.Ran = true
 		clear(s.Admitted) // the task has seen them, and has rejected those that it did not accept
 		clear(s.Unread)
 		for _, u := range part.Task.Unread {

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -115,33 +114,27 @@ func TestDocumentIsServed(t *testing.T) {
 
 // unscripted lists what the document describes and no script shows, and what shows it instead.
 var unscripted = map[string]string{
-	"401 urn:weft:problem:unauthorized":                       "the local server alone: internal/local, TestToken",
-	"403 urn:weft:problem:forbidden":                          "the local server alone: internal/local, TestPages",
-	"500 urn:weft:problem:internal":                           "a defect: internal/function has a request that panics",
-	"409 urn:weft:problem:not-ready":                          "a run that a newer version wrote: TestNewerRuns",
-	"413 urn:weft:problem:too-large":                          "what is too large for a script: TestPayloadLimit; answers that Lambda does not take: internal/function",
-	"getDocument 200":                                         "the document is too long for a script: TestDocumentIsServed",
-	"listWorkflows 404 urn:weft:problem:not-found":            "a deployment without a list: TestNoList",
-	"failUpdate 409 urn:weft:problem:other-build":             "the same way as cancelWorkflow's",
-	"resumeWorkflow 409 urn:weft:problem:other-build":         "the same way as cancelWorkflow's",
-	"retryWorkflow 409 urn:weft:problem:other-build":          "the same way as cancelWorkflow's",
-	"completeActivityByHand 409 urn:weft:problem:other-build": "the same way as cancelWorkflow's",
-	"failActivityByHand 409 urn:weft:problem:other-build":     "the same way as cancelWorkflow's",
-	"retryActivity 503 urn:weft:problem:outcome-unknown":      "package executor, TestRetryWhoseRecordIsLost",
-	"heartbeatActivity 503 urn:weft:problem:outcome-unknown":  "package executor, TestBeatWhoseRecordIsLost",
-	"listWorkflows 503 urn:weft:problem:busy":                 "TestNoList",
-	"countWorkflows 404 urn:weft:problem:not-found":           "the same way as listWorkflows",
-	"countWorkflows 503 urn:weft:problem:busy":                "the same way as listWorkflows",
-	"listSchedules 404 urn:weft:problem:not-found":            "TestNoList",
-	"listSchedules 503 urn:weft:problem:busy":                 "TestNoList",
-	"listBuilds 404 urn:weft:problem:not-found":               "TestNoList",
-	"listBuilds 503 urn:weft:problem:busy":                    "TestNoList",
-	"redriveQueue 503 urn:weft:problem:busy":                  "TestRedriveAnswers",
-	"406 urn:weft:problem:not-acceptable":                     "scripts have no headers: TestNoEvents",
+	"401 urn:weft:problem:unauthorized":                      "the local server alone: internal/local, TestToken",
+	"403 urn:weft:problem:forbidden":                         "the local server alone: internal/local, TestPages",
+	"500 urn:weft:problem:internal":                          "a defect: internal/function has a request that panics",
+	"413 urn:weft:problem:too-large":                         "what is too large for a script: TestPayloadLimit; answers that Lambda does not take: internal/function",
+	"getDocument 200":                                        "the document is too long for a script: TestDocumentIsServed",
+	"listWorkflows 404 urn:weft:problem:not-found":           "a deployment without a list: TestNoList",
+	"retryActivity 503 urn:weft:problem:outcome-unknown":     "package executor, TestRetryWhoseRecordIsLost",
+	"heartbeatActivity 503 urn:weft:problem:outcome-unknown": "package executor, TestBeatWhoseRecordIsLost",
+	"listWorkflows 503 urn:weft:problem:busy":                "TestNoList",
+	"countWorkflows 404 urn:weft:problem:not-found":          "the same way as listWorkflows",
+	"countWorkflows 503 urn:weft:problem:busy":               "the same way as listWorkflows",
+	"listSchedules 404 urn:weft:problem:not-found":           "TestNoList",
+	"listSchedules 503 urn:weft:problem:busy":                "TestNoList",
+	"listBuilds 404 urn:weft:problem:not-found":              "TestNoList",
+	"listBuilds 503 urn:weft:problem:busy":                   "TestNoList",
+	"redriveQueue 503 urn:weft:problem:busy":                 "TestRedriveAnswers",
+	"406 urn:weft:problem:not-acceptable":                    "scripts have no headers: TestNoEvents",
 }
 
-// The scripts of the contract and of the update cases show the same statuses and problems of each
-// operation as the document.
+// The scripts of the contract and of the update cases, and testdata/refusals, show the same statuses
+// and problems of each operation as the document.
 func TestDocumentHasWhatScriptsShow(t *testing.T) {
 	t.Parallel()
 	described, scripted := map[string]bool{}, map[string]bool{}
@@ -160,6 +153,7 @@ func TestDocumentHasWhatScriptsShow(t *testing.T) {
 			})
 		})
 	}
+	noteRefusals(t, scripted)
 	for outcome := range scripted {
 		if !described[outcome] {
 			t.Errorf("a script shows %s, and openapi.yaml does not describe it", outcome)
@@ -213,40 +207,6 @@ func (l newer) Backward(ctx context.Context, workflow string, before, until stor
 		page.Items[i].Body = append([]byte{255}, page.Items[i].Body...)
 	}
 	return page, err
-}
-
-// Every operation on a run that a newer version wrote is refused as not ready.
-func TestNewerRuns(t *testing.T) {
-	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
-		first := start(t, p, `{"workflowId":"a","type":"counter"}`)
-		waiting := start(t, p, `{"workflowId":"w","type":"waiter"}`)
-		synctest.Wait()
-		const hourly = `{"scheduleId":"s","schedule":{"spec":{"cron":["@hourly"]},"action":{"type":"counter"}}}`
-		if a := p.Do(http.MethodPost, "/v1/schedules", hourly); a.Status != http.StatusCreated {
-			t.Fatalf("%d %s", a.Status, a.Body)
-		}
-		d.Ports.Log = newer{d.Store}
-		old := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
-		for _, o := range operations(t) {
-			if slices.Contains(o.Outcomes(), "409 urn:weft:problem:not-ready") {
-				target := strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum", "{scheduleId}", "s", "{eventId}", "5").Replace(o.Path)
-				body := map[string]string{
-					"startWorkflow": `{"workflowId":"a","type":"counter"}`, "updateWorkflow": `{"input":1}`, "resetWorkflow": `{"to":"firstTask"}`,
-					"createSchedule": hourly, "updateSchedule": `{"schedule":{"spec":{"cron":["@daily"]},"action":{"type":"counter"}}}`,
-					"backfillSchedule": `{"startAt":"2000-01-01T00:00:00Z","endAt":"2000-01-02T00:00:00Z"}`,
-				}[o.ID]
-				if o.ID == "deleteWorkflow" || strings.HasSuffix(o.ID, "ByHand") {
-					target += "?runId=" + string(first.RunID)
-				}
-				if strings.HasSuffix(o.ID, "Activity") {
-					body = `{"token":"` + testbed.Pass(string(waiting.RunID)) + `"}`
-				}
-				if a := old.Do(o.Method, target, body); a.Status != http.StatusConflict {
-					t.Errorf("%s: %d %s", o.ID, a.Status, a.Body)
-				}
-			}
-		}
-	})
 }
 
 // throttled is a list that cannot be read for now.

@@ -42,6 +42,7 @@ var features = []struct {
 	{name: "receiver", typ: "counting"},
 	{name: "ending", typ: "ending"},
 	{name: "telling", typ: "telling", input: `"receiver"`},
+	{name: "paused", typ: "counting", requests: []request{updated, paused, resumed, ended}},
 }
 
 func canceled(ctx context.Context, env *weftest.Env, id string) error {
@@ -71,6 +72,16 @@ func reset(ctx context.Context, env *weftest.Env, id string) error {
 func moved(ctx context.Context, env *weftest.Env, id string) error {
 	_, err := env.Client().Move(ctx, id, client.MoveOptions{Unpin: true})
 	return err
+}
+
+// paused pauses the workflow while the handler of its update sleeps, until after that.
+func paused(ctx context.Context, env *weftest.Env, id string) error {
+	return env.Client().Pause(ctx, id, client.PauseOptions{Reason: "the bank is closed"})
+}
+
+func resumed(ctx context.Context, env *weftest.Env, id string) error {
+	env.Sleep(time.Hour)
+	return env.Client().Resume(ctx, id, client.PauseOptions{Reason: "the bank is open"})
 }
 
 // ended sends the signal that ends the workflow, when its handlers have ended.

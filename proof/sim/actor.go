@@ -52,7 +52,7 @@ func (l *lane) leave() { l.yield(struct{}{}) }
 
 // spawn adds an actor that runs fn.
 func (s *simulation) spawn(name string, p *process, fn func()) *actor {
-	a := &actor{name: name, process: p, fn: fn, gone: make(chan struct{})}
+	a := &actor{name: name, process: p, fn: fn, gone: make(chan struct{}), began: s.steps}
 	s.actors = append(s.actors, a)
 	return a
 }

@@ -42,6 +42,7 @@ type audit struct {
 	gaps      map[string]int // by workflow: how often it has had no open run after a commit
 	journal   []journaled    // what has landed and what was deleted, only in seeds with a restore
 	attempts  attemptAudit
+	pausedAt  map[*engine.Run]int // runs that are paused, each with the step at which the pause landed
 }
 
 // ack is a request whose success was acknowledged to a client.
@@ -61,7 +62,7 @@ func newAudit(s *simulation) *audit {
 	return &audit{
 		codec: codec, view: codec.Log(s.store),
 		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, going: map[*engine.Run]bool{}, told: map[string][]*schema.UpdateResponse{},
-		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[outbound]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(),
+		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[outbound]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(), pausedAt: map[*engine.Run]int{},
 	}
 }
 
@@ -95,6 +96,7 @@ func (a *audit) landed(items []store.Item) {
 			a.s.fail("%s: %v", item.Key, err)
 		}
 		a.checkUnpaused(run, c)
+		a.checkPending(run)
 		a.note(journaled{Item: item, commit: c, size: len(item.Body)})
 		runs, commits = append(runs, run), append(commits, c)
 		if c.Task != nil && c.Task.Kind == history.Speculative && !c.Failed() && len(c.Commands) == 0 {

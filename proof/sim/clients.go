@@ -357,7 +357,7 @@ func (s *simulation) ask(id string) {
 	}))
 	if err == nil && restored == s.restore.done {
 		s.audit.asked(id, least, answer.Result)
-	} else if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) {
+	} else if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) && !isPaused(err) {
 		s.fail("query of %s: %v", id, err)
 	}
 }

@@ -66,7 +66,7 @@ func (r *record) answered(t try, began int64, answer *schema.UpdateResponse, err
 	case errors.Is(err, errDied), errors.Is(err, refusal.OutcomeUnknown):
 		r.note(t, began, said{what: "unknown"}, never)
 		return false
-	case errors.Is(err, refusal.Busy), errors.Is(err, refusal.UpdatesInFlight), withheld(err):
+	case errors.Is(err, refusal.Busy), errors.Is(err, refusal.UpdatesInFlight), withheld(err), isPaused(err):
 		return false // nothing was done, and nothing will be
 	case err != nil:
 		r.fail("%+v: %v", t, err)

@@ -61,6 +61,7 @@ func watched(s *simulation) *observed {
 	for c := range 2 + random.IntN(3) {
 		s.spawn(s.name("client %d", c), nil, func() { o.client(c) })
 	}
+	s.startPauses()
 	s.loop()
 	s.end()
 	return o
@@ -138,6 +139,9 @@ func TestLinearizable(t *testing.T) {
 	}}
 	q.run()
 	t.Logf("%d histories, %d tries, %d of them at the same time as others: %v", len(q.steps), tries, together, seen)
+	if n := len(q.steps); n >= 100 && q.counts["an operator pauses a run"] < n/20 {
+		t.Errorf("%d pauses are too few for a result", q.counts["an operator pauses a run"])
+	}
 	for _, kind := range []string{"query done", "add done", "add rejected", "add unknown", "addSlow done"} {
 		if n := len(q.steps); n >= 100 && seen[kind] < n/10 {
 			t.Errorf("%d tries were of the kind %q, too few for a result", seen[kind], kind)

@@ -38,6 +38,6 @@ var worldMutants = []mutant{
 	},
 	{ // eventbridge: the rule fires twice; request lost: timers.deletetimers
 		name: "timers are deleted before they are sent", file: "internal/executor/outbox/sweep.go",
-		old: "	errs := s.sendDue(ctx, readable, messages)\n", new: "	if err := s.timers.DeleteTimers(ctx, readable); err != nil {\n		return 0, nil, err\n	}\n	errs := s.sendDue(ctx, readable, messages)\n", more: true,
+		old: "	errs := s.sendDue(ctx, readable, messages)\n", new: "	if err := s.outbox.timers.DeleteTimers(ctx, readable); err != nil {\n		return 0, nil, err\n	}\n	errs := s.sendDue(ctx, readable, messages)\n", more: true,
 	},
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/refusal"
@@ -93,6 +94,31 @@ func (a *audit) checkPaused(run *engine.Run, c *history.Commit) {
 func (a *audit) checkUnpaused(run *engine.Run, c *history.Commit) {
 	if c.FromReset() && run.State.Paused != nil {
 		a.s.fail("%s was opened by a reset, and is paused", run.State.RunID)
+	}
+}
+
+// checkPending demands that the last commit of a run says that nothing may run if and only if the
+// run is paused, and notes since when that is so.
+func (a *audit) checkPending(run *engine.Run) {
+	paused := run.State.Paused != nil && !run.State.Status.Closed()
+	if says := run.State.Pending == history.PendingPaused; says != paused {
+		a.s.fail("%s: it is %t that the run is paused, and %t that its last commit says so", run.State.RunID, paused, says)
+	}
+	if _, noted := a.pausedAt[run]; !paused {
+		delete(a.pausedAt, run)
+	} else if !noted {
+		a.pausedAt[run] = a.s.steps
+	}
+}
+
+// checkHeld demands that no further attempt begins whose message was received after its run was
+// paused. A first attempt may begin just then.
+func (a *audit) checkHeld(info activity.Info) {
+	for _, run := range a.runs[info.WorkflowID] {
+		at, paused := a.pausedAt[run]
+		if paused && string(run.State.RunID) == info.RunID && info.Attempt > 1 && a.s.running.began > at && !a.s.has(restored) {
+			a.s.fail("attempt %d at event %d of %s begins, and the run was paused before its message was received", info.Attempt, info.EventID, info.RunID)
+		}
 	}
 }
 

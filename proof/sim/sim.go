@@ -112,6 +112,7 @@ type actor struct {
 	ended   bool
 	gone    chan struct{} // closed when it has ended
 	did     deeds
+	began   int       // the step at which it was spawned
 	takes   string    // the queue whose message it is to handle
 	queue   string    // the queue whose message it handles; empty if it handles none
 	limit   time.Time // when its process is killed if it has not ended; zero means never

@@ -258,6 +258,7 @@ func (s *simulation) attemptLocal(ctx context.Context, name string) (string, err
 
 // attempt takes some time and often fails.
 func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
+	s.audit.checkHeld(activity.InfoOf(ctx))
 	if name == "" {
 		s.fail("an attempt of %s has no input: its activity was scheduled with one", activity.InfoOf(ctx).WorkflowID)
 	}

@@ -22,6 +22,16 @@ func paused(run *engine.Run) error {
 		run.State.RunID, run.WorkflowID, run.State.Paused.Since.Time().Format(time.RFC3339))
 }
 
+// pausedBefore refuses a query of a paused run of which no task has succeeded: its code has not set
+// its handlers.
+func pausedBefore(run *engine.Run) error {
+	if run.State.Pending != history.PendingPaused || run.State.Ran {
+		return nil
+	}
+	return refusal.Paused.New("run %q of workflow %q is paused since %s, and none of its tasks has succeeded, so its code answers no queries: resume it first",
+		run.State.RunID, run.WorkflowID, run.State.Paused.Since.Time().Format(time.RFC3339))
+}
+
 // Pause pauses an open run. From the moment at which it is in the log, no code of the run is run
 // until the run is resumed, and no further attempt at an activity begins. Attempts that are in
 // progress go on, and so do first attempts that begin at that moment. What arrives is recorded. The

@@ -259,6 +259,9 @@ func (s *Requests) Query(ctx context.Context, q *command.Query) (*schema.QueryRe
 		if f := run.NotReady(s.Process.Options.Build); f != nil {
 			return notReady(f)
 		}
+		if err := pausedBefore(run); err != nil {
+			return err
+		}
 		answer.Closed = run.State.Status.Closed()
 		lost, err := t.Code.CatchUp(ctx, run, runner.CodeQuery)
 		switch {
