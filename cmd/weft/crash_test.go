@@ -249,8 +249,8 @@ func TestNothingIsLost(t *testing.T) {
 	const shoppers, deaths = 60, 12
 	binary, addr, dir := binaryOf(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	s := launch(t, binary, addr, dir)
-	// A client whose context has a deadline repeats a request until then, however long a server takes
-	// to start on a busy machine.
+	// A client whose context has a deadline repeats a request until then, however long a server
+	// takes to start on a busy machine.
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	c := dial(t, addr)

@@ -6,8 +6,8 @@ import "github.com/seed-41655fb1/weft/workflow"
 const reason = "closeReason"
 
 var (
-	stuck  = workflow.NewAttribute[bool]("Stuck")   // want `the search attribute Stuck is never found: filters have Stuck for what every run has: give it another name \[attribute\]`
-	closed = workflow.NewAttribute[string](reason)  // want `the search attribute closeReason is never found: filters have CloseReason`
+	stuck  = workflow.NewAttribute[bool]("Stuck")  // want `the search attribute Stuck is never found: filters have Stuck for what every run has: give it another name \[attribute\]`
+	closed = workflow.NewAttribute[string](reason) // want `the search attribute closeReason is never found: filters have CloseReason`
 	region = workflow.NewAttribute[string]("Region")
 	old    = workflow.NewAttribute[bool]("Paused") //weftvet:ignore attribute open runs have it
 )
