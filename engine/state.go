@@ -32,8 +32,8 @@ type State struct {
 	Pending history.Pending
 	// LastTask is the commit of the last task, fences skipped, or nil.
 	LastTask *history.Commit
-	// Ran reports whether a task of the run has succeeded, or one that a reset has copied: otherwise
-	// its code has set no handlers.
+	// Ran reports whether a task of the run has succeeded, or one that a reset has copied:
+	// otherwise its code has set no handlers.
 	Ran bool
 	// Streak is since when and why the run is stuck, or nil if it is not. A Streak never changes.
 	Streak *Streak

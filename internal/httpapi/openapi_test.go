@@ -133,8 +133,8 @@ var unscripted = map[string]string{
 	"406 urn:weft:problem:not-acceptable":                    "scripts have no headers: TestNoEvents",
 }
 
-// The scripts of the contract and of the update cases, and testdata/refusals, show the same statuses
-// and problems of each operation as the document.
+// The scripts of the contract and of the update cases, and testdata/refusals, show the same
+// statuses and problems of each operation as the document.
 func TestDocumentHasWhatScriptsShow(t *testing.T) {
 	t.Parallel()
 	described, scripted := map[string]bool{}, map[string]bool{}

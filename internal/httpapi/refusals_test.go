@@ -37,9 +37,9 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// scene is what a situation is about: a workflow a with a pending activity and an update in flight,
-// a workflow w with an activity that goes on outside, and a schedule s.
-type scene struct {
+// arranged is what a situation is about: a workflow a with a pending activity and an update in
+// flight, a workflow w with an activity that goes on outside, and a schedule s.
+type arranged struct {
 	t *testing.T
 	d *testbed.Deployment
 	// p gets the request.
@@ -51,8 +51,8 @@ type scene struct {
 // hourly creates the schedule s.
 const hourly = `{"scheduleId":"s","schedule":{"spec":{"cron":["@hourly"]},"action":{"type":"counter"}}}`
 
-// each sends a request to each workflow of the scene, and demands that it succeeds.
-func (s *scene) each(p *testbed.Process, request, body string) {
+// each sends a request to each workflow of the situation, and demands that it succeeds.
+func (s *arranged) each(p *testbed.Process, request, body string) {
 	s.t.Helper()
 	for _, id := range []string{"a", "w", "weft.schedule:s"} {
 		s.do(p, http.MethodPost, workflows+"/"+id+request, body)
@@ -60,7 +60,7 @@ func (s *scene) each(p *testbed.Process, request, body string) {
 }
 
 // do sends a request, and demands that it succeeds.
-func (s *scene) do(p *testbed.Process, method, target, body string) {
+func (s *arranged) do(p *testbed.Process, method, target, body string) {
 	s.t.Helper()
 	if a := p.Do(method, target, body); a.Status >= 300 {
 		s.t.Fatalf("%s %s: %d %s", method, target, a.Status, a.Body)
@@ -68,64 +68,64 @@ func (s *scene) do(p *testbed.Process, method, target, body string) {
 }
 
 // process returns a process that handles no messages.
-func (s *scene) process(build string, o executor.Options) *testbed.Process {
+func (s *arranged) process(build string, o executor.Options) *testbed.Process {
 	o.Build = build
 	return s.d.Idle(o, testbed.Workload(build)...)
 }
 
 // situations arrange what each request finds. The first process has started everything.
-var situations = map[string]func(s *scene){
-	"closed": func(s *scene) {
+var situations = map[string]func(s *arranged){
+	"closed": func(s *arranged) {
 		s.each(s.p, "/terminate", "")
 	},
-	"paused": func(s *scene) {
+	"paused": func(s *arranged) {
 		s.each(s.p, "/pause", "")
 	},
-	"stuck": func(s *scene) {
+	"stuck": func(s *arranged) {
 		s.do(s.p, http.MethodPost, workflows+"/a/signals/poke", `{"input":"panic"}`)
 	},
-	"never-ran-and-paused": func(s *scene) {
+	"never-ran-and-paused": func(s *arranged) {
 		s.do(s.p, http.MethodPost, workflows+"/a/terminate", "")
 		s.first = string(start(s.t, s.process("unborn", executor.Options{}), `{"workflowId":"a","type":"counter"}`).RunID)
 		s.do(s.p, http.MethodPost, workflows+"/a/pause", "")
 	},
-	"not-begun": func(s *scene) {
+	"not-begun": func(s *arranged) {
 		s.do(s.p, http.MethodPost, workflows+"/a/terminate", "")
 		s.first = string(start(s.t, s.p, `{"workflowId":"a","type":"counter","startDelay":"1h"}`).RunID)
 	},
-	"pinned-elsewhere": func(s *scene) {
+	"pinned-elsewhere": func(s *arranged) {
 		s.each(s.process("build-2", executor.Options{}), "/move", `{"build":"build-2"}`)
 	},
-	"stuck-and-pinned-elsewhere": func(s *scene) {
+	"stuck-and-pinned-elsewhere": func(s *arranged) {
 		s.do(s.p, http.MethodPost, workflows+"/a/move", `{"build":"build-1"}`)
 		s.do(s.p, http.MethodPost, workflows+"/a/signals/poke", `{"input":"panic"}`)
 		s.p = s.process("build-2", executor.Options{})
 	},
-	"paused-and-pinned-elsewhere": func(s *scene) {
+	"paused-and-pinned-elsewhere": func(s *arranged) {
 		s.each(s.process("build-2", executor.Options{}), "/move", `{"build":"build-2"}`)
 		s.each(s.p, "/pause", "")
 	},
-	"written-by-a-newer-version": func(s *scene) {
+	"written-by-a-newer-version": func(s *arranged) {
 		s.d.Ports.Log = newer{s.d.Store}
 		s.p = s.process("build-1", executor.Options{})
 	},
-	"no-more-updates": func(s *scene) {
+	"no-more-updates": func(s *arranged) {
 		var few executor.Options
 		few.Engine.Limits.UpdatesInTotal, few.Engine.Limits.UpdatesInFlight = 1, 100
 		s.p = s.process("build-1", few)
 		s.do(s.p, http.MethodPost, "/v1/schedules/s/trigger", "")
 	},
-	"no-more-updates-at-once": func(s *scene) {
+	"no-more-updates-at-once": func(s *arranged) {
 		var few executor.Options
 		few.Engine.Limits.UpdatesInFlight = 1
 		s.p = s.process("build-1", few)
 	},
-	"throttled": func(s *scene) {
+	"throttled": func(s *arranged) {
 		hooks := s.d.Hook()
 		s.p = s.process("build-1", executor.Options{})
 		hooks.Always(testbed.OnRead, testbed.Faults["throttle"]())
 	},
-	"writes-are-lost": func(s *scene) {
+	"writes-are-lost": func(s *arranged) {
 		hooks := s.d.Hook()
 		s.p = s.process("build-1", executor.Options{})
 		hooks.Always(testbed.OnPut, testbed.Faults["lose-request"]())
@@ -134,8 +134,8 @@ var situations = map[string]func(s *scene){
 
 // refusalIn returns a line with the refusal of an operation's request in a situation, or nothing if
 // the request succeeds.
-func refusalIn(t *testing.T, situation func(*scene), o *apitest.Operation) string {
-	s := &scene{t: t, d: testbed.New(t)}
+func refusalIn(t *testing.T, situation func(*arranged), o *apitest.Operation) string {
+	s := &arranged{t: t, d: testbed.New(t)}
 	s.p = s.d.Start(executor.Options{}, testbed.Workload("build-1")...)
 	s.first = string(start(t, s.p, `{"workflowId":"a","type":"counter"}`).RunID)
 	s.waiting = string(start(t, s.p, `{"workflowId":"w","type":"waiter"}`).RunID)
