@@ -37,9 +37,9 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// fixture is what a situation is about: a workflow a with a pending activity and an update in
+// arranged is what a situation is about: a workflow a with a pending activity and an update in
 // flight, a workflow w with an activity that goes on outside, and a schedule s.
-type fixture struct {
+type arranged struct {
 	t *testing.T
 	d *testbed.Deployment
 	// p gets the request.
@@ -52,7 +52,7 @@ type fixture struct {
 const hourly = `{"scheduleId":"s","schedule":{"spec":{"cron":["@hourly"]},"action":{"type":"counter"}}}`
 
 // each sends a request to each workflow of the situation, and demands that it succeeds.
-func (s *fixture) each(p *testbed.Process, request, body string) {
+func (s *arranged) each(p *testbed.Process, request, body string) {
 	s.t.Helper()
 	for _, id := range []string{"a", "w", "weft.schedule:s"} {
 		s.do(p, http.MethodPost, workflows+"/"+id+request, body)
@@ -60,7 +60,7 @@ func (s *fixture) each(p *testbed.Process, request, body string) {
 }
 
 // do sends a request, and demands that it succeeds.
-func (s *fixture) do(p *testbed.Process, method, target, body string) {
+func (s *arranged) do(p *testbed.Process, method, target, body string) {
 	s.t.Helper()
 	if a := p.Do(method, target, body); a.Status >= 300 {
 		s.t.Fatalf("%s %s: %d %s", method, target, a.Status, a.Body)
@@ -68,64 +68,64 @@ func (s *fixture) do(p *testbed.Process, method, target, body string) {
 }
 
 // process returns a process that handles no messages.
-func (s *fixture) process(build string, o executor.Options) *testbed.Process {
+func (s *arranged) process(build string, o executor.Options) *testbed.Process {
 	o.Build = build
 	return s.d.Idle(o, testbed.Workload(build)...)
 }
 
 // situations arrange what each request finds. The first process has started everything.
-var situations = map[string]func(s *fixture){
-	"closed": func(s *fixture) {
+var situations = map[string]func(s *arranged){
+	"closed": func(s *arranged) {
 		s.each(s.p, "/terminate", "")
 	},
-	"paused": func(s *fixture) {
+	"paused": func(s *arranged) {
 		s.each(s.p, "/pause", "")
 	},
-	"stuck": func(s *fixture) {
+	"stuck": func(s *arranged) {
 		s.do(s.p, http.MethodPost, workflows+"/a/signals/poke", `{"input":"panic"}`)
 	},
-	"never-ran-and-paused": func(s *fixture) {
+	"never-ran-and-paused": func(s *arranged) {
 		s.do(s.p, http.MethodPost, workflows+"/a/terminate", "")
 		s.first = string(start(s.t, s.process("unborn", executor.Options{}), `{"workflowId":"a","type":"counter"}`).RunID)
 		s.do(s.p, http.MethodPost, workflows+"/a/pause", "")
 	},
-	"not-begun": func(s *fixture) {
+	"not-begun": func(s *arranged) {
 		s.do(s.p, http.MethodPost, workflows+"/a/terminate", "")
 		s.first = string(start(s.t, s.p, `{"workflowId":"a","type":"counter","startDelay":"1h"}`).RunID)
 	},
-	"pinned-elsewhere": func(s *fixture) {
+	"pinned-elsewhere": func(s *arranged) {
 		s.each(s.process("build-2", executor.Options{}), "/move", `{"build":"build-2"}`)
 	},
-	"stuck-and-pinned-elsewhere": func(s *fixture) {
+	"stuck-and-pinned-elsewhere": func(s *arranged) {
 		s.do(s.p, http.MethodPost, workflows+"/a/move", `{"build":"build-1"}`)
 		s.do(s.p, http.MethodPost, workflows+"/a/signals/poke", `{"input":"panic"}`)
 		s.p = s.process("build-2", executor.Options{})
 	},
-	"paused-and-pinned-elsewhere": func(s *fixture) {
+	"paused-and-pinned-elsewhere": func(s *arranged) {
 		s.each(s.process("build-2", executor.Options{}), "/move", `{"build":"build-2"}`)
 		s.each(s.p, "/pause", "")
 	},
-	"written-by-a-newer-version": func(s *fixture) {
+	"written-by-a-newer-version": func(s *arranged) {
 		s.d.Ports.Log = newer{s.d.Store}
 		s.p = s.process("build-1", executor.Options{})
 	},
-	"no-more-updates": func(s *fixture) {
+	"no-more-updates": func(s *arranged) {
 		var few executor.Options
 		few.Engine.Limits.UpdatesInTotal, few.Engine.Limits.UpdatesInFlight = 1, 100
 		s.p = s.process("build-1", few)
 		s.do(s.p, http.MethodPost, "/v1/schedules/s/trigger", "")
 	},
-	"no-more-updates-at-once": func(s *fixture) {
+	"no-more-updates-at-once": func(s *arranged) {
 		var few executor.Options
 		few.Engine.Limits.UpdatesInFlight = 1
 		s.p = s.process("build-1", few)
 	},
-	"throttled": func(s *fixture) {
+	"throttled": func(s *arranged) {
 		hooks := s.d.Hook()
 		s.p = s.process("build-1", executor.Options{})
 		hooks.Always(testbed.OnRead, testbed.Faults["throttle"]())
 	},
-	"writes-are-lost": func(s *fixture) {
+	"writes-are-lost": func(s *arranged) {
 		hooks := s.d.Hook()
 		s.p = s.process("build-1", executor.Options{})
 		hooks.Always(testbed.OnPut, testbed.Faults["lose-request"]())
@@ -134,8 +134,8 @@ var situations = map[string]func(s *fixture){
 
 // refusalIn returns a line with the refusal of an operation's request in a situation, or nothing if
 // the request succeeds.
-func refusalIn(t *testing.T, situation func(*fixture), o *apitest.Operation) string {
-	s := &fixture{t: t, d: testbed.New(t)}
+func refusalIn(t *testing.T, situation func(*arranged), o *apitest.Operation) string {
+	s := &arranged{t: t, d: testbed.New(t)}
 	s.p = s.d.Start(executor.Options{}, testbed.Workload("build-1")...)
 	s.first = string(start(t, s.p, `{"workflowId":"a","type":"counter"}`).RunID)
 	s.waiting = string(start(t, s.p, `{"workflowId":"w","type":"waiter"}`).RunID)

@@ -21,10 +21,6 @@ var pauseMutants = []mutant{
 		old: "	c.Pending = history.PendingPaused\n", new: "",
 	},
 	{
-		name: "a reset keeps the pause", file: "engine/state.go", more: true,
-		old: "s.Reset, s.Pinned, s.Paused = part.Task.Reset, part.Task.Reset.Build, nil", new: "s.Reset, s.Pinned = part.Task.Reset, part.Task.Reset.Build",
-	},
-	{
 		name: "an update runs the code of a paused run", file: "internal/executor/requests/propose.go", more: true,
 		old: "	if run.State.Paused != nil {\n", new: "	if false {\n",
 	},
