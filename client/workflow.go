@@ -383,6 +383,10 @@ type (
 	UnreadSignal = schema.UnreadSignal
 	// StuckTask is a workflow task that fails and is retried.
 	StuckTask = schema.StuckTask
+	// Cost is what AWS would bill for a run so far.
+	Cost = schema.Cost
+	// CostRange is a range of a number of a Cost.
+	CostRange = schema.CostRange
 )
 
 // Describe returns the description of a run, from what is stored: it runs no code. It costs a read,

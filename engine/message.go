@@ -112,7 +112,7 @@ type Message struct {
 // TaskRetryDelay returns how long a failed workflow task waits for its next attempt: 1 s, doubled
 // with each attempt, at most 15 minutes, which is the longest delay of a queue.
 func TaskRetryDelay(attempt int) time.Duration {
-	return min(time.Second<<min(max(attempt-1, 0), 10), 15*time.Minute)
+	return min(time.Second<<min(max(attempt-1, 0), 10), longestDelay)
 }
 
 // resetPatience is how long after a reset a message runs the first task of the new run, if it has
@@ -124,6 +124,7 @@ type outbox struct {
 	workflowID string
 	commit     *history.Commit
 	messages   []Message
+	nameless   bool // the messages get no causation ids
 }
 
 func (o *outbox) add(kind MessageKind, event int64) *Message {
@@ -136,10 +137,13 @@ func (o *outbox) add(kind MessageKind, event int64) *Message {
 		about = -int64(kind) // a run begins and ends by messages of one commit, which answer for different commits
 	}
 	o.messages = append(o.messages, Message{
-		Kind: kind, WorkflowID: o.workflowID, RunID: c.RunID, Slot: slot, Commit: c.ID,
-		EventID: event, CausationID: history.NewCausationID(c.ID, about), Attempt: 1,
+		Kind: kind, WorkflowID: o.workflowID, RunID: c.RunID, Slot: slot, Commit: c.ID, EventID: event, Attempt: 1,
 	})
-	return &o.messages[len(o.messages)-1]
+	m := &o.messages[len(o.messages)-1]
+	if !o.nameless {
+		m.CausationID = history.NewCausationID(c.ID, about)
+	}
+	return m
 }
 
 // Messages returns the messages that a commit of the run schedules, in the order of its events. The
@@ -149,13 +153,18 @@ func (o *outbox) add(kind MessageKind, event int64) *Message {
 // their event: see Needed.
 func (r *Run) Messages(c *history.Commit) []Message {
 	o := &outbox{workflowID: r.WorkflowID, commit: c}
-	if c.Status.Closed() {
+	r.schedule(o)
+	return o.messages
+}
+
+// schedule adds the messages that the outbox's commit schedules.
+func (r *Run) schedule(o *outbox) {
+	if o.commit.Status.Closed() {
 		r.closing(o)
 	} else {
 		o.opening()
 		o.scheduling()
 	}
-	return o.messages
 }
 
 // opening adds what a commit schedules besides its commands.

@@ -28,6 +28,7 @@ type Run struct {
 	// causationIDs has the slots of the commits that each causation id has caused; nil in a run
 	// that has few commits.
 	causationIDs map[history.CausationID][]uint32
+	counting     outbox // of the commit that is counted
 }
 
 // NewRun returns a run without commits.
@@ -42,19 +43,23 @@ func (r *Run) copied() *Run {
 	for _, commit := range r.Log {
 		_ = c.Append(commit, 0) // the run itself has accepted it
 	}
-	c.State.Bytes = r.State.Bytes
+	c.State.Bytes, c.State.Counts = r.State.Bytes, r.State.Counts
 	return c
 }
 
 // Append adds the next commit of the log; size is its stored size. It returns an error if the
 // commit does not fit.
 func (r *Run) Append(c *history.Commit, size int) error {
+	counts, row := r.State.Counts, r.rowBytes(c)
+	counts.countArrival(r, c)
 	if err := r.State.Apply(c, size); err != nil {
 		return err
 	}
 	if r.Log, r.sizes, r.kept = append(r.Log, c), append(r.sizes, int32(size)), r.kept+int64(size); c.Slot == 0 {
 		r.batches = uint32(c.Batches())
 	}
+	counts.countCommit(r, c, size, row)
+	r.State.Counts = counts
 	if !c.Fence() {
 		r.tail = c
 	}

@@ -37,6 +37,8 @@ type State struct {
 	Ran bool
 	// Streak is since when and why the run is stuck, or nil if it is not. A Streak never changes.
 	Streak *Streak
+	// Counts is how much work the run has caused. Run.Append folds it, and Apply does not.
+	Counts Counts
 
 	// Activities and Timers are those that have not been resolved, by the id of the event that
 	// scheduled them.
@@ -87,6 +89,8 @@ type PendingActivity struct {
 	Time history.Timestamp
 	// CancelRequested is set if the code has asked it to end.
 	CancelRequested bool
+
+	inline bool // no message asked for its first attempt, as far as is known: see Counts
 }
 
 // PendingTimer is a timer that has not fired.

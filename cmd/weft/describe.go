@@ -74,6 +74,7 @@ func describePage(s *cli.Session, d *client.Description) *cli.Page {
 	page.Field("attempt", numberUnlessZero(d.Attempt))
 	page.Field("cron", d.CronSchedule)
 	page.Field("history", fmt.Sprintf("%d events, %s", d.HistoryLength, sizeText(d.HistoryBytes)))
+	page.Field("cost", costText(d.Cost))
 	if d.Paused != nil {
 		page.Styled("paused", cli.Cell{Text: "since " + moment(d.Paused.Since) + reasonText(d.Paused.Reason), Style: cli.Warn})
 	}

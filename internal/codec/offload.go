@@ -39,8 +39,9 @@ const (
 )
 
 // Options returns the options of a service whose ports are wrapped: if bodies are offloaded,
-// payloads and commits may be larger.
+// payloads and commits may be larger. Stored sizes differ from plain ones.
 func (s *Codec) Options(o executor.Options) executor.Options {
+	o.Recoded = s.compress || s.keys != nil || s.blobs != nil
 	if s.blobs != nil {
 		o.MaxPayload, o.MaxCommit = largePayload, largeCommit
 	}

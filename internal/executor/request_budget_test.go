@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/meter"
@@ -31,6 +32,7 @@ type bench struct {
 	rows  []row
 	// broken says that the code of fickle panics.
 	broken atomic.Bool
+	logs   map[store.Key]*engine.Run // by their first commits
 }
 
 // row is a row of the table of budgets.
@@ -68,7 +70,7 @@ func (u *units) Backward(ctx context.Context, workflow string, before, until sto
 }
 
 func newBench(t *testing.T, cold bool) *bench {
-	b := &bench{t: t, d: testbed.New(t), cold: cold}
+	b := &bench{t: t, d: testbed.New(t), cold: cold, logs: map[store.Key]*engine.Run{}}
 	b.units.Log = b.d.Store
 	b.d.Ports.Log = &b.units
 	return b
@@ -104,8 +106,10 @@ func (b *bench) drain() {
 func (b *bench) measure(name string, budget meter.Cost, operation func()) {
 	b.t.Helper()
 	before, read, written := b.total.Cost(), b.units.read.Load(), b.units.written.Load()
+	derived := b.derived()
 	operation()
 	after := b.total.Cost()
+	b.checkDerived(name, after.Writes-before.Writes, after.Messages-before.Messages, b.derived().Minus(derived))
 	r := row{name: name, budget: budget, cost: meter.Cost{
 		Writes: after.Writes - before.Writes, Reads: after.Reads - before.Reads,
 		Messages: after.Messages - before.Messages, Lost: after.Lost - before.Lost,

@@ -303,6 +303,8 @@ type Description struct {
 	StuckTask *StuckTask `json:"stuckTask,omitempty"`
 	// Parent is the run that started it as its child; absent if it has none.
 	Parent *history.Parent `json:"parent,omitempty"`
+	// Cost is what the run has cost so far.
+	Cost *Cost `json:"cost,omitempty"`
 }
 
 // PendingActivity is an activity that has not been resolved.

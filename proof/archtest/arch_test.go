@@ -125,7 +125,7 @@ type rule struct {
 // executorBelow returns what a layer of the executor may import: the given layers below it, and
 // what all layers may import.
 func executorBelow(layers ...string) []string {
-	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/filter", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal", "internal/schema", "internal/where"}
+	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/filter", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/price", "internal/refusal", "internal/schema", "internal/where"}
 	for _, layer := range layers {
 		all = append(all, "internal/executor/"+layer)
 	}
@@ -158,6 +158,7 @@ var rules = []rule{
 	{"internal/schedule/stored", []string{"engine/history", "engine/failure"}},
 	{"internal/schedule", []string{"engine", "internal/cron", "internal/schedule/stored"}},
 	{"internal/limits", []string{"engine"}},
+	{"internal/price", []string{"engine"}},
 	{"internal/settings", []string{"engine", "internal/limits"}},
 	{"internal/attempt", nil},
 	{"internal/bridge", []string{"engine", "engine/failure", "engine/history"}},

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"github.com/seed-41655fb1/weft/internal/price"
 	"github.com/seed-41655fb1/weft/proof/awsmeter"
-	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 // bill is the counted cost of some work.
@@ -17,6 +17,10 @@ type bill struct {
 	LoggedBytes int64
 	// StoredBytes is the size of the table after the work.
 	StoredBytes int64
+	// Waited is how long requests waited, besides the usual time of their invocations.
+	Waited float64
+	// Derived is what the logs of the runs say of the same work.
+	Derived price.Cost
 }
 
 // minus returns the difference between b and an earlier bill.
@@ -27,12 +31,13 @@ func (b bill) minus(e bill) bill {
 	b.Seconds -= e.Seconds
 	b.LoggedBytes -= e.LoggedBytes
 	b.StoredBytes -= e.StoredBytes
+	b.Derived = b.Derived.Minus(e.Derived)
 	return b
 }
 
 // terms are the ways in which a bill can be priced.
 type terms struct {
-	// measured prices the measured durations of this run, instead of taskSeconds for each
+	// measured prices the measured durations of this run, instead of price.TaskSeconds for each
 	// invocation.
 	measured bool
 	// httpAPI puts an HTTP API before the api function, instead of a function URL.
@@ -51,28 +56,28 @@ type part struct {
 // parts prices the bill. A lost race is billed like the write that it would have been. DynamoDB
 // does not report its units, and parts assumes one, which is the minimum.
 func (b bill) parts(t terms) []part {
-	seconds := taskSeconds * float64(b.Invocations)
+	lambda := price.Lambda(b.Invocations) + b.Waited*price.TaskGigabytes*price.GigaSecond
 	if t.measured {
-		seconds = b.Seconds
+		lambda = float64(b.Invocations)*price.Invocation + b.Seconds*price.TaskGigabytes*price.GigaSecond
 	}
 	all := []part{
-		{"DynamoDB: writes", (b.WriteUnits + b.IndexUnits + float64(b.Lost)) * measured.WriteUnit},
-		{"DynamoDB: reads", b.ReadUnits * measured.ReadUnit},
-		{"DynamoDB: storage", float64(b.StoredBytes) / (1 << 30) * storage * keptMonths},
-		{"SQS", float64(b.Chunks-b.FIFOChunks)*measured.StandardRequest + float64(b.FIFOChunks)*fifoRequest},
-		{"Lambda", float64(b.Invocations)*measured.Invocation + seconds*taskGigabytes*measured.GigaSecond},
+		{"DynamoDB: writes", (b.WriteUnits + b.IndexUnits + float64(b.Lost)) * price.WriteUnit},
+		{"DynamoDB: reads", b.ReadUnits * price.ReadUnit},
+		{"DynamoDB: storage", float64(b.StoredBytes) / (1 << 30) * price.Storage * keptMonths},
+		{"SQS", float64(b.Chunks-b.FIFOChunks)*price.StandardRequest + float64(b.FIFOChunks)*price.FIFORequest},
+		{"Lambda", lambda},
 	}
 	if b.KeyRequests > 0 {
-		all = append(all, part{"KMS", float64(b.KeyRequests) * keyRequest})
+		all = append(all, part{"KMS", float64(b.KeyRequests) * price.KeyRequest})
 	}
 	if b.BlobPuts+b.BlobGets > 0 {
-		all = append(all, part{"S3", float64(b.BlobPuts)*blobPut + float64(b.BlobGets)*blobGet})
+		all = append(all, part{"S3", float64(b.BlobPuts)*price.BlobPut + float64(b.BlobGets)*price.BlobGet})
 	}
 	if t.httpAPI {
-		all = append(all, part{"API Gateway", float64(b.APIRequests) * httpRequest})
+		all = append(all, part{"API Gateway", float64(b.APIRequests) * price.HTTPRequest})
 	}
 	if t.cleanUp {
-		all = append(all, part{"DynamoDB: deletions", (b.WriteUnits + b.IndexUnits) * measured.WriteUnit}) // a deletion takes the units of the item
+		all = append(all, part{"DynamoDB: deletions", (b.WriteUnits + b.IndexUnits) * price.WriteUnit}) // a deletion takes the units of the item
 	}
 	return all
 }

@@ -3,25 +3,42 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/seed-41655fb1/weft/internal/price"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
+// once has the measurements, which the tests share.
+var once struct {
+	sync.Once
+	results *results
+	err     error
+}
+
+func measurements(t *testing.T) *results {
+	t.Helper()
+	dynamoDB, sqs := awstest.DynamoDB(t)[0].Config, awstest.SQS(t)[0].Config
+	once.Do(func() { once.results, once.err = measureAll(context.Background(), dynamoDB, sqs) })
+	if once.err != nil {
+		t.Fatal(once.err)
+	}
+	return once.results
+}
+
 // Operations stay within the budgets of the design, and the reference runs within their targets.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
-	r, err := measureAll(t.Context(), awstest.DynamoDB(t)[0].Config, awstest.SQS(t)[0].Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := measurements(t)
 	r.print(os.Stdout)
 	for _, o := range append(r.operations, r.longTimer) {
 		n := int64(o.times)
@@ -41,7 +58,7 @@ func TestBudgets(t *testing.T) {
 	r.checkTables(t)
 	for name, most := range map[string]float64{threeOverSQS: 8.05, threeInline: 4.95} {
 		o := r.reference[plain][name]
-		if dollars := measured.Million * o.bill.dollars(terms{}) / float64(o.times); dollars > most {
+		if dollars := price.Million * o.bill.dollars(terms{}) / float64(o.times); dollars > most {
 			t.Errorf("a million of %q cost $%.2f; the target is $%.2f", name, dollars, most)
 		}
 	}

@@ -46,6 +46,7 @@ type settings struct {
 	longTimer     time.Duration
 	encrypted     bool // payloads are encrypted
 	offloaded     bool // large payloads are offloaded to a bucket
+	filled        bool // the list has runs whose logs nobody can read
 }
 
 // deployment is a deployment of the functions in this process. It counts everything that AWS would
@@ -71,6 +72,7 @@ type deployment struct {
 	metered     awsmeter.Meter // requests of functions, and those of mappings that return messages
 	active      atomic.Int64   // running invocations and deliveries
 	build       atomic.Value   // the newest build, a string
+	runs        sync.Map       // ids of runs, by workflow
 	mu          sync.Mutex
 	bill        bill
 }
@@ -265,7 +267,9 @@ func (d *deployment) total(ctx context.Context) (bill, error) {
 	c.Requests, c.Chunks, c.FIFOChunks = c.Requests+b.Cost.Requests, c.Chunks+b.Chunks, c.FIFOChunks+b.FIFOChunks
 	b.Cost = c
 	var err error
-	b.StoredBytes, err = d.stored(ctx)
+	if b.StoredBytes, err = d.stored(ctx); err == nil {
+		b.Derived, err = d.derived(ctx)
+	}
 	return b, err
 }
 

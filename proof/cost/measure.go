@@ -80,6 +80,19 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 		return nil, err
 	}
 	r.operations = append(r.operations, visibility...)
+	filled, err := open(settings{list: true, filled: true})
+	if err != nil {
+		return nil, err
+	}
+	defer filled.stop()
+	if err := filled.fill(ctx); err != nil {
+		return nil, err
+	}
+	count, err := again(ctx, filled, counting())
+	if err != nil {
+		return nil, err
+	}
+	r.operations = append(r.operations, count)
 	if r.longTimer, err = measureLongTimer(ctx, open); err != nil {
 		return nil, err
 	}

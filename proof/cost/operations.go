@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/price"
 	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -29,6 +30,8 @@ type operation struct {
 	// These are the prices of the same work elsewhere, in dollars; 0 if the service has no such
 	// thing, or its price is unknown.
 	stepFunctions, durable, temporal float64
+	// busy is how long a request waits, besides the usual time of an invocation.
+	busy time.Duration
 }
 
 const (
@@ -49,11 +52,11 @@ func operations() []operation {
 	all := []operation{
 		{
 			name: threeOverSQS, budget: counts{writes: 4, reads: 4, messages: 3}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200}),
-			stepFunctions: 4*transition + 3*measured.Invocation, durable: 4 * durableOperation, temporal: 4 * action,
+			stepFunctions: 4*transition + 3*price.Invocation, durable: 4 * durableOperation, temporal: 4 * action,
 		},
 		{
 			name: threeInline, budget: counts{writes: 4, reads: 2, messages: 1}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200, Inline: true}),
-			stepFunctions: 4*transition + 3*measured.Invocation, durable: 4 * durableOperation, temporal: 4 * action,
+			stepFunctions: 4*transition + 3*price.Invocation, durable: 4 * durableOperation, temporal: 4 * action,
 		},
 		{
 			name: "start, 3 local activities, end", budget: counts{writes: 1, reads: 1, messages: 0}, times: 5, ends: true,
@@ -65,7 +68,7 @@ func operations() []operation {
 				const n = 100
 				return d.together(ctx, n, func() error { return whole(fanOut, job{Steps: n, Bytes: 200})(ctx, d, id) })
 			},
-			stepFunctions: 102*transition + 100*measured.Invocation, durable: 102 * durableOperation, temporal: 101 * action,
+			stepFunctions: 102*transition + 100*price.Invocation, durable: 102 * durableOperation, temporal: 101 * action,
 		},
 		{
 			name: "start", budget: counts{writes: 1, reads: 1, messages: 0}, times: 5,
@@ -80,7 +83,7 @@ func operations() []operation {
 		},
 		{
 			name: "start, an activity completed from outside, end", budget: counts{writes: 4, reads: 6, messages: 1}, times: 5, ends: true, prepare: completed, run: completed,
-			stepFunctions: 2*transition + measured.Invocation, durable: 2 * durableOperation, temporal: 2 * action,
+			stepFunctions: 2*transition + price.Invocation, durable: 2 * durableOperation, temporal: 2 * action,
 		},
 		{
 			name: "start, fails, is tried again as a whole, end", budget: counts{writes: 4, reads: 3, messages: 2}, times: 5, ends: true,
@@ -133,7 +136,7 @@ func operations() []operation {
 		o.prepare, o.run = running(o.run)
 		all = append(all, o)
 	}
-	return all
+	return append(all, steered()...)
 }
 
 // children returns the work of several workflows, and of several builds.
@@ -238,7 +241,9 @@ func (d *deployment) measure(ctx context.Context, o operation) (bill, error) {
 	if err != nil {
 		return bill{}, err
 	}
-	return after.minus(before), d.verify(ctx, o, ids)
+	b := after.minus(before)
+	b.Waited = o.busy.Seconds() * float64(o.times)
+	return b, d.verify(ctx, o, ids)
 }
 
 // verify returns an error if runs that should have ended have not completed.

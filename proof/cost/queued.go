@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/limits"
-	"github.com/seed-41655fb1/weft/proof/measured"
+	"github.com/seed-41655fb1/weft/internal/price"
 )
 
 // The task queues of each deployment, and their rates. On the fast one an attempt finds its slot
@@ -25,11 +25,11 @@ func queued() []operation {
 	return []operation{
 		{
 			name: "start, an activity at a rate, end", budget: counts{writes: 3, reads: 2, messages: 1}, times: 5, ends: true,
-			run: whole(sequence, job{Steps: 1, Bytes: 200, TaskQueue: quick}), stepFunctions: 2*transition + measured.Invocation, durable: 2 * durableOperation, temporal: 2 * action,
+			run: whole(sequence, job{Steps: 1, Bytes: 200, TaskQueue: quick}), stepFunctions: 2*transition + price.Invocation, durable: 2 * durableOperation, temporal: 2 * action,
 		},
 		{
 			name: "start, 2 activities at a rate, one waits, end", budget: counts{writes: 5, reads: 4, messages: 3}, times: 1, ends: true,
-			run: whole(sequence, job{Steps: 2, Bytes: 200, TaskQueue: slowly}), stepFunctions: 3*transition + 2*measured.Invocation, durable: 3 * durableOperation, temporal: 3 * action,
+			run: whole(sequence, job{Steps: 2, Bytes: 200, TaskQueue: slowly}), stepFunctions: 3*transition + 2*price.Invocation, durable: 3 * durableOperation, temporal: 3 * action,
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/price"
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
@@ -44,9 +45,9 @@ func (r *results) rateRows() (rows [][]string) {
 	add("more, for each run: the list of runs", r.reference[withList][threeOverSQS].aRun(terms{})-overSQS.aRun(terms{}))
 	add("... an HTTP API for its start", overSQS.aRun(terms{httpAPI: true})-overSQS.aRun(terms{}))
 	add("... its deletion", overSQS.aRun(terms{cleanUp: true})-overSQS.aRun(terms{}))
-	add("... its back-up (point-in-time recovery)", float64(overSQS.bill.StoredBytes)/float64(overSQS.times)/(1<<30)*backUp*keptMonths)
+	add("... its back-up (point-in-time recovery)", float64(overSQS.bill.StoredBytes)/float64(overSQS.times)/(1<<30)*price.BackUp*keptMonths)
 	logBytes := float64(overSQS.bill.LoggedBytes + overSQS.bill.Invocations*platformLog)
-	add("... what Lambda itself and its metrics log", logBytes/float64(overSQS.times)/(1<<30)*logged)
+	add("... what Lambda itself and its metrics log", logBytes/float64(overSQS.times)/(1<<30)*price.Logged)
 	for _, o := range r.operations {
 		if o.name == accepted || o.name == rejected {
 			add("... an "+o.name, o.aRun(terms{}))
@@ -75,8 +76,8 @@ func (r result) aRun(t terms) float64 { return r.bill.dollars(t) / float64(r.tim
 func idle() float64 {
 	const minutes, sweepReads = monthSeconds / 60, 5 // four shards, and the mark
 	polls := float64(minutes * pollers * pollsAMinute)
-	return polls*(standardMappings*measured.StandardRequest+fifoMappings*fifoRequest) +
-		minutes*(sweepReads*measured.ReadUnit+measured.Invocation+taskSeconds*taskGigabytes*measured.GigaSecond) + alarmMetrics*alarmMetric + float64(len(observe.Metrics))*customMetric
+	return polls*(standardMappings*price.StandardRequest+fifoMappings*price.FIFORequest) +
+		minutes*sweepReads*price.ReadUnit + price.Lambda(minutes) + alarmMetrics*price.AlarmMetric + float64(len(observe.Metrics))*price.CustomMetric
 }
 
 // grouped formats a number with three significant digits, at most two of them after the point, and

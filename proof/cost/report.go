@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/seed-41655fb1/weft/proof/measured"
+	"github.com/seed-41655fb1/weft/internal/price"
 )
 
 // per formats a number divided by the repetitions of the operation.
@@ -16,7 +16,7 @@ func (r result) per(n float64) string {
 
 // dollars formats the price of a million of the operation.
 func (r result) dollars(t terms) string {
-	return fmt.Sprintf("$%.2f", measured.Million*r.bill.dollars(t)/float64(r.times))
+	return fmt.Sprintf("$%.2f", price.Million*r.bill.dollars(t)/float64(r.times))
 }
 
 // elsewhere formats another service's price of a million.
@@ -24,14 +24,14 @@ func elsewhere(dollars float64) string {
 	if dollars == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("$%.2f", measured.Million*dollars)
+	return fmt.Sprintf("$%.2f", price.Million*dollars)
 }
 
 func (r *results) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	defer func() { _ = w.Flush() }()
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
-	line("List prices of us-east-1, read %s. For each operation, counted in the SDK; budgets in brackets.\n", measured.PricesRead)
+	line("List prices of us-east-1, read %s. For each operation, counted in the SDK; budgets in brackets.\n", price.ReadOn)
 	line("operation\twrites\treads\tmessages\twrite units\tread units\tSQS requests\tinvocations\ta million")
 	all := append(r.operations[:len(r.operations):len(r.operations)], r.longTimer)
 	for _, o := range all {

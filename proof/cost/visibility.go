@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/seed-41655fb1/weft/proof/measured"
+	"github.com/seed-41655fb1/weft/internal/price"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -24,7 +24,7 @@ func inList() []operation {
 				_, err := shower.Start(ctx, d.Client, id, shows, o)
 				return err
 			},
-			stepFunctions: 3*transition + 2*measured.Invocation, durable: 3 * durableOperation, temporal: 3 * action,
+			stepFunctions: 3*transition + 2*price.Invocation, durable: 3 * durableOperation, temporal: 3 * action,
 		}
 	}
 	visibility := one("... with a memo and search attributes, changed between the activities", true, workflow.StartOptions{

@@ -146,6 +146,7 @@ func registry() (*engine.Registry, error) {
 		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
 		workflow.Bind(counter, runCounter), workflow.Bind(flaky, runFlaky), workflow.Bind(asker, runAsker), step, local, ask,
 		workflow.Bind(parent, runParent), workflow.Bind(teller, runTeller), workflow.Bind(settled, runCounter, workflow.BindOptions{Pinned: true}), workflow.Bind(shower, runShower),
+		workflow.Bind(brittle, runBrittle), workflow.Bind(balky, runBalky), balk,
 	)
 }
 

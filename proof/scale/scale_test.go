@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/price"
 	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
@@ -195,8 +196,8 @@ func TestTables(t *testing.T) {
 func dollars(d Demand, steps float64) float64 {
 	invocations := d.Requests + d.Activities + d.Timers + d.Ordered
 	seconds := d.Activities*work + invocations*invocationSeconds
-	step := (d.Writes+d.ListRows)*measured.WriteUnit + d.Reads*measured.ReadUnit + 3*(d.Activities+d.Timers+d.Ordered)*measured.StandardRequest + // sent, received, deleted
-		invocations*measured.Invocation + seconds*gigabytes*measured.GigaSecond
+	step := (d.Writes+d.ListRows)*price.WriteUnit + d.Reads*price.ReadUnit + 3*(d.Activities+d.Timers+d.Ordered)*price.StandardRequest + // sent, received, deleted
+		invocations*price.Invocation + seconds*gigabytes*price.GigaSecond
 	return 3600 * steps * step
 }
 

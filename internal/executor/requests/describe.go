@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
+	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
@@ -36,12 +37,15 @@ func (s *Reports) Describe(ctx context.Context, of command.Describe) (*schema.De
 func described(ctx context.Context, t *session.Session, run *engine.Run) (*schema.Description, error) {
 	d := describe(run)
 	addQueues(t.Process, d)
-	if len(d.PendingActivities) == 0 && d.StuckTask == nil {
-		return d, nil
+	var records map[int64]*attempts.Record
+	if len(d.PendingActivities) > 0 || d.StuckTask != nil {
+		var err error
+		if records, err = t.Process.Attempts.All(ctx, run); err != nil {
+			return nil, err
+		}
+		addAttempts(t, run, d, records)
 	}
-	if err := addAttempts(ctx, t, run, d); err != nil {
-		return nil, err
-	}
+	d.Cost = costOf(t.Process, run, records)
 	return d, nil
 }
 
@@ -140,11 +144,7 @@ func addQueues(s *session.Process, d *schema.Description) {
 
 // addAttempts adds to a description what is recorded of the attempts at its activities and at its
 // stuck task.
-func addAttempts(ctx context.Context, t *session.Session, run *engine.Run, d *schema.Description) error {
-	records, err := t.Process.Attempts.All(ctx, run)
-	if err != nil {
-		return err
-	}
+func addAttempts(t *session.Session, run *engine.Run, d *schema.Description, records map[int64]*attempts.Record) {
 	room := failureRoom(maxFailures)
 	if d.StuckTask != nil {
 		countFailures(run.State, d.StuckTask, records)
@@ -170,7 +170,6 @@ func addAttempts(ctx context.Context, t *session.Session, run *engine.Run, d *sc
 			}
 		}
 	}
-	return nil
 }
 
 // maxFailures is how many bytes of failures of pending activities a description has in full.

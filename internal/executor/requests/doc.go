@@ -22,7 +22,7 @@
 //
 //	activities          BeginNow FailureOf MayRun NotBackingOff Outside Verify
 //	activities.Attempt  Report Verdict
-//	attempts            Failed
+//	attempts            Counts Failed
 //	attempts.Record     Base HasRoom HeldNow
 //	attempts.Records    All Keep Of
 //	commit              CheckBuild Event FailTooLarge Open Task Transition

@@ -253,22 +253,21 @@ func addLanded(ctx context.Context, t *Session, changes []*Change) error {
 // that opens the run.
 func summary(workflowID string, c *Change, later []*Change) (*store.Summary, error) {
 	run, commit := c.Run, c.Commit
+	if !run.Listed(commit) {
+		return nil, nil
+	}
 	started, at := run.State.Started, run.State.StartTime
 	if commit.Slot == 0 {
 		started, at = commit.Opens(), commit.Time
 	}
-	build, visibility, facts := run.Pinned(commit), run.Visibility(commit), run.Facts(commit)
-	same := build == run.State.Pinned && visibility.Equal(run.State.Visibility) && facts.Equal(run.State.Facts())
-	if started == nil || commit.Slot > 0 && !commit.Status.Closed() && same {
-		return nil, nil
-	}
+	build, visibility := run.Pinned(commit), run.Visibility(commit)
 	next := []*history.Commit{commit}
 	for _, l := range later {
 		if l.Run == run {
 			next = append(next, l.Commit)
 		}
 	}
-	facts = run.Facts(next...)
+	facts := run.Facts(next...)
 	if commit.FromReset() {
 		visibility = run.Visibility(next...)
 	}

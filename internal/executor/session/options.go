@@ -126,6 +126,9 @@ type Options struct {
 	// WhyRefused returns, for callers, why a store or a queue that returned this error refuses, or
 	// "" if that is unknown. It may be nil.
 	WhyRefused func(err error) string
+	// Recoded says that the store has bodies in another form than is counted: compressed, encrypted
+	// or offloaded. Write units are an estimate then.
+	Recoded bool
 	// Namespace is the part of a table that the deployment uses; empty if there is no table.
 	Namespace string
 	// Versions returns the published versions of the program by their builds; nil if work for other

@@ -1,0 +1,95 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// What a run has caused follows from its log alone: it is the same after each prefix for a reader
+// that has read the log at once, for one that went on from an earlier commit, and for one that has
+// dropped commits from memory. Each commit adds to it.
+func TestCountsFollowFromTheLog(t *testing.T) {
+	t.Parallel()
+	found := engine.Counts{}
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPlay(t)
+		log := p.on(t).Run.Log
+		kept, trimmed := engine.NewRun("counts", 1), engine.NewRun("counts", 1)
+		before := engine.Counts{}
+		for i, c := range log {
+			appendTo(t, kept, c)
+			appendTo(t, trimmed, c)
+			trimmed.Trim(int64(rapid.IntRange(0, 2000).Draw(t, "keep")))
+			got := kept.State.Counts
+			if scratch := read(t, log[:i+1]).State.Counts; got != scratch || got != trimmed.State.Counts {
+				t.Fatalf("after slot %d: %+v; from the beginning %+v; without some commits in memory %+v", i, got, scratch, trimmed.State.Counts)
+			}
+			checkGrowth(t, before, got)
+			if messages := scheduled(kept, log[:i+1]); got.Messages < messages {
+				t.Fatalf("after slot %d: %d messages, and its commits schedule %d", i, got.Messages, messages)
+			}
+			before = got
+		}
+		found.Records, found.Requests = found.Records+before.Records, found.Requests+before.Requests
+	})
+	if found.Records == 0 && !testing.Short() {
+		t.Error("no attempt failed: the test tests little")
+	}
+}
+
+func appendTo(t *rapid.T, run *engine.Run, c *history.Commit) {
+	body, err := history.Encode(c)
+	if err == nil {
+		err = run.Append(c, len(body))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *rapid.T, log []*history.Commit) *engine.Run {
+	run := engine.NewRun("counts", 1)
+	for _, c := range log {
+		appendTo(t, run, c)
+	}
+	return run
+}
+
+// checkGrowth checks what holds for each commit that is no part of a reset: it is one item.
+func checkGrowth(t *rapid.T, before, after engine.Counts) {
+	if after.Commits != before.Commits+1 || after.Units <= before.Units || after.Stored <= before.Stored || after.Rows > before.Rows+1 {
+		t.Fatalf("a commit made %+v of %+v", after, before)
+	}
+	for name, n := range map[string][2]int64{
+		"requests": {before.Requests, after.Requests}, "records": {before.Records, after.Records}, "messages": {before.Messages, after.Messages},
+		"sends": {before.Sends, after.Sends}, "kept": {before.Kept, after.Kept}, "reads": {before.Reads, after.Reads}, "read units": {before.ReadUnits, after.ReadUnits},
+	} {
+		if n[1] < n[0] {
+			t.Fatalf("a commit made %d %s of %d", n[1], name, n[0])
+		}
+	}
+	if after.Messages-after.Results < after.Released || after.ReadUnits < after.Reads {
+		t.Fatalf("%+v contradicts itself", after)
+	}
+}
+
+// scheduled returns how many messages the commits of a run have scheduled that a queue can delay.
+// The plays have no inline activities.
+func scheduled(run *engine.Run, log []*history.Commit) (n int64) {
+	for _, c := range log {
+		if c.Status.Closed() {
+			continue // what it sends depends on what was pending before
+		}
+		for _, m := range run.Messages(c) {
+			if m.Due == 0 || m.Due.Sub(c.Time) <= 15*time.Minute {
+				n++
+			}
+		}
+	}
+	return n
+}
