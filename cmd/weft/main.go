@@ -19,6 +19,7 @@ import (
 // commands are the command line.
 type commands struct {
 	List     listCommand     `cmd:"" group:"Look" help:"List runs, those started last first: weft list \"ExecutionStatus = 'Running' AND Region = 'eu'\"."`
+	Count    countCommand    `cmd:"" group:"Look" help:"Count runs: weft count \"WorkflowType = 'order'\" --by ExecutionStatus."`
 	Describe describeCommand `cmd:"" group:"Look" help:"Describe a run, and what it waits for."`
 	History  historyCommand  `cmd:"" group:"Look" help:"Print the history of a run, also for weftest.Replay: weft history cart-42 > cart-42.json."`
 	Watch    watchCommand    `cmd:"" group:"Look" help:"Print the events of a run as they come, until it has closed."`
