@@ -1,11 +1,41 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
+
+// Groups beyond the largest number of groups are counted together, also over many pages.
+func TestCountGroupsAreBounded(t *testing.T) {
+	t.Parallel()
+	page := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		answer := client.Counts{}
+		for i := range 600 {
+			answer.Groups = append(answer.Groups, schema.CountGroup{Value: fmt.Sprintf("%d-%d", page, i), Count: 1})
+		}
+		if answer.Count = len(answer.Groups); page < 2 {
+			page++
+			answer.NextPageToken = "more"
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	defer server.Close()
+	out, err := commandWith(t, "", "count", "--by=BuildId", "-o", "jsonl", "--url="+server.URL)
+	var total client.Counts
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &total)
+	}
+	if err != nil || total.Count != 1800 || len(total.Groups) != 1000 || total.Others != 800 {
+		t.Errorf("%v: %d runs, %d groups, %d others", err, total.Count, len(total.Groups), total.Others)
+	}
+}
 
 // weft count adds up the pages, and their groups.
 func TestCountPages(t *testing.T) {
