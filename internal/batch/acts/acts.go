@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -26,7 +27,7 @@ func (d Deployment) List(ctx context.Context, q flow.Query) (rows []flow.Row, ne
 	if err != nil {
 		return nil, "", failure.Newf("BadFilter", "%v", err).Final()
 	}
-	page, next, err := d.Service.Lists.Rows(ctx, f.Program(stored.IDPrefix+q.Batch), q.Place, q.Limit)
+	page, next, err := d.Service.Lists.Rows(ctx, f.Between(time.Time{}, q.Before).Program(stored.IDPrefix+q.Batch), q.Place, q.Limit)
 	switch {
 	case errors.Is(err, refusal.Invalid), errors.Is(err, refusal.NotFound):
 		return nil, "", failure.Newf("BadList", "the list cannot be read: %v", err).Final()

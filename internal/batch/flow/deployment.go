@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed-41655fb1/weft/internal/batch/stored"
 )
@@ -20,7 +21,10 @@ type Deployment interface {
 // Query says which runs a step asks for.
 type Query struct {
 	Batch, Filter, Place string
-	Limit                int
+	// Before selects the runs that started before: those that the batch itself has caused, by resets
+	// say, started later.
+	Before time.Time
+	Limit  int
 }
 
 // Row is a run in the list.

@@ -7,7 +7,8 @@
 //	     └─ place, counts ┘
 //
 // A step that dies is repeated from its place. The actions are idempotent, and those that are not
-// by themselves have a request id that names the batch and the run.
+// by themselves have a request id that names the batch and the run. Only runs that started before
+// the batch are listed, so no step sees runs that an earlier one has caused.
 package flow
 
 import (
@@ -104,7 +105,7 @@ func (f *flow) step() (idle bool, err error) {
 	ctx, cancel := workflow.WithCancel(f.ctx)
 	defer cancel()
 	in := stored.Step{
-		Batch: f.ID, Key: f.Key, Filter: f.Filter, Rate: f.Rate, Room: f.MostRuns - f.Counts.Matched, Place: f.Place, Ended: f.Ended, Left: f.Left,
+		Batch: f.ID, Key: f.Key, Filter: f.Filter, Before: f.Begun.Add(time.Microsecond), Rate: f.Rate, Room: f.MostRuns - f.Counts.Matched, Place: f.Place, Ended: f.Ended, Left: f.Left,
 	}
 	if !f.DryRun {
 		in.Action = f.Action

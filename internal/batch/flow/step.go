@@ -85,7 +85,7 @@ func (s *stepper) count(ctx context.Context) error {
 
 // list returns a page of the list, and moves the place.
 func (s *stepper) list(ctx context.Context, limit int) ([]Row, error) {
-	rows, next, err := s.d.List(ctx, Query{Batch: s.Batch, Filter: s.Filter, Place: s.out.Place, Limit: limit})
+	rows, next, err := s.d.List(ctx, Query{Batch: s.Batch, Filter: s.Filter, Before: s.Before, Place: s.out.Place, Limit: limit})
 	if err != nil {
 		return nil, err
 	}

@@ -141,11 +141,13 @@ type Problem struct {
 
 // Step is the input of the activity.
 type Step struct {
-	Batch  string  `json:"batch"`
-	Key    string  `json:"key"`
-	Filter string  `json:"filter"`
-	Action *Action `json:"action,omitempty"`
-	Rate   float64 `json:"rate,omitempty"`
+	Batch  string `json:"batch"`
+	Key    string `json:"key"`
+	Filter string `json:"filter"`
+	// Before selects the runs that started before.
+	Before time.Time `json:"before"`
+	Action *Action   `json:"action,omitempty"`
+	Rate   float64   `json:"rate,omitempty"`
 	// Room is how many more runs may be matched.
 	Room  int    `json:"room"`
 	Place string `json:"place,omitempty"`
