@@ -36,6 +36,8 @@ type BatchOptions struct {
 	Rate float64
 	// MostRuns stops a batch that matches more; 0 is 10,000. It does not bound a dry run.
 	MostRuns int
+	// AllowUnknown allows names in the filter that no recent run has. Without it they are refused.
+	AllowUnknown bool
 	// RequestID identifies the request when it is sent again. If it is empty, the client creates
 	// one.
 	RequestID string
@@ -62,11 +64,14 @@ func (c *Client) StartBatch(ctx context.Context, o BatchOptions) (Batch, error) 
 	if err := b.check(); err != nil {
 		return b, err
 	}
+	body := schema.StartBatchRequest{
+		BatchID: b.ID, Filter: o.Filter, Action: o.Action, DryRun: o.DryRun, Rate: o.Rate, MostRuns: o.MostRuns, RequestID: requestID,
+	}
+	if o.AllowUnknown {
+		body.Unknown = "allow"
+	}
 	_, err := c.do(ctx, request{
-		Request: Request{"start", b.workflowID(), stored.WorkflowType}, method: http.MethodPost, path: "/v1/batches",
-		body: schema.StartBatchRequest{
-			BatchID: b.ID, Filter: o.Filter, Action: o.Action, DryRun: o.DryRun, Rate: o.Rate, MostRuns: o.MostRuns, RequestID: requestID,
-		},
+		Request: Request{"start", b.workflowID(), stored.WorkflowType}, method: http.MethodPost, path: "/v1/batches", body: body,
 	})
 	return b, err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -57,8 +58,12 @@ func (h *handler) startBatch(r *http.Request, body schema.StartBatchRequest) (st
 	if err != nil { // the check of the input has parsed it
 		return 0, answer, err
 	}
+	allows, err := allowsUnknown(url.Values{"unknown": {body.Unknown}})
+	if err != nil {
+		return 0, answer, err
+	}
 	names, err := h.service.Process.Parser().List(f, command.ListPage{Query: "batch", Limit: listPage})
-	if err == nil {
+	if err == nil && !allows {
 		err = h.service.Lists.CheckNames(r.Context(), names)
 	}
 	if err != nil {

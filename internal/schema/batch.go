@@ -40,6 +40,8 @@ type StartBatchRequest struct {
 	Rate float64 `json:"rate,omitempty"`
 	// MostRuns stops a batch that matches more runs; if absent, 10000. It does not bound a dry run.
 	MostRuns int `json:"mostRuns,omitempty"`
+	// Unknown is allow if the filter may have names that no run has; if absent, they are refused.
+	Unknown string `json:"unknown,omitempty"`
 	// RequestID identifies the request if it is sent again; if absent, one is generated.
 	RequestID string `json:"requestId,omitempty"`
 }
