@@ -54,7 +54,7 @@ func (c *Client) Batch(id string) Batch { return Batch{id, c} }
 
 // StartBatch starts a batch: it does the same with each run that a filter selects, those that
 // started last first. The batch is durable when StartBatch returns. It costs what the start of a
-// workflow does, about one write for 200 runs, the reads of the list, and for each run what the
+// workflow does, one write for 100 runs, the reads of the list, and for each run what the
 // action costs by hand. StartBatch returns ErrInvalid if the filter cannot be read, or something is
 // missing, ErrNotFound if the deployment runs no batches, and ErrAlreadyStarted if another batch
 // has the id.

@@ -115,7 +115,7 @@ func TestCancels(t *testing.T) {
 		if want := (schema.BatchCounts{Matched: n, Done: n}); got.State != "completed" || got.Counts != want || len(got.Problems) > 0 {
 			t.Errorf("the batch is %s, with %+v and %v", got.State, got.Counts, got.Problems)
 		}
-		if steps := (n+199)/200 + 1; got.Steps > steps {
+		if steps := (n+99)/100 + 1; got.Steps > steps {
 			t.Errorf("%d runs took %d steps, want %d at most", n, got.Steps, steps)
 		}
 		for _, id := range named("w", n) {

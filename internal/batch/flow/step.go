@@ -20,11 +20,10 @@ const (
 	// progress, both from its beginning.
 	beginFor = 2 * time.Second
 	waitFor  = 4 * time.Second
-	// stepRuns is how many runs a step acts on, countRuns how many a dry run counts, and pageRuns
-	// how many it asks the list for at once.
-	stepRuns  = 200
+	// stepRuns is how many runs a step acts on: a page of the list. countRuns is how many a step of
+	// a dry run counts, and countPage how many of those it asks the list for at once.
+	stepRuns  = 100
 	countRuns = 50_000
-	pageRuns  = 100
 	countPage = 1000
 	// atOnce is how many actions are in progress at once.
 	atOnce = 8
@@ -134,7 +133,7 @@ func (s *stepper) next(ctx context.Context, limit int) (runs []stored.Run, err e
 	for len(runs) == 0 && !s.out.Ended && !s.out.Over && time.Now().Before(s.end) {
 		room := s.Room - s.out.Counts.Matched
 		place := s.out.Place
-		rows, err := s.list(ctx, max(min(limit, pageRuns, room), 1))
+		rows, err := s.list(ctx, max(min(limit, room), 1))
 		if err != nil {
 			return nil, err
 		}
