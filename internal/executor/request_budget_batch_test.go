@@ -17,8 +17,8 @@ func (b *bench) batches(reads int64) {
 	time.Sleep(time.Second)
 	const many = `"filter":"WorkflowId STARTS_WITH 'many-' AND ExecutionStatus = 'Running'"`
 	send := func(target, body string) func() { return func() { b.do(http.MethodPost, target, body) } }
-	// The start and the end of the dry run are a write each, and its only step reads one page of the
-	// list.
+	// The start and the end of the dry run are a write each, and its only step reads one page of
+	// the list.
 	b.measure("a batch that counts 1,000 runs", meter.Cost{Writes: 2, Reads: 2 + reads, Messages: 1}, func() {
 		b.do(http.MethodPost, "/v1/batches", `{"batchId":"dry",`+many+`,"dryRun":true}`)
 		b.drain()

@@ -93,15 +93,15 @@ func (h *handler) batch(id string, body *schema.StartBatchRequest) (*command.Sta
 	in := batches.State{Input: batches.Input{
 		ID: id, Key: h.newID(), Filter: body.Filter, Action: storedAction(body.Action), DryRun: body.DryRun, Rate: body.Rate, MostRuns: body.MostRuns,
 	}}
-	shown := batches.Memo{DryRun: body.DryRun, Filter: firstBytes(body.Filter, shownFilter)}
+	about := batches.Memo{DryRun: body.DryRun, Filter: firstBytes(body.Filter, filterInMemo)}
 	if body.Action != nil {
-		shown.Kind = in.Action.Kind
+		about.Kind = in.Action.Kind
 	}
 	input, err := json.Marshal(in)
 	if err != nil {
 		return nil, err
 	}
-	memo, err := json.Marshal(shown)
+	memo, err := json.Marshal(about)
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +135,9 @@ func batchSummary(w *schema.WorkflowSummary) schema.BatchSummary {
 	b := schema.BatchSummary{
 		BatchID: strings.TrimPrefix(w.WorkflowID, batches.IDPrefix), Status: w.Status, StartedAt: w.StartedAt, ClosedAt: w.ClosedAt,
 	}
-	var shown batches.Memo
-	if memo, ok := w.Memo.Get(batches.MemoField); ok && json.Unmarshal(memo, &shown) == nil { // it may be encrypted with a key that is not here
-		b.Kind, b.DryRun, b.Filter = string(shown.Kind), shown.DryRun, shown.Filter
+	var about batches.Memo
+	if memo, ok := w.Memo.Get(batches.MemoField); ok && json.Unmarshal(memo, &about) == nil { // it may be encrypted with a key that is not here
+		b.Kind, b.DryRun, b.Filter = string(about.Kind), about.DryRun, about.Filter
 	}
 	return b
 }
@@ -194,8 +194,8 @@ func batchWorkflow(id string) (string, error) {
 	return batches.IDPrefix + id, nil
 }
 
-// shownFilter is how much of its filter the list shows of a batch, in bytes.
-const shownFilter = 200
+// filterInMemo is how much of its filter the list has of a batch, in bytes.
+const filterInMemo = 200
 
 // firstBytes returns the beginning of a text, cut between characters.
 func firstBytes(text string, most int) string {

@@ -111,7 +111,8 @@ type BatchDescription struct {
 	Problems []BatchProblem `json:"problems,omitempty"`
 }
 
-// BatchCounts counts the runs of a batch. What is matched and in no other count is still to be done.
+// BatchCounts counts the runs of a batch. What is matched and in no other count is still to be
+// done.
 type BatchCounts struct {
 	// Matched are the runs that were found so far.
 	Matched int `json:"matched"`

@@ -21,8 +21,8 @@ type Deployment interface {
 // Query says which runs a step asks for.
 type Query struct {
 	Batch, Filter, Place string
-	// Before selects the runs that started before: those that the batch itself has caused, by resets
-	// say, started later.
+	// Before selects the runs that started before: those that the batch itself has caused, by
+	// resets say, started later.
 	Before time.Time
 	Limit  int
 }

@@ -39,8 +39,8 @@ type Process struct {
 	Failures *observe.Failures
 	refusals observe.Outage         // of requests, by a store or a queue
 	Signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
-	// Own adds what Weft's own activities need to the context of an attempt; nil adds nothing. It is
-	// set before the process does anything.
+	// Own adds what Weft's own activities need to the context of an attempt; nil adds nothing. It
+	// is set before the process does anything.
 	Own func(context.Context) context.Context
 }
 
