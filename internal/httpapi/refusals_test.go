@@ -160,7 +160,8 @@ func refusalIn(t *testing.T, situation func(*scene), o *apitest.Operation) strin
 }
 
 // requestOf returns a valid request of an operation, about the workflow a with this run, the
-// activity of its event 9, the schedule s, the batch x, or an activity of the workflow w with this run.
+// activity of its event 9, the schedule s, the batch x, or an activity of the workflow w with this
+// run.
 func requestOf(o *apitest.Operation, first, waiting string) (target, body string) {
 	target = strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum", "{scheduleId}", "s", "{batchId}", "x", "{eventId}", "9").Replace(o.Path)
 	switch {

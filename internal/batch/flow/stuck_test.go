@@ -24,7 +24,7 @@ func TestRetriesStuckRuns(t *testing.T) {
 		breaks := func(name string) (workflow.Type[bool, string], workflow.Registration) {
 			typ := workflow.NewWorkflow[bool, string](name)
 			return typ, workflow.Bind(typ, func(ctx workflow.Context, fine bool) (string, error) {
-				if !fine && broken.Load() { //weftvet:ignore the code is replaced
+				if !fine && broken.Load() {
 					panic("not today")
 				}
 				return "done", workflow.Sleep(ctx, 24*time.Hour)
