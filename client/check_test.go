@@ -22,6 +22,16 @@ var byID = map[string]func(ctx context.Context, c *client.Client, id string) err
 		_, err := c.Run(ctx, id, "t", nil, client.StartOptions{})
 		return err
 	},
+	"StartBatch": func(ctx context.Context, c *client.Client, id string) error {
+		if _, err := c.Batch(id).Describe(ctx); !errors.Is(err, client.ErrInvalid) {
+			return err
+		}
+		if err := c.Batch(id).Stop(ctx, ""); id == "" {
+			return err // an empty one is chosen
+		}
+		_, err := c.StartBatch(ctx, client.BatchOptions{ID: id})
+		return err
+	},
 	"Signal": func(ctx context.Context, c *client.Client, id string) error {
 		return c.Signal(ctx, id, "n", nil, client.SignalOptions{})
 	},
@@ -144,7 +154,7 @@ var byName = map[string]func(ctx context.Context, c *client.Client, name string)
 // withoutID are the methods whose request has no such id.
 var withoutID = []string{
 	"Count", "List", "ListPage", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity",
-	"Builds", "Deployment", "Queues", "Redrive", "Types",
+	"Builds", "Deployment", "Queues", "Redrive", "Types", "Batch", "Batches",
 }
 
 // A call with an invalid id or name returns ErrInvalid with the reason, whatever is wrong with it,

@@ -78,6 +78,10 @@ func TestInterceptorsKnowAllCalls(t *testing.T) {
 	ofSchedule := func(operation, name string) client.Request {
 		return client.Request{Operation: operation, WorkflowID: "weft.schedule:s", Name: name}
 	}
+	b := c.Batch("b")
+	ofBatch := func(operation, name string) client.Request {
+		return client.Request{Operation: operation, WorkflowID: "weft.batch:b", Name: name}
+	}
 	for _, call := range []struct {
 		want client.Request
 		do   func() error
@@ -121,6 +125,11 @@ func TestInterceptorsKnowAllCalls(t *testing.T) {
 		{ofSchedule("update", "weft.pause"), func() error { return s.Pause(ctx, "") }},
 		{ofSchedule("query", "weft.describe"), func() error { _, err := s.Describe(ctx); return err }},
 		{ofSchedule("terminate", ""), func() error { return s.Delete(ctx) }},
+		{ofBatch("start", "weft.batch"), func() error { _, err := c.StartBatch(ctx, client.BatchOptions{ID: "b"}); return err }},
+		{ofBatch("query", "weft.describe"), func() error { _, err := b.Describe(ctx); return err }},
+		{ofBatch("update", "weft.stop"), func() error { return b.Stop(ctx, "") }},
+		{ofBatch("update", "weft.rate"), func() error { return b.SetRate(ctx, 1) }},
+		{client.Request{Operation: "list"}, func() error { _, _, err := c.Batches(ctx, ""); return err }},
 	} {
 		seen = client.Request{}
 		if err := call.do(); !errors.Is(err, refused) || seen != call.want {

@@ -48,18 +48,22 @@ func (r *Registry) AroundActivities(around func(next ActivityCode) ActivityCode)
 	r.aroundActivities = append(r.aroundActivities, around)
 }
 
-// Code returns the code of an activity within its interceptors.
+// Code returns the code of an activity within its interceptors. An activity of Weft's own has none.
 func (r *Registry) Code(a *Activity) ActivityCode {
 	code := a.Run
+	if OwnType(a.Name) {
+		return code
+	}
 	for i := len(r.aroundActivities) - 1; i >= 0; i-- {
 		code = r.aroundActivities[i](code)
 	}
 	return code
 }
 
-// Interceptors returns the interceptors of the workflow, the outermost first. A schedule has none.
+// Interceptors returns the interceptors of the workflow, the outermost first. A workflow
+// of Weft's own has none.
 func (in *Instance) Interceptors() []any {
-	if in.workflow == nil || in.workflow.registry == nil || ownType(in.workflow.Name) {
+	if in.workflow == nil || in.workflow.registry == nil || OwnType(in.workflow.Name) {
 		return nil
 	}
 	return in.workflow.registry.aroundWorkflows

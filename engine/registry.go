@@ -106,14 +106,16 @@ func (r *Registry) Activity(name string) *Activity { return r.activities[name] }
 
 // WorkflowNames returns the names of the workflow types, sorted, without Weft's own.
 func (r *Registry) WorkflowNames() []string {
-	return slices.DeleteFunc(sortedKeys(r.workflows), ownType)
+	return slices.DeleteFunc(sortedKeys(r.workflows), OwnType)
 }
 
-// ownType reports whether a workflow type is one of Weft's own.
-func ownType(name string) bool { return strings.HasPrefix(name, "weft.") }
+// OwnType reports whether a type of workflows or activities is one of Weft's own.
+func OwnType(name string) bool { return strings.HasPrefix(name, "weft.") }
 
-// ActivityNames returns the names of the activity types, sorted.
-func (r *Registry) ActivityNames() []string { return sortedKeys(r.activities) }
+// ActivityNames returns the names of the activity types, sorted, without Weft's own.
+func (r *Registry) ActivityNames() []string {
+	return slices.DeleteFunc(sortedKeys(r.activities), OwnType)
+}
 
 // LongerThan returns the activity types whose attempts may take longer than this, sorted by name.
 func (r *Registry) LongerThan(limit time.Duration) (all []*Activity) {

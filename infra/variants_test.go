@@ -41,7 +41,7 @@ var variants = map[string]inputs{
 	},
 	"full": {
 		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/a", "create", "arn:aws:kms:us-east-1:000000000000:key/b"}, "compress": "zstd", "bucket": "create",
-		"api_authorization": "JWT", "jwt_issuer": "https://issuer.example", "jwt_audience": []string{"a", "b"}, "jwt_scopes": []string{"s"},
+		"batches": false, "api_authorization": "JWT", "jwt_issuer": "https://issuer.example", "jwt_audience": []string{"a", "b"}, "jwt_scopes": []string{"s"},
 		"cors_origins": []string{"https://a.example"}, "kms": "create", "tracing": true,
 		"alarm_topics": []string{"arn:aws:sns:us-east-1:000000000000:a", "arn:aws:sns:us-east-1:000000000000:b"}, "age_alarm_seconds": 1000,
 		"pinning": true, "build": "b2", "memory": 512, "activity_memory": 1024, "workflow_timeout": 40, "workflow_visibility": 240, "activity_timeout": 100, "activity_visibility": 600,

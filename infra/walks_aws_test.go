@@ -114,7 +114,26 @@ func (d *deployment) runRequests() {
 	check(walk.Get(d.Client, "with-update").Terminate(ctx, "enough"))
 	d.runOutside(check)
 	d.runQueues(check)
+	d.runBatch(check)
 	check(note.Send(ctx, d.Client, "with-signal", nil, workflow.SendOptions{Start: walk.WithStart([]string{listen})}))
+}
+
+// inBatch is the id of the workflow that a batch deletes.
+const inBatch = "unwanted-in-batch"
+
+// runBatch deletes a run in a batch.
+func (d *deployment) runBatch(check func(error)) {
+	d.t.Helper()
+	ctx := d.t.Context()
+	b, err := d.StartBatch(ctx, client.BatchOptions{Filter: "WorkflowId = '" + inBatch + "'", Action: &client.BatchAction{Kind: "delete"}})
+	check(err)
+	_, err = d.Result(ctx, "weft.batch:"+b.ID, "")
+	check(err)
+	about, err := b.Describe(ctx)
+	check(err)
+	if err == nil && about.Counts.Done != 1 {
+		d.t.Errorf("the batch is %s, with %+v, %v", about.State, about.Counts, about.Problems)
+	}
 }
 
 // runQueues counts the messages of each queue, and moves its dead letters back.
@@ -378,16 +397,18 @@ func (d *deployment) runBefore(v *traveller) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	// One that is deleted on request.
-	asked, err := walk.Start(ctx, c, "unwanted", []string{listen})
-	if err == nil {
-		err = asked.Terminate(ctx, "enough")
-	}
-	if err == nil {
-		err = d.Delete(ctx, "unwanted", asked.RunID)
-	}
-	if err != nil {
-		d.t.Fatal(err)
+	// One that is deleted on request, and one by a batch.
+	for _, id := range []string{"unwanted", inBatch} {
+		asked, err := walk.Start(ctx, c, id, []string{listen})
+		if err == nil {
+			err = asked.Terminate(ctx, "enough")
+		}
+		if err == nil && id != inBatch {
+			err = d.Delete(ctx, id, asked.RunID)
+		}
+		if err != nil {
+			d.t.Fatal(err)
+		}
 	}
 	c = client.ForHandler(d.before(v, overdue, sent).API)
 	for _, step := range []string{work, nap} {

@@ -140,7 +140,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		Ports: kept.ports, Registry: registry, Host: host.NewMachine(), Codec: codec, Options: executor.Options{
 			Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log, LogTexts: e.LogFailures == "text",
 			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: settings.EngineLimits(e.Updates), TaskQueues: e.taskQueues}, Observe: exports.hub(), SendsAtOnce: sendsAtOnce,
-			Namespace: cmp.Or(e.Namespace, "default"), Versions: published.lister(),
+			Namespace: cmp.Or(e.Namespace, "default"), Versions: published.lister(), NoBatches: e.Batches == "off",
 		},
 	})
 	if role == Activity && e.Timeout > 0 {

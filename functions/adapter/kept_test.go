@@ -172,3 +172,24 @@ func TestRedriveIsASetting(t *testing.T) {
 		}
 	}
 }
+
+// Requests start batches unless WEFT_BATCHES is off.
+func TestBatchesAreASetting(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{"": true, "off": false, "on": true} {
+		vars := required()
+		vars["WEFT_BATCHES"] = value
+		f, err := Open(API, aws.Config{Region: "us-east-1"}, func(name string) string { return vars[name] }, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		event := `{"version":"2.0","rawPath":"/v1/deployment","requestContext":{"http":{"method":"GET","path":"/v1/deployment"}}}`
+		out, err := f.Invoke(t.Context(), []byte(event))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprintf(`\"batches\":%v`, want); !strings.Contains(string(out), text) {
+			t.Errorf("with WEFT_BATCHES=%q the deployment is %s, want %s", value, out, text)
+		}
+	}
+}

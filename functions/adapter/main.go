@@ -54,6 +54,7 @@ import (
 //	                       never shortened
 //	WEFT_LONG_TIMER        the delay from which on timers are stored in the table, as in 30s; 15m by default
 //	WEFT_REDRIVE           "on" lets requests move dead letters back to their queues; off by default
+//	WEFT_BATCHES           "off" refuses to start batches, and ends those that run; on by default
 //	WEFT_STREAM            "on" if the function URL streams (InvokeMode RESPONSE_STREAM): all answers to its requests
 //	                       have the form that this demands, and histories and lists may be server-sent events; off by
 //	                       default

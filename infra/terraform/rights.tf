@@ -76,6 +76,20 @@ locals {
     Resource = [local.queue_arn.workflow]
   }]
 
+  list = {
+    Sid       = "List"
+    Effect    = "Allow"
+    Action    = ["dynamodb:Query"]
+    Resource  = ["${local.table_arn}/index/list"]
+    Condition = local.own.list
+  }
+  erase = {
+    Sid       = "Erase"
+    Effect    = "Allow"
+    Action    = ["dynamodb:DeleteItem"]
+    Resource  = [local.table_arn]
+    Condition = local.own.workflows
+  }
   shorten = {
     Sid    = "Shorten"
     Effect = "Allow"
@@ -84,19 +98,7 @@ locals {
 
   # Statements of one function.
   rights = merge({
-    api = concat([local.log, local.keep_timers, local.send, local.inspect], [for statement in local.redrive : statement if var.redrive], [{
-      Sid       = "List"
-      Effect    = "Allow"
-      Action    = ["dynamodb:Query"]
-      Resource  = ["${local.table_arn}/index/list"]
-      Condition = local.own.list
-      }, {
-      Sid       = "Erase"
-      Effect    = "Allow"
-      Action    = ["dynamodb:DeleteItem"]
-      Resource  = [local.table_arn]
-      Condition = local.own.workflows
-      }, {
+    api = concat([local.log, local.keep_timers, local.send, local.inspect], [for statement in local.redrive : statement if var.redrive], [local.list, local.erase, {
       Sid       = "Verify"
       Effect    = "Allow"
       Action    = ["dynamodb:Query"]
@@ -106,7 +108,8 @@ locals {
 
     workflow = [local.log, local.keep_timers, local.send_results]
 
-    activity = concat(local.attempts, [local.pace.activity, merge(local.shorten, { Resource = [local.queue_arn.activities] })])
+    activity = concat(local.attempts, [local.pace.activity, merge(local.shorten, { Resource = [local.queue_arn.activities] })],
+    [for statement in [local.list, local.erase] : statement if var.batches]) # the steps of batches
 
     timer = [local.send, {
       Sid       = "Sweep"

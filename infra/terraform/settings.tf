@@ -15,6 +15,7 @@ locals {
     WEFT_UPDATES_IN_TOTAL       = var.updates_in_total
     WEFT_COMPRESS               = var.compress
     WEFT_REDRIVE                = var.redrive ? "on" : "off"
+    WEFT_BATCHES                = var.batches ? "on" : "off"
     WEFT_STREAM                 = var.stream ? "on" : "off"
     WEFT_PAGE                   = var.page ? "on" : "off"
     WEFT_METRICS                = var.metrics
@@ -133,6 +134,12 @@ variable "redrive" {
   description = "Whether requests may move dead letters back to their queues. Then the api function may receive and delete dead letters, and send to all queues."
   type        = bool
   default     = false
+}
+
+variable "batches" {
+  description = "Whether requests may start batches, which act on all runs that a filter selects. Then the activity function may list runs, and delete closed ones. Batches need List."
+  type        = bool
+  default     = true
 }
 
 variable "stream" {

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/batch/acts"
+	"github.com/seed-41655fb1/weft/internal/batch/flow"
 	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
@@ -68,6 +70,10 @@ func NewProcess(c Config) *Process {
 		c.Ports = c.Watch(c.Ports)
 	}
 	p := &Process{Service: executor.New(c.Ports, c.Registry, c.Host, c.Options), codec: c.Codec, log: c.Options.Logger}
+	if !c.Options.NoBatches {
+		var d flow.Deployment = acts.Deployment{Service: p.Service}
+		p.Service.Process.Own = func(ctx context.Context) context.Context { return flow.With(ctx, d) }
+	}
 	p.API = httpapi.New(p.Service, p.log)
 	if c.Receiver != nil {
 		p.Worker = &worker.Worker{

@@ -154,6 +154,7 @@ func TestBudgets(t *testing.T) {
 				b.facts(reads)
 				b.deployment()
 				b.children(reads)
+				b.batches(reads)
 				b.longHistories(reads)
 				b.d.CheckReplay(b.process())
 				t.Log(b.table())

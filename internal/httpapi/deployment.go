@@ -28,6 +28,7 @@ func (h *handler) deployment(*http.Request) (int, *schema.DeploymentResponse, er
 		Version: version.Weft(), Build: o.Build, Namespace: o.Namespace, Now: p.World.Now().UTC(),
 		Features: schema.DeploymentFeatures{
 			List: p.Lister != nil, Queues: p.Inspector != nil, DeadLetters: p.Inspector != nil && p.Browser != nil, Redrive: p.Redriver != nil, Versions: o.Versions != nil,
+			Batches: h.batches() == nil,
 		},
 		Limits: schema.DeploymentLimits{
 			MaxPayloadBytes: o.MaxPayload, UpdatesInFlight: max(o.Engine.Limits.UpdatesInFlight, 0), Retention: schema.Duration(p.Keep(0)), Wait: schema.Duration(o.SoftLimit),

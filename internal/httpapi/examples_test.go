@@ -93,6 +93,7 @@ func TestExamples(t *testing.T) {
 		s.playBuilds(testbed.New(t))
 		s.playDeployment(testbed.New(t))
 		s.play(d.Start(executor.Options{}, cart.Registrations()...), afterwards...)
+		s.playBatches(testbed.New(t))
 		s.playActivities(d)
 		s.playByHand(testbed.New(t))
 		hooks.Always(testbed.OnRead, testbed.Faults["throttle"]())
@@ -126,6 +127,24 @@ func (s *story) playTrouble(d *testbed.Deployment) {
 	p.Do(http.MethodPost, workflows+"/cart-45/terminate", "")
 	p.Do(http.MethodPost, workflows, `{"workflowId":"counter-1","type":"counter"}`)
 	s.play(p, step{"queryWorkflow", "/counter-1/queries/wrong", "", "", 422, "queryFailed"})
+}
+
+// playBatches plays a batch that cancels a run, and one that is stopped.
+func (s *story) playBatches(d *testbed.Deployment) {
+	p := d.Idle(executor.Options{}, cart.Registrations()...)
+	p.Do(http.MethodPost, workflows, `{"workflowId":"cart-46","type":"cart","input":{"owner":"ada"}}`)
+	time.Sleep(time.Second)
+	p.Do(http.MethodPost, "/v1/batches", `{"batchId":"another","filter":"WorkflowType = 'cart'","action":{"kind":"cancel"}}`)
+	time.Sleep(time.Second)
+	s.play(p,
+		step{"startBatch", "/v1/batches", "cancelCarts", "", 201, "started"},
+		step{"startBatch", "/v1/batches", "cancelCarts", "", 200, "sentAgain"},
+		step{"startBatch", "/v1/batches", "", `{"batchId":"cancel-carts","filter":"WorkflowType = 'cart'","dryRun":true}`, 409, "batchThere"},
+		step{"changeBatchRate", "/v1/batches/cancel-carts/rate", "slower", "", 200, "done"},
+		step{"stopBatch", "/v1/batches/another/stop", "reason", "", 200, "done"})
+	p = d.Start(executor.Options{}, cart.Registrations()...)
+	time.Sleep(5 * time.Second)
+	s.play(p, step{"describeBatch", "/v1/batches/cancel-carts", "", "", 200, "carts"}, step{"listBatches", "/v1/batches", "", "", 200, "two"})
 }
 
 // playBuilds plays a run that is pinned to a build, and moved to another.

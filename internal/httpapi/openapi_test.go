@@ -77,6 +77,7 @@ func TestFind(t *testing.T) {
 		"POST /v1/workflows/queries/updates/queries": {"updateWorkflow", "queries"},
 		"POST /v1/workflows/a/queries/b%2Fc":         {"queryWorkflow", "a"},
 		"DELETE /v1/schedules/a":                     {"deleteSchedule", "weft.schedule:a"},
+		"POST /v1/batches/a/stop":                    {"stopBatch", "weft.batch:a"},
 		"POST /v1/activities/complete":               {"completeActivity", ""},
 		"PUT /v1/workflows":                          {},
 		"GET /v1/workflows/":                         {},
@@ -127,6 +128,9 @@ var unscripted = map[string]string{
 	"countWorkflows 503 urn:weft:problem:busy":               "the same way as listWorkflows",
 	"listSchedules 404 urn:weft:problem:not-found":           "TestNoList",
 	"listSchedules 503 urn:weft:problem:busy":                "TestNoList",
+	"startBatch 404 urn:weft:problem:not-found":              "TestNoList",
+	"listBatches 404 urn:weft:problem:not-found":             "TestNoList",
+	"listBatches 503 urn:weft:problem:busy":                  "TestNoList",
 	"listBuilds 404 urn:weft:problem:not-found":              "TestNoList",
 	"listBuilds 503 urn:weft:problem:busy":                   "TestNoList",
 	"redriveQueue 503 urn:weft:problem:busy":                 "TestRedriveAnswers",
@@ -228,6 +232,8 @@ func TestNoList(t *testing.T) {
 			p := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 			refused(t, d, p, http.MethodGet, workflows, "", c.status)
 			refused(t, d, p, http.MethodGet, "/v1/schedules", "", c.status)
+			refused(t, d, p, http.MethodGet, "/v1/batches", "", c.status)
+			refused(t, d, p, http.MethodPost, "/v1/batches", `{"filter":"Shop = 'a'","dryRun":true}`, c.status)
 			builds := "/v1/builds"
 			if c.lister == nil {
 				builds += "?pageToken=x" // without a token it names only the build

@@ -29,7 +29,7 @@ func TestRefusals(t *testing.T) {
 		}
 		var refusals strings.Builder
 		for _, o := range operations(t) {
-			if strings.HasPrefix(o.Path, "/v1/workflows/{") || strings.HasPrefix(o.Path, "/v1/schedules") || strings.HasPrefix(o.Path, "/v1/activities") || o.ID == "startWorkflow" {
+			if strings.HasPrefix(o.Path, "/v1/workflows/{") || strings.HasPrefix(o.Path, "/v1/schedules") || strings.HasPrefix(o.Path, "/v1/batches") || strings.HasPrefix(o.Path, "/v1/activities") || o.ID == "startWorkflow" {
 				synctest.Test(t, func(t *testing.T) { refusals.WriteString(refusalIn(t, situation, o)) })
 			}
 		}
@@ -37,8 +37,8 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// arranged is what a situation is about: a workflow a with a pending activity and an update in
-// flight, a workflow w with an activity that goes on outside, and a schedule s.
+// arranged is what a situation is about: a workflow a with a pending activity and an update in flight,
+// a workflow w with an activity that goes on outside, a schedule s, and a batch x.
 type arranged struct {
 	t *testing.T
 	d *testbed.Deployment
@@ -51,10 +51,13 @@ type arranged struct {
 // hourly creates the schedule s.
 const hourly = `{"scheduleId":"s","schedule":{"spec":{"cron":["@hourly"]},"action":{"type":"counter"}}}`
 
+// slowly starts the batch x, which does nothing for a long time.
+const slowly = `{"batchId":"x","filter":"WorkflowType = 'waiter' OR WorkflowType = 'counter'","action":{"kind":"retry"},"rate":0.01}`
+
 // each sends a request to each workflow of the situation, and demands that it succeeds.
 func (s *arranged) each(p *testbed.Process, request, body string) {
 	s.t.Helper()
-	for _, id := range []string{"a", "w", "weft.schedule:s"} {
+	for _, id := range []string{"a", "w", "weft.schedule:s", "weft.batch:x"} {
 		s.do(p, http.MethodPost, workflows+"/"+id+request, body)
 	}
 }
@@ -114,6 +117,7 @@ var situations = map[string]func(s *arranged){
 		few.Engine.Limits.UpdatesInTotal, few.Engine.Limits.UpdatesInFlight = 1, 100
 		s.p = s.process("build-1", few)
 		s.do(s.p, http.MethodPost, "/v1/schedules/s/trigger", "")
+		s.do(s.p, http.MethodPost, "/v1/batches/x/rate", `{"rate":0.02}`)
 	},
 	"no-more-updates-at-once": func(s *arranged) {
 		var few executor.Options
@@ -140,6 +144,7 @@ func refusalIn(t *testing.T, situation func(*arranged), o *apitest.Operation) st
 	s.first = string(start(t, s.p, `{"workflowId":"a","type":"counter"}`).RunID)
 	s.waiting = string(start(t, s.p, `{"workflowId":"w","type":"waiter"}`).RunID)
 	s.do(s.p, http.MethodPost, "/v1/schedules", hourly)
+	s.do(s.p, http.MethodPost, "/v1/batches", slowly)
 	s.do(s.p, http.MethodPost, workflows+"/a/signals/poke", `{"input":"fail"}`)
 	s.do(s.p, http.MethodPost, workflows+"/a/updates/nap", `{"updateId":"add","input":"1h","waitFor":"accepted"}`)
 	time.Sleep(time.Millisecond) // until the waiter's function has returned
@@ -155,9 +160,10 @@ func refusalIn(t *testing.T, situation func(*arranged), o *apitest.Operation) st
 }
 
 // requestOf returns a valid request of an operation, about the workflow a with this run, the
-// activity of its event 9, the schedule s, or an activity of the workflow w with this run.
+// activity of its event 9, the schedule s, the batch x, or an activity of the workflow w with this
+// run.
 func requestOf(o *apitest.Operation, first, waiting string) (target, body string) {
-	target = strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum", "{scheduleId}", "s", "{eventId}", "9").Replace(o.Path)
+	target = strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum", "{scheduleId}", "s", "{batchId}", "x", "{eventId}", "9").Replace(o.Path)
 	switch {
 	case strings.HasPrefix(o.Path, "/v1/activities/"):
 		body = `{"token":"` + testbed.Pass(waiting) + `"}`
@@ -176,6 +182,7 @@ func requestOf(o *apitest.Operation, first, waiting string) (target, body string
 var bodies = map[string]string{
 	"startWorkflow": `{"workflowId":"a","type":"counter"}`, "updateWorkflow": `{"input":1}`, "resetWorkflow": `{"to":"firstTask"}`,
 	"createSchedule": hourly, "updateSchedule": `{"schedule":{"spec":{"cron":["@daily"]},"action":{"type":"counter"}}}`,
+	"startBatch": slowly, "changeBatchRate": `{"rate":1}`,
 	"backfillSchedule": `{"startAt":"2000-01-01T00:00:00Z","endAt":"2000-01-02T00:00:00Z"}`,
 }
 

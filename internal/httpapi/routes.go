@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	batches "github.com/seed-41655fb1/weft/internal/batch/stored"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
@@ -100,7 +101,7 @@ var routes = slices.Concat(
 	countRoutes,
 	byHandRoutes, pauseRoutes,
 	runRoutes,
-	scheduleRoutes,
+	scheduleRoutes, batchRoutes,
 	activityRoutes,
 	deploymentRoutes,
 	documentRoutes,
@@ -191,15 +192,19 @@ func (t *Route) Parameters() []string {
 }
 
 // Workflow returns the workflow that the path of a request names; empty if it names none. A
-// schedule is a workflow, too. It fails if the path cannot be unescaped.
+// schedule and a batch are workflows, too. It fails if the path cannot be unescaped.
 func (t *Route) Workflow(r *http.Request) (string, error) {
 	i := slices.Index(strings.Split(t.Path(), "/"), "{id}")
 	if i < 0 {
 		return "", nil
 	}
 	id, err := url.PathUnescape(strings.Split(r.URL.EscapedPath(), "/")[i])
-	if err == nil && strings.HasPrefix(t.Path(), "/v1/schedules/") {
+	switch {
+	case err != nil:
+	case strings.HasPrefix(t.Path(), "/v1/schedules/"):
 		id = stored.IDPrefix + id
+	case strings.HasPrefix(t.Path(), "/v1/batches/"):
+		id = batches.IDPrefix + id
 	}
 	return id, err
 }

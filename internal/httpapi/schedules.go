@@ -137,24 +137,7 @@ func updates[B, S any](update string, store func(*B) (input S, requestID string)
 			return 0, none{}, err
 		}
 		input, requestID := store(&body)
-		u := schema.UpdateRequest{UpdateID: requestID}
-		if u.Input, err = json.Marshal(input); err != nil {
-			return 0, none{}, err
-		}
-		c, err := h.service.Process.Parser().Update(id, "", update, &u)
-		if err != nil {
-			return 0, none{}, err
-		}
-		answer, err := h.service.Requests.Update(r.Context(), c)
-		switch {
-		case err != nil:
-			return 0, none{}, ofSchedule(r.PathValue("id"), err)
-		case answer.Failure != nil: // it was refused, or has changed nothing
-			return 0, none{}, refusal.Invalid.New("%s", answer.Failure.Message)
-		case answer.Stage != schema.StageCompleted:
-			return 0, none{}, refusal.OutcomeUnknown.New("the schedule has not answered yet: send the request again with the same requestId")
-		}
-		return http.StatusOK, none{}, nil
+		return http.StatusOK, none{}, ofSchedule(r.PathValue("id"), h.sendUpdate(r, id, update, input, requestID, "schedule"))
 	})
 }
 
@@ -164,6 +147,28 @@ func checkChange(b *schema.UpdateScheduleRequest) error {
 		return nil // the schedule refuses it
 	}
 	return command.CheckAttributeNames(b.Schedule.Action.SearchAttributes)
+}
+
+// sendUpdate sends an update to one of Weft's own workflows. what is what the workflow is.
+func (h *handler) sendUpdate(r *http.Request, workflowID, update string, input any, requestID, what string) (err error) {
+	u := schema.UpdateRequest{UpdateID: requestID}
+	if u.Input, err = json.Marshal(input); err != nil {
+		return err
+	}
+	c, err := h.service.Process.Parser().Update(workflowID, "", update, &u)
+	if err != nil {
+		return err
+	}
+	answer, err := h.service.Requests.Update(r.Context(), c)
+	switch {
+	case err != nil:
+		return err
+	case answer.Failure != nil: // it was refused, or has changed nothing
+		return refusal.Invalid.New("%s", answer.Failure.Message)
+	case answer.Stage != schema.StageCompleted:
+		return refusal.OutcomeUnknown.New("the %s has not answered yet: send the request again with the same requestId", what)
+	}
+	return nil
 }
 
 // scheduleWorkflow returns the id of a schedule's workflow.

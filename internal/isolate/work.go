@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
+	batches "github.com/seed-41655fb1/weft/internal/batch/stored"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
@@ -372,13 +373,16 @@ func route(r *http.Request) (j job, err error) {
 // named returns the id of the workflow that a body names. If a body is malformed, the child says
 // so.
 func named(body []byte) string {
-	var ids struct{ WorkflowID, ScheduleID, Token string }
+	var ids struct{ WorkflowID, ScheduleID, BatchID, Token string }
 	_ = json.Unmarshal(body, &ids) // the child says it
 	if ids.ScheduleID != "" {
 		ids.ScheduleID = stored.IDPrefix + ids.ScheduleID
 	}
+	if ids.BatchID != "" {
+		ids.BatchID = batches.IDPrefix + ids.BatchID
+	}
 	// A token itself must not get into the log or the file of suspects.
-	id := cmp.Or(ids.WorkflowID, ids.ScheduleID, executor.TokenWorkflow(ids.Token))
+	id := cmp.Or(ids.WorkflowID, ids.ScheduleID, ids.BatchID, executor.TokenWorkflow(ids.Token))
 	if engine.CheckID("workflowId", id) != nil && !strings.HasPrefix(id, stored.IDPrefix) {
 		return "" // no such workflow can run
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/seed-41655fb1/weft/engine"
+	batch "github.com/seed-41655fb1/weft/internal/batch/flow"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -13,7 +14,7 @@ import (
 
 // own returns Weft's own workflows. Each program has them.
 func own() []workflow.Registration {
-	return []workflow.Registration{flow.Registration()}
+	return []workflow.Registration{flow.Registration(), batch.Registration()}
 }
 
 // Registry returns a registry of these workflows and activities, and of Weft's own workflows. If

@@ -138,6 +138,8 @@ type DeploymentFeatures struct {
 	Redrive bool `json:"redrive"`
 	// Versions: work for another build goes to the version with that build.
 	Versions bool `json:"versions"`
+	// Batches: batches can be started.
+	Batches bool `json:"batches"`
 }
 
 // DeploymentLimits are the limits of a deployment.

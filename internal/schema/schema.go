@@ -114,6 +114,8 @@ type QueryResponse struct {
 	Result history.Payload `json:"result"`
 	// Closed says that the run has closed. It is not part of the answer.
 	Closed bool `json:"-"`
+	// Status is that of the run. It is not part of the answer.
+	Status history.Status `json:"-"`
 }
 
 // The stages of an update. An admitted update was copied by a reset, and no task of the new run has

@@ -30,6 +30,7 @@ type Function struct {
 	Updates
 	Compress string `env:"WEFT_COMPRESS" enum:"off,zstd" parameter:"Compress" wrong:"Give off or zstd." help:"How payloads are compressed before they are stored and sent: off or zstd."`
 	Redrive  string `env:"WEFT_REDRIVE" enum:"off,on" parameter:"Redrive" wrong:"Redrive is on or off." help:"Whether requests may move dead letters back to their queues. Then the api function may receive and delete dead letters, and send to all queues."`
+	Batches  string `env:"WEFT_BATCHES" enum:"on,off" parameter:"Batches" wrong:"Batches is on or off." help:"Whether requests may start batches, which act on all runs that a filter selects. Then the activity function may list runs, and delete closed ones. Batches need List."`
 	Stream   string `env:"WEFT_STREAM" enum:"off,on" parameter:"Stream" wrong:"Stream is on or off." help:"Whether the function URL streams its answers, so that histories and lists can be server-sent events. It needs a function URL. Each reader of events keeps an instance of the api function busy."`
 	Page     string `env:"WEFT_PAGE" enum:"on,off" parameter:"Page" wrong:"Page is on or off." help:"Whether the api function serves the web page at / and below /ui/, to those whom the API admits."`
 	Metrics  string `env:"WEFT_METRICS" enum:"emf,otlp,off" parameter:"Metrics" wrong:"Metrics are emf, otlp or off." help:"Where the program's metrics go. emf: to CloudWatch, through the log. otlp: to the program's exporter. off: nowhere. Only with emf is there an alarm on stuck runs."`

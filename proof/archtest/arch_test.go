@@ -153,7 +153,10 @@ var rules = []rule{
 	{"internal/where", nil},
 	{"internal/terminal", nil},
 	{"internal/cron", nil},
-	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow"}},
+	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow", "internal/batch/flow"}},
+	{"internal/batch/flow", []string{"workflow", "activity", "engine/...", "internal/bridge", "internal/payload", "internal/batch/stored", "internal/filter", "internal/refusal"}},
+	{"internal/batch/stored", nil},
+	{"internal/batch/acts", []string{"engine/...", "internal/batch/...", "internal/executor", "internal/filter", "internal/refusal", "internal/schema"}},
 	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/schema", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored", "internal/refusal"}},
 	{"internal/schedule/stored", []string{"engine/history", "engine/failure"}},
 	{"internal/schedule", []string{"engine", "internal/cron", "internal/schedule/stored"}},
@@ -191,7 +194,7 @@ var rules = []rule{
 	{"internal/executor/deliveries", executorBelow("activities", "children", "commit", "inbox", "outcome", "runner", "session")},
 	{"internal/executor/maintenance", executorBelow("activities", "attempts", "children", "commit", "inbox", "outcome", "runlog", "session", "starts")},
 	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/meter", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal", "internal/schema"}},
-	{"internal/httpapi", []string{"engine/...", "store", "internal/command", "internal/filter", "internal/meter", "internal/observe", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/schema", "internal/version", "internal/executor"}},
+	{"internal/httpapi", []string{"engine/...", "store", "internal/command", "internal/filter", "internal/meter", "internal/observe", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/schema", "internal/version", "internal/executor"}},
 	{"internal/version", nil},
 	{"internal/page", nil},
 	{"internal/webguard", []string{"internal/httpapi", "internal/refusal"}},
@@ -208,9 +211,9 @@ var rules = []rule{
 	{"blob", nil},
 	{"backend", []string{"blob", "queue", "store"}},
 	{"embedded", []string{"backend", "internal/disk", "internal/embedded/...", "queue"}},
-	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/codec", "internal/executor", "internal/executor/host"}},
+	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/codec", "internal/executor", "internal/executor/host", "internal/batch/flow", "internal/batch/acts"}},
 	{"internal/worker", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
-	{"client", []string{"engine/...", "internal/bridge", "internal/header", "internal/options", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/schema"}},
+	{"client", []string{"engine/...", "internal/bridge", "internal/header", "internal/options", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/schema"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
@@ -251,7 +254,7 @@ func TestImports(t *testing.T) {
 // or not. They contain no store, queue, blob or meter.
 var authors = []string{
 	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
-	"internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/tracelog", "internal/where", "internal/schema",
+	"internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/tracelog", "internal/where", "internal/schema",
 }
 
 func TestAuthorsImports(t *testing.T) {

@@ -75,7 +75,7 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 			}
 		}
 	}
-	visibility, err := measureEach(ctx, listed, inList())
+	visibility, err := measureEach(ctx, listed, append(inList(), batch()))
 	if err != nil {
 		return nil, err
 	}

@@ -296,6 +296,9 @@ func carryOutAttempt(ctx context.Context, s *session.Process, w *Attempt) (resul
 	limited = attempt.With(limited, attempt.Info{
 		WorkflowID: m.WorkflowID, RunID: string(m.RunID), ActivityType: a.ActivityType, EventID: a.EventID, Attempt: w.Number,
 	}, w.heartbeater)
+	if s.Own != nil && engine.OwnType(a.ActivityType) {
+		limited = s.Own(limited)
+	}
 	o, hung := s.Runner.GuardAttempt(w.limit, func() runner.Attempted {
 		note := s.Runner.BeginIn(w.turn, runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
 		defer s.Runner.End(note)

@@ -262,7 +262,7 @@ func (s *Requests) Query(ctx context.Context, q *command.Query) (*schema.QueryRe
 		if err := pausedBefore(run); err != nil {
 			return err
 		}
-		answer.Closed = run.State.Status.Closed()
+		answer.Status, answer.Closed = run.State.Status, run.State.Status.Closed()
 		lost, err := t.Code.CatchUp(ctx, run, runner.CodeQuery)
 		switch {
 		case err != nil:

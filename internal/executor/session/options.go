@@ -134,6 +134,9 @@ type Options struct {
 	// Versions returns the published versions of the program by their builds; nil if work for other
 	// builds is not forwarded to them.
 	Versions func(ctx context.Context) (map[string]string, error)
+	// NoBatches says that the deployment runs no batches: it refuses to start one, and the steps of
+	// those that there are fail.
+	NoBatches bool
 	// Logger takes what operators should know; nil is slog.Default.
 	Logger *slog.Logger
 	// LogTexts logs the texts of the failures of users' code, which may hold payloads. Otherwise

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -38,6 +39,9 @@ type Process struct {
 	Failures *observe.Failures
 	refusals observe.Outage         // of requests, by a store or a queue
 	Signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
+	// Own adds what Weft's own activities need to the context of an attempt; nil adds nothing. It
+	// is set before the process does anything.
+	Own func(context.Context) context.Context
 }
 
 // New returns a process without sessions. Zero fields of the options take the defaults.

@@ -1,0 +1,118 @@
+package flow_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/batch/stored"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/replay"
+	"github.com/seed-41655fb1/weft/internal/schema"
+	"github.com/seed-41655fb1/weft/proof/testbed"
+)
+
+// again decodes a stored form and encodes it again.
+func again[T any](text []byte) ([]byte, error) {
+	var v T
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
+}
+
+// forms are the stored forms of a batch, by the names of the files in testdata/stored: one with all
+// fields, and one with the fewest.
+var forms = map[string]func([]byte) ([]byte, error){
+	"state": again[stored.State], "step": again[stored.Step], "taken": again[stored.Stepped], "stop": again[stored.Stop],
+	"rate": again[stored.Rate], "description": again[stored.Description], "memo": again[stored.Memo],
+}
+
+// The form that an earlier version stored decodes, and encodes to the same bytes.
+func TestStoredForms(t *testing.T) {
+	t.Parallel()
+	for name, again := range forms {
+		files, err := filepath.Glob("testdata/stored/" + name + "*.json")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", name, len(files), err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = bytes.TrimSpace(text)
+			if got, err := again(text); err != nil || !bytes.Equal(got, text) {
+				t.Errorf("%s: %v\n got %s\nwant %s", file, err, got, text)
+			}
+		}
+	}
+}
+
+var record = flag.Bool("record", false, "record the history that later versions have to replay")
+
+// kept is the history of a batch at a rate, whose rate was changed and that was then stopped. The
+// first version of batches recorded it, with -record.
+const kept = "testdata/stopped-v1.json"
+
+// A batch whose history an earlier version recorded replays with the present code.
+func TestKeptHistory(t *testing.T) {
+	t.Parallel()
+	if *record {
+		recordHistory(t)
+	}
+	text, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h schema.HistoryResponse
+	if err := json.Unmarshal(text, &h); err != nil {
+		t.Fatal(err)
+	}
+	run, err := replay.FromEvents(h.WorkflowID, h.RunID, h.Events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := replay.Cold(testbed.Registry(t, registrations()...).Workflow(stored.WorkflowType), h.WorkflowID, run.Log); err != nil {
+		t.Error(err)
+	}
+	steps := 0
+	for _, e := range h.Events {
+		if e.Type.String() == "ActivityTaskScheduled" {
+			steps++
+		}
+	}
+	if steps < 5 || !run.State.Status.Closed() {
+		t.Errorf("it has %d steps, and is %s", steps, run.State.Status)
+	}
+}
+
+func recordHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := testbed.New(t)
+		p := d.Start(executor.Options{}, registrations()...)
+		defer p.Stop()
+		open(t, p, named("w", 30)...)
+		time.Sleep(time.Second)
+		b := begin(t, p, client.BatchOptions{ID: "b", Filter: running, Action: cancels, Rate: 0.5})
+		time.Sleep(6 * time.Second)
+		if err := b.SetRate(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(6 * time.Second)
+		if err := b.Stop(t.Context(), "enough"); err != nil {
+			t.Fatal(err)
+		}
+		ended(t, b)
+		if err := os.WriteFile(kept, p.Do(http.MethodGet, "/v1/workflows/weft.batch:b/history", "").Body, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
