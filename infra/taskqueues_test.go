@@ -10,9 +10,10 @@ import (
 	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
-// The function of a task queue may do what the activity function may, with a queue, a log group
-// and versions of its own, except for what the steps of batches do. The functions that may send to the activity queue, and no others, may
-// send to the queue of the task queue. (TestSame extends that to the module.)
+// The function of a task queue may do what the activity function may, with a queue, a log group and
+// versions of its own, except for what the steps of batches do. The functions that may send to the
+// activity queue, and no others, may send to the queue of the task queue. (TestSame extends that to
+// the module.)
 func TestRightsOfTaskQueues(t *testing.T) {
 	t.Parallel()
 	for name, parameters := range map[string]map[string]string{
