@@ -86,6 +86,9 @@ func (q taskQueue) of(entry []string) string {
 	var out strings.Builder
 	within := -1 // the indentation of an anchored value, which the template already has
 	for _, line := range entry {
+		if strings.Contains(line, "RunsBatches") {
+			continue // the steps of batches are activities of the default queue
+		}
 		if indent := len(line) - len(strings.TrimLeft(line, " ")); within >= 0 && indent > within {
 			continue
 		}

@@ -37,8 +37,8 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// arranged is what a situation is about: a workflow a with a pending activity and an update in flight,
-// a workflow w with an activity that goes on outside, a schedule s, and a batch x.
+// arranged is what a situation is about: a workflow a with a pending activity and an update in
+// flight, a workflow w with an activity that goes on outside, a schedule s, and a batch x.
 type arranged struct {
 	t *testing.T
 	d *testbed.Deployment
