@@ -107,7 +107,7 @@ test-aws-served: # what test-aws runs when the servers are there
 	$(WITH_CGO) $(GOTEST) $(RACE) -tags aws,$(RACE_TAG) $(AWS_FLAGS) -exec 'env CGO_ENABLED=0' $$($(AWS_PACKAGES) | grep -E '$(AWS_CLIENTS)')
 	$(GOTEST) -tags aws $(AWS_FLAGS) $$($(AWS_PACKAGES) | grep -vE '$(AWS_CLIENTS)')
 
-deploy-check: ## deploy examples/deploy with SAM and with Terraform to LocalStack, and test it (ONLY=sam; needs terraform)
+deploy-check: ## deploy examples/deploy with SAM and with Terraform to LocalStack, and test it (ONLY=sam; needs terraform and chromium)
 	@localstack/deploy-check $(ONLY)
 
 localstack: ## run the examples on LocalStack, deployed by the template that AWS gets (LOCALSTACK_PORT=4567)

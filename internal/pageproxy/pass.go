@@ -213,10 +213,11 @@ func (p *Proxy) answered(by string) {
 	}
 }
 
-// Saw notes the version of Weft of the deployment; empty is one from before there was a page.
+// Saw notes the version of Weft of the deployment. Empty is one from before there was a page. One
+// that was built in a checkout may be any.
 func (p *Proxy) Saw(by string) {
 	p.note(func() string {
-		if by == p.version {
+		if by == p.version || by == version.Unreleased {
 			return ""
 		}
 		switch p.version = by; by {

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-41655fb1/weft/internal/version"
 )
 
 // served is a proxy that serves, and a deployment behind it.
@@ -417,7 +419,7 @@ func TestVersions(t *testing.T) {
 		w.Header().Set("Weft-Version", by)
 		ok(w, r)
 	}).enter()
-	for _, by = range []string{"v1.0.0", "v0.9.0", "v0.9.0", "v1.0.0"} {
+	for _, by = range []string{"v1.0.0", version.Unreleased, "v0.9.0", "v0.9.0", "v1.0.0"} {
 		s.send("GET", s.home+"v1/workflows", "")
 	}
 	lines := strings.Split(s.noted(), "\n")
