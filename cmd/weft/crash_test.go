@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/proof/freeport"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -284,16 +286,43 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	s.kill(t)
 	s = launch(t, binary, addr, dir)
-	for _, one := range all {
-		if err := one.check(ctx, addr); err != nil {
-			t.Errorf("%s: %v", one.id, err)
-		}
-	}
-	t.Logf("%d acknowledgements, %d deaths", acked.n, deaths+1)
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-s.exited; err != nil {
 		t.Errorf("Ctrl-C: %v\n%s", err, s.stderr)
 	}
+	serveLater(t, addr, dir)
+	for _, one := range all {
+		if err := one.check(ctx, addr); err != nil {
+			t.Errorf("%s: %v", one.id, err)
+		}
+	}
+	t.Logf("%d acknowledgements, %d deaths", acked.n, deaths+1)
+}
+
+// serveLater serves a data directory in this process until the test ends, two minutes later by its
+// clock. The messages of attempts that died with their processes are redelivered at once: their
+// leases are over.
+func serveLater(t *testing.T, addr, dir string) {
+	t.Helper()
+	server, err := local.Open(types(t), local.Options{
+		Dir: dir, Clock: func() time.Time { return time.Now().Add(2 * time.Minute) }, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := local.Listen(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-served, server.Close()); err != nil {
+			t.Error(err)
+		}
+	})
 }

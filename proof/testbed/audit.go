@@ -21,45 +21,65 @@ var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 // Workflows returns the sorted ids of the workflows that have runs.
 func (d *Deployment) Workflows() []string {
 	d.t.Helper()
-	var ids []string
+	ids, err := Workflows(context.Background(), d.kept)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return ids
+}
+
+// Workflows returns the sorted ids of the workflows in a list.
+func Workflows(ctx context.Context, lister store.Lister) (ids []string, err error) {
 	for token := ""; ; {
-		runs, next, err := d.kept.ListRuns(context.Background(), store.Filter{}, token, 1000)
+		runs, next, err := lister.ListRuns(ctx, store.Filter{}, token, 1000)
 		if err != nil {
-			d.t.Fatal(err)
+			return nil, err
 		}
 		for _, r := range runs {
 			ids = append(ids, r.Workflow)
 		}
-		if next == "" {
+		if token = next; token == "" {
 			slices.Sort(ids)
-			return slices.Compact(ids)
+			return slices.Compact(ids), nil
 		}
-		token = next
 	}
+}
+
+// Dump returns the contents of a store, byte by byte. items returns those of a workflow's log, in
+// order.
+func Dump(ctx context.Context, s Stores, items func(workflow string) []store.Item) (string, error) {
+	ids, err := Workflows(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, id := range ids {
+		last := uint32(0)
+		for _, item := range items(id) {
+			fmt.Fprintf(&b, "%v %x %v %d %s\n", item.Key, item.Commit, item.Expires, len(item.Body), item.Body)
+			last = item.Run
+		}
+		attempts, err := s.ReadAttempts(ctx, id, last)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%+v\n", attempts)
+	}
+	timers, err := s.DueTimers(ctx, endOfTime, 1<<20)
+	fmt.Fprintf(&b, "%+v\n", timers)
+	return b.String(), err
 }
 
 // Snapshot returns the contents of the store and the queues, byte by byte, for comparison with
 // another snapshot.
 func (d *Deployment) Snapshot() string {
 	d.t.Helper()
-	var b strings.Builder
-	for _, id := range d.Workflows() {
-		last := uint32(0)
-		for _, item := range d.items(id) {
-			fmt.Fprintf(&b, "%v %x %v %d %s\n", item.Key, item.Commit, item.Expires, len(item.Body), item.Body)
-			last = item.Run
-		}
-		attempts, err := d.kept.ReadAttempts(context.Background(), id, last)
-		if err != nil {
-			d.t.Fatal(err)
-		}
-		fmt.Fprintf(&b, "%+v\n", attempts)
-	}
-	timers, err := d.kept.DueTimers(context.Background(), endOfTime, 1<<20)
+	dump, err := Dump(context.Background(), d.kept, d.items)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	fmt.Fprintf(&b, "%+v\n", timers)
+	var b strings.Builder
+	b.WriteString(dump)
 	for _, name := range queue.All(TaskQueues...) {
 		fmt.Fprintln(&b, name, d.Queue.Len(name), d.Queue.Len(queue.DeadLetters(name)))
 	}
