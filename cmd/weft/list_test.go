@@ -59,6 +59,9 @@ func TestListedCell(t *testing.T) {
 		"running (stuck)":   run(history.Running, client.StateStuck, ""),
 		"running (paused)":  run(history.Running, client.StatePaused, ""),
 		"completed":         run(history.Completed, "", ""),
+		"running (retrying: pay, ship)": {
+			WorkflowRun: client.WorkflowRun{Status: history.Running}, State: client.StateRetrying, FailingActivities: []string{"pay", "ship"},
+		},
 		"failed (Declined)": run(history.Failed, "", "Declined"),
 		"terminated":        run(history.Terminated, "", "terminated"),
 	} {
