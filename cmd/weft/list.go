@@ -117,6 +117,9 @@ func listedCell(run client.Summary) cli.Cell {
 	switch {
 	case run.State != "":
 		cell = stateCell(run.State)
+		if len(run.FailingActivities) > 0 {
+			cell.Text += ": " + strings.Join(run.FailingActivities, ", ")
+		}
 		cell.Text = status + " (" + cell.Text + ")"
 	case run.CloseReason != "" && run.CloseReason != status:
 		cell.Text += " (" + run.CloseReason + ")"

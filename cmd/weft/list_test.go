@@ -55,10 +55,13 @@ func TestListedCell(t *testing.T) {
 		return run
 	}
 	for want, run := range map[string]client.Summary{
-		"running":           run(history.Running, "", ""),
-		"running (stuck)":   run(history.Running, client.StateStuck, ""),
-		"running (paused)":  run(history.Running, client.StatePaused, ""),
-		"completed":         run(history.Completed, "", ""),
+		"running":          run(history.Running, "", ""),
+		"running (stuck)":  run(history.Running, client.StateStuck, ""),
+		"running (paused)": run(history.Running, client.StatePaused, ""),
+		"completed":        run(history.Completed, "", ""),
+		"running (retrying: pay, ship)": {
+			WorkflowRun: client.WorkflowRun{Status: history.Running}, State: client.StateRetrying, FailingActivities: []string{"pay", "ship"},
+		},
 		"failed (Declined)": run(history.Failed, "", "Declined"),
 		"terminated":        run(history.Terminated, "", "terminated"),
 	} {

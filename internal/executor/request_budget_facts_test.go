@@ -1,6 +1,7 @@
 package executor_test
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -40,5 +41,23 @@ func (b *bench) facts(reads int64) {
 		b.do(http.MethodPost, "/halting/terminate", "")
 	})
 	b.next(time.Minute)
+	b.drain()
+
+	// The list, the records of the run, and its log if attempts have failed. Nothing is written for
+	// it.
+	get := func(target string) func() { return func() { b.do(http.MethodGet, target, "") } }
+	const of, counted = "?filter=Retrying+AND+WorkflowId='%s'", "/v1/counts?groupBy=Retrying&filter=WorkflowId='%s'"
+	b.do(http.MethodPost, "", `{"workflowId":"failing","type":"fickle","input":"fails"}`)
+	b.do(http.MethodPost, "", `{"workflowId":"waiting","type":"fickle","input":"waits"}`)
+	b.next(time.Second)
+	b.measure("list by retries, of a run that retries", meter.Cost{Reads: 3}, get(fmt.Sprintf(of, "failing")))
+	b.measure("list by retries, of an open run that does not", meter.Cost{Reads: 2}, get(fmt.Sprintf(of, "waiting")))
+	b.measure("list by retries, of a closed run", meter.Cost{Reads: 1}, get(fmt.Sprintf(of, "halting")))
+	b.measure("count by retries, of a run that retries", meter.Cost{Reads: 3}, get(fmt.Sprintf(counted, "failing")))
+	var page struct{ Version string }
+	b.do(http.MethodGet, fmt.Sprintf(of, "failing"), "").Into(b.t, &page)
+	b.measure("list by retries, a wait of 20 s without news", meter.Cost{Reads: 9}, get(fmt.Sprintf(of, "failing")+"&wait=20s&version="+page.Version))
+	b.do(http.MethodPost, "/failing/terminate", "")
+	b.do(http.MethodPost, "/waiting/terminate", "")
 	b.drain()
 }

@@ -25,6 +25,8 @@
 //	StuckSince, FailureType            when the first of these tasks failed, and why; NULL if it is not stuck
 //	Paused                             TRUE or FALSE; also alone
 //	PausedSince                        a moment; NULL if it is not paused
+//	Retrying                           TRUE or FALSE: whether attempts at a pending activity have failed; also alone
+//	FailingActivity                    list of keywords: the types of these activities; NULL if there are none
 //	CloseReason                        text: why it closed, in a word; NULL if its status says all
 //	ParentWorkflowId                   text; NULL if no workflow started it
 //

@@ -83,26 +83,44 @@ func (f *Filter) Between(after, before time.Time) *Filter {
 func Where(only func(*store.Summary) bool) *Filter { return &Filter{only: only} }
 
 // Store returns the filter in the store's form. Conditions on StartTime bound what the store reads.
-func (f *Filter) Store() store.Filter {
+// It selects the rows that meet the filter whatever their retries: see Candidates.
+func (f *Filter) Store() store.Filter { return f.store(yes) }
+
+// Candidates returns the filter in the store's form, for all rows that may meet it. Of a filter
+// that needs no retries these are those that Store selects. Otherwise Selects says which of them
+// meet it.
+func (f *Filter) Candidates() store.Filter { return f.store(maybe) }
+
+// store returns a filter that selects rows of a verdict, or of a better one.
+func (f *Filter) store(least verdict) store.Filter {
 	s := store.Filter{StartedAfter: f.after, StartedBefore: f.before, Oldest: f.order == EarliestStart}
 	for _, e := range f.all {
 		after, before := e.bounds()
 		s.StartedAfter, s.StartedBefore = within(s.StartedAfter, s.StartedBefore, after, before)
 	}
 	if len(f.all) > 0 || f.only != nil {
-		s.Where = func(row *store.Summary) bool { return f.meets(&subject{row: row}) }
+		s.Where = func(row *store.Summary) bool { return f.judge(&subject{row: row}) >= least }
 	}
 	return s
 }
 
-// meets reports whether a row meets the filter, except for its bounds.
-func (f *Filter) meets(row *subject) bool {
+// Selects reports whether a row with these retries meets the filter, except for its bounds.
+func (f *Filter) Selects(row *store.Summary, retries *Retries) bool {
+	return f.judge(&subject{row: row, retries: retries}) == yes
+}
+
+// judge says whether a row meets the filter, except for its bounds.
+func (f *Filter) judge(row *subject) verdict {
+	v := yes
 	for _, e := range f.all {
-		if !e.meets(row) {
-			return false
+		if v = min(v, e.judge(row)); v == no {
+			return no
 		}
 	}
-	return f.only == nil || f.only(row.row)
+	if f.only != nil && !f.only(row.row) {
+		return no
+	}
+	return v
 }
 
 // conditions calls yield with all conditions of the filter.
@@ -120,6 +138,7 @@ type subject struct {
 	attributes history.SearchAttributes
 	decoded    bool
 	facts      *engine.Facts
+	retries    *Retries // nil if they are not known
 }
 
 // known returns the facts of the row; none if they cannot be read.

@@ -36,10 +36,9 @@ func (f *Filter) Look() *Look {
 	return l
 }
 
-// Store returns the filter in the store's form. It notes the names of all rows that the store
-// reads.
+// Store returns what Filter.Candidates does. It notes the names of all rows that the store reads.
 func (l *Look) Store() store.Filter {
-	s := l.f.Store()
+	s := l.f.Candidates()
 	where := s.Where
 	s.Where = func(row *store.Summary) bool {
 		l.note(row)

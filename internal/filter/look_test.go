@@ -211,10 +211,10 @@ func TestFacts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := group(withFacts(t, paused)); by == "Paused" && got != "true" {
+		if got := group.Of(withFacts(t, paused), nil); by == "Paused" && got != "true" {
 			t.Errorf("%s: %q", by, got)
 		}
-		if got := [3]string{group(withFacts(t, stuck)), group(withFacts(t, closed)), group(damaged)}; got != want {
+		if got := [3]string{group.Of(withFacts(t, stuck), nil), group.Of(withFacts(t, closed), nil), group.Of(damaged, nil)}; got != want {
 			t.Errorf("%s: %q, want %q", by, got, want)
 		}
 	}

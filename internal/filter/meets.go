@@ -23,7 +23,7 @@ var builtins = map[string]int{
 	"WorkflowId": aText, "RunId": aText, "WorkflowType": aText, "BuildId": aText, "ExecutionStatus": aStatus,
 	"StartTime": aMoment, "CloseTime": aMoment,
 	"Stuck": aBool, "StuckSince": aMoment, "FailureType": aText, "Paused": aBool, "PausedSince": aMoment,
-	"CloseReason": aText, "ParentWorkflowId": aText,
+	"Retrying": aBool, "FailingActivity": aText, "CloseReason": aText, "ParentWorkflowId": aText,
 }
 
 // EveryRunHas returns the name that filters have for what every run has, if it differs from this
@@ -83,6 +83,8 @@ func builtin(s *subject, name string) (v history.AttributeValue, there bool) {
 		if since := s.known().Paused; since != 0 {
 			return moment(since.Time())
 		}
+	case "Retrying", "FailingActivity":
+		return s.retried(name)
 	case "CloseReason":
 		return keyword(s.known().CloseReason)
 	case "ParentWorkflowId":

@@ -1,25 +1,52 @@
 package filter
 
-import (
-	"slices"
-	"time"
+import "time"
+
+// verdict says whether a row meets a part of a filter: maybe, if that depends on retries that are
+// not known.
+type verdict int8
+
+const (
+	no verdict = iota - 1
+	maybe
+	yes
 )
 
-func (e *either) meets(row *subject) bool {
-	return slices.ContainsFunc(e.Any, func(b *both) bool { return b.meets(row) })
-}
-
-func (b *both) meets(row *subject) bool {
-	return !slices.ContainsFunc(b.All, func(t *term) bool { return !t.meets(row) })
-}
-
-func (t *term) meets(row *subject) (met bool) {
-	if t.Group != nil {
-		met = t.Group.meets(row)
-	} else {
-		met = t.Condition.meets(row.get(t.Condition.Name))
+func (e *either) judge(row *subject) verdict {
+	v := no
+	for _, b := range e.Any {
+		if v = max(v, b.judge(row)); v == yes {
+			return yes
+		}
 	}
-	return met != t.inverted()
+	return v
+}
+
+func (b *both) judge(row *subject) verdict {
+	v := yes
+	for _, t := range b.All {
+		if v = min(v, t.judge(row)); v == no {
+			return no
+		}
+	}
+	return v
+}
+
+func (t *term) judge(row *subject) (v verdict) {
+	switch {
+	case t.Group != nil:
+		v = t.Group.judge(row)
+	case row.lacks(t.Condition.Name):
+		return maybe
+	case t.Condition.meets(row.get(t.Condition.Name)):
+		v = yes
+	default:
+		v = no
+	}
+	if t.inverted() {
+		return -v
+	}
+	return v
 }
 
 // inverted reports whether the term holds if its group or condition does not.

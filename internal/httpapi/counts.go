@@ -8,7 +8,6 @@ import (
 	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
-	"github.com/seed-41655fb1/weft/store"
 )
 
 // countRoutes are the routes of sums over runs.
@@ -26,7 +25,7 @@ func (h *handler) count(r *http.Request) (int, *schema.CountResponse, error) {
 		return 0, nil, err
 	}
 	by := q.Get("groupBy")
-	var group func(*store.Summary) string
+	var group *filter.Grouping
 	if by != "" {
 		if group, err = filter.Group(by); err != nil {
 			return 0, nil, refusal.Invalid.New("%v", err)

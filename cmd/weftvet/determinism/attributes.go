@@ -11,7 +11,7 @@ import (
 
 // everyRunHas has the names that filters have for what every run has, and that search attributes
 // may still have in workflow code: the engine refuses those that are older.
-var everyRunHas = []string{"Stuck", "StuckSince", "FailureType", "Paused", "PausedSince", "CloseReason", "ParentWorkflowId"}
+var everyRunHas = []string{"Stuck", "StuckSince", "FailureType", "Paused", "PausedSince", "Retrying", "FailingActivity", "CloseReason", "ParentWorkflowId"}
 
 // attributes reports search attributes that no filter finds. They are declared outside of workflow
 // code, and it is their name that is wrong, wherever it is used.

@@ -29,10 +29,50 @@ func (r *Records) Of(ctx context.Context, run *engine.Run, event int64) (*Record
 
 // All reads the records of a run, by event. It fails if a record cannot be read.
 func (r *Records) All(ctx context.Context, run *engine.Run) (map[int64]*Record, error) {
-	all, err := r.store.ReadAttempts(ctx, run.WorkflowID, run.Number)
+	all, err := r.Read(ctx, run.WorkflowID, run.Number)
+	if err != nil {
+		return nil, err
+	}
+	return r.ofRun(run, all)
+}
+
+// Stored are the records of the runs of a workflow with one number, as they are stored.
+type Stored []store.Attempt
+
+// Read reads the records of the runs of a workflow with a number, for Failing.
+func (r *Records) Read(ctx context.Context, workflowID string, number uint32) (Stored, error) {
+	all, err := r.store.ReadAttempts(ctx, workflowID, number)
 	if err != nil {
 		return nil, outcome.OfRead(err)
 	}
+	return all, nil
+}
+
+// HaveFailed reports whether one of the records may be of a failed attempt of a run.
+func (s Stored) HaveFailed(id history.RunID) bool {
+	return slices.ContainsFunc(s, func(a store.Attempt) bool {
+		return a.Number>>beatBits > 0 && (a.RunID == "" || a.RunID == string(id))
+	})
+}
+
+// Failing returns the types of the pending activities of a run of which an attempt has failed,
+// sorted, each once.
+func (r *Records) Failing(run *engine.Run, all Stored) (types []string, err error) {
+	kept, err := r.ofRun(run, all)
+	if err != nil || run.State.Status.Closed() {
+		return nil, err
+	}
+	for event, a := range run.State.Activities {
+		if k := kept[event]; k != nil && k.LastFailed > 0 {
+			types = append(types, a.ActivityType)
+		}
+	}
+	slices.Sort(types)
+	return slices.Compact(types), nil
+}
+
+// ofRun returns the records of a run, by event.
+func (r *Records) ofRun(run *engine.Run, all Stored) (map[int64]*Record, error) {
 	kept := map[int64]*Record{}
 	for _, a := range all {
 		if a.RunID != "" && a.RunID != string(run.State.RunID) {

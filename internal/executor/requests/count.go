@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -16,14 +17,14 @@ const countGroups = 1000
 
 // Count counts the runs that a filter selects, by a group if there is one. It ends after some time,
 // with a token for the rest. It refuses a filter with names that no run has.
-func (s *Lists) Count(ctx context.Context, l *command.List, group func(*store.Summary) string) (*schema.CountResponse, error) {
+func (s *Lists) Count(ctx context.Context, l *command.List, group *filter.Grouping) (*schema.CountResponse, error) {
 	look, answer, by := l.Filter().Look(), &schema.CountResponse{}, map[string]int{}
-	next, err := session.WalkRuns(ctx, s.Process, look.Store(), l, func(row *store.Summary) {
+	next, err := walk(ctx, s.Process, l, look, group, func(row *store.Summary, retries *filter.Retries) {
 		answer.Count++
 		if group == nil {
 			return
 		}
-		value := group(row)
+		value := group.Of(row, retries)
 		if _, ok := by[value]; !ok && len(by) == countGroups {
 			answer.Others++
 			return
@@ -44,4 +45,25 @@ func (s *Lists) Count(ctx context.Context, l *command.List, group func(*store.Su
 	})
 	answer.NextPageToken = l.Token(next)
 	return answer, nil
+}
+
+// walk calls fn with the runs of a count, as session.WalkRuns does. It reads their retries if the
+// filter or the group needs them.
+func walk(ctx context.Context, s *session.Process, l *command.List, look *filter.Look, group *filter.Grouping, fn func(*store.Summary, *filter.Retries)) (next string, err error) {
+	if !l.Filter().NeedsRetries() && (group == nil || !group.NeedsRetries()) {
+		return session.WalkRuns(ctx, s, look.Store(), l, func(row *store.Summary) { fn(row, nil) })
+	}
+	end := s.World.Now().Add(retriesFor)
+	for next = l.Place(); ; {
+		runs, retries, more, err := selectRetries(ctx, s, l.Filter(), look.Store(), next, l.Limit())
+		if err != nil {
+			return "", err
+		}
+		for i := range runs {
+			fn(&runs[i], retries[i])
+		}
+		if next = more; next == "" || !s.World.Now().Before(end) {
+			return next, nil
+		}
+	}
 }

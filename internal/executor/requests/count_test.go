@@ -43,7 +43,7 @@ func counted(t *testing.T, all slowly, text, by, token string) (*schema.CountRes
 	if err != nil {
 		t.Fatal(err)
 	}
-	var group func(*store.Summary) string
+	var group *filter.Grouping
 	if by != "" {
 		if group, err = filter.Group(by); err != nil {
 			t.Fatal(err)

@@ -24,9 +24,10 @@
 //	activities.Attempt  Report Verdict
 //	attempts            Counts Failed
 //	attempts.Record     Base HasRoom HeldNow
-//	attempts.Records    All Keep Of
+//	attempts.Records    All Failing Keep Of Read
+//	attempts.Stored     HaveFailed
 //	commit              CheckBuild Event FailTooLarge Open Task Transition
-//	host.Host           Now Wait WithTimeout Within
+//	host.Host           Now Together Wait WithTimeout Within
 //	inbox               Waiting
 //	lock.Table          AcquireWithin Answer GiveBack Take
 //	lock.Watch          Stop

@@ -14,20 +14,31 @@ import (
 
 // List returns a page of the list of workflows. It refuses a filter with names that no run has.
 func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse, error) {
-	look, page := l.Filter().Look(), listRuns
-	if l.Filter().Order().ByClose() {
-		page = listByClose
+	look := l.Filter().Look()
+	var runs []store.Summary
+	var retries []*filter.Retries
+	var next string
+	var err error
+	switch {
+	case l.Filter().NeedsRetries():
+		runs, retries, next, err = listRetries(ctx, s.Process, l, look)
+	case l.Filter().Order().ByClose():
+		runs, next, err = listByClose(ctx, s.Process, l, look)
+	default:
+		runs, next, err = session.ReadRuns(ctx, s.Process, look.Store(), l.Place(), l.Limit())
 	}
-	runs, next, err := page(ctx, s.Process, l, look)
 	if err == nil && l.ChecksNames() {
-		err = checkNames(ctx, s.Process, look, len(runs) == l.Limit())
+		err = checkNames(ctx, s.Process, look, len(runs) == l.Limit() || retries != nil && next != "")
 	}
 	if err != nil {
 		return nil, err
 	}
 	answer := &schema.ListResponse{Workflows: []schema.WorkflowSummary{}, NextPageToken: l.Token(next)}
-	for _, r := range runs {
+	for i, r := range runs {
 		w := listed(&r)
+		if retries != nil {
+			addRetries(&w, retries[i])
+		}
 		w.Memo, w.SearchAttributes = visibility(s.Process, &r)
 		if err := w.Status.UnmarshalText([]byte(r.Status)); err != nil {
 			return nil, err
@@ -57,9 +68,12 @@ func listed(r *store.Summary) schema.WorkflowSummary {
 	return w
 }
 
-// listRuns returns a page in the order of the store.
-func listRuns(ctx context.Context, s *session.Process, l *command.List, look *filter.Look) (runs []store.Summary, next string, err error) {
-	return session.ReadRuns(ctx, s, look.Store(), l.Place(), l.Limit())
+// addRetries adds to a row what a list shows only if its filter needs it.
+func addRetries(w *schema.WorkflowSummary, retries *filter.Retries) {
+	w.FailingActivities = retries.Activities
+	if w.State == "" && len(retries.Activities) > 0 {
+		w.State = schema.StateRetrying
+	}
 }
 
 // checkNames refuses a filter with names that no run has. If the look at the list was cut short, or

@@ -76,12 +76,17 @@ const (
 
 // AwaitList returns a page of the list when it differs from the version that the caller has, or
 // when the wait is over, but no later than the soft limit. A commit of this process that changes a
-// row ends the wait between two looks. Without one, there are 12 looks in 20 s.
+// row ends the wait between two looks. Without one, there are 12 looks in 20 s, or 3 if the filter
+// needs retries, which no commit shows.
 func (s *Lists) AwaitList(ctx context.Context, l command.AwaitList) (*schema.ListResponse, error) {
 	world := s.Process.World
 	end := world.Now().Add(min(l.Wait(), s.Process.Options.SoftLimit))
+	least, pause, later := listPause, firstListPause, pollEvery
+	if l.Filter().NeedsRetries() {
+		least, pause, later = retriesPause, retriesPause, retriesPause
+	}
 	var page *schema.ListResponse
-	for pause := firstListPause; ; pause = pollEvery {
+	for ; ; pause = later {
 		began, watched := world.Now(), s.Process.Watchers.WatchRows()
 		seen, err := lookAtList(ctx, s, l, end)
 		if err == nil {
@@ -90,7 +95,7 @@ func (s *Lists) AwaitList(ctx context.Context, l command.AwaitList) (*schema.Lis
 			watched.Stop()
 			return nil, err
 		}
-		if page.Version != l.Version() || !world.Now().Before(end) || !pauseList(ctx, world, began, end, pause, watched) {
+		if page.Version != l.Version() || !world.Now().Before(end) || !pauseList(ctx, world, began, end, least, pause, watched) {
 			watched.Stop()
 			return page, nil
 		}
@@ -110,9 +115,9 @@ func lookAtList(ctx context.Context, s *Lists, l command.AwaitList, end time.Tim
 }
 
 // pauseList waits between two looks. It returns false if the caller has gone.
-func pauseList(ctx context.Context, world host.Host, began, end time.Time, pause time.Duration, watched lock.Watch) bool {
+func pauseList(ctx context.Context, world host.Host, began, end time.Time, least, pause time.Duration, watched lock.Watch) bool {
 	now := world.Now()
-	least := min(end.Sub(now), max(listPause, listShare*now.Sub(began)))
+	least = min(end.Sub(now), max(least, listShare*now.Sub(began)))
 	if world.Wait(ctx, least, nil) != nil {
 		return false
 	}
