@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -66,7 +67,7 @@ func TestListOfRetries(t *testing.T) {
 			t.Fatal(err)
 		}
 		retrying := []string{"once-ship", "pay", "pay-ship", "ship"}
-		for filter, want := range map[string][]string{
+		for text, want := range map[string][]string{
 			"Retrying":                                  retrying,
 			"Retrying = TRUE ORDER BY StartTime":        retrying,
 			"NOT Retrying":                              {"once", "once-ends", "panic", "pay-ended", "waits"},
@@ -80,9 +81,9 @@ func TestListOfRetries(t *testing.T) {
 			"Retrying AND ExecutionStatus != 'Running'": nil,
 		} {
 			for _, size := range []int{1, 2, 100} {
-				got := listedIDs(t, p.Client, client.ListOptions{Filter: filter, PageSize: size})
+				got := listedIDs(t, p.Client, client.ListOptions{Filter: text, PageSize: size})
 				if !slices.Equal(got, want) {
-					t.Errorf("%s, in pages of %d: %q, want %q", filter, size, got, want)
+					t.Errorf("%s, in pages of %d: %q, want %q", text, size, got, want)
 				}
 			}
 		}
@@ -105,6 +106,27 @@ func TestListOfRetries(t *testing.T) {
 		}
 		if counts, err = p.Client.Count(ctx, client.CountOptions{Filter: "FailingActivity = 'ship'"}); err != nil || counts.Count != 3 {
 			t.Errorf("%+v, %v", counts, err)
+		}
+		// A batch acts on the same runs.
+		f, err := filter.Parse("NOT Retrying")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []string
+		for place := ""; ; {
+			page, next, err := p.Service.Service.Lists.Rows(ctx, f, place, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range page {
+				rows = append(rows, row.Workflow)
+			}
+			if place = next; place == "" {
+				break
+			}
+		}
+		if slices.Sort(rows); !slices.Equal(rows, []string{"once", "once-ends", "panic", "pay-ended", "waits"}) {
+			t.Errorf("%q", rows)
 		}
 		if _, err := p.Client.ListPage(ctx, client.ListOptions{Filter: "Retrying ORDER BY CloseTime"}); !errors.Is(err, client.ErrInvalid) {
 			t.Error(err)

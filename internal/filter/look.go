@@ -36,9 +36,14 @@ func (f *Filter) Look() *Look {
 	return l
 }
 
-// Store returns what Filter.Candidates does. It notes the names of all rows that the store reads.
-func (l *Look) Store() store.Filter {
-	s := l.f.Candidates()
+// Store returns what Filter.Store does, and Candidates what Filter.Candidates does. They note the
+// names of all rows that the store reads.
+func (l *Look) Store() store.Filter { return l.noting(l.f.Store()) }
+
+// Candidates is described at Store.
+func (l *Look) Candidates() store.Filter { return l.noting(l.f.Candidates()) }
+
+func (l *Look) noting(s store.Filter) store.Filter {
 	where := s.Where
 	s.Where = func(row *store.Summary) bool {
 		l.note(row)

@@ -55,7 +55,7 @@ func walk(ctx context.Context, s *session.Process, l *command.List, look *filter
 	}
 	end := s.World.Now().Add(retriesFor)
 	for next = l.Place(); ; {
-		runs, retries, more, err := selectRetries(ctx, s, l.Filter(), look.Store(), next, l.Limit())
+		runs, retries, more, err := selectRetries(ctx, s, l.Filter(), look.Candidates(), next, l.Limit())
 		if err != nil {
 			return "", err
 		}

@@ -33,7 +33,7 @@ func listRetries(ctx context.Context, s *session.Process, l *command.List, look 
 	}
 	end := s.World.Now().Add(retriesFor)
 	for next = l.Place(); ; {
-		some, of, more, err := selectRetries(ctx, s, l.Filter(), look.Store(), next, min(l.Limit()-len(runs), retriesPage))
+		some, of, more, err := selectRetries(ctx, s, l.Filter(), look.Candidates(), next, min(l.Limit()-len(runs), retriesPage))
 		if err != nil {
 			return nil, nil, "", err
 		}

@@ -11,10 +11,15 @@ import (
 )
 
 // Rows returns at most limit rows of the list that a filter selects, from a place on, and the place
-// of the rest; an empty one is the end. Unlike List it checks no names.
+// of the rest; an empty one is the end. Unlike List it checks no names. If the filter needs
+// retries, it looks at no more than limit candidates.
 func (s *Lists) Rows(ctx context.Context, f *filter.Filter, place string, limit int) (rows []store.Summary, next string, err error) {
 	if s.Process.Lister == nil {
 		return nil, "", refusal.NotFound.New("this deployment keeps no list of workflows")
+	}
+	if f.NeedsRetries() {
+		rows, _, next, err = selectRetries(ctx, s.Process, f, f.Candidates(), place, limit)
+		return rows, next, err
 	}
 	return session.ReadRuns(ctx, s.Process, f.Store(), place, limit)
 }
