@@ -42,6 +42,7 @@ type commands struct {
 	Reset     resetCommand    `cmd:"" group:"Steer" help:"Start a run that continues from an earlier task of the latest one: weft reset cart-42 --to lastTask."`
 	Move      moveCommand     `cmd:"" group:"Steer" help:"Assign a run to another build."`
 	Delete    deleteCommand   `cmd:"" group:"Steer" help:"Delete a closed run, with its history and result."`
+	Batch     batchCommand    `cmd:"" group:"Steer" help:"Cancel, terminate, signal, reset, delete, retry, pause, resume or move all runs that a filter selects."`
 	Activity  activityCommand `cmd:"" group:"Steer" help:"Retry activities now, complete them and fail them by hand."`
 	Dead      deadCommand     `cmd:"" group:"Steer" help:"Look at messages that were received too often, and move them back."`
 	Schedule  scheduleCommand `cmd:"" group:"Steer" help:"Create schedules and change them, look at them, pause them, trigger them, and delete them."`

@@ -18,6 +18,7 @@ var underived = map[string]struct {
 	"start, an activity at a rate, end":                   {1, 0, "a log does not say that a task queue has a rate: each attempt makes a reservation"},
 	"start, 2 activities at a rate, one waits, end":       {2, 1, "the same, and a copy of the message waits for its reservation"},
 	"start, a timer of more than 15 minutes, end":         {2, 0, "the timer is short, and this deployment keeps it in the table: logs assume the usual longest delay"},
+	"a batch that cancels 1,000 runs":                     {0, 0, "what a batch does with a run is no invocation of its own, and no log says which pages of the list it has read"},
 	"start, an activity fails, retried by a request, end": {1, 1, "the request replaces the record of the attempt that failed, and sends a message beside the one that waits"},
 }
 
