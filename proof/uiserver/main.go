@@ -4,8 +4,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/seed-41655fb1/weft"
@@ -203,9 +206,26 @@ func pricesOf(string) map[string]int { return nil }
 
 func renew(plan string) int { return len(plan) }
 
-func main() {
-	weft.Main(weft.Register(
+// registrations returns the workflows and the activities.
+func registrations() []workflow.Registration {
+	return []workflow.Registration{
 		workflow.Bind(order, runOrder), workflow.Bind(shipment, runShipment), workflow.Bind(bulkImport, runImport), workflow.Bind(subscription, runSubscription),
 		lookUp, reserve, charge, notify, book, row,
-	))
+	}
+}
+
+func main() {
+	ahead, err := time.ParseDuration(cmp.Or(os.Getenv(aheadBy), "0s"))
+	switch {
+	case err != nil:
+	case ahead == 0:
+		weft.Main(weft.Register(registrations()...))
+		return
+	default:
+		err = serveLater(ahead)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }

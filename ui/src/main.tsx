@@ -1,4 +1,5 @@
 // Weft's web page.
+import "./api/early.js"; // first: see there
 import { render } from "preact";
 import { App } from "./app.js";
 

@@ -110,6 +110,28 @@ test("a schedule is backfilled", async () => {
   await closePage(page);
 });
 
+test("only the schedules that can be seen are described", async () => {
+  const many = 60;
+  for (let i = 0; i < many; i++) {
+    const schedule = { spec: { intervals: [{ every: "24h" }] }, action: { type: "import", input: 0 }, paused: true };
+    await api(server, "POST", "schedules", { scheduleId: `many-${String(i).padStart(2, "0")}`, schedule });
+  }
+  const page = await openPage(browser, server, "#/runs", { height: 500 });
+  const described = new Set();
+  page.on("request", (r) => {
+    const id = /\/v1\/schedules\/([^?]+)/.exec(r.url())?.[1];
+    if (id) described.add(id);
+  });
+  await page.goto(`${server.url}/#/schedules`);
+  await page.getByRole("row", { name: /many-59/ }).getByText("every 24h").waitFor(); // the newest is the first
+  await page.waitForLoadState("networkidle");
+  assert.ok(described.has("many-59") && described.size < many / 2, `${described.size} of ${many} are described`);
+  await page.getByRole("row", { name: /many-00/ }).scrollIntoViewIfNeeded();
+  await page.getByRole("row", { name: /many-00/ }).getByText("every 24h").waitFor();
+  await closePage(page);
+  for (let i = 0; i < many; i++) await api(server, "DELETE", `schedules/many-${String(i).padStart(2, "0")}`);
+});
+
 test("schedules can be read by everybody", async () => {
   await api(server, "POST", "schedules", { scheduleId: "reports", schedule: { spec: { intervals: [{ every: "90m" }] }, action: { type: "import", input: 0 }, note: "for the board" } });
   await look("#/schedules", "schedules", (page) => page.getByText("every 1h30m").waitFor());

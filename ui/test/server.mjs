@@ -10,10 +10,14 @@ const root = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..")
 
 /** A server that runs, with its address. */
 export async function startServer(...flags) {
-  const data = await mkdtemp(path.join(tmpdir(), "weft-ui-"));
+  return startOn(await mkdtemp(path.join(tmpdir(), "weft-ui-")), {}, ...flags);
+}
+
+/** Starts a server on a data directory, with more variables. */
+async function startOn(data, more, ...flags) {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("WEFT_")));
   const program = process.env.WEFT_UISERVER ?? path.join(root, "bin", "uiserver");
-  const child = spawn(program, ["--addr", "127.0.0.1:0", "--data", data, ...flags], { stdio: ["ignore", "pipe", "pipe"], env });
+  const child = spawn(program, ["--addr", "127.0.0.1:0", "--data", data, ...flags], { stdio: ["ignore", "pipe", "pipe"], env: { ...env, ...more } });
   let log = "";
   child.stderr.on("data", (text) => (log = (log + text).slice(-20_000)));
   const ended = new Promise((done) => child.once("exit", done));
@@ -31,6 +35,12 @@ export async function startServer(...flags) {
       child.kill("SIGTERM");
       await ended;
       await rm(data, { recursive: true, force: true });
+    },
+    /** Stops the server, and returns another one with the same data, whose clock is ahead by a time such as 1h. */
+    async later(ahead) {
+      child.kill("SIGTERM");
+      await ended;
+      return startOn(data, { UISERVER_AHEAD: ahead });
     },
   };
 }

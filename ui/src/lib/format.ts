@@ -73,7 +73,7 @@ export function bytes(n: number): string {
 
 /** Returns a number with commas between its thousands. */
 export function count(n: number): string {
-  return n.toLocaleString("en-US");
+  return String(n).replace(/^\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",")); // Intl takes milliseconds to begin
 }
 
 /** Returns a number and its noun: 1 event, 2 events. */

@@ -2,7 +2,7 @@
 // page then asks again at once. One that cannot wait is asked at an interval. Nothing is asked while
 // the tab is hidden, or after the user has paused the page.
 import { signal } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 /** Whether the page refreshes itself. */
 export const live = signal(true);
@@ -67,7 +67,8 @@ export function useLive<T>(key: string, load: Loader<T>): Live<T> {
   const latest = useRef(load);
   latest.current = load;
   const kick = useRef<() => void>(() => undefined);
-  useEffect(() => {
+  useLayoutEffect(() => {
+    // Before the frame is painted: the server answers meanwhile.
     const whole = new AbortController();
     let value: T | undefined;
     let mayWait = false;

@@ -1,6 +1,6 @@
 // The schedules, and the page of one.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { BackfillForm, DeleteScheduleForm, overlaps, PauseForm, ScheduleForm, TriggerForm } from "../actions/schedule.js";
 import { describeSchedule, listSchedules, type Schedule, type ScheduledRun, type ScheduleDescription, type ScheduleSummary } from "../api/schedules.js";
 import type { Status } from "../api/types.js";
@@ -16,6 +16,7 @@ import { useKeys } from "../lib/keys.js";
 import { useLive } from "../lib/live.js";
 import { href, type Params, place, runHref, setQuery } from "../lib/route.js";
 import { useTitle } from "../lib/title.js";
+import { useVisible } from "../lib/visible.js";
 
 /** How often the list and a schedule in it are read, and the page of one, in milliseconds. */
 const listEvery = 15_000;
@@ -100,14 +101,24 @@ export function PageHead({ title, children }: { title: string; children?: JSX.El
   );
 }
 
-/** A row, which is described by itself: the list of the API has only the ids. */
+/**
+ * A row, which is described by itself while it can be seen: the list of the API has only the ids,
+ * and a description is a read.
+ */
 function ScheduleRow({ summary }: { summary: ScheduleSummary }): JSX.Element {
   const id = summary.scheduleId;
-  const data = useLive(`schedule ${id}`, async (abort) => ({ value: await describeSchedule(id, abort), again: listEvery }));
+  const row = useRef<HTMLTableRowElement>(null);
+  const visible = useVisible(row);
+  const data = useLive<ScheduleDescription | undefined>(`schedule ${id}`, async (abort, before) =>
+    visible ? { value: await describeSchedule(id, abort), again: listEvery } : { value: before, again: undefined },
+  );
+  useEffect(() => {
+    if (visible) data.refresh();
+  }, [visible]);
   const d = data.value;
   const last = d?.recent.at(-1);
   return (
-    <tr>
+    <tr ref={row}>
       <td class="primary">
         <a class="row-link" href={href(["schedules", id])}>
           {id}

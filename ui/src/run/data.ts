@@ -1,7 +1,8 @@
 // What is known of a run: its description and its events, which follow the run while it is open.
 import { useEffect } from "preact/hooks";
 import type { Description, HistoryEvent } from "../api/types.js";
-import { describe, history, historyWhenMore } from "../api/workflows.js";
+import { earlyDescription, earlyHistory } from "../api/early.js";
+import { describe, history, type HistoryPage, historyWhenMore } from "../api/workflows.js";
 import { millis } from "../lib/format.js";
 import { type Live, useLive } from "../lib/live.js";
 import { now } from "../lib/now.js";
@@ -38,7 +39,8 @@ export function useEvents(workflowId: string, runId: string): Live<Events> {
     const all = (previous?.all ?? []) as HistoryEvent[];
     const from = (all.at(-1)?.id ?? 0) + 1;
     const atEnd = previous !== undefined && !previous.more;
-    const { page, waited } = atEnd && mayWait ? await historyWhenMore(workflowId, runId, from, abort) : { page: await history(workflowId, runId, from, abort), waited: false };
+    const read = async (): Promise<HistoryPage> => (await earlyHistory(workflowId, runId)) ?? history(workflowId, runId, from, abort);
+    const { page, waited } = atEnd && mayWait ? await historyWhenMore(workflowId, runId, from, abort) : { page: await read(), waited: false };
     for (const e of page.events) if (e.id > (all.at(-1)?.id ?? 0)) all.push(e);
     const last = all.at(-1);
     const more = page.nextPageToken !== undefined;
@@ -50,7 +52,7 @@ export function useEvents(workflowId: string, runId: string): Live<Events> {
 /** Describes a run, again whenever it has new events, and when an attempt is due. */
 export function useDescription(workflowId: string, runId: string | undefined, lastEvent: number): Live<Description> {
   const described = useLive<Description>(`describe ${workflowId} ${runId ?? ""}`, async (abort) => {
-    const value = await describe(workflowId, runId, abort);
+    const value = await ((runId && earlyDescription(workflowId, runId)) || describe(workflowId, runId, abort));
     return { value, again: value.status === "running" ? nextLook(value) : undefined };
   });
   const known = described.value?.historyLength ?? 0;
