@@ -32,8 +32,16 @@ var coreMutants = []mutant{
 		old: "	if !a.wait {", new: "	if a.asked {", more: true,
 	},
 	{
-		name: "the list does not follow what code shows", file: "internal/executor/session/commit.go",
-		old: " && visibility.Equal(run.State.Visibility)", new: "",
+		name: "the list does not follow what code shows", file: "engine/row.go",
+		old: " || !r.Visibility(c).Equal(r.State.Visibility)", new: "",
+	},
+	{
+		name: "the list does not follow the facts of a run", file: "engine/row.go", more: true,
+		old: " || !r.Facts(c).Equal(r.State.Facts())", new: "",
+	},
+	{
+		name: "the list does not say that a run is paused", file: "engine/facts.go", more: true,
+		old: "		after.pausedAfter(c)\n", new: "",
 	},
 	{
 		name: "a run that continues another begins without what that showed", file: "engine/chain.go",

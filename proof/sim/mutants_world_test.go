@@ -26,7 +26,7 @@ var worldMutants = []mutant{
 	},
 	{ // answer lost: attempts.readattempts
 		name: "attempts that cannot be read are taken for none", file: "internal/executor/attempts/records.go",
-		old: "	if err != nil {\n		return nil, outcome.OfRead(err)\n	}\n	kept := map", new: "	if err != nil {\n		return nil, nil\n	}\n	kept := map", more: true,
+		old: "	if err != nil {\n		return nil, outcome.OfRead(err)\n	}\n	return all, nil", new: "	if err != nil {\n		return nil, nil\n	}\n	return all, nil", more: true,
 	},
 	{ // answer lost: attempts.recordattempt
 		name: "a record that is known to stand there is taken for another's", file: "internal/executor/activities/nextattempt.go",
