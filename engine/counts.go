@@ -183,7 +183,7 @@ func (n *Counts) countTask(s *State, c *history.Commit) {
 	case byMessage && s.Pending == history.PendingStart && len(c.InputEvents) == 0:
 		n.release(time.Duration(s.Started.StartDelay))
 	}
-	if _, ok := closedBy(c).(*history.WorkflowExecutionTimedOut); ok && byMessage {
+	if _, ok := closedBy(c).(*history.WorkflowExecutionTimedOut); ok && byMessage && s.Started != nil {
 		end, _ := deadline(s.Started, s.StartTime, s.Reset != nil)
 		n.release(end.Sub(s.StartTime))
 	}

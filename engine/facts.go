@@ -63,8 +63,8 @@ func (r *Run) Facts(next ...*history.Commit) Facts {
 		after.Status, after.LastTime = c.Status, max(c.Time, after.LastTime)
 		after.pausedAfter(c)
 		after.streakAfter(c)
-		if c.Status.Closed() && c.Status != history.Void { // a fence that makes a run void has no event
-			after.Close = closing(c)
+		if closing := closedBy(c); closing != nil {
+			after.Close = closing
 		}
 	}
 	return after.Facts()

@@ -50,6 +50,9 @@ func (r *Run) copied() *Run {
 // Append adds the next commit of the log; size is its stored size. It returns an error if the
 // commit does not fit.
 func (r *Run) Append(c *history.Commit, size int) error {
+	if err := r.State.checkNext(c); err != nil {
+		return err // what is counted of a commit needs those before it
+	}
 	counts, row := r.State.Counts, r.rowBytes(c)
 	counts.countArrival(r, c)
 	if err := r.State.Apply(c, size); err != nil {

@@ -128,14 +128,8 @@ func NewState() *State {
 // Apply folds in the next commit; size is its stored size. It returns an error if no engine writes
 // such a log.
 func (s *State) Apply(c *history.Commit, size int) error {
-	if c.Slot != s.NextSlot {
-		return corrupt("slot %d follows slot %d", c.Slot, int64(s.NextSlot)-1)
-	}
-	if c.FirstEventID != s.NextEventID {
-		return corrupt("slot %d begins with event %d, want %d", c.Slot, c.FirstEventID, s.NextEventID)
-	}
-	if s.Status.Closed() {
-		return corrupt("slot %d stands after the run closed", c.Slot)
+	if err := s.checkNext(c); err != nil {
+		return err
 	}
 	s.RunID, s.Status, s.Pending, s.LastTime = c.RunID, c.Status, c.Pending, max(c.Time, s.LastTime)
 	if c.Expires != 0 && (s.Expires == 0 || c.Expires < s.Expires) {
@@ -155,6 +149,19 @@ func (s *State) Apply(c *history.Commit, size int) error {
 		s.CloseTime = c.Time
 	}
 	s.NextSlot, s.NextEventID, s.Bytes = c.Slot+1, c.NextEventID(), s.Bytes+int64(size)
+	return nil
+}
+
+// checkNext returns an error if a commit is not the next one of the run.
+func (s *State) checkNext(c *history.Commit) error {
+	switch {
+	case c.Slot != s.NextSlot:
+		return corrupt("slot %d follows slot %d", c.Slot, int64(s.NextSlot)-1)
+	case c.FirstEventID != s.NextEventID:
+		return corrupt("slot %d begins with event %d, want %d", c.Slot, c.FirstEventID, s.NextEventID)
+	case s.Status.Closed():
+		return corrupt("slot %d stands after the run closed", c.Slot)
+	}
 	return nil
 }
 
