@@ -23,7 +23,8 @@ export const overlaps: readonly { value: OverlapPolicy; label: string }[] = [
 ];
 
 const ownPolicy = { value: "", label: "as the schedule says" } as const;
-const zones = ["UTC", Intl.DateTimeFormat().resolvedOptions().timeZone];
+/** Returns time zones to choose from. The first use of Intl takes tens of milliseconds, so none is at the page's start. */
+const zones = (): string[] => [...new Set(["UTC", Intl.DateTimeFormat().resolvedOptions().timeZone])];
 const durationTitle = "A duration, as 90s, 24h or 1h30m";
 
 /** Returns the values of the lines of a text that are not empty. */
@@ -97,7 +98,7 @@ export function ScheduleForm({ id, schedule, onClose }: { id?: string; schedule?
         <LinesField label="Intervals" hint="A duration in each line, with an offset after +." placeholder="6h + 15m" value={intervals} onInput={setIntervals} />
       </div>
       <div class="two">
-        <TextField label="Time zone" hint="A name as Europe/Berlin; empty for UTC." value={timeZone} onInput={setTimeZone} options={[...new Set(zones)]} />
+        <TextField label="Time zone" hint="A name as Europe/Berlin; empty for UTC." value={timeZone} onInput={setTimeZone} options={zones()} />
         <SelectField label="While an earlier run is open" value={overlap} onInput={setOverlap} options={overlaps} />
       </div>
       <JsonField label="Input" value={input} onInput={setInput} rows={4} />

@@ -50,6 +50,7 @@ test("spans, moments and sizes", () => {
   assert.equal(format.bytes(1434), "1.4 KiB");
   assert.equal(format.dollars(0.0000125), "$0.0000125");
   assert.equal(format.words("timedOut"), "Timed out");
+  for (const [n, want] of [[0, "0"], [999, "999"], [1000, "1,000"], [1234567, "1,234,567"], [12345.25, "12,345.25"]]) assert.equal(format.count(n), want);
 });
 
 test("the rows of a long list", () => {
