@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import type { IconName } from "./components/icon.js";
 import type { Params } from "./lib/route.js";
+import { BatchesPage, BatchPage } from "./pages/batches.js";
 import { BuildsPage } from "./pages/builds.js";
 import { DeploymentPage } from "./pages/deployment.js";
 import { ListPage } from "./pages/list.js";
@@ -23,6 +24,8 @@ export const pages: Page[] = [
   { pattern: "workflows/:workflow/:run?/:part?/:item?", component: RunPage },
   { pattern: "schedules", component: SchedulesPage, nav: { label: "Schedules", icon: "clock", key: "s" } },
   { pattern: "schedules/:schedule", component: SchedulePage },
+  { pattern: "batches", component: BatchesPage, nav: { label: "Batches", icon: "filter", key: "a" } },
+  { pattern: "batches/:batch", component: BatchPage },
   { pattern: "queues", component: QueuesPage, nav: { label: "Queues", icon: "record", key: "q" } },
   { pattern: "builds", component: BuildsPage, nav: { label: "Builds", icon: "branch", key: "b" } },
   { pattern: "deployment", component: DeploymentPage, nav: { label: "Deployment", icon: "code", key: "d" } },

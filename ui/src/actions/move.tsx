@@ -7,15 +7,15 @@ import { FormDialog } from "../components/dialog.js";
 import { RadioField, TextField } from "../components/fields.js";
 import { done } from "./done.js";
 
-export type Target = "here" | "named" | "none";
+type Target = "here" | "named" | "none";
 
 /** Returns the body of a request that moves a run. */
-export function moveBody(to: Target, build: string): MoveRequest {
+function moveBody(to: Target, build: string): MoveRequest {
   return to === "named" ? { build } : to === "none" ? { unpin: true } : {};
 }
 
 /** Where runs are moved to. */
-export function TargetFields({ to, setTo, build, setBuild, builds }: { to: Target; setTo: (to: Target) => void; build: string; setBuild: (build: string) => void; builds?: string[] }): JSX.Element {
+function TargetFields({ to, setTo, build, setBuild }: { to: Target; setTo: (to: Target) => void; build: string; setBuild: (build: string) => void }): JSX.Element {
   return (
     <>
       <RadioField
@@ -28,7 +28,7 @@ export function TargetFields({ to, setTo, build, setBuild, builds }: { to: Targe
           { value: "none", label: "none", hint: "The newest build then always runs it." },
         ]}
       />
-      {to === "named" && <TextField label="Build" value={build} onInput={setBuild} required {...(builds ? { options: builds } : {})} />}
+      {to === "named" && <TextField label="Build" value={build} onInput={setBuild} required />}
     </>
   );
 }

@@ -1,19 +1,15 @@
 // The builds with the open runs on each, and moving those runs.
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { moveRun } from "../api/actions.js";
+import { useState } from "preact/hooks";
 import { type Builds, readBuilds } from "../api/deployment.js";
-import { reason } from "../api/http.js";
-import { listRuns } from "../api/workflows.js";
-import { moveBody, type Target, TargetFields } from "../actions/move.js";
+import { BatchForm } from "../actions/batch.js";
 import { Badge } from "../components/badge.js";
-import { Dialog } from "../components/dialog.js";
 import { Icon } from "../components/icon.js";
 import { Skeleton, Trouble } from "../components/notice.js";
-import { count, plural } from "../lib/format.js";
+import { plural } from "../lib/format.js";
 import { quote } from "../lib/filter.js";
 import { useLive } from "../lib/live.js";
-import { href, runHref } from "../lib/route.js";
+import { href } from "../lib/route.js";
 import { useTitle } from "../lib/title.js";
 import { PageHead } from "./schedules.js";
 
@@ -106,9 +102,10 @@ export function BuildsPage(): JSX.Element {
         </>
       )}
       {asked && (
-        <MoveRuns
-          build={asked}
-          builds={known.filter((k) => k !== asked)}
+        <BatchForm
+          title={`Move the runs of ${asked}`}
+          kind="move"
+          filter={`BuildId = ${quote(asked)} AND ExecutionStatus = 'Running'`}
           onClose={() => {
             setAsked(undefined);
             data.refresh();
@@ -116,101 +113,5 @@ export function BuildsPage(): JSX.Element {
         />
       )}
     </section>
-  );
-}
-
-interface Progress {
-  moved: number;
-  refused: { workflowId: string; runId: string; why: string }[];
-}
-
-/** How many refused runs are shown. */
-const mostRefused = 20;
-
-/**
- * Moves the open runs of a build, one after the other, for as long as the dialog is open. What was
- * moved stays moved if it is closed.
- */
-function MoveRuns({ build, builds, onClose }: { build: string; builds: string[]; onClose: () => void }): JSX.Element {
-  const [to, setTo] = useState<Target>("none");
-  const [named, setNamed] = useState("");
-  const [phase, setPhase] = useState<"asks" | "moves" | "ended">("asks");
-  const [progress, setProgress] = useState<Progress>({ moved: 0, refused: [] });
-  const [failed, setFailed] = useState<unknown>();
-  const abort = useRef(new AbortController());
-  useEffect(() => () => abort.current.abort(), []);
-  const move = async (): Promise<void> => {
-    setPhase("moves");
-    const stopped = abort.current.signal;
-    const filter = `BuildId = ${quote(build)} AND ExecutionStatus = 'running'`;
-    let all: Progress = { moved: 0, refused: [] };
-    try {
-      for (let page: string | undefined, first = true; (first || page) && !stopped.aborted; first = false) {
-        const answer = await listRuns(filter, page, undefined, stopped);
-        page = answer.next;
-        for (const r of answer.runs) {
-          if (stopped.aborted) return;
-          try {
-            await moveRun(r, moveBody(to, named));
-            all = { ...all, moved: all.moved + 1 };
-          } catch (error) {
-            all = { ...all, refused: [...all.refused, { workflowId: r.workflowId, runId: r.runId, why: reason(error) }] };
-          }
-          setProgress(all);
-        }
-      }
-    } catch (error) {
-      if (stopped.aborted) return;
-      setFailed(error);
-    }
-    setPhase("ended");
-  };
-  return (
-    <Dialog title={`Move the runs of ${build}`} onClose={onClose}>
-      <form
-        onSubmit={(e) => {
-          e.preventDefault();
-          if (phase === "asks") void move();
-        }}
-      >
-        {phase === "asks" && (
-          <>
-            <p class="does">
-              The open runs of <code>{build}</code> are moved one after the other. The build that a run moves to replays its history first: a run whose history differs from its code stays, and is shown
-              here.
-            </p>
-            <TargetFields to={to} setTo={setTo} build={named} setBuild={setNamed} builds={builds} />
-          </>
-        )}
-        <div role="status">
-          {phase !== "asks" && (
-            <p class="does">
-              {plural(progress.moved, "run")} moved{progress.refused.length > 0 ? `, ${count(progress.refused.length)} refused` : ""}
-              {phase === "moves" ? "…" : "."}
-            </p>
-          )}
-        </div>
-        {failed !== undefined && <Trouble error={failed} />}
-        {progress.refused.length > 0 && (
-          <ul class="refused">
-            {progress.refused.slice(0, mostRefused).map((r) => (
-              <li key={r.workflowId + r.runId}>
-                <a href={runHref(r.workflowId, r.runId)}>{r.workflowId}</a> <span class="dim">{r.why}</span>
-              </li>
-            ))}
-          </ul>
-        )}
-        <footer>
-          <button type="button" onClick={onClose}>
-            {phase === "moves" ? "Stop" : phase === "asks" ? "Back" : "Close"}
-          </button>
-          {phase !== "ended" && (
-            <button type="submit" class="primary" disabled={phase === "moves"}>
-              {phase === "moves" ? "Moving…" : "Move the runs"}
-            </button>
-          )}
-        </footer>
-      </form>
-    </Dialog>
   );
 }

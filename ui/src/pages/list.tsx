@@ -1,6 +1,7 @@
 // The list of runs.
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { BatchForm } from "../actions/batch.js";
 import { StartButton } from "../actions/startbutton.js";
 import { has, lack, unknownParameter } from "../api/features.js";
 import { types } from "../api/deployment.js";
@@ -81,6 +82,7 @@ export function ListPage(): JSX.Element {
       <section class="grow" aria-label="Runs">
         <div class="list-tools">
           <FilterBox choice={choice} choose={choose} />
+          <BatchButton filter={filter} />
           <StartButton />
         </div>
         {data.error !== undefined && <Trouble error={data.error} onRetry={data.refresh} />}
@@ -101,6 +103,20 @@ export function ListPage(): JSX.Element {
         )}
       </section>
     </div>
+  );
+}
+
+/** A button that opens the form of a batch over all runs that the list has. */
+function BatchButton({ filter }: { filter: string }): JSX.Element {
+  const [form, setForm] = useState(false);
+  useKeys("List", [{ keys: "a", does: "Act on all that match", run: () => setForm(true) }]);
+  return (
+    <>
+      <button type="button" onClick={() => setForm(true)}>
+        <Icon name="filter" size={14} /> Act on all…
+      </button>
+      {form && <BatchForm filter={filter || "ExecutionStatus = 'Running'"} onClose={() => setForm(false)} />}
+    </>
   );
 }
 

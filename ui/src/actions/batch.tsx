@@ -1,0 +1,171 @@
+// The forms of batches.
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { newId } from "../api/actions.js";
+import { type Batch, type BatchAction, type BatchGroup, endOf, type Kind, setBatchRate, startBatch, stopBatch } from "../api/batches.js";
+import { FormDialog } from "../components/dialog.js";
+import { CheckField, JsonField, SelectField, TextField } from "../components/fields.js";
+import { plural, words } from "../lib/format.js";
+import { jsonValue } from "../lib/json.js";
+import { go, href } from "../lib/route.js";
+import { done, orNone } from "./done.js";
+
+/** What a batch can do, in the order in which it is offered. */
+export const kinds: readonly { value: Kind; label: string }[] = [
+  { value: "cancel", label: "Cancel" },
+  { value: "terminate", label: "Terminate" },
+  { value: "signal", label: "Signal" },
+  { value: "retry", label: "Retry, if stuck" },
+  { value: "pause", label: "Pause" },
+  { value: "resume", label: "Resume" },
+  { value: "reset", label: "Reset" },
+  { value: "move", label: "Move" },
+  { value: "delete", label: "Delete, if closed" },
+];
+
+const withReason: readonly Kind[] = ["cancel", "terminate", "reset", "pause", "resume"];
+const ratePattern = "(0|[0-9]+(\\.[0-9]+)?|\\.[0-9]+)?";
+
+/** What a dry run has counted, for which filter. */
+interface Counted {
+  filter: string;
+  batch: Batch;
+}
+
+/** Starts a batch over the runs of a filter. A dry run counts them first. */
+export function BatchForm({ filter: given, kind: only, title, onClose }: { filter: string; kind?: Kind; title?: string; onClose: () => void }): JSX.Element {
+  const [filter, setFilter] = useState(given);
+  const [kind, setKind] = useState<Kind>(only ?? "cancel");
+  const [reason, setReason] = useState("");
+  const [signalName, setSignalName] = useState("");
+  const [input, setInput] = useState("");
+  const [to, setTo] = useState<"firstTask" | "lastTask">("lastTask");
+  const [unpin, setUnpin] = useState(true);
+  const [rate, setRate] = useState("");
+  const [mostRuns, setMostRuns] = useState("");
+  const [counted, setCounted] = useState<Counted>();
+  const requestId = useRef(newId("batch"));
+  const closed = useRef(new AbortController());
+  useEffect(() => () => closed.current.abort(), []);
+  const action = (): BatchAction => ({
+    kind,
+    reason: withReason.includes(kind) ? orNone(reason) : undefined,
+    ...(kind === "signal" ? { signalName, input: jsonValue(input) } : {}),
+    ...(kind === "reset" ? { to } : {}),
+    ...(kind === "move" && unpin ? { unpin } : {}),
+  });
+  const total = counted?.filter === filter ? counted.batch.counts.matched : undefined;
+  const submit = async (): Promise<void> => {
+    const body = { filter, action: action(), rate: rate ? Number(rate) : undefined, mostRuns: mostRuns ? Number(mostRuns) : undefined };
+    if (total === undefined) {
+      const dry = await startBatch({ ...body, dryRun: true, requestId: newId("dry-run") });
+      const batch = await endOf(dry.value.batchId, closed.current.signal);
+      if (batch.state !== "completed") throw new Error(`The dry run ${dry.value.batchId} is ${batch.state}: its page among the batches says why.`);
+      setCounted({ filter, batch });
+      return;
+    }
+    const answer = await startBatch({ ...body, requestId: requestId.current });
+    done("The batch was started", answer);
+    onClose();
+    go(href(["batches", answer.value.batchId], { of: String(total) }));
+  };
+  const label = words(kind);
+  return (
+    <FormDialog
+      title={title ?? "Act on all that match"}
+      submitLabel={total === undefined ? "Count the runs" : `${label} ${plural(total, "run")}`}
+      danger={total !== undefined && (kind === "terminate" || kind === "delete")}
+      submit={submit}
+      onClose={onClose}
+    >
+      <p class="does">A batch does the same with each run. It goes on when this page is closed. First the runs are only counted.</p>
+      <TextField label="Runs" hint="A filter, as in the list. Schedules and batches are left out." value={filter} onInput={setFilter} required placeholder="ExecutionStatus = 'Running'" />
+      {!only && <SelectField label="What is done" value={kind} onInput={setKind} options={kinds} />}
+      {kind === "signal" && (
+        <>
+          <TextField label="Signal" value={signalName} onInput={setSignalName} required />
+          <JsonField label="Input" value={input} onInput={setInput} rows={3} />
+        </>
+      )}
+      {kind === "reset" && (
+        <SelectField
+          label="To"
+          value={to}
+          onInput={setTo}
+          options={[
+            { value: "lastTask", label: "the last task" },
+            { value: "firstTask", label: "the first task" },
+          ]}
+        />
+      )}
+      {kind === "move" && <CheckField label="Unpin them" hint="The newest build then always runs them. Otherwise they are pinned to the build that runs the batch." value={unpin} onInput={setUnpin} />}
+      {withReason.includes(kind) && <TextField label="Reason" hint="The histories keep it. At most 1 KiB; it may be empty." value={reason} onInput={setReason} />}
+      <details class="more-fields">
+        <summary>More options</summary>
+        <div class="two">
+          <TextField label="Runs a second" hint="0.01 to 1000; empty for no limit." value={rate} onInput={setRate} pattern={ratePattern} title="A number of runs a second" />
+          <TextField label="At most" hint="It stops if more runs match; empty for 10,000." value={mostRuns} onInput={setMostRuns} pattern="[0-9]*" title="A number of runs" inputMode="numeric" />
+        </div>
+      </details>
+      <div role="status">{total !== undefined && counted && <Groups groups={counted.batch.groups ?? []} total={total} />}</div>
+    </FormDialog>
+  );
+}
+
+/** Shows what a dry run has counted. */
+export function Groups({ groups, total }: { groups: BatchGroup[]; total: number }): JSX.Element {
+  return (
+    <>
+      <p class="does">{total === 0 ? "No run matches." : `${plural(total, "run")} ${total === 1 ? "matches" : "match"}:`}</p>
+      {groups.length > 0 && (
+        <ul class="refused">
+          {groups.map((g) => (
+            <li key={`${g.type} ${g.status}`}>
+              <strong>{g.type || "of other types"}</strong> <span class="dim">{words(g.status)}</span> <span class="num">{plural(g.count, "run")}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+/** Stops a batch. */
+export function StopBatchForm({ id, onClose }: { id: string; onClose: () => void }): JSX.Element {
+  const [reason, setReason] = useState("");
+  const [requestId] = useState(() => newId("stop"));
+  return (
+    <FormDialog
+      title={`Stop ${id}?`}
+      submitLabel="Stop the batch"
+      danger
+      onClose={onClose}
+      submit={async () => {
+        done(`${id} stops`, await stopBatch(id, orNone(reason), requestId));
+        onClose();
+      }}
+    >
+      <p class="does">It acts on no further runs. What it has done stays.</p>
+      <TextField label="Reason" hint="It is shown with the batch." value={reason} onInput={setReason} />
+    </FormDialog>
+  );
+}
+
+/** Changes the rate of a batch. */
+export function RateForm({ id, rate: before, onClose }: { id: string; rate: number; onClose: () => void }): JSX.Element {
+  const [rate, setRate] = useState(before ? String(before) : "");
+  const [requestId] = useState(() => newId("rate"));
+  return (
+    <FormDialog
+      title={`Change the rate of ${id}`}
+      submitLabel="Change"
+      onClose={onClose}
+      submit={async () => {
+        done(`The rate of ${id} was changed`, await setBatchRate(id, Number(rate || "0"), requestId));
+        onClose();
+      }}
+    >
+      <TextField label="Runs a second" hint="0.01 to 1000; empty for no limit." value={rate} onInput={setRate} pattern={ratePattern} title="A number of runs a second" />
+    </FormDialog>
+  );
+}
