@@ -153,7 +153,7 @@ var byName = map[string]func(ctx context.Context, c *client.Client, name string)
 
 // withoutID are the methods whose request has no such id.
 var withoutID = []string{
-	"Count", "List", "ListPage", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity",
+	"Count", "Costs", "List", "ListPage", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity",
 	"Builds", "Deployment", "Queues", "Redrive", "Types", "Batch", "Batches",
 }
 

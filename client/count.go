@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
@@ -27,13 +28,17 @@ type Counts = schema.CountResponse
 // cannot be read, or that has a name which no run has. On AWS it reads the list: 67 read units for
 // 1,000 closed runs.
 func (c *Client) Count(ctx context.Context, o CountOptions) (*Counts, error) {
+	var answer Counts
+	if _, err := c.do(ctx, request{Request: Request{"count", "", ""}, method: http.MethodGet, path: "/v1/counts", query: o.query(), answer: &answer}); err != nil {
+		return nil, err
+	}
+	return &answer, nil
+}
+
+func (o CountOptions) query() url.Values {
 	q := ListOptions{Filter: o.Filter, PageToken: o.PageToken, AllowUnknown: o.AllowUnknown}.query()
 	if o.GroupBy != "" {
 		q.Set("groupBy", o.GroupBy)
 	}
-	var answer Counts
-	if _, err := c.do(ctx, request{Request: Request{"count", "", ""}, method: http.MethodGet, path: "/v1/counts", query: q, answer: &answer}); err != nil {
-		return nil, err
-	}
-	return &answer, nil
+	return q
 }

@@ -15,7 +15,7 @@ type Interceptor func(ctx context.Context, r Request, next func(context.Context)
 // Request is what a client was asked to do.
 type Request struct {
 	// Operation is start, signal, query, update, poll, result, describe, history, runs, waits,
-	// list, count, cancel, terminate, failUpdate, reset, move, delete, retry, pause, resume,
+	// list, count, costs, cancel, terminate, failUpdate, reset, move, delete, retry, pause, resume,
 	// retryActivity, completeByHand or failByHand; deployment, types, builds, queues or redrive; or
 	// "complete activity", "fail activity" or "heartbeat activity". A request to a schedule is a
 	// request to its workflow, whose id is "weft.schedule:" and the schedule's: a start, an update,

@@ -116,6 +116,7 @@ func TestInterceptorsKnowAllCalls(t *testing.T) {
 		}},
 		{client.Request{Operation: "list"}, func() error { _, err := c.ListPage(ctx, client.ListOptions{}); return err }},
 		{client.Request{Operation: "count"}, func() error { _, err := c.Count(ctx, client.CountOptions{}); return err }},
+		{client.Request{Operation: "costs"}, func() error { _, err := c.Costs(ctx, client.CostsOptions{}); return err }},
 		{client.Request{Operation: "list"}, func() error { _, _, err := c.List(ctx, "", ""); return err }},
 		{client.Request{Operation: "list"}, func() error { _, _, err := c.Schedules(ctx, ""); return err }},
 		{client.Request{Operation: "complete activity"}, func() error { return c.CompleteActivity(ctx, "token", nil) }},

@@ -19,25 +19,33 @@ type Counts struct {
 	// Commits is how many commits the run has. Units are the KiB of their items in DynamoDB, each
 	// rounded up, and twice those of items that were put together with others. UnlistedUnits are
 	// the same in a deployment without a list. Stored is the size of all items in bytes.
-	Commits, Units, UnlistedUnits, Stored int64
+	Commits       int64 `cbor:"1,keyasint,omitempty"`
+	Units         int64 `cbor:"2,keyasint,omitempty"`
+	UnlistedUnits int64 `cbor:"3,keyasint,omitempty"`
+	Stored        int64 `cbor:"4,keyasint,omitempty"`
 	// Rows is how many commits have a row of the list, and RowUnits are the KiB of the rows.
-	Rows, RowUnits int64
+	Rows     int64 `cbor:"5,keyasint,omitempty"`
+	RowUnits int64 `cbor:"6,keyasint,omitempty"`
 	// Requests is how many puts a request caused, rather than a message.
-	Requests int64
+	Requests int64 `cbor:"7,keyasint,omitempty"`
 	// Records is how many records of attempts were written: of attempts that failed, that had
 	// begun if attempts are counted, and that continued outside.
-	Records int64
+	Records int64 `cbor:"8,keyasint,omitempty"`
 	// Messages is how many messages were sent to the queues. Sends is in how many requests.
-	Messages, Sends int64
+	Messages int64 `cbor:"9,keyasint,omitempty"`
+	Sends    int64 `cbor:"10,keyasint,omitempty"`
 	// Results is how many of the messages carried a result to the workflow queue, and Batches how
 	// many commits took them from there.
-	Results, Batches int64
+	Results int64 `cbor:"11,keyasint,omitempty"`
+	Batches int64 `cbor:"12,keyasint,omitempty"`
 	// Kept is how many messages were kept in the store of timers, because they were due later than
 	// a queue can delay them. Released is how many of them are among Messages.
-	Kept, Released int64
+	Kept     int64 `cbor:"13,keyasint,omitempty"`
+	Released int64 `cbor:"14,keyasint,omitempty"`
 	// Reads is how many reads all this takes if no process knows the run before, and ReadUnits are
 	// their units of 4 KiB.
-	Reads, ReadUnits int64
+	Reads     int64 `cbor:"15,keyasint,omitempty"`
+	ReadUnits int64 `cbor:"16,keyasint,omitempty"`
 }
 
 const (
@@ -59,6 +67,8 @@ const (
 	listBytes = 71
 	keyBytes  = 33
 	timeBytes = 9
+	// spentBytes is about the size of what a row has of the work of its run.
+	spentBytes = 48
 )
 
 // units returns a size in units, rounded up; at least one.
@@ -176,14 +186,14 @@ func (r *Run) requested(c *history.Commit) bool {
 
 // countTask counts what the task of a commit says of the messages before it.
 func (n *Counts) countTask(s *State, c *history.Commit) {
-	byMessage := len(c.CausationIDs) > 0
+	byMessage := len(c.CausationIDs) > 0 && s.Started != nil // otherwise the log is damaged
 	switch {
 	case c.Task != nil && c.Task.Kind == history.Transient:
 		n.Retried(max(c.Task.Attempt-2, 0)) // a commit sent the message of the second attempt
 	case byMessage && s.Pending == history.PendingStart && len(c.InputEvents) == 0:
 		n.release(time.Duration(s.Started.StartDelay))
 	}
-	if _, ok := closedBy(c).(*history.WorkflowExecutionTimedOut); ok && byMessage && s.Started != nil {
+	if _, ok := closedBy(c).(*history.WorkflowExecutionTimedOut); ok && byMessage {
 		end, _ := deadline(s.Started, s.StartTime, s.Reset != nil)
 		n.release(end.Sub(s.StartTime))
 	}

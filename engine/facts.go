@@ -5,8 +5,6 @@ import "github.com/seed-41655fb1/weft/engine/history"
 // Facts are what a list shows of a run besides its status and what the run shows itself. They
 // follow from the log. They have names of types, and no texts of errors: rows of the list are
 // stored in plain, also if payloads are encrypted.
-//
-// The number 5 of the encoding is reserved for what a run that has closed has cost.
 type Facts struct {
 	// Stuck is set while the tasks of the run fail.
 	Stuck *StuckFact `cbor:"1,keyasint,omitempty"`
@@ -16,6 +14,9 @@ type Facts struct {
 	CloseReason string `cbor:"3,keyasint,omitempty"`
 	// Parent is the workflow that started the run as its child.
 	Parent string `cbor:"4,keyasint,omitempty"`
+	// Spent is the work that a run has caused that has closed. It is nil while the run is open, and
+	// in rows of earlier versions.
+	Spent *Counts `cbor:"5,keyasint,omitempty"`
 }
 
 // StuckFact says since when, and why, a run is stuck.
@@ -28,12 +29,12 @@ type StuckFact struct {
 // Empty reports whether there are no facts.
 func (f Facts) Empty() bool { return f == Facts{} }
 
-// Equal reports whether two rows show the same facts.
+// Equal reports whether two rows show the same facts, besides the work, which no open run shows.
 func (f Facts) Equal(g Facts) bool {
 	if (f.Stuck != nil) != (g.Stuck != nil) || f.Stuck != nil && *f.Stuck != *g.Stuck {
 		return false
 	}
-	f.Stuck, g.Stuck = nil, nil
+	f.Stuck, g.Stuck, f.Spent, g.Spent = nil, nil, nil, nil
 	return f == g
 }
 
@@ -49,6 +50,9 @@ func (s *State) Facts() (f Facts) {
 		f.Paused = s.Paused.Since
 	}
 	f.CloseReason = CloseReason(s.Close)
+	if s.Status.Closed() && s.Counts.Commits > 0 {
+		f.Spent = &s.Counts
+	}
 	return f
 }
 

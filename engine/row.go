@@ -11,6 +11,14 @@ func (r *Run) Listed(c *history.Commit) bool {
 	return c.Slot == 0 || c.Status.Closed() || r.Pinned(c) != r.State.Pinned || !r.Visibility(c).Equal(r.State.Visibility) || !r.Facts(c).Equal(r.State.Facts())
 }
 
+// Spent returns the work that the run has caused with a commit, its next, of this stored size.
+func (r *Run) Spent(c *history.Commit, size int) *Counts {
+	counts := r.State.Counts
+	counts.countArrival(r, c)
+	counts.countCommit(r, c, size, r.rowBytes(c))
+	return &counts
+}
+
 // opened returns the event that opened the run, or that a commit opens it with; nil if the run was
 // never opened.
 func (r *Run) opened(c *history.Commit) *history.WorkflowExecutionStarted {
@@ -31,7 +39,7 @@ func (r *Run) rowBytes(c *history.Commit) int64 {
 		size += len("build") + 1 + len(build)
 	}
 	if c.Status.Closed() {
-		size += len("closed") + 1 + timeBytes
+		size += len("closed") + 1 + timeBytes + spentBytes
 	}
 	if n := len(visibility.SearchAttributes); n > 0 {
 		size += len("attributes") + 1 + bodyBytes(visibility.SearchAttributes)

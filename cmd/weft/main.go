@@ -21,6 +21,7 @@ type commands struct {
 	List     listCommand     `cmd:"" group:"Look" help:"List runs, those started last first: weft list \"ExecutionStatus = 'Running' AND Region = 'eu'\"."`
 	Count    countCommand    `cmd:"" group:"Look" help:"Count runs: weft count \"WorkflowType = 'order'\" --by ExecutionStatus."`
 	Describe describeCommand `cmd:"" group:"Look" help:"Describe a run, and what it waits for."`
+	Cost     costCommand     `cmd:"" group:"Look" help:"Say what a run has cost on AWS, or the closed runs of a type together: weft cost --type order --since 720h."`
 	History  historyCommand  `cmd:"" group:"Look" help:"Print the history of a run, also for weftest.Replay: weft history cart-42 > cart-42.json."`
 	Watch    watchCommand    `cmd:"" group:"Look" help:"Print the events of a run as they come, until it has closed."`
 	Result   resultCommand   `cmd:"" group:"Look" help:"Wait until a run has closed, and print its result."`

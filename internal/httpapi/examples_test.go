@@ -62,6 +62,7 @@ var afterwards = []step{
 	{"signalWorkflow", "/cart-43/signals/note", "noteThatOpens", "", 202, "noteThatOpens"},
 	{"listWorkflows", "?type=cart&status=running", "", "", 200, "open"},
 	{"countWorkflows", "/v1/counts?type=cart&groupBy=ExecutionStatus", "", "", 200, "byStatus"},
+	{"sumCosts", "/v1/costs?type=cart&groupBy=WorkflowType", "", "", 200, "byType"},
 	{"resetWorkflow", "/cart-43/reset", "lastTask", "", 201, "opened"},
 	{"listRuns", "/cart-43/runs", "", "", 200, "reset"},
 	{"updateWorkflow", "/cart-44/updates/addItem", "firstItem", "", 200, "firstItem"},

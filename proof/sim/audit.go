@@ -141,13 +141,17 @@ func (a *audit) checkRow(item store.Item) {
 // factsOf returns the facts of a run without pointers.
 func factsOf(f engine.Facts) (all struct {
 	stuck engine.StuckFact
+	spent engine.Counts
 	rest  engine.Facts
 },
 ) {
 	if f.Stuck != nil {
 		all.stuck = *f.Stuck
 	}
-	f.Stuck = nil
+	if f.Spent != nil {
+		all.spent = *f.Spent
+	}
+	f.Stuck, f.Spent = nil, nil
 	all.rest = f
 	return all
 }

@@ -268,6 +268,9 @@ func summary(workflowID string, c *Change, later []*Change) (*store.Summary, err
 		}
 	}
 	facts := run.Facts(next...)
+	if commit.Status.Closed() {
+		facts.Spent = run.Spent(commit, len(c.Body))
+	}
 	if commit.FromReset() {
 		visibility = run.Visibility(next...)
 	}
