@@ -185,7 +185,8 @@ func (c *Client) Signal(ctx context.Context, workflowID, name string, input hist
 }
 
 // Query sends a query to the latest run, or to the run with runID, which may be closed. Nothing is
-// written.
+// written. A paused run answers from before its pause. Query returns ErrPaused if no task of a
+// paused run has succeeded: its code has set no handlers.
 func (c *Client) Query(ctx context.Context, workflowID, runID, name string, input history.Payload) (history.Payload, error) {
 	var answer schema.QueryResponse
 	_, err := c.do(ctx, request{

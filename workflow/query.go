@@ -42,7 +42,7 @@ func (q Query[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
 }
 
 // Ask sends the query to the latest run of a workflow, which may be closed, and returns its answer.
-// Nothing is written.
+// Nothing is written. A paused run answers as [client.Client.Query] says.
 func (q Query[In, Out]) Ask(ctx context.Context, c *client.Client, workflowID string, in In) (out Out, err error) {
 	input, err := payload.Encode(in)
 	if err != nil {

@@ -120,7 +120,6 @@ var unscripted = map[string]string{
 	"500 urn:weft:problem:internal":                          "a defect: internal/function has a request that panics",
 	"413 urn:weft:problem:too-large":                         "what is too large for a script: TestPayloadLimit; answers that Lambda does not take: internal/function",
 	"getDocument 200":                                        "the document is too long for a script: TestDocumentIsServed",
-	"listWorkflows 404 urn:weft:problem:not-found":           "a deployment without a list: TestNoList",
 	"retryActivity 503 urn:weft:problem:outcome-unknown":     "package executor, TestRetryWhoseRecordIsLost",
 	"heartbeatActivity 503 urn:weft:problem:outcome-unknown": "package executor, TestBeatWhoseRecordIsLost",
 	"listWorkflows 503 urn:weft:problem:busy":                "TestNoList",
@@ -134,7 +133,8 @@ var unscripted = map[string]string{
 	"listBatches 404 urn:weft:problem:not-found":             "TestNoList",
 	"listBatches 503 urn:weft:problem:busy":                  "TestNoList",
 	"listBuilds 404 urn:weft:problem:not-found":              "TestNoList",
-	"listBuilds 503 urn:weft:problem:busy":                   "TestNoList",
+	"changeBatchRate 409 urn:weft:problem:update-limit":      "the same way as triggerSchedule's",
+	"stopBatch 409 urn:weft:problem:update-limit":            "the same way as triggerSchedule's",
 	"redriveQueue 503 urn:weft:problem:busy":                 "TestRedriveAnswers",
 	"406 urn:weft:problem:not-acceptable":                    "scripts have no headers: TestNoEvents",
 }

@@ -29,9 +29,7 @@ func TestRefusals(t *testing.T) {
 		}
 		var refusals strings.Builder
 		for _, o := range operations(t) {
-			if strings.HasPrefix(o.Path, "/v1/workflows/{") || strings.HasPrefix(o.Path, "/v1/schedules") || strings.HasPrefix(o.Path, "/v1/batches") || strings.HasPrefix(o.Path, "/v1/activities") || o.ID == "startWorkflow" {
-				synctest.Test(t, func(t *testing.T) { refusals.WriteString(refusalIn(t, situation, o)) })
-			}
+			synctest.Test(t, func(t *testing.T) { refusals.WriteString(refusalIn(t, situation, o)) })
 		}
 		return refusals.String()
 	})
@@ -117,7 +115,6 @@ var situations = map[string]func(s *arranged){
 		few.Engine.Limits.UpdatesInTotal, few.Engine.Limits.UpdatesInFlight = 1, 100
 		s.p = s.process("build-1", few)
 		s.do(s.p, http.MethodPost, "/v1/schedules/s/trigger", "")
-		s.do(s.p, http.MethodPost, "/v1/batches/x/rate", `{"rate":0.02}`)
 	},
 	"no-more-updates-at-once": func(s *arranged) {
 		var few executor.Options
@@ -128,6 +125,14 @@ var situations = map[string]func(s *arranged){
 		hooks := s.d.Hook()
 		s.p = s.process("build-1", executor.Options{})
 		hooks.Always(testbed.OnRead, testbed.Faults["throttle"]())
+	},
+	"no-list": func(s *arranged) {
+		s.d.Ports.Lister = nil
+		s.p = s.process("build-1", executor.Options{})
+	},
+	"list-throttled": func(s *arranged) {
+		s.d.Ports.Lister = throttled{}
+		s.p = s.process("build-1", executor.Options{})
 	},
 	"writes-are-lost": func(s *arranged) {
 		hooks := s.d.Hook()
@@ -163,7 +168,7 @@ func refusalIn(t *testing.T, situation func(*arranged), o *apitest.Operation) st
 // activity of its event 9, the schedule s, the batch x, or an activity of the workflow w with this
 // run.
 func requestOf(o *apitest.Operation, first, waiting string) (target, body string) {
-	target = strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum", "{scheduleId}", "s", "{batchId}", "x", "{eventId}", "9").Replace(o.Path)
+	target = strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum", "{scheduleId}", "s", "{batchId}", "x", "{eventId}", "9", "{queue}", "activities").Replace(o.Path)
 	switch {
 	case strings.HasPrefix(o.Path, "/v1/activities/"):
 		body = `{"token":"` + testbed.Pass(waiting) + `"}`
