@@ -27,7 +27,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 GOFUMPT := go run -modfile=tools/go.mod mvdan.cc/gofumpt
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test race test-ts ui ui-check ui-test test-postgres test-aws test-aws-served deploy-check localstack localstack-down lint weftvet switches words check sim sim-fixed sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
+.PHONY: help run demo test race test-ts ui ui-check ui-test ui-shots test-postgres test-aws test-aws-served deploy-check localstack localstack-down lint weftvet switches words check sim sim-fixed sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +78,10 @@ ui-check: ## check the types of the web page, and that internal/page/dist is bui
 ui-test: ui-check ## drive the web page in a browser (Node.js, Chromium; CHROMIUM=/path/to/it)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft && go build -o bin/uiserver ./proof/uiserver
 	cd ui && npm run --silent unit && npm run --silent drive
+
+ui-shots: ## take the README's screenshots of the web page into docs/images (Node.js, Chromium)
+	@mkdir -p bin && go build -o bin/uiserver ./proof/uiserver
+	cd ui && npm ci --silent && node shots.mjs
 
 test-postgres: ## run the store and the queues of examples/postgres against PostgreSQL (Debian: apt-get install postgresql)
 	@# go test prints the reason of a skip only in the package's folder and without a pattern.
