@@ -120,6 +120,7 @@ func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger)
 	mux := http.NewServeMux()
 	mux.Handle("/", shortly(process.API))
 	serveWork(mux, process, code, p, log)
+	serveRows(mux, &process.Service.Process.Watchers)
 	return serveUntilEOF(l, mux)
 }
 

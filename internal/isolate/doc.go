@@ -12,6 +12,9 @@
 // there. Correctness does not depend on that. Two processes that run the same workflow meet in the
 // store's conditional put, as on Lambda.
 //
+// A caller who waits for the list waits in one child. The parent tells all children when it has put
+// a commit that changes the list.
+//
 // # When a child dies
 //
 //   - Callers whose request was in the child get 503. The request may have been carried out, as

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -69,6 +70,7 @@ type Pool struct {
 	all            sync.WaitGroup
 	cancel         context.CancelFunc
 	stopped        chan struct{}
+	rows           lock.Watchers // of the slots, for the list
 }
 
 // Start starts the children of a server, and returns before they serve: work waits for them.
@@ -93,7 +95,9 @@ func Start(o Options) (*Pool, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	mux := http.NewServeMux()
-	serveStore(mux, o.Ports)
+	ports := o.Ports
+	ports.Log = announced{ports.Log, &p.rows}
+	serveStore(mux, ports)
 	serveQueue(mux, o.Ports, o.Receiver)
 	p.server = &http.Server{Handler: withinBudget(budget, mux), ReadHeaderTimeout: time.Minute}
 	p.all.Go(func() {

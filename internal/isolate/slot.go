@@ -90,6 +90,8 @@ func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 	watching, end := context.WithCancel(ctx)
 	defer end()
 	s.pool.all.Go(func() { s.look(watching, c, looks) })
+	rows := s.pool.rows.WatchRows()
+	s.pool.all.Go(func() { s.tellRows(watching, c, rows) })
 	for {
 		c.work.Add(1) // it is counted before it begins: drain sees it
 		select {
