@@ -16,7 +16,7 @@ const countEvery = 60_000;
 interface Numbers {
   statuses: Counts | undefined;
   types: Counts | undefined;
-  facts: Record<string, number>;
+  facts: Record<string, Counts>;
 }
 
 /** Counts in one group as far as the server does at once. */
@@ -36,7 +36,7 @@ async function countAll(choice: Choice, at: number, abort: AbortSignal): Promise
       try {
         const open = [filterOf({ ...choice, statuses: [] }, at, "facts"), "ExecutionStatus = 'running'", fact].filter(Boolean).join(" AND ");
         const counted = await counting(open, "ExecutionStatus", abort);
-        if (counted) numbers.facts[fact] = counted.count;
+        if (counted) numbers.facts[fact] = counted;
       } catch {
         abort.throwIfAborted(); // otherwise the deployment does not record the fact
       }
@@ -64,7 +64,7 @@ export function Facets({ choice, at, choose, seen }: { choice: Choice; at: numbe
         {knownFacts.length > 0 && (
           <Group title="Needs attention">
             {knownFacts.map((f) => (
-              <Option key={f} chosen={choice.facts.includes(f)} number={numbers?.facts[f]} onChange={() => choose({ facts: toggled(choice.facts, f) })}>
+              <Option key={f} chosen={choice.facts.includes(f)} number={numbers?.facts[f]?.count} more={numbers?.facts[f]?.more} onChange={() => choose({ facts: toggled(choice.facts, f) })}>
                 <StateBadge state={f.toLowerCase()} />
               </Option>
             ))}
