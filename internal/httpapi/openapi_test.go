@@ -125,8 +125,6 @@ var unscripted = map[string]string{
 	"listWorkflows 503 urn:weft:problem:busy":                "TestNoList",
 	"countWorkflows 404 urn:weft:problem:not-found":          "the same way as listWorkflows",
 	"countWorkflows 503 urn:weft:problem:busy":               "the same way as listWorkflows",
-	"sumCosts 404 urn:weft:problem:not-found":                "the same way as listWorkflows",
-	"sumCosts 503 urn:weft:problem:busy":                     "the same way as listWorkflows",
 	"listSchedules 404 urn:weft:problem:not-found":           "TestNoList",
 	"listSchedules 503 urn:weft:problem:busy":                "TestNoList",
 	"startBatch 404 urn:weft:problem:not-found":              "TestNoList",
