@@ -206,6 +206,40 @@ test("the open runs of a build are moved", async () => {
   await closePage(page);
 });
 
+test("the deployment shows what its runs have cost, by type and over a period", async () => {
+  const { runId } = await api(server, "POST", "workflows", { workflowId: "priced", type: "import", input: 1 });
+  await api(server, "POST", "workflows/priced/terminate", {});
+  const { cost } = await api(server, "GET", `workflows/priced?runId=${runId}`);
+  const sums = await api(server, "GET", "costs?groupBy=WorkflowType");
+  const sum = sums.groups.find((g) => g.value === "import");
+  assert.ok(sum.runs > 0 && sum.cost.writes >= cost.writes && sum.cost.dollars >= cost.dollars, JSON.stringify(sum));
+  const page = await openPage(browser, server, "#/deployment");
+  const card = page.getByRole("region", { name: "Costs" });
+  const row = card.getByRole("row").filter({ has: page.getByRole("link", { name: "import", exact: true }) });
+  await row.waitFor();
+  assert.deepEqual(
+    (await row.getByRole("cell").allTextContents()).slice(1, 4).map((text) => Number(text.replaceAll(",", ""))),
+    [sum.runs, sum.cost.writes, sum.cost.messages],
+  );
+  await card.getByText(`On AWS, at list prices of ${cost.prices}`).waitFor();
+  await card.getByText(/^\d+ closed runs?\./).waitFor();
+  const asked = page.waitForRequest((r) => r.url().includes("/v1/costs?"));
+  await card.getByLabel("Runs that started in").selectOption("24h");
+  const after = new URL((await asked).url()).searchParams.get("startedAfter");
+  assert.ok(Math.abs(Date.now() - 86_400_000 - Date.parse(after)) < 120_000, after);
+  await row.waitFor();
+
+  await page.goto(`${page.url().replace(/#.*/, "")}#/workflows/priced/${runId}`);
+  const side = page.getByRole("complementary", { name: "About the run" });
+  await side.getByRole("heading", { name: "Cost", exact: true }).waitFor();
+  const figures = Object.fromEntries(await side.locator(".small-facts div").evaluateAll((all) => all.map((d) => [d.querySelector("dt").textContent, d.querySelector("dd").textContent])));
+  assert.equal(figures["Writes"], String(cost.writes));
+  assert.equal(figures["Messages"], String(cost.messages));
+  assert.equal(figures["Reads"], `0 to ${cost.reads.most}`);
+  await side.getByText("Estimated: ").waitFor();
+  await closePage(page);
+});
+
 test("the deployment shows its types, and starts one", async () => {
   await look("#/deployment", "deployment", (page) => page.getByRole("region", { name: "4 workflow types" }).waitFor());
   const page = await openPage(browser, server, "#/deployment");
@@ -218,7 +252,7 @@ test("the deployment shows its types, and starts one", async () => {
   await page.getByRole("heading", { level: 1, name: "from-types" }).waitFor();
   await page.keyboard.press("g");
   await page.keyboard.press("d");
-  await page.getByRole("link", { name: "import", exact: true }).click();
+  await page.getByRole("region", { name: "4 workflow types" }).getByRole("link", { name: "import", exact: true }).click();
   await page.waitForURL(/#\/runs\?type=import/);
   await closePage(page);
 });

@@ -21,6 +21,9 @@ export type WaitsFor = Schemas["WaitsFor"];
 export type ChainedRun = Schemas["ChainedRun"];
 export type Runs = Schemas["RunsResponse"];
 export type AttributeValue = Schemas["AttributeValue"];
+export type Cost = Schemas["Cost"];
+export type CostSum = Schemas["CostSum"];
+export type Costs = Schemas["CostsResponse"];
 export type RetryPolicy = Schemas["RetryPolicy"];
 
 /** An event of one type. */

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { StartForm } from "../actions/start.js";
 import { type Deployment, readDeployment, types as readTypes, type Types } from "../api/deployment.js";
 import { Badge } from "../components/badge.js";
+import { CostsCard } from "../components/costs.js";
 import { Skeleton, Trouble } from "../components/notice.js";
 import { bytes, count, plural, shortDuration, words } from "../lib/format.js";
 import { useLive } from "../lib/live.js";
@@ -30,6 +31,7 @@ export function DeploymentPage(): JSX.Element {
       {data.value && (
         <>
           <About d={data.value.deployment} />
+          {data.value.deployment.features["list"] && <CostsCard />}
           <div class="cards">
             {data.value.types && <Workflows types={data.value.types} onStart={setStart} />}
             {data.value.types && <Activities types={data.value.types} />}

@@ -10,7 +10,7 @@ import { Payload } from "../components/payload.js";
 import { useKeys } from "../lib/keys.js";
 import { go, type Params, runHref } from "../lib/route.js";
 import { useTitle } from "../lib/title.js";
-import { CostView, costOf } from "../run/cost.js";
+import { CostView } from "../run/cost.js";
 import { isClosing, useDescription, useEvents } from "../run/data.js";
 import { EventTable } from "../run/events.js";
 import { RunHead } from "../run/facts.js";
@@ -93,7 +93,6 @@ function Run({ workflowId, runId, params }: { workflowId: string; runId: string;
 function Side({ d, events, eventHref, changed }: { d: Description; events: readonly HistoryEvent[]; eventHref: (id: number) => string; changed: () => void }): JSX.Element {
   const open = d.status === "running";
   const pending = Pending({ d, eventHref, changed });
-  const cost = costOf(d);
   return (
     <aside class="run-side" aria-label="About the run">
       {open && has("waits") && (
@@ -112,9 +111,9 @@ function Side({ d, events, eventHref, changed }: { d: Description; events: reado
           <Chain d={d} />
         </Card>
       )}
-      {cost && (
-        <Card title="Cost so far">
-          <CostView cost={cost} />
+      {d.cost && (
+        <Card title={open ? "Cost so far" : "Cost"}>
+          <CostView cost={d.cost} />
         </Card>
       )}
       {d.memo && Object.keys(d.memo).length > 0 && (

@@ -1,51 +1,50 @@
 // What a run has cost so far, by its description. An older server does not say it.
 import type { JSX } from "preact";
-import type { Description } from "../api/types.js";
+import type { Cost } from "../api/types.js";
 import { count, dollars } from "../lib/format.js";
 
-interface Spent {
-  writes?: number;
-  writeUnits?: number;
-  reads?: { least: number; most: number };
-  messages?: number;
-  invocations?: number;
-  dollars?: number;
-  estimated?: string[];
-  prices?: string;
-}
+/** What the members of a cost are called. */
+const names: Record<string, string> = {
+  writeUnits: "write units",
+  reads: "reads",
+  readUnits: "read units",
+  invocations: "invocations",
+  dollars: "dollars",
+};
 
-/** Returns the cost of a run, if its description has it. */
-export function costOf(d: Description): Spent | undefined {
-  return (d as Description & { cost?: Spent }).cost;
+/** Returns a range of numbers as text. */
+export function range({ least, most }: { least: number; most: number }): string {
+  return least === most ? count(most) : `${count(least)} to ${count(most)}`;
 }
 
 /** Shows the cost of a run. */
-export function CostView({ cost }: { cost: Spent }): JSX.Element {
-  const rows: [string, string | undefined][] = [
-    ["Writes", cost.writes === undefined ? undefined : count(cost.writes)],
-    ["Write units", cost.writeUnits === undefined ? undefined : count(cost.writeUnits)],
-    ["Reads", cost.reads && (cost.reads.least === cost.reads.most ? count(cost.reads.most) : `${count(cost.reads.least)} to ${count(cost.reads.most)}`)],
-    ["Messages", cost.messages === undefined ? undefined : count(cost.messages)],
-    ["Invocations", cost.invocations === undefined ? undefined : count(cost.invocations)],
+export function CostView({ cost }: { cost: Cost }): JSX.Element {
+  const rows: [string, string][] = [
+    ["Writes", count(cost.writes)],
+    ["Write units", `${count(cost.writeUnits)}${cost.indexUnits ? ` + ${count(cost.indexUnits)} in the list` : ""}`],
+    ["Reads", range(cost.reads)],
+    ["Messages", count(cost.messages)],
+    ["Queue requests", count(cost.queueRequests)],
+    ["Invocations", count(cost.invocations)],
   ];
   return (
     <>
-      {cost.dollars !== undefined && <p class="sum">{dollars(cost.dollars)}</p>}
+      <p class="sum">{dollars(cost.dollars)}</p>
       <dl class="small-facts">
-        {rows.map(
-          ([name, value]) =>
-            value !== undefined && (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd class="num">{value}</dd>
-              </div>
-            ),
-        )}
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd class="num">{value}</dd>
+          </div>
+        ))}
       </dl>
-      <p class="hint">
-        {cost.prices && `List prices ${cost.prices}. `}
-        {cost.estimated && cost.estimated.length > 0 && `Estimated: ${cost.estimated.join(", ")}.`}
-      </p>
+      <p class="hint">{basis(cost)}</p>
     </>
   );
+}
+
+/** Says what a cost rests on: the list prices, and what is estimated. */
+export function basis(cost: Cost): string {
+  const estimated = (cost.estimated ?? []).map((name) => names[name] ?? name);
+  return `On AWS, at list prices of ${cost.prices}, without storage.${estimated.length > 0 ? ` Estimated: ${estimated.join(", ")}.` : ""}`;
 }
