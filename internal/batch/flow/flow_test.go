@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -231,26 +232,25 @@ func TestDeletes(t *testing.T) {
 // sent what follows. Another one goes on, and each run is signaled once.
 func TestDies(t *testing.T) {
 	t.Parallel()
-	died := errors.New("the process died")
+	death := errors.New("the process died")
 	for after := range 2 {
 		for put := 0; ; put++ {
-			landed := true
+			died := true
 			synctest.Test(t, func(t *testing.T) {
 				d := testbed.New(t)
 				hooks := d.Hook()
 				p := d.Start(executor.Options{}, registrations()...)
 				open(t, p, named("w", 5)...)
-				n := 0
-				landed = false
+				var puts atomic.Int64 // a step acts on several runs at once
 				hooks.Always(testbed.OnPut, func(do func() error) error {
-					if n++; n <= put {
+					n := int(puts.Add(1))
+					if n <= put {
 						return do()
 					}
-					landed = true // and from then on nothing does
 					if n == put+1 && after == 1 {
-						_ = do()
+						_ = do() // and from then on nothing lands
 					}
-					return died
+					return death
 				})
 				_, err := p.StartBatch(t.Context(), client.BatchOptions{ID: "b", RequestID: "r", Filter: running, Action: &client.BatchAction{Kind: "signal", SignalName: "poke", Input: []byte("1")}})
 				time.Sleep(time.Second)
@@ -269,8 +269,9 @@ func TestDies(t *testing.T) {
 				for _, id := range named("w", 5) {
 					events(history.TypeWorkflowExecutionSignaled, 1)(t, d.Runs(id))
 				}
+				died = int(puts.Load()) > put
 			})
-			if !landed || t.Failed() {
+			if !died || t.Failed() {
 				break
 			}
 		}
