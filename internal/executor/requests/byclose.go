@@ -18,10 +18,10 @@ import (
 // mostSorted is how many runs listByClose looks at. On AWS these are some 670 read units.
 const mostSorted = 10_000
 
-// listByClose returns a page in the order of the times when runs closed. No store has that order.
-// So each page looks at all runs between the filter's times of start, and refuses if they are too
-// many.
-func listByClose(ctx context.Context, s *session.Process, l *command.List, look *filter.Look) (runs []store.Summary, next string, err error) {
+// listByClose returns a page of at most limit runs in the order of the times when runs closed. No
+// store has that order. So each page looks at all runs between the filter's times of start, and
+// refuses if they are too many.
+func listByClose(ctx context.Context, s *session.Process, l *command.List, look *filter.Look, limit int) (runs []store.Summary, next string, err error) {
 	order := closeOrder(l.Filter().Order())
 	after, err := parseClosePlace(l.Place())
 	if err != nil {
@@ -42,13 +42,13 @@ func listByClose(ctx context.Context, s *session.Process, l *command.List, look 
 			}
 		}
 		slices.SortFunc(runs, func(a, b store.Summary) int { return order(closePlaceOf(&a), closePlaceOf(&b)) })
-		runs = slices.Clip(runs[:min(len(runs), l.Limit()+1)])
+		runs = slices.Clip(runs[:min(len(runs), limit+1)])
 		if token = more; token == "" {
 			break
 		}
 	}
-	if len(runs) > l.Limit() {
-		runs = runs[:l.Limit()]
+	if len(runs) > limit {
+		runs = runs[:limit]
 		next = closePlaceOf(&runs[len(runs)-1]).String()
 	}
 	return runs, next, nil

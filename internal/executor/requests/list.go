@@ -2,6 +2,7 @@ package requests
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
@@ -12,8 +13,46 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// List returns a page of the list of workflows. It refuses a filter with names that no run has.
+// pageBytes bounds the bytes of a page's runs, unless its only run is larger. Lambda takes answers
+// of 6 MB, and an answer there is a JSON string: quotes and backslashes take twice the space.
+const pageBytes = 2 << 20
+
+// List returns a page of the list of workflows. It refuses a filter with names that no run has. A
+// page that would be too large is read again with fewer runs.
 func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse, error) {
+	for limit := l.Limit(); ; {
+		answer, err := s.page(ctx, l, limit)
+		if err != nil {
+			return nil, err
+		}
+		fit, err := fitting(answer.Workflows)
+		if err != nil {
+			return nil, err
+		}
+		if limit = fit; fit == len(answer.Workflows) {
+			answer.Version, err = listVersion(answer)
+			return answer, err
+		}
+	}
+}
+
+// fitting returns how many of the first runs a page holds.
+func fitting(runs []schema.WorkflowSummary) (n int, err error) {
+	size := 0
+	for i := range runs {
+		encoded, err := json.Marshal(&runs[i])
+		if err != nil {
+			return 0, err
+		}
+		if size += len(encoded) + 1; size > pageBytes && i > 0 {
+			return i, nil
+		}
+	}
+	return len(runs), nil
+}
+
+// page returns a page of at most limit runs, without its version.
+func (s *Lists) page(ctx context.Context, l *command.List, limit int) (*schema.ListResponse, error) {
 	look := l.Filter().Look()
 	var runs []store.Summary
 	var retries []*filter.Retries
@@ -21,14 +60,14 @@ func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse
 	var err error
 	switch {
 	case l.Filter().NeedsRetries():
-		runs, retries, next, err = listRetries(ctx, s.Process, l, look)
+		runs, retries, next, err = listRetries(ctx, s.Process, l, look, limit)
 	case l.Filter().Order().ByClose():
-		runs, next, err = listByClose(ctx, s.Process, l, look)
+		runs, next, err = listByClose(ctx, s.Process, l, look, limit)
 	default:
-		runs, next, err = session.ReadRuns(ctx, s.Process, look.Store(), l.Place(), l.Limit())
+		runs, next, err = session.ReadRuns(ctx, s.Process, look.Store(), l.Place(), limit)
 	}
 	if err == nil && l.ChecksNames() {
-		err = checkNames(ctx, s.Process, look, len(runs) == l.Limit() || retries != nil && next != "")
+		err = checkNames(ctx, s.Process, look, len(runs) == limit || retries != nil && next != "")
 	}
 	if err != nil {
 		return nil, err
@@ -48,8 +87,7 @@ func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse
 		}
 		answer.Workflows = append(answer.Workflows, w)
 	}
-	answer.Version, err = listVersion(answer)
-	return answer, err
+	return answer, nil
 }
 
 // listed returns what a list shows of a row, except what can be wrong with it.

@@ -16,7 +16,7 @@ import (
 
 const (
 	// retriesFor is how long a list or a count looks for runs by their retries, and retriesPage how
-	// many runs a list looks at before it looks at the clock again.
+	// many runs it looks at before it looks at the clock again.
 	retriesFor, retriesPage = 5 * time.Second, 100
 	// retriesAtOnce is how many runs are read at once.
 	retriesAtOnce = 8
@@ -24,30 +24,30 @@ const (
 	retriesPause = 10 * time.Second
 )
 
-// listRetries returns a page in the order of the store, of a filter that needs retries. It reads
-// the records of each open run that may meet the filter. So it ends when the page is half full, or
-// when it has taken long.
-func listRetries(ctx context.Context, s *session.Process, l *command.List, look *filter.Look) (runs []store.Summary, retries []*filter.Retries, next string, err error) {
+// listRetries returns a page of at most limit runs in the order of the store, of a filter that needs
+// retries. It reads the records of each open run that may meet the filter. So it ends when the page
+// is half full, or when it has taken long.
+func listRetries(ctx context.Context, s *session.Process, l *command.List, look *filter.Look, limit int) (runs []store.Summary, retries []*filter.Retries, next string, err error) {
 	if l.Filter().Order().ByClose() {
 		return nil, nil, "", refusal.Invalid.New("ORDER BY CloseTime is not possible with Retrying and FailingActivity: runs that retry are open. Give ORDER BY StartTime")
 	}
 	end := s.World.Now().Add(retriesFor)
 	for next = l.Place(); ; {
-		some, of, more, err := selectRetries(ctx, s, l.Filter(), look.Candidates(), next, min(l.Limit()-len(runs), retriesPage))
+		some, of, more, err := selectRetries(ctx, s, l.Filter(), look.Candidates(), next, limit-len(runs))
 		if err != nil {
 			return nil, nil, "", err
 		}
 		runs, retries, next = append(runs, some...), append(retries, of...), more
-		if next == "" || 2*len(runs) >= l.Limit() || !s.World.Now().Before(end) {
+		if next == "" || 2*len(runs) >= limit || !s.World.Now().Before(end) {
 			return runs, retries, next, nil
 		}
 	}
 }
 
-// selectRetries looks at no more than limit candidates from a place on. It returns those that a
-// filter selects, with their retries.
+// selectRetries looks at no more than limit candidates from a place on, and at no more than
+// retriesPage. It returns those that a filter selects, with their retries.
 func selectRetries(ctx context.Context, s *session.Process, f *filter.Filter, candidates store.Filter, place string, limit int) (runs []store.Summary, retries []*filter.Retries, next string, err error) {
-	page, next, err := session.ReadRuns(ctx, s, candidates, place, limit)
+	page, next, err := session.ReadRuns(ctx, s, candidates, place, min(limit, retriesPage))
 	if err != nil {
 		return nil, nil, "", err
 	}

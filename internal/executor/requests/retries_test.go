@@ -82,3 +82,52 @@ func TestListOfRetriesEndsInTime(t *testing.T) {
 		}
 	}
 }
+
+// slowlyLooked is looked, and each read takes some time.
+type slowlyLooked struct {
+	looked
+	world *clock
+}
+
+// ReadAttempts implements store.Attempts.
+func (l slowlyLooked) ReadAttempts(ctx context.Context, workflow string, run uint32) ([]store.Attempt, error) {
+	l.world.now = l.world.now.Add(50 * time.Millisecond)
+	return l.looked.ReadAttempts(ctx, workflow, run)
+}
+
+// A count by retries looks at the clock after each 100 runs, however slow it is to read them. So do
+// the rows that a dry run of a batch asks for: their step has a few seconds.
+func TestCountOfRetriesEndsInTime(t *testing.T) {
+	t.Parallel()
+	var all rows
+	for i := range 1000 {
+		all = append(all, store.Summary{Workflow: fmt.Sprintf("w%03d", i), Run: 1, RunID: "1-00000000000000aa", Status: "running", Started: time.Unix(int64(2000-i), 0)})
+	}
+	world := &clock{}
+	lists := requests.Lists{Process: &session.Process{
+		Ports: session.Ports{Lister: all}, World: world, Attempts: attempts.NewRecords(slowlyLooked{looked{runs: map[string]int{}}, world}, world),
+	}}
+	count := 0
+	for token := ""; ; {
+		began, query := world.now, queryOf(t, "NOT Retrying", token, 1000)
+		page, err := lists.Count(t.Context(), query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := world.now.Sub(began); took > 10*time.Second {
+			t.Errorf("a page took %s", took)
+		}
+		count += page.Count
+		if token = page.NextPageToken; token == "" {
+			break
+		}
+	}
+	if count != 1000 {
+		t.Errorf("%d runs", count)
+	}
+	began := world.now
+	runs, next, err := lists.Rows(t.Context(), queryOf(t, "NOT Retrying", "", 1).Filter(), "", 1000)
+	if took := world.now.Sub(began); err != nil || len(runs) != 100 || next == "" || took > 5*time.Second {
+		t.Errorf("%d rows, then %q, in %s, %v", len(runs), next, took, err)
+	}
+}
