@@ -93,38 +93,50 @@ func (n *Counts) deliver(times int64) {
 	n.read(times)
 }
 
-// keep counts a message that is kept until it is nearly due. It returns false, and counts nothing,
-// if a queue can delay it that long.
-func (n *Counts) keep(delay time.Duration) bool {
+// keep counts messages that are kept until they are nearly due. It returns false, and counts
+// nothing, if a queue can delay them that long.
+func (n *Counts) keep(delay time.Duration, times int64) bool {
 	if delay <= longestDelay {
 		return false
 	}
-	n.Kept++
+	n.Kept += times
 	return true
 }
 
-// release counts a message that was delivered after it had been kept, if its delay was that long.
-func (n *Counts) release(delay time.Duration) {
+// release counts messages that were delivered after they had been kept, if their delay was that
+// long.
+func (n *Counts) release(delay time.Duration, times int64) {
 	if delay > longestDelay {
-		n.Released++
-		n.deliver(1)
+		n.Released += times
+		n.deliver(times)
 	}
 }
 
 // Failed counts attempts at an activity that failed, from the first on: each has a record, and the
-// message of the attempt that follows.
+// message of the attempt that follows. Those that follow after the longest interval are counted
+// together: an activity may fail each second for years.
 func (n *Counts) Failed(a *history.ActivityTaskScheduled, attempts int) {
-	for number := range attempts {
-		n.begin(a, number+1)
-		n.Records++
-		delay := backoff(a.Retry, number+1)
-		if !n.keep(delay) {
-			n.deliver(1)
+	last := backoff(a.Retry, attempts)
+	for number := 1; number <= attempts; {
+		times, delay := 1, backoff(a.Retry, number)
+		if number > 1 && delay == last {
+			times = attempts - number + 1
 		}
-		n.release(delay)
-		if a.Retry.MaximumAttempts > 0 {
-			n.lookUp(1)
-		}
+		n.failed(a, number, delay, int64(times))
+		number += times
+	}
+}
+
+// failed counts attempts that failed, from one on, each with the same delay of the next.
+func (n *Counts) failed(a *history.ActivityTaskScheduled, number int, delay time.Duration, times int64) {
+	n.begin(a, number, times)
+	n.Records += times
+	if !n.keep(delay, times) {
+		n.deliver(times)
+	}
+	n.release(delay, times)
+	if a.Retry.MaximumAttempts > 0 {
+		n.lookUp(times)
 	}
 }
 
@@ -137,15 +149,16 @@ func (n *Counts) Outside(a *history.ActivityTaskScheduled) {
 	if limit == 0 {
 		limit = time.Duration(a.StartToClose)
 	}
-	if !n.keep(limit) {
+	if !n.keep(limit, 1) {
 		n.deliver(1)
 	}
 }
 
-// begin counts the record that an attempt has begun, if there is one.
-func (n *Counts) begin(a *history.ActivityTaskScheduled, number int) {
+// begin counts the records that attempts have begun, from one on, if there are any. The first
+// attempt is counted by itself.
+func (n *Counts) begin(a *history.ActivityTaskScheduled, number int, times int64) {
 	if a.Retry.MaximumAttempts > 0 || a.ScheduleToStart > 0 && number == 1 {
-		n.Records++
+		n.Records += times
 	}
 }
 
@@ -191,11 +204,11 @@ func (n *Counts) countTask(s *State, c *history.Commit) {
 	case c.Task != nil && c.Task.Kind == history.Transient:
 		n.Retried(max(c.Task.Attempt-2, 0)) // a commit sent the message of the second attempt
 	case byMessage && s.Pending == history.PendingStart && len(c.InputEvents) == 0:
-		n.release(time.Duration(s.Started.StartDelay))
+		n.release(time.Duration(s.Started.StartDelay), 1)
 	}
 	if _, ok := closedBy(c).(*history.WorkflowExecutionTimedOut); ok && byMessage {
 		end, _ := deadline(s.Started, s.StartTime, s.Reset != nil)
-		n.release(end.Sub(s.StartTime))
+		n.release(end.Sub(s.StartTime), 1)
 	}
 }
 
@@ -207,7 +220,7 @@ func (n *Counts) countResolved(r *Run, c *history.Commit) {
 		switch _, started := e.Attributes.(*history.ChildWorkflowExecutionStarted); {
 		case what.Timer != 0:
 			if t := s.Timers[what.Timer]; t != nil {
-				n.release(t.FireAt.Sub(r.TimeOf(t.Slot)))
+				n.release(t.FireAt.Sub(r.TimeOf(t.Slot)), 1)
 			}
 		case what.Activity != 0:
 			queued = queued || len(s.Activities) > 1
@@ -235,7 +248,7 @@ func (n *Counts) countActivity(a *PendingActivity, c *history.Commit, e history.
 		n.deliver(1) // a message asked for it after all
 	}
 	if f != nil && f.Timeout == failure.ScheduleToClose && attempt == 0 {
-		n.release(time.Duration(a.ScheduleToClose))
+		n.release(time.Duration(a.ScheduleToClose), 1)
 	}
 	n.Failed(a.ActivityTaskScheduled, max(attempt-1, 0))
 	if byHand {
@@ -244,7 +257,7 @@ func (n *Counts) countActivity(a *PendingActivity, c *history.Commit, e history.
 	if byHand || attempt == 0 || f != nil && f.Timeout == failure.ScheduleToStart {
 		return // it ended between attempts, or before the first
 	}
-	n.begin(a.ActivityTaskScheduled, attempt)
+	n.begin(a.ActivityTaskScheduled, attempt, 1)
 	if len(c.CausationIDs) == 0 {
 		n.Outside(a.ActivityTaskScheduled)
 		n.lookUp(2) // the key that has signed the token, and the record
@@ -347,7 +360,7 @@ func (n *Counts) countMessages(r *Run, c *history.Commit, messages []Message) {
 	}
 	for i := range messages {
 		m := &messages[i]
-		if m.Due != 0 && n.keep(m.Due.Sub(c.Time)) {
+		if m.Due != 0 && n.keep(m.Due.Sub(c.Time), 1) {
 			continue
 		}
 		queue := "/timers" // no task queue has such a name

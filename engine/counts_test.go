@@ -134,3 +134,41 @@ func TestCountsOfADamagedLog(t *testing.T) {
 		t.Error("a commit that does not follow is counted")
 	}
 }
+
+// Attempts that failed are counted one by one, and the many that follow after the longest interval
+// at once: an activity may fail each second for years.
+func TestCountsOfFailedAttempts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		first, factor := time.Duration(rapid.IntRange(1, 1200).Draw(t, "first"))*time.Second, rapid.SampledFrom([]float64{1, 1.1, 2, 10}).Draw(t, "factor")
+		longest, attempts := time.Duration(rapid.IntRange(0, 3600).Draw(t, "longest"))*time.Second, rapid.IntRange(0, 200).Draw(t, "attempts")
+		a := &history.ActivityTaskScheduled{Retry: history.RetryPolicy{
+			InitialInterval: history.Duration(first), BackoffCoefficient: factor, MaximumInterval: history.Duration(longest), MaximumAttempts: rapid.SampledFrom([]int{0, 1000}).Draw(t, "most"),
+		}, ScheduleToStart: history.Duration(rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "scheduleToStart"))}
+		if longest == 0 {
+			longest = 100 * first
+		}
+		n := int64(attempts)
+		want := engine.Counts{Records: n, Messages: n, Sends: n, Reads: n}
+		switch {
+		case a.Retry.MaximumAttempts > 0:
+			want.Records, want.Reads = 2*n, 2*n
+		case a.ScheduleToStart > 0:
+			want.Records += min(n, 1)
+		}
+		for i, delay := 0, float64(first); i < attempts; i, delay = i+1, delay*factor {
+			if min(delay, float64(longest)) > float64(15*time.Minute) {
+				want.Kept, want.Released = want.Kept+1, want.Released+1
+			}
+		}
+		want.ReadUnits = want.Reads
+		var got engine.Counts
+		if got.Failed(a, attempts); got != want {
+			t.Fatalf("%+v, want %+v", got, want)
+		}
+	})
+	var n engine.Counts
+	if n.Failed(&history.ActivityTaskScheduled{Retry: history.RetryPolicy{InitialInterval: history.Duration(time.Second), BackoffCoefficient: 2}}, 1<<40); n.Messages != 1<<40 {
+		t.Errorf("%d messages", n.Messages)
+	}
+}
