@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -14,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/batch/stored"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/filter"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
@@ -51,7 +53,23 @@ func (d Deployment) Act(ctx context.Context, a *stored.Action, on stored.Run, re
 		return flow.Outcome{Verdict: flow.Refused, Reason: fmt.Sprintf(
 			"the program that runs activities does not register workflow type %q, and the action runs its code: register it there, or act on the run by itself", on.Type)}
 	}
-	return outcome(do(ctx, d.Service, a, on, requestID))
+	return outcome(d.try(ctx, do, a, on, requestID))
+}
+
+// errPanicked is the outcome of a request that panicked.
+var errPanicked = errors.New("the request panicked: the log of the server says where")
+
+// try carries out an action. A panic, of a store say, is logged and returned as an error: it must
+// not end the process.
+func (d Deployment) try(ctx context.Context, do action, a *stored.Action, on stored.Run, requestID string) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			d.Service.Process.Options.Logger.ErrorContext(ctx, "an action of a batch panicked", "action", a.Kind, "workflowId", on.WorkflowID, "runId", on.RunID,
+				"panic", observe.Panic(value), "stack", string(debug.Stack()))
+			err = errPanicked
+		}
+	}()
+	return do(ctx, d.Service, a, on, requestID)
 }
 
 // outcome says how an action went that returned err.

@@ -14,7 +14,8 @@ type Deployment interface {
 	// filter names their type, and the batch itself. An error that is final says that the filter,
 	// or the place, is wrong.
 	List(ctx context.Context, q Query) (rows []Row, next string, err error)
-	// Act acts on a run. requestID is the same each time that a batch acts on a run.
+	// Act acts on a run. requestID is the same each time that a batch acts on a run. It does not
+	// panic.
 	Act(ctx context.Context, a *stored.Action, on stored.Run, requestID string) Outcome
 }
 

@@ -2,6 +2,8 @@ package flow_test
 
 import (
 	"context"
+	"strings"
+	"sync"
 
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -30,4 +32,38 @@ func (l refusing) Append(ctx context.Context, items ...store.Item) error {
 		return store.ErrThrottled
 	}
 	return l.Log.Append(ctx, items...)
+}
+
+// panicking is a log that panics when it takes something of a workflow.
+type panicking struct {
+	store.Log
+	workflow string
+}
+
+// Append implements store.Log.
+func (l panicking) Append(ctx context.Context, items ...store.Item) error {
+	if items[0].Workflow == l.workflow {
+		panic("secret")
+	}
+	return l.Log.Append(ctx, items...)
+}
+
+// logged is what was logged.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (l *logged) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+// String returns all lines.
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

@@ -3,6 +3,7 @@ package flow_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -542,6 +543,29 @@ func TestBusy(t *testing.T) {
 		want := schema.BatchCounts{Matched: 3, Done: 2, Failed: 1}
 		if got.State != "completed" || got.Counts != want || len(got.Problems) != 1 || got.Problems[0].WorkflowID != "w-002" || got.Problems[0].Refused {
 			t.Errorf("%s, %+v, %+v", got.State, got.Counts, got.Problems)
+		}
+	})
+}
+
+// A store that panics does not end the process. The run counts as failed, and the log says where the
+// panic was, without its text.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := testbed.New(t)
+		p := d.Start(executor.Options{}, registrations()...)
+		open(t, p, named("w", 3)...)
+		p.Stop()
+		d.Ports.Log = panicking{d.Ports.Log, "w-002"}
+		var log logged
+		p = d.Start(executor.Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))}, registrations()...)
+		got := ended(t, begin(t, p, client.BatchOptions{Filter: running, Action: cancels}))
+		if want := (schema.BatchCounts{Matched: 3, Done: 2, Failed: 1}); got.Counts != want || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].Reason, "panicked") {
+			t.Errorf("%+v, %+v", got.Counts, got.Problems)
+		}
+		text := log.String()
+		if !strings.Contains(text, `"workflowId":"w-002"`) || !strings.Contains(text, "panicking.Append") || strings.Contains(text, "secret") {
+			t.Errorf("the log says %s", text)
 		}
 	})
 }

@@ -199,18 +199,8 @@ func (c *crew) begin(r stored.Run) {
 	c.working = append(c.working, r)
 	go func() {
 		defer func() { <-c.free }()
-		c.results <- settled{r, c.try(r)}
+		c.results <- settled{r, c.s.d.Act(c.ctx, c.s.Action, r, c.s.Key+"."+r.RunID)}
 	}()
-}
-
-// try acts on a run. A panic of a store, say, is an outcome: it must not end the process.
-func (c *crew) try(r stored.Run) (o Outcome) {
-	defer func() {
-		if value := recover(); value != nil {
-			o = Outcome{Again, "the request panicked: the log of the server says how"}
-		}
-	}()
-	return c.s.d.Act(c.ctx, c.s.Action, r, c.s.Key+"."+r.RunID)
 }
 
 // finish waits for the actions in progress, until the step's time is over. It returns the runs that
