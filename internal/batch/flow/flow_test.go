@@ -547,6 +547,41 @@ func TestBusy(t *testing.T) {
 	})
 }
 
+// A process dies after a step has acted on runs and before its result is in the log. The repetition
+// does not see runs that no longer match: it acts on as many runs again as the step may.
+func TestMostRunsAfterADeath(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := testbed.New(t)
+		hooks := d.Hook()
+		dies := d.Start(executor.Options{}, registrations()...)
+		open(t, dies, named("w", 20)...)
+		puts, most := 0, 7
+		hooks.Always(testbed.OnPut, func(do func() error) error {
+			if puts++; puts > 1+most { // the start, and the runs
+				time.Sleep(24 * time.Hour)
+			}
+			return do()
+		})
+		b, err := dies.StartBatch(t.Context(), client.BatchOptions{Filter: running, Action: &client.BatchAction{Kind: "terminate"}, MostRuns: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		d.Hook()
+		p := d.Start(executor.Options{}, registrations()...)
+		defer dies.Stop()
+		defer p.Stop()
+		got := ended(t, p.Batch(b.ID))
+		if got.State != "stopped" || got.Counts.Done != most {
+			t.Errorf("%s, %+v", got.State, got.Counts)
+		}
+		if n, err := p.Count(t.Context(), client.CountOptions{Filter: "ExecutionStatus = 'Terminated'"}); err != nil || n.Count != 2*most {
+			t.Errorf("%+v, %v", n, err)
+		}
+	})
+}
+
 // A store that panics does not end the process. The run counts as failed, and the log says where the
 // panic was, without its text.
 func TestPanic(t *testing.T) {
