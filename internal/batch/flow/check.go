@@ -18,6 +18,7 @@ const (
 
 	leastRate, mostRate = 0.01, 1000
 	mostReason          = 1 << 10
+	mostBuild           = 1 << 10
 	mostInput           = 16 << 10
 	// mostProblems is how many of its last problems a batch keeps, and mostText how long a reason
 	// is, in bytes.
@@ -89,6 +90,13 @@ func checkReason(reason string) error {
 	return nil
 }
 
+func checkBuild(build string) error {
+	if len(build) > mostBuild {
+		return fmt.Errorf("the build has %d bytes: give at most %d", len(build), mostBuild)
+	}
+	return nil
+}
+
 // checkAction returns what is wrong with an action: what is missing, and what another kind takes.
 func checkAction(a *stored.Action) error {
 	takes := func(what string, given bool, kinds ...stored.Kind) error {
@@ -109,6 +117,7 @@ func checkAction(a *stored.Action) error {
 		takes("build", a.Build != "", stored.Reset, stored.Move),
 		takes("unpin", a.Unpin, stored.Move),
 		checkReason(a.Reason),
+		checkBuild(a.Build),
 	} {
 		if err != nil {
 			return err
@@ -148,9 +157,12 @@ func checkReset(a *stored.Action) error {
 	if a.To != "" && a.To != "firstTask" && a.To != "lastTask" {
 		return fmt.Errorf("there is no task %q to reset to: give firstTask or lastTask", a.To)
 	}
-	for _, what := range a.Exclude {
+	for i, what := range a.Exclude {
 		if what != "updates" && what != "signals" {
 			return fmt.Errorf("a reset cannot exclude %q: give updates or signals", what)
+		}
+		if slices.Contains(a.Exclude[:i], what) {
+			return fmt.Errorf("the reset excludes %s twice: give it once", what)
 		}
 	}
 	return nil

@@ -449,6 +449,8 @@ func TestRefused(t *testing.T) {
 			"retry takes no reason":                           action(client.BatchAction{Kind: "retry", Reason: "x"}),
 			"cancel takes no signalName":                      action(client.BatchAction{Kind: "cancel", SignalName: "x"}),
 			"cannot unpin the runs":                           action(client.BatchAction{Kind: "move", Build: "x", Unpin: true}),
+			"the build has 1025 bytes":                        action(client.BatchAction{Kind: "move", Build: strings.Repeat("b", 1025)}),
+			"the reset excludes signals twice":                action(client.BatchAction{Kind: "reset", To: "lastTask", Exclude: []string{"signals", "updates", "signals"}}),
 			"the reason has 1025 bytes":                       action(client.BatchAction{Kind: "cancel", Reason: strings.Repeat("a", 1025)}),
 			"the rate is how many runs":                       {Filter: running, Action: cancels, Rate: -1},
 			"give 0.01 to 1000, or 0 for no limit":            {Filter: running, Action: cancels, Rate: 1001},
