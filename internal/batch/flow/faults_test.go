@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -18,6 +19,30 @@ func (q twice) Send(ctx context.Context, name string, messages ...queue.Message)
 		return err
 	}
 	return q.Sender.Send(ctx, name, messages...)
+}
+
+// dead says whether a process has died. Nothing of it lands then.
+type dead struct {
+	err error
+	*atomic.Bool
+}
+
+func (d dead) unless(do func() error) error {
+	if d.Load() {
+		return d.err
+	}
+	return do()
+}
+
+// dying is the queue of a process that dies.
+type dying struct {
+	queue.Sender
+	dead dead
+}
+
+// Send implements queue.Sender.
+func (q dying) Send(ctx context.Context, name string, messages ...queue.Message) error {
+	return q.dead.unless(func() error { return q.Sender.Send(ctx, name, messages...) })
 }
 
 // refusing is a log that takes nothing of a workflow.

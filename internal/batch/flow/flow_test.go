@@ -555,24 +555,26 @@ func TestMostRunsAfterADeath(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
+		died := dead{errors.New("the process died"), &atomic.Bool{}}
+		queue := d.Ports.Queue
+		d.Ports.Queue = dying{queue, died}
 		hooks := d.Hook()
-		dies := d.Start(executor.Options{}, registrations()...)
-		open(t, dies, named("w", 20)...)
-		puts, most := 0, 7
+		p := d.Start(executor.Options{}, registrations()...)
+		open(t, p, named("w", 20)...)
+		puts, most := atomic.Int64{}, 7
 		hooks.Always(testbed.OnPut, func(do func() error) error {
-			if puts++; puts > 1+most { // the start, and the runs
-				time.Sleep(24 * time.Hour)
-			}
-			return do()
+			died.Store(puts.Add(1) > int64(1+most)) // the start, and the runs
+			return died.unless(do)
 		})
-		b, err := dies.StartBatch(t.Context(), client.BatchOptions{Filter: running, Action: &client.BatchAction{Kind: "terminate"}, MostRuns: most})
+		b, err := p.StartBatch(t.Context(), client.BatchOptions{Filter: running, Action: &client.BatchAction{Kind: "terminate"}, MostRuns: most})
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
+		p.Stop()
 		d.Hook()
-		p := d.Start(executor.Options{}, registrations()...)
-		defer dies.Stop()
+		d.Ports.Queue = queue
+		p = d.Start(executor.Options{}, registrations()...)
 		defer p.Stop()
 		got := ended(t, p.Batch(b.ID))
 		if got.State != "stopped" || got.Counts.Done != most {
