@@ -586,8 +586,8 @@ func TestMostRunsAfterADeath(t *testing.T) {
 	})
 }
 
-// A store that panics does not end the process. The run counts as failed, and the log says where the
-// panic was, without its text.
+// A store that panics does not end the process. The run counts as failed, and the log says where
+// the panic was, without its text.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -24,9 +24,9 @@ const (
 	retriesPause = 10 * time.Second
 )
 
-// listRetries returns a page of at most limit runs in the order of the store, of a filter that needs
-// retries. It reads the records of each open run that may meet the filter. So it ends when the page
-// is half full, or when it has taken long.
+// listRetries returns a page of at most limit runs in the order of the store, of a filter that
+// needs retries. It reads the records of each open run that may meet the filter. So it ends when
+// the page is half full, or when it has taken long.
 func listRetries(ctx context.Context, s *session.Process, l *command.List, look *filter.Look, limit int) (runs []store.Summary, retries []*filter.Retries, next string, err error) {
 	if l.Filter().Order().ByClose() {
 		return nil, nil, "", refusal.Invalid.New("ORDER BY CloseTime is not possible with Retrying and FailingActivity: runs that retry are open. Give ORDER BY StartTime")
