@@ -156,7 +156,7 @@ var rules = []rule{
 	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow", "internal/batch/flow"}},
 	{"internal/batch/flow", []string{"workflow", "activity", "engine/...", "internal/bridge", "internal/payload", "internal/batch/stored", "internal/filter", "internal/refusal"}},
 	{"internal/batch/stored", nil},
-	{"internal/batch/acts", []string{"engine/...", "internal/batch/...", "internal/executor", "internal/filter", "internal/refusal", "internal/schema"}},
+	{"internal/batch/acts", []string{"engine/...", "internal/batch/...", "internal/executor", "internal/filter", "internal/observe", "internal/refusal", "internal/schema"}},
 	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/schema", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored", "internal/refusal"}},
 	{"internal/schedule/stored", []string{"engine/history", "engine/failure"}},
 	{"internal/schedule", []string{"engine", "internal/cron", "internal/schedule/stored"}},
