@@ -39,9 +39,9 @@ func (s *State) bring(id int64, e history.Event) error {
 	case *history.WorkflowExecutionOptionsUpdated:
 		s.Pinned = a.Build
 	case *history.WorkflowExecutionPaused:
-		s.steered[a.RequestID] = true
+		s.steered[steering{a.Type(), a.RequestID}] = true
 	case *history.WorkflowExecutionUnpaused:
-		s.steered[a.RequestID] = true
+		s.steered[steering{a.Type(), a.RequestID}] = true
 	case *history.WorkflowExecutionSignaled:
 		if a.RequestID != "" {
 			s.signals[a.RequestID] = true

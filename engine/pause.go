@@ -25,8 +25,17 @@ func (s *State) pausedAfter(c *history.Commit) {
 	}
 }
 
-// Steered reports whether a pause or a resumption with this request id has arrived.
-func (s *State) Steered(requestID string) bool { return s.steered[requestID] }
+// steering identifies a pause or a resumption. One request id may name one of each.
+type steering struct {
+	event     history.Type
+	requestID string
+}
+
+// Steered reports whether an event with this request id has arrived, which is of the type that
+// pauses or of the one that resumes.
+func (s *State) Steered(event history.Type, requestID string) bool {
+	return s.steered[steering{event, requestID}]
+}
 
 // AtRest reports whether the code of the run has done all that it may do now: no task waits, or the
 // run is paused. Queries are answered from there.

@@ -53,7 +53,7 @@ func TestPausedEventsArriveInOrder(t *testing.T) {
 	}
 	keep(t, h, h.Run.Pause(h.Writer(), history.Of(&history.WorkflowExecutionPaused{Reason: "why", RequestID: "p"})))
 	s := h.Run.State
-	if s.Paused == nil || s.Paused.Reason != "why" || !s.Steered("p") || s.Stuck() != nil || s.Pending != history.PendingPaused {
+	if s.Paused == nil || s.Paused.Reason != "why" || !s.Steered(history.TypeWorkflowExecutionPaused, "p") || s.Steered(history.TypeWorkflowExecutionUnpaused, "p") || s.Stuck() != nil || s.Pending != history.PendingPaused {
 		t.Fatalf("%+v", s)
 	}
 	for _, sheet := range []string{"second", "third"} {
@@ -69,7 +69,7 @@ func TestPausedEventsArriveInOrder(t *testing.T) {
 	if err := h.Outcome(&all); err != nil || len(all) != 3 || all[0] != "first" || all[1] != "second" || all[2] != "third" {
 		t.Error(all, err)
 	}
-	if s.Paused != nil || !s.Steered("r") {
+	if s.Paused != nil || !s.Steered(history.TypeWorkflowExecutionUnpaused, "r") {
 		t.Errorf("%+v", s.Paused)
 	}
 }

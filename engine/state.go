@@ -71,9 +71,9 @@ type State struct {
 	// SetAside counts the signals that were set aside, by name: their values did not decode.
 	SetAside map[string]int
 
-	signals  map[string]bool // request ids of the signals that arrived
-	asked    map[string]bool // request ids of other workflows' requests that the run end
-	steered  map[string]bool // request ids of pauses and resumptions
+	signals  map[string]bool   // request ids of the signals that arrived
+	asked    map[string]bool   // request ids of other workflows' requests that the run end
+	steered  map[steering]bool // pauses and resumptions that have arrived
 	accepted map[int64]*Update
 	payloads int // about the size of the payloads of pending events, and of the results of updates
 }
@@ -121,7 +121,7 @@ func NewState() *State {
 		Activities:  map[int64]*PendingActivity{}, Timers: map[int64]*PendingTimer{}, Updates: map[string]*Update{},
 		Children: map[int64]*PendingChild{}, Externals: map[int64]*PendingExternal{},
 		Admitted: map[string]int{}, Unread: map[string]*history.Unread{}, SetAside: map[string]int{},
-		signals: map[string]bool{}, asked: map[string]bool{}, steered: map[string]bool{}, accepted: map[int64]*Update{},
+		signals: map[string]bool{}, asked: map[string]bool{}, steered: map[steering]bool{}, accepted: map[int64]*Update{},
 	}
 }
 

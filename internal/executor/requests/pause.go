@@ -2,6 +2,7 @@ package requests
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -38,7 +39,7 @@ func pausedBefore(run *engine.Run) error {
 // pause is in the log when Pause returns nil. A run that is paused already stays as it is.
 func (s *Steering) Pause(ctx context.Context, c command.Pause) (*schema.PauseResponse, error) {
 	pauses := history.Of(&history.WorkflowExecutionPaused{Reason: c.Reason(), RequestID: c.RequestID()})
-	return s.steer(ctx, c, func(ctx context.Context, t *session.Session, run *engine.Run) error {
+	return s.steer(ctx, c, pauses.Type(), func(ctx context.Context, t *session.Session, run *engine.Run) error {
 		switch {
 		case run.State.Paused != nil:
 			return t.RequireFresh(ctx, nil)
@@ -54,7 +55,7 @@ func (s *Steering) Pause(ctx context.Context, c command.Pause) (*schema.PauseRes
 // the log when Resume returns nil. If the code fails, the run is resumed, and stuck.
 func (s *Steering) Resume(ctx context.Context, c command.Pause) (*schema.PauseResponse, error) {
 	resumes := history.Of(&history.WorkflowExecutionUnpaused{Reason: c.Reason(), RequestID: c.RequestID()})
-	return s.steer(ctx, c, func(ctx context.Context, t *session.Session, run *engine.Run) error {
+	return s.steer(ctx, c, resumes.Type(), func(ctx context.Context, t *session.Session, run *engine.Run) error {
 		if run.State.Paused == nil {
 			return t.RequireFresh(ctx, refusal.NothingToDo.New("run %q of workflow %q is not paused", run.State.RunID, t.WorkflowID))
 		}
@@ -71,24 +72,60 @@ func (s *Steering) Resume(ctx context.Context, c command.Pause) (*schema.PauseRe
 	})
 }
 
-// steer pauses or resumes a run, unless the same request did so before.
-func (s *Steering) steer(ctx context.Context, c command.Pause, do func(context.Context, *session.Session, *engine.Run) error) (*schema.PauseResponse, error) {
+// steer pauses or resumes a run with an event of a type, unless the same request did so before.
+func (s *Steering) steer(ctx context.Context, c command.Pause, event history.Type, do func(context.Context, *session.Session, *engine.Run) error) (*schema.PauseResponse, error) {
 	answer := &schema.PauseResponse{}
 	err := s.Process.Request(ctx, c.Workflow(), func(ctx context.Context, t *session.Session) error {
 		run, err := t.OpenRun(ctx, c.Run())
-		if run == nil {
+		switch {
+		case run == nil && !errors.Is(err, refusal.NotFound):
+			return err
+		case run == nil:
+		case run.State.Steered(event, c.RequestID()):
+			answer.RunID = run.State.RunID
+			return t.RequireFresh(ctx, nil)
+		default:
+			answer.RunID = run.State.RunID
+			err = do(ctx, t, run)
+		}
+		if !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NothingToDo) {
 			return err
 		}
-		answer.RunID = run.State.RunID
-		if run.State.Steered(c.RequestID()) {
-			return t.RequireFresh(ctx, nil)
+		steered, lookErr := steeredBefore(ctx, t, c, event)
+		switch {
+		case lookErr != nil:
+			return lookErr
+		case steered != nil: // the run has closed since, and the answer was lost
+			answer.RunID = steered.State.RunID
+			return nil
 		}
-		return do(ctx, t, run)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return answer, nil
+}
+
+// steeredBefore returns the run that a request has paused or resumed before, which need not be
+// open: the one that the request pins, or the latest or the one that the latest continues. It
+// returns nil if there is none.
+func steeredBefore(ctx context.Context, t *session.Session, c command.Pause, event history.Type) (*engine.Run, error) {
+	run, err := t.Run(), error(nil)
+	if pinned := c.Run(); run != nil && pinned != "" && pinned != run.State.RunID {
+		run, err = t.View.Other(ctx, pinned)
+	}
+	if run == nil || err != nil || run.State.Steered(event, c.RequestID()) {
+		return run, err
+	}
+	if c.Run() != "" {
+		return nil, nil
+	}
+	before, err := t.View.Before(ctx, run)
+	if before == nil || err != nil || !before.State.Steered(event, c.RequestID()) {
+		return nil, err
+	}
+	return before, nil
 }
 
 // beginAtOnce is how many held activities a resumption begins. The others begin when they look
