@@ -532,3 +532,68 @@ func refusedFailure(err error) (*failure.Failure, error) {
 	}
 	return refused.Failure, nil
 }
+
+// slowReads makes reads of a log slow after its next write, once it is armed.
+type slowReads struct {
+	store.Log
+	armed, on atomic.Bool
+}
+
+func (s *slowReads) Append(ctx context.Context, items ...store.Item) error {
+	err := s.Log.Append(ctx, items...)
+	s.on.Store(s.armed.Load())
+	return err
+}
+
+func (s *slowReads) wait(ctx context.Context) error {
+	if s.on.Load() {
+		select {
+		case <-time.After(15 * time.Second):
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *slowReads) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (store.Page, error) {
+	if err := s.wait(ctx); err != nil {
+		return store.Page{}, err
+	}
+	return s.Log.Backward(ctx, workflow, before, until, limit)
+}
+
+func (s *slowReads) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	if err := s.wait(ctx); err != nil {
+		return store.Page{}, err
+	}
+	return s.Log.Forward(ctx, from, limit)
+}
+
+// A wait for events of a long log ends within 29 s, also if the store becomes slow just when the
+// events have come: API Gateway waits no longer.
+func TestAWaitForALongHistoryEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLongTestbed(t)
+		slow := &slowReads{Log: s.d.Ports.Log}
+		s.d.Ports.Log = slow
+		s.restart()
+		about, err := s.p.Describe(t.Context(), "a", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			time.Sleep(19 * time.Second)
+			slow.armed.Store(true)
+			s.say("late")
+		}()
+		began := time.Now()
+		a := s.p.Do(http.MethodGet, fmt.Sprintf("/v1/workflows/a/history?from=%d&wait=20s", about.HistoryLength+1), "")
+		if took := time.Since(began); took < 19*time.Second || took > 25*time.Second {
+			t.Errorf("the answer %d took %s", a.Status, took)
+		}
+		slow.armed.Store(false)
+		slow.on.Store(false)
+		time.Sleep(time.Minute)
+	})
+}

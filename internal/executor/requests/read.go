@@ -309,10 +309,11 @@ func queryProblem(err error) error {
 // its JSON.
 const historyPage, historyPageBytes = 1000, 1 << 20
 
-// historyNow returns a page of a history without a wait. It does not wait behind a busy run.
-func historyNow(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, from int64) (*HistoryPage, error) {
+// historyBy returns a page of a history without a wait. It does not wait behind a busy run. A read
+// that has not finished at end fails, as in lookIn.
+func historyBy(ctx context.Context, s *session.Process, end time.Time, workflowID string, runID history.RunID, from int64) (*HistoryPage, error) {
 	var page *HistoryPage
-	err := lookIn(ctx, s, besideAfter, s.World.Now().Add(s.Options.SoftLimit), workflowID, runID, func(t *session.Session, run *engine.Run) (err error) {
+	err := lookIn(ctx, s, besideAfter, end, workflowID, runID, func(t *session.Session, run *engine.Run) (err error) {
 		page = pageOf(run)
 		page.Events, page.More, err = readEvents(ctx, t, run, from)
 		return err
