@@ -214,8 +214,9 @@ func (s *Requests) Result(ctx context.Context, of command.Await) (*schema.Result
 
 // StartAndAwait is Start, and then waits until the run has closed, and adds the outcome to the
 // answer. The start is durable, so the answer has no outcome if the run cannot be read, or if the
-// caller leaves before the first look.
+// caller leaves before the first look. The soft limit is that of both together.
 func (s *Requests) StartAndAwait(ctx context.Context, c command.StartAndAwait) (*schema.StartResponse, error) {
+	end := s.Process.World.Now().Add(s.Process.Options.SoftLimit)
 	watched := lock.Watch{}
 	started, err := startWatching(ctx, s.Process, c.Start, &watched)
 	if err != nil {
@@ -225,7 +226,7 @@ func (s *Requests) StartAndAwait(ctx context.Context, c command.StartAndAwait) (
 	if started.Started {
 		known = &wrote{watched}
 	}
-	outcome, err := result(ctx, s.Process, started.WorkflowID, started.RunID, c.Wait(), known)
+	outcome, err := result(ctx, s.Process, started.WorkflowID, started.RunID, min(c.Wait(), max(0, end.Sub(s.Process.World.Now()))), known)
 	if looked := outcome.RunID != ""; err == nil && looked {
 		started.Outcome = outcome
 	}
