@@ -46,8 +46,6 @@ test("a workflow is started", async () => {
   await button(form, "Start").click();
   await form.getByText(/This is not JSON: .* A text needs quotes/).waitFor();
   assert.deepEqual((await api(server, "GET", "workflows")).workflows, [], "a form with bad JSON was sent");
-  await form.getByLabel("Input").fill("12345678901234567890");
-  await form.getByText("has more digits than a browser keeps").waitFor();
   await form.getByLabel("Input").fill("2");
   await form.getByText("More options").click();
   await form.getByLabel("Search attributes").fill('{"Region": {"keyword": "eu"}}');

@@ -1,13 +1,13 @@
 // The forms of batches.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { newId } from "../api/actions.js";
 import { type Batch, type BatchAction, type BatchGroup, endOf, type Kind, setBatchRate, startBatch, stopBatch } from "../api/batches.js";
 import { FormDialog } from "../components/dialog.js";
 import { CheckField, JsonField, SelectField, TextField } from "../components/fields.js";
 import { plural, words } from "../lib/format.js";
 import { jsonValue } from "../lib/json.js";
 import { go, href } from "../lib/route.js";
+import { newId, requestIds } from "../lib/ids.js";
 import { done, orNone } from "./done.js";
 
 /** What a batch can do, in the order in which it is offered. */
@@ -44,7 +44,7 @@ export function BatchForm({ filter: given, kind: only, title, onClose }: { filte
   const [rate, setRate] = useState("");
   const [mostRuns, setMostRuns] = useState("");
   const [counted, setCounted] = useState<Counted>();
-  const requestId = useRef(newId("batch"));
+  const [idOf] = useState(() => requestIds("batch"));
   const closed = useRef(new AbortController());
   useEffect(() => () => closed.current.abort(), []);
   const action = (): BatchAction => ({
@@ -64,7 +64,7 @@ export function BatchForm({ filter: given, kind: only, title, onClose }: { filte
       setCounted({ filter, batch });
       return;
     }
-    const answer = await startBatch({ ...body, requestId: requestId.current });
+    const answer = await startBatch({ ...body, requestId: idOf(body) });
     done("The batch was started", answer);
     onClose();
     go(href(["batches", answer.value.batchId], { of: String(total) }));
@@ -154,14 +154,14 @@ export function StopBatchForm({ id, onClose }: { id: string; onClose: () => void
 /** Changes the rate of a batch. */
 export function RateForm({ id, rate: before, onClose }: { id: string; rate: number; onClose: () => void }): JSX.Element {
   const [rate, setRate] = useState(before ? String(before) : "");
-  const [requestId] = useState(() => newId("rate"));
+  const [idOf] = useState(() => requestIds("rate"));
   return (
     <FormDialog
       title={`Change the rate of ${id}`}
       submitLabel="Change"
       onClose={onClose}
       submit={async () => {
-        done(`The rate of ${id} was changed`, await setBatchRate(id, Number(rate || "0"), requestId));
+        done(`The rate of ${id} was changed`, await setBatchRate(id, Number(rate || "0"), idOf(rate)));
         onClose();
       }}
     >

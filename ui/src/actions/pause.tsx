@@ -1,9 +1,10 @@
 // The form that pauses a run, or lets a paused one go on.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { newId, pauseRun, type RunKey } from "../api/actions.js";
+import { pauseRun, type RunKey } from "../api/actions.js";
 import { FormDialog } from "../components/dialog.js";
 import { ReasonField } from "../components/fields.js";
+import { newId } from "../lib/ids.js";
 import { done, orNone } from "./done.js";
 
 /** Pauses a run, or resumes it. */

@@ -1,12 +1,13 @@
 // The form that resets a run to an earlier task.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { newId, resetRun, type RunKey } from "../api/actions.js";
+import { resetRun, type RunKey } from "../api/actions.js";
 import type { Description, HistoryEvent } from "../api/types.js";
 import { FormDialog } from "../components/dialog.js";
 import { CheckField, RadioField, ReasonField, TextField } from "../components/fields.js";
 import { clock, count, millis } from "../lib/format.js";
 import { go, runHref } from "../lib/route.js";
+import { requestIds } from "../lib/ids.js";
 import { done, orNone } from "./done.js";
 
 /** Returns what the task of an event is, for people; undefined if the event is of none. */
@@ -26,7 +27,7 @@ export function ResetForm({ run, d, events, at, onClose }: { run: RunKey; d: Des
   const [updates, setUpdates] = useState(true);
   const [signals, setSignals] = useState(true);
   const [reason, setReason] = useState("");
-  const [requestId] = useState(() => newId("reset"));
+  const [idOf] = useState(() => requestIds("reset"));
   const exclude = [...(updates ? [] : ["updates" as const]), ...(signals ? [] : ["signals" as const])];
   const task = to === "event" && eventId ? taskOf(events, Number(eventId)) : undefined;
   return (
@@ -36,7 +37,8 @@ export function ResetForm({ run, d, events, at, onClose }: { run: RunKey; d: Des
       danger
       onClose={onClose}
       submit={async () => {
-        const answer = await resetRun(run, { ...(to === "event" ? { eventId: Number(eventId) } : { to }), exclude, reason: orNone(reason), requestId });
+        const body = { ...(to === "event" ? { eventId: Number(eventId) } : { to }), exclude, reason: orNone(reason) };
+        const answer = await resetRun(run, { ...body, requestId: idOf(body) });
         done("The run was reset", answer, `It continues as ${answer.value.runId}.`);
         onClose();
         go(runHref(answer.value.workflowId, answer.value.runId));

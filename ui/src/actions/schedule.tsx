@@ -1,14 +1,15 @@
 // The forms of schedules.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { newId } from "../api/actions.js";
 import { backfillSchedule, createSchedule, deleteSchedule, type OverlapPolicy, pauseSchedule, type Schedule, triggerSchedule, updateSchedule } from "../api/schedules.js";
 import { FormDialog } from "../components/dialog.js";
 import { CheckField, JsonField, LinesField, SelectField, TextField } from "../components/fields.js";
+import { jsonText } from "../components/payload.js";
 import { now } from "../lib/now.js";
 import { shortDuration } from "../lib/format.js";
 import { jsonValue } from "../lib/json.js";
 import { go, href } from "../lib/route.js";
+import { requestIds } from "../lib/ids.js";
 import { done, orNone } from "./done.js";
 import { durationPattern, useWorkflowTypes } from "./start.js";
 
@@ -50,13 +51,13 @@ export function ScheduleForm({ id, schedule, onClose }: { id?: string; schedule?
   const [jitter, setJitter] = useState(shortDuration(spec?.jitter ?? ""));
   const [startAt, setStartAt] = useState(spec?.startAt ?? "");
   const [endAt, setEndAt] = useState(spec?.endAt ?? "");
-  const [input, setInput] = useState(schedule?.action.input === undefined ? "" : JSON.stringify(schedule.action.input, null, 2));
+  const [input, setInput] = useState(schedule?.action.input === undefined ? "" : jsonText(schedule.action.input));
   const [overlap, setOverlap] = useState<OverlapPolicy>(schedule?.overlapPolicy ?? "skip");
   const [catchUp, setCatchUp] = useState(shortDuration(schedule?.catchUpWindow ?? ""));
   const [pauseOnFailure, setPauseOnFailure] = useState(schedule?.pauseOnFailure ?? false);
   const [paused, setPaused] = useState(schedule?.paused ?? false);
   const [note, setNote] = useState(schedule?.note ?? "");
-  const [requestId] = useState(() => newId("schedule"));
+  const [idOf] = useState(() => requestIds("schedule"));
   const some = (texts: string[]): string[] | undefined => (texts.length > 0 ? texts : undefined);
   const value = (): Schedule => ({
     ...schedule,
@@ -83,6 +84,7 @@ export function ScheduleForm({ id, schedule, onClose }: { id?: string; schedule?
       onClose={onClose}
       submit={async () => {
         if (lines(cron).length + lines(intervals).length === 0) throw new Error("The schedule has no moments: give a cron expression or an interval.");
+        const requestId = idOf([scheduleId, value()]);
         const answer = id ? await updateSchedule(id, value(), requestId) : await createSchedule(scheduleId, value(), requestId);
         done(id ? `${id} was changed` : `${scheduleId} was created`, answer);
         onClose();
@@ -126,14 +128,14 @@ interface FormProps {
 /** Pauses a schedule, or lets it go on. */
 export function PauseForm({ id, pause, onClose }: FormProps & { pause: boolean }): JSX.Element {
   const [note, setNote] = useState("");
-  const [requestId] = useState(() => newId("pause"));
+  const [idOf] = useState(() => requestIds("pause"));
   return (
     <FormDialog
       title={pause ? `Pause ${id}` : `Resume ${id}`}
       submitLabel={pause ? "Pause" : "Resume"}
       onClose={onClose}
       submit={async () => {
-        done(pause ? `${id} is paused` : `${id} goes on`, await pauseSchedule(id, pause, orNone(note), requestId));
+        done(pause ? `${id} is paused` : `${id} goes on`, await pauseSchedule(id, pause, orNone(note), idOf(note)));
         onClose();
       }}
     >
@@ -146,14 +148,14 @@ export function PauseForm({ id, pause, onClose }: FormProps & { pause: boolean }
 /** Starts a run of a schedule now. */
 export function TriggerForm({ id, onClose }: FormProps): JSX.Element {
   const [overlap, setOverlap] = useState<OverlapPolicy | "">("");
-  const [requestId] = useState(() => newId("trigger"));
+  const [idOf] = useState(() => requestIds("trigger"));
   return (
     <FormDialog
       title={`Start a run of ${id} now`}
       submitLabel="Start a run"
       onClose={onClose}
       submit={async () => {
-        done(`${id} was triggered`, await triggerSchedule(id, overlap || undefined, requestId));
+        done(`${id} was triggered`, await triggerSchedule(id, overlap || undefined, idOf(overlap)));
         onClose();
       }}
     >
@@ -170,14 +172,14 @@ export function BackfillForm({ id, onClose }: FormProps): JSX.Element {
   const [startAt, setStartAt] = useState(iso(hour - 24 * 3_600_000));
   const [endAt, setEndAt] = useState(iso(hour));
   const [overlap, setOverlap] = useState<OverlapPolicy | "">("bufferAll");
-  const [requestId] = useState(() => newId("backfill"));
+  const [idOf] = useState(() => requestIds("backfill"));
   return (
     <FormDialog
       title={`Backfill ${id}`}
       submitLabel="Start the runs"
       onClose={onClose}
       submit={async () => {
-        done(`${id} starts the runs of the period`, await backfillSchedule(id, { startAt, endAt, overlapPolicy: overlap || undefined, requestId }));
+        done(`${id} starts the runs of the period`, await backfillSchedule(id, { startAt, endAt, overlapPolicy: overlap || undefined, requestId: idOf([startAt, endAt, overlap]) }));
         onClose();
       }}
     >

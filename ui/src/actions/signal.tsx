@@ -1,12 +1,13 @@
 // The form that sends a signal.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { newId, type RunKey, signalRun } from "../api/actions.js";
+import { type RunKey, signalRun } from "../api/actions.js";
 import type { HistoryEvent } from "../api/types.js";
 import { waits } from "../api/workflows.js";
 import { FormDialog } from "../components/dialog.js";
 import { JsonField, TextField } from "../components/fields.js";
 import { jsonValue } from "../lib/json.js";
+import { requestIds } from "../lib/ids.js";
 import { done } from "./done.js";
 
 /** Returns the names of the signals for which the run's code waits. It runs that code, and writes nothing. */
@@ -28,7 +29,7 @@ export function SignalForm({ run, events, onClose }: { run: RunKey; events: read
   const awaited = useAwaited(run);
   const [typed, setName] = useState<string>();
   const [input, setInput] = useState("");
-  const [requestId] = useState(() => newId("signal"));
+  const [idOf] = useState(() => requestIds("signal"));
   const name = typed ?? awaited[0] ?? "";
   const seen = events.flatMap((e) => (e.type === "WorkflowExecutionSignaled" ? [e.attributes.signalName] : []));
   return (
@@ -37,7 +38,8 @@ export function SignalForm({ run, events, onClose }: { run: RunKey; events: read
       submitLabel="Send"
       onClose={onClose}
       submit={async () => {
-        done(`Signal ${name} sent`, await signalRun(run, name, jsonValue(input), requestId));
+        const value = jsonValue(input);
+        done(`Signal ${name} sent`, await signalRun(run, name, value, idOf([name, value])));
         onClose();
       }}
     >

@@ -1,11 +1,12 @@
 // The form that starts a run.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { newId, type StartRequest, startRun } from "../api/actions.js";
+import { type StartRequest, startRun } from "../api/actions.js";
 import { FormDialog } from "../components/dialog.js";
 import { JsonField, SelectField, TextField } from "../components/fields.js";
 import { jsonValue } from "../lib/json.js";
 import { go, runHref } from "../lib/route.js";
+import { requestIds } from "../lib/ids.js";
 import { done, orNone } from "./done.js";
 import { types as readTypes } from "../api/deployment.js";
 
@@ -43,14 +44,14 @@ export function StartForm({ type: given, onClose }: { type?: string; onClose: ()
   const [cron, setCron] = useState("");
   const [attributes, setAttributes] = useState("");
   const [memo, setMemo] = useState("");
-  const [requestId] = useState(() => newId("start"));
+  const [idOf] = useState(() => requestIds("start"));
   return (
     <FormDialog
       title="Start a workflow"
       submitLabel="Start"
       onClose={onClose}
       submit={async () => {
-        const answer = await startRun({
+        const body = {
           type,
           workflowId: orNone(workflowId),
           input: jsonValue(input),
@@ -61,8 +62,8 @@ export function StartForm({ type: given, onClose }: { type?: string; onClose: ()
           cronSchedule: orNone(cron),
           searchAttributes: jsonValue(attributes) as StartRequest["searchAttributes"],
           memo: jsonValue(memo) as StartRequest["memo"],
-          requestId,
-        });
+        };
+        const answer = await startRun({ ...body, requestId: idOf(body) });
         done(answer.status === 201 ? `${answer.value.workflowId} was started` : `${answer.value.workflowId} is open already`, answer);
         onClose();
         go(runHref(answer.value.workflowId, answer.value.runId));

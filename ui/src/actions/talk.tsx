@@ -1,7 +1,7 @@
 // The forms that get an answer of the run's code: a query, and an update.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { newId, pollUpdate, queryRun, type RunKey, type UpdateAnswer, updateRun } from "../api/actions.js";
+import { pollUpdate, queryRun, type RunKey, type UpdateAnswer, updateRun } from "../api/actions.js";
 import { type Answer, type Cost, reason } from "../api/http.js";
 import type { HistoryEvent } from "../api/types.js";
 import { Badge } from "../components/badge.js";
@@ -10,6 +10,7 @@ import { FailureView } from "../components/failure.js";
 import { JsonField, SelectField, TextField } from "../components/fields.js";
 import { Payload } from "../components/payload.js";
 import { costText } from "../components/toast.js";
+import { newId } from "../lib/ids.js";
 import { jsonValue } from "../lib/json.js";
 
 /** Asks a query, and shows its answers. */

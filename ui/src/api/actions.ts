@@ -17,12 +17,6 @@ export interface RunKey {
   runId: string;
 }
 
-/** Returns a new id with which a request can be sent again and takes effect once. */
-export function newId(prefix: string): string {
-  const random = crypto.getRandomValues(new Uint8Array(8)); // randomUUID is there only with HTTPS
-  return `${prefix}-${[...random].map((b) => b.toString(16).padStart(2, "0")).join("")}`;
-}
-
 /** Starts a run. */
 export function startRun(body: StartRequest): Promise<Answer<Schemas["StartResponse"]>> {
   return post("workflows", body);

@@ -1,4 +1,5 @@
 // Requests to the API of the server that serves the page.
+import { parseJson, writeJson } from "../lib/exact.js";
 import { learnClock } from "../lib/now.js";
 import type { ProblemDocument } from "./types.js";
 
@@ -83,7 +84,7 @@ async function request<T>(method: string, path: string, query: Query | undefined
   try {
     response = await fetch(url(path, query), {
       method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: writeJson(body) ?? null }),
       headers: body === undefined ? {} : { "Content-Type": "application/json" },
       ...(abort ? { signal: abort } : {}),
     });
@@ -97,7 +98,7 @@ async function request<T>(method: string, path: string, query: Query | undefined
   const type = response.headers.get("Content-Type") ?? "";
   let value: unknown;
   try {
-    value = text === "" ? undefined : JSON.parse(text);
+    value = text === "" ? undefined : parseJson(text);
   } catch {
     throw new Refused(foreign(response.status), cost);
   }

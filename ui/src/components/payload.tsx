@@ -1,6 +1,7 @@
 // Payloads: JSON of workflows and activities. They are text nodes only, folded if they are large.
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { writeJson } from "../lib/exact.js";
 import { bytes } from "../lib/format.js";
 import { Copy } from "./copy.js";
 
@@ -11,13 +12,13 @@ const mostChars = 200_000;
 
 /** Returns a payload as indented JSON, or the bytes of one that is not JSON. */
 export function jsonText(value: unknown): string {
-  return JSON.stringify(value, null, 2) ?? "";
+  return writeJson(value, 2) ?? "";
 }
 
 /** Returns a payload in one short line. */
 export function shortJson(value: unknown, most = 80): string {
   if (value === undefined) return "";
-  const text = JSON.stringify(value) ?? "";
+  const text = writeJson(value) ?? "";
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 

@@ -1,4 +1,5 @@
 // The filter of the list: what was clicked, and what was typed.
+import { decode } from "./address.js";
 
 /** What is chosen in the list. The address has it. */
 export interface Choice {
@@ -23,7 +24,7 @@ export const periods: Record<string, { label: string; ms: number }> = {
   "30d": { label: "Last 30 days", ms: 30 * 86_400_000 },
 };
 
-const list = (text: string | null): string[] => (text ? text.split(",").map(decodeURIComponent) : []);
+const list = (text: string | null): string[] => (text ? text.split(",").map(decode) : []);
 
 /** Reads the choice of an address. */
 export function choiceOf(query: URLSearchParams): Choice {
@@ -79,7 +80,7 @@ export function filterOf(c: Choice, now: number, without?: "statuses" | "facts" 
   if (c.statuses.length > 0 && without !== "statuses") all.push(oneOf("ExecutionStatus", c.statuses));
   if (without !== "facts") all.push(...c.facts);
   if (c.types.length > 0 && without !== "types") all.push(oneOf("WorkflowType", c.types));
-  const period = periods[c.within];
+  const period = Object.hasOwn(periods, c.within) ? periods[c.within] : undefined;
   if (period) all.push(`StartTime >= ${quote(new Date(Math.floor((now - period.ms) / 60_000) * 60_000).toISOString())}`);
   return all.join(" AND ");
 }

@@ -1,19 +1,12 @@
 // The router. All state that a link should carry is in the fragment of the address, so that the
 // page works below any stage or base path: #/runs?status=failed, #/workflows/order-7/1-ab/events/41.
 import { computed, signal } from "@preact/signals";
+import { decode } from "./address.js";
 
 /** A place in the page: the segments of its path, and its parameters. */
 export interface Place {
   segments: string[];
   query: URLSearchParams;
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment; // somebody typed a bare %
-  }
 }
 
 function parse(hash: string): Place {

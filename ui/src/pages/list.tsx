@@ -10,6 +10,7 @@ import type { Summary } from "../api/types.js";
 import { listRuns, type RunsPage } from "../api/workflows.js";
 import { Icon } from "../components/icon.js";
 import { Empty, Skeleton, Trouble } from "../components/notice.js";
+import { momentOf } from "../lib/address.js";
 import { type Choice, choiceOf, conditionOf, filterOf, isEmpty, quote, queryOf, toggled } from "../lib/filter.js";
 import { useKeys } from "../lib/keys.js";
 import { type Loaded, useLive } from "../lib/live.js";
@@ -56,7 +57,7 @@ export function ListPage(): JSX.Element {
   const query = place.value.query;
   const choice = choiceOf(query);
   const pageToken = query.get("page") ?? undefined;
-  const at = Number(query.get("at")) || now.peek(); // later pages need the filter of the first one
+  const at = momentOf(query.get("at"), now.peek()); // later pages need the filter of the first one
   const filter = filterOf(choice, at);
   const key = JSON.stringify([filterOf(choice, 0), query.get("at"), pageToken]);
   const data = useLive<RunsPage>(key, (abort, previous, mayWait) => load(filter, pageToken, abort, previous, mayWait));

@@ -16,7 +16,7 @@ export function RunHead({ d, actions }: { d: Description; actions?: ComponentChi
       <nav aria-label="Breadcrumb" class="crumbs">
         <a href={href(["runs"])}>Runs</a>
         <span aria-hidden="true">/</span>
-        <a href={href(["runs"], { type: d.type })}>{d.type}</a>
+        <a href={href(["runs"], { type: encodeURIComponent(d.type) })}>{d.type}</a>
       </nav>
       <div class="run-title">
         <h1>{d.workflowId}</h1>
