@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -326,10 +327,11 @@ var (
 func TestWaitsOfChangedCode(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		now := "well"
+		var now atomic.Value // a string; code that hangs reads it later
+		now.Store("well")
 		p := testbed.New(t).Start(executor.Options{}, workflow.Bind(changing, func(ctx workflow.Context, _ string) (string, error) {
 			workflow.Go(ctx, func(ctx workflow.Context) { _, _ = goOn.Receive(ctx) })
-			how := now
+			how := now.Load().(string)
 			switch how {
 			case "changed":
 				_ = workflow.Sleep(ctx, time.Minute)
@@ -353,12 +355,12 @@ func TestWaitsOfChangedCode(t *testing.T) {
 			kind failure.Kind
 			left int
 		}{{"changed", failure.KindNonDeterminism, 2}, {"panics", failure.KindPanic, 0}, {"hangs", failure.KindDeadlock, 0}, {"condition hangs", failure.KindDeadlock, 0}} {
-			now = c.how
+			now.Store(c.how)
 			w, err := p.Client.Waits(t.Context(), "w", "")
 			if err != nil || w.Stopped == nil || w.Stopped.Kind != c.kind || len(w.Coroutines) != c.left {
 				t.Errorf("%s: %+v, %v", c.how, w, err)
 			}
-			now = "well"
+			now.Store("well")
 			if c.kind == failure.KindDeadlock {
 				if _, err := p.Client.Waits(t.Context(), "w", ""); !errors.Is(err, client.ErrNotReady) {
 					t.Errorf("%s: while its code hangs: %v", c.how, err)

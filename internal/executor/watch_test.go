@@ -21,7 +21,8 @@ type looked struct {
 	store.Lister
 	n     atomic.Int64
 	takes time.Duration
-	fails error
+	// fails makes each look fail.
+	fails atomic.Bool
 }
 
 // ListRuns implements store.Lister.
@@ -32,8 +33,8 @@ func (l *looked) ListRuns(ctx context.Context, f store.Filter, place string, lim
 	case <-ctx.Done():
 		return nil, "", ctx.Err()
 	}
-	if l.fails != nil {
-		return nil, "", l.fails
+	if l.fails.Load() {
+		return nil, "", store.ErrThrottled
 	}
 	return l.Lister.ListRuns(ctx, f, place, limit)
 }
@@ -151,7 +152,7 @@ func TestWaitForAListThatFails(t *testing.T) {
 		before, _ := listed(t, p, "")
 		go func() {
 			time.Sleep(4 * time.Second)
-			l.fails = store.ErrThrottled
+			l.fails.Store(true)
 		}()
 		began := time.Now()
 		a := p.Do(http.MethodGet, "/v1/workflows?wait=20s&version="+before.Version, "")
