@@ -91,8 +91,11 @@ type batchList struct {
 
 // Run prints the batches.
 func (l batchList) Run(ctx context.Context, s *cli.Session) error {
+	if err := checkLimit(l.Limit); err != nil {
+		return err
+	}
 	return l.Call(ctx, s, "the batches", func(ctx context.Context, c *client.Client) error {
-		return batches.Print(s, l.Output, limited(l.Limit, func(token string) ([]client.BatchSummary, string, error) { return c.Batches(ctx, token) }))
+		return batches.Print(s, l.Output, limited(s, l.Limit, func(token string) ([]client.BatchSummary, string, error) { return c.Batches(ctx, token) }))
 	})
 }
 

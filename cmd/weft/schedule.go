@@ -50,8 +50,11 @@ type scheduleList struct {
 
 // Run prints the schedules, with when each was created.
 func (l scheduleList) Run(ctx context.Context, s *cli.Session) error {
+	if err := checkLimit(l.Limit); err != nil {
+		return err
+	}
 	return l.Call(ctx, s, "the schedules", func(ctx context.Context, c *client.Client) error {
-		return schedules.Print(s, l.Output, limited(l.Limit, func(token string) ([]client.ScheduleSummary, string, error) { return c.Schedules(ctx, token) }))
+		return schedules.Print(s, l.Output, limited(s, l.Limit, func(token string) ([]client.ScheduleSummary, string, error) { return c.Schedules(ctx, token) }))
 	})
 }
 
