@@ -120,6 +120,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"batch", "watch", "slow"}, cli.Failed, "enough", "batch slow was stopped: enough"},
 		{[]string{"batch", "stop", "slow"}, cli.NotFound, "", "it has ended"},
 		{[]string{"batch", "list", "-q"}, cli.Done, "slow\nyes\nno\ncount\n", ""},
+		{[]string{"batch", "list"}, cli.Done, "retry    stopped", ""},
+		{[]string{"batch", "list"}, cli.Done, "completed (1 refused)", ""},
 		{[]string{"batch", "describe", "none"}, cli.NotFound, "", "there is no batch"},
 		{[]string{"schedule", "create", "s", "cart", "--every=soon"}, cli.Usage, "", "90m"},
 		{[]string{"schedule", "create", "s", "cart"}, cli.Refused, "", ""},

@@ -150,6 +150,6 @@ func listedCell(run client.Summary) cli.Cell {
 
 // statusCell returns the status of a run in its colour.
 func statusCell(status string) cli.Cell {
-	style := map[string]cli.Style{"running": cli.Info, "completed": cli.Good, "failed": cli.Bad, "timedOut": cli.Bad, "terminated": cli.Warn, "canceled": cli.Warn}[status]
+	style := map[string]cli.Style{"running": cli.Info, "completed": cli.Good, "failed": cli.Bad, "timedOut": cli.Bad, "terminated": cli.Warn, "stopped": cli.Warn, "canceled": cli.Warn}[status]
 	return cli.Cell{Text: status, Style: style}
 }
