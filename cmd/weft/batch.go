@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/cli"
@@ -91,22 +92,44 @@ type batchList struct {
 
 // Run prints the batches.
 func (l batchList) Run(ctx context.Context, s *cli.Session) error {
+	if err := checkLimit(l.Limit); err != nil {
+		return err
+	}
 	return l.Call(ctx, s, "the batches", func(ctx context.Context, c *client.Client) error {
-		return batches.Print(s, l.Output, limited(l.Limit, func(token string) ([]client.BatchSummary, string, error) { return c.Batches(ctx, token) }))
+		return batches.Print(s, l.Output, limited(s, l.Limit, func(token string) ([]client.BatchSummary, string, error) { return c.Batches(ctx, token) }))
 	})
 }
 
 // batches is how batches are printed.
 var batches = cli.List[client.BatchSummary]{
-	Columns: []cli.Column{{Name: "BATCH", Least: 12}, {Name: "ACTION"}, {Name: "STATUS"}, {Name: "STARTED"}, {Name: "FILTER", Least: 16}},
+	Columns: []cli.Column{{Name: "BATCH", Least: 12}, {Name: "ACTION"}, {Name: "STATE"}, {Name: "STARTED"}, {Name: "FILTER", Least: 16}},
 	Row: func(one client.BatchSummary) []cli.Cell {
 		action := one.Kind
 		if one.DryRun {
 			action = "dry run"
 		}
-		return []cli.Cell{{Text: one.BatchID, Style: cli.Bold}, {Text: action}, statusCell(one.Status.String()), {Text: moment(one.StartedAt)}, {Text: one.Filter}}
+		return []cli.Cell{{Text: one.BatchID, Style: cli.Bold}, {Text: action}, listedBatchCell(one), {Text: moment(one.StartedAt)}, {Text: one.Filter}}
 	},
 	ID: func(one client.BatchSummary) string { return one.BatchID },
+}
+
+// listedBatchCell returns the state of a listed batch, and how many runs it could not act on.
+func listedBatchCell(one client.BatchSummary) cli.Cell {
+	cell := statusCell(one.State)
+	var parts []string
+	if one.Refused > 0 {
+		parts = append(parts, fmt.Sprintf("%d refused", one.Refused))
+	}
+	if one.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", one.Failed))
+	}
+	if len(parts) > 0 {
+		cell.Text += " (" + strings.Join(parts, ", ") + ")"
+		if cell.Style == cli.Good {
+			cell.Style = cli.Warn
+		}
+	}
+	return cell
 }
 
 type batchDescribe struct {

@@ -43,7 +43,7 @@ func watchBatch(ctx context.Context, s *cli.Session, o cli.Output, b client.Batc
 func batchError(known *client.BatchDescription) error {
 	switch c := known.Counts; {
 	case known.State == "stopped" && known.Reason != "":
-		return cli.Errorf(cli.Failed, "batch %s was stopped: %s", known.BatchID, cli.Clean(known.Reason))
+		return cli.Errorf(cli.Failed, "batch %s was stopped: %s", known.BatchID, cli.Clean(cli.Flags(known.Reason)))
 	case known.State != "completed":
 		return cli.Errorf(cli.Failed, "batch %s is %s", known.BatchID, known.State)
 	case c.Refused+c.Failed > 0:
@@ -75,7 +75,7 @@ func batchText(s *cli.Session, known *client.BatchDescription) error {
 	page := cli.NewPage(s)
 	page.Styled("batch", cli.Cell{Text: known.BatchID, Style: cli.Bold})
 	page.Styled("state", statusCell(known.State))
-	page.Field("because", known.Reason)
+	page.Field("because", cli.Flags(known.Reason))
 	page.Field("filter", known.Filter)
 	page.Field("action", actionText(known.Action))
 	if known.DryRun {

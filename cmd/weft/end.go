@@ -73,9 +73,9 @@ func (t terminate) offline(ctx context.Context, s *cli.Session) error {
 // resetCommand starts a run that continues from an earlier task.
 type resetCommand struct {
 	oneRun     `embed:""`
-	Event      int64    `xor:"task" placeholder:"ID" help:"An event of the workflow task that is to run anew."`
-	To         string   `xor:"task" enum:",firstTask,lastTask" default:"" placeholder:"TASK" help:"The task: firstTask or lastTask."`
-	Build      string   `xor:"task" placeholder:"ID" help:"The first task that ran under this build."`
+	Event      int64    `placeholder:"ID" help:"An event of the workflow task that is to run anew."`
+	To         string   `enum:",firstTask,lastTask" default:"" placeholder:"TASK" help:"The task: firstTask or lastTask."`
+	Build      string   `placeholder:"ID" help:"The first task that ran under this build."`
 	Exclude    []string `placeholder:"WHAT" help:"Leave out what came after the task: updates, signals, or both. The new run gets the others."`
 	Reason     string   `help:"For those who read the history."`
 	RequestID  string   `placeholder:"ID" help:"Identifies the reset when it is sent again."`
@@ -85,8 +85,8 @@ type resetCommand struct {
 
 // Run resets the run, and prints the id of the new one.
 func (c resetCommand) Run(ctx context.Context, s *cli.Session) error {
-	if c.Event == 0 && c.To == "" && c.Build == "" {
-		return cli.Errorf(cli.Usage, "give the task to go back to: one of --event, --to and --build")
+	if err := c.check(); err != nil {
+		return err
 	}
 	return c.Call(ctx, s, "the reset of "+c.WorkflowID, func(ctx context.Context, api *client.Client) error {
 		var runID history.RunID
@@ -98,6 +98,21 @@ func (c resetCommand) Run(ctx context.Context, s *cli.Session) error {
 		}
 		return done(s, c.Output, c.WorkflowID, string(runID), "Reset %s. Its new run is %s", c.WorkflowID, string(runID))
 	})
+}
+
+// check refuses a command that does not have exactly one task. Kong's xor cannot: it counts the
+// empty default of --to.
+func (c resetCommand) check() error {
+	given := 0
+	for _, is := range []bool{c.Event != 0, c.To != "", c.Build != ""} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return cli.Errorf(cli.Usage, "give the task to go back to: one of --event, --to and --build")
+	}
+	return nil
 }
 
 // deleteCommand deletes a closed run.
@@ -144,7 +159,7 @@ func (c moveCommand) Run(ctx context.Context, s *cli.Session) error {
 			if build == "" {
 				return cli.Line(s, "The newest build runs %s.", cli.Clean(c.WorkflowID))
 			}
-			return cli.Line(s, "Build %s runs %s.", cli.Clean(build), cli.Clean(c.WorkflowID))
+			return cli.Line(s, "%[2]s is pinned to build %[1]s, which runs it from now on. weft move %[2]s --unpin undoes it.", cli.Clean(build), cli.Clean(c.WorkflowID))
 		})
 	})
 }

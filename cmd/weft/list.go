@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -27,8 +28,11 @@ func (l listCommand) Run(ctx context.Context, s *cli.Session) error {
 	if l.JSON {
 		l.Output.Output = "jsonl"
 	}
+	if err := checkLimit(l.Limit); err != nil {
+		return err
+	}
 	return l.Call(ctx, s, "the list", func(ctx context.Context, c *client.Client) error {
-		return runs.Print(s, l.Output, limited(l.Limit, func(token string) ([]client.Summary, string, error) {
+		return runs.Print(s, l.Output, limited(s, l.Limit, func(token string) ([]client.Summary, string, error) {
 			page, err := c.ListPage(ctx, client.ListOptions{Filter: l.Filter, PageToken: token, PageSize: min(max(l.Limit, 1), largestPage), AllowUnknown: l.Unknown})
 			if err != nil {
 				return nil, "", err
@@ -57,8 +61,17 @@ var runs = cli.List[client.Summary]{
 	ID: func(run client.Summary) string { return run.WorkflowID },
 }
 
-// limited returns the pages of a list, with at most limit things.
-func limited[T any](limit int, page func(token string) ([]T, string, error)) iter.Seq2[[]T, error] {
+// checkLimit refuses a --limit that lists nothing.
+func checkLimit(limit int) error {
+	if limit < 1 {
+		return cli.Errorf(cli.Usage, "--limit is %d: give 1 or more", limit)
+	}
+	return nil
+}
+
+// limited returns the pages of a list, with at most limit things. On a terminal it says if it ends
+// before the list does.
+func limited[T any](s *cli.Session, limit int, page func(token string) ([]T, string, error)) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		for token, left := "", limit; left > 0; {
 			all, next, err := page(token)
@@ -66,8 +79,16 @@ func limited[T any](limit int, page func(token string) ([]T, string, error)) ite
 				yield(nil, err)
 				return
 			}
+			more := next != "" || len(all) > left
 			all = all[:min(len(all), left)]
-			if left -= len(all); !yield(all, nil) || next == "" {
+			if left -= len(all); !yield(all, nil) {
+				return
+			}
+			if left == 0 && more && s.Live {
+				s.Status("")
+				_, _ = fmt.Fprintf(s.Err, "These are the first %d; there may be more. --limit sets how many are listed.\n", limit) // a terminal that fails has shown nothing else either
+			}
+			if next == "" {
 				return
 			}
 			token = next
@@ -129,6 +150,6 @@ func listedCell(run client.Summary) cli.Cell {
 
 // statusCell returns the status of a run in its colour.
 func statusCell(status string) cli.Cell {
-	style := map[string]cli.Style{"running": cli.Info, "completed": cli.Good, "failed": cli.Bad, "timedOut": cli.Bad, "terminated": cli.Warn, "canceled": cli.Warn}[status]
+	style := map[string]cli.Style{"running": cli.Info, "completed": cli.Good, "failed": cli.Bad, "timedOut": cli.Bad, "terminated": cli.Warn, "stopped": cli.Warn, "canceled": cli.Warn}[status]
 	return cli.Cell{Text: status, Style: style}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/tickets"
+	"github.com/seed-41655fb1/weft/internal/cli"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -44,6 +45,35 @@ func TestList(t *testing.T) {
 	}
 	if _, err := commandWith(t, "", "list", "Hall ~ 7", "--url="+api); !errors.Is(err, client.ErrInvalid) {
 		t.Errorf("an invalid filter: %v", err)
+	}
+}
+
+// On a terminal, a list that ends at its limit says so. One that is whole says nothing.
+func TestLimited(t *testing.T) {
+	t.Parallel()
+	pages := func(token string) ([]int, string, error) {
+		if token == "" {
+			return []int{1, 2}, "next", nil
+		}
+		return []int{3, 4}, "", nil
+	}
+	for limit, want := range map[int]struct {
+		n    int
+		says bool
+	}{1: {1, true}, 2: {2, true}, 3: {3, true}, 4: {4, false}, 9: {4, false}} {
+		for _, live := range []bool{true, false} {
+			var errs strings.Builder
+			n := 0
+			for page, err := range limited(&cli.Session{Err: &errs, Live: live}, limit, pages) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += len(page)
+			}
+			if says := strings.Contains(errs.String(), "there may be more"); n != want.n || says != (want.says && live) {
+				t.Errorf("limit %d, terminal %v: %d things, and %q", limit, live, n, errs.String())
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-41655fb1/weft/client"
@@ -41,41 +42,93 @@ func printResult(ctx context.Context, s *cli.Session, api *client.Client, o cli.
 // explainWait lets a time-out say what the run waits for.
 func explainWait(ctx context.Context, api *client.Client, id, runID string) {
 	cli.OnTimeout(ctx, func(ctx context.Context) string {
+		type answer struct {
+			waits *client.Waits
+			err   error
+		}
+		asked := make(chan answer, 1)
+		go func() { // both within the time that there is
+			waits, err := api.Waits(ctx, id, runID)
+			asked <- answer{waits, err}
+		}()
 		d, err := api.Describe(ctx, id, runID)
 		if err != nil || d.Status.Closed() {
 			return ""
 		}
-		return "it is " + stateText(d)
+		select {
+		case a := <-asked:
+			return "it is " + stateText(d, a.waits, a.err)
+		case <-ctx.Done():
+			return "it is " + stateText(d, nil, nil)
+		}
 	})
 }
 
-// stateText says in a few words what an open run waits for.
-func stateText(d *client.Description) string {
+// stateText says in a few words what an open run waits for. waits is where its code waits, or nil,
+// and problem why that is not known.
+func stateText(d *client.Description, waits *client.Waits, problem error) string {
+	if d.Paused != nil {
+		return "paused since " + moment(d.Paused.Since) + reasonText(cli.Clean(d.Paused.Reason))
+	}
 	if stuck := d.StuckTask; stuck != nil {
 		return "stuck: its workflow task has failed " + times(stuck.Failures) + ": " + failureText(stuck.Failure.Err())
 	}
-	var waits []string
+	var pending []string
 	for _, a := range d.PendingActivities {
 		text := "activity " + a.Type
 		if a.LastFailure != nil {
 			text += fmt.Sprintf(" (attempt %d, after: %s)", a.Attempt, failureText(a.LastFailure.Err()))
 		}
-		waits = append(waits, text)
+		pending = append(pending, text)
 	}
 	for _, t := range d.PendingTimers {
-		waits = append(waits, "a timer at "+moment(t.FireAt))
+		pending = append(pending, "a timer at "+moment(t.FireAt))
 	}
 	for _, c := range d.PendingChildren {
-		waits = append(waits, "child "+c.WorkflowID)
+		pending = append(pending, "child "+c.WorkflowID)
 	}
+	text, others := "running", othersText(waits)
+	switch {
+	case len(pending) > 0:
+		text += ", with pending " + firstOf(pending)
+	case others == "":
+		text += ", with no pending activity, timer or child"
+	}
+	if others != "" {
+		text += ", and waits for " + others
+	}
+	if problem != nil && len(pending) == 0 {
+		text += "; where its code waits is not known: " + failureText(problem)
+	}
+	return text
+}
+
+// othersText lists what code waits for that no description has, such as signals; empty if there is
+// nothing.
+func othersText(waits *client.Waits) string {
+	if waits == nil {
+		return ""
+	}
+	var all []string
+	for _, c := range waits.Coroutines {
+		for _, w := range c.WaitsFor {
+			switch w.Kind {
+			case "activity", "timer", "child": // the description has them
+			default:
+				all = append(all, waitText(w))
+			}
+		}
+	}
+	return firstOf(all)
+}
+
+// firstOf lists the first three things, and how many others there are.
+func firstOf(all []string) string {
 	const most = 3
-	switch n := len(waits); {
-	case n == 0:
-		return "running, with no pending activity, timer or child"
-	case n > most:
-		waits = append(waits[:most], fmt.Sprintf("%d others", n-most))
+	if n := len(all); n > most {
+		all = append(slices.Clone(all[:most]), fmt.Sprintf("%d others", n-most))
 	}
-	return "running, with pending " + strings.Join(waits, ", ")
+	return strings.Join(all, ", ")
 }
 
 func times(n int) string {

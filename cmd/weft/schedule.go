@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
@@ -29,7 +32,21 @@ type oneSchedule struct {
 
 // call calls f with the schedule.
 func (o oneSchedule) call(ctx context.Context, s *cli.Session, what string, f func(context.Context, client.Schedule) error) error {
-	return o.Call(ctx, s, what+" of schedule "+o.ID, func(ctx context.Context, c *client.Client) error { return f(ctx, c.Schedule(o.ID)) })
+	return o.Call(ctx, s, what+" of schedule "+o.ID, func(ctx context.Context, c *client.Client) error { return ofSchedule(o.ID, f(ctx, c.Schedule(o.ID))) })
+}
+
+// ofSchedule turns an error about the workflow of a schedule into one about the schedule.
+func ofSchedule(id string, err error) error {
+	var p *client.Problem
+	switch {
+	case !errors.As(err, &p) || !strings.Contains(p.Detail, "weft.schedule:"):
+		return err
+	case errors.Is(err, client.ErrAlreadyStarted):
+		return cli.Errorf(cli.Refused, "there is a schedule %[1]q already: weft schedule update changes it, weft schedule delete removes it", id)
+	case p.Status == http.StatusNotFound:
+		return cli.Errorf(cli.NotFound, "there is no schedule %q: weft schedule list has those that there are", id)
+	}
+	return err
 }
 
 // do calls f with the schedule, and prints what it has done.
@@ -50,8 +67,11 @@ type scheduleList struct {
 
 // Run prints the schedules, with when each was created.
 func (l scheduleList) Run(ctx context.Context, s *cli.Session) error {
+	if err := checkLimit(l.Limit); err != nil {
+		return err
+	}
 	return l.Call(ctx, s, "the schedules", func(ctx context.Context, c *client.Client) error {
-		return schedules.Print(s, l.Output, limited(l.Limit, func(token string) ([]client.ScheduleSummary, string, error) { return c.Schedules(ctx, token) }))
+		return schedules.Print(s, l.Output, limited(s, l.Limit, func(token string) ([]client.ScheduleSummary, string, error) { return c.Schedules(ctx, token) }))
 	})
 }
 

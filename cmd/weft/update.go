@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/cli"
 )
@@ -58,10 +60,18 @@ func (c updateSend) Run(ctx context.Context, s *cli.Session) error {
 		explainWait(ctx, api, c.WorkflowID, c.RunID)
 		result, err := api.Call(ctx, c.WorkflowID, c.Name, history.Payload(input), o)
 		if err != nil {
-			return err
+			return ofUpdate(c.Name, err)
 		}
 		return c.Payload(s, result)
 	})
+}
+
+// ofUpdate adds to the failure of an update that an operator has caused it.
+func ofUpdate(name string, err error) error {
+	if failed := (*failure.Error)(nil); errors.As(err, &failed) && failed.Type == "UpdateFailedByOperator" {
+		return cli.Errorf(cli.Failed, "update %s was failed by an operator: %w", cli.Clean(name), err)
+	}
+	return err
 }
 
 // oneUpdateOf names an update.
@@ -83,7 +93,7 @@ func (c updateWait) Run(ctx context.Context, s *cli.Session) error {
 		explainWait(ctx, api, c.WorkflowID, c.RunID)
 		result, err := api.Handle(c.WorkflowID, c.RunID, c.UpdateID).Wait(ctx)
 		if err != nil {
-			return err
+			return ofUpdate(c.UpdateID, err)
 		}
 		return c.Payload(s, result)
 	})

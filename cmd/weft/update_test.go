@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/cli"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -35,6 +36,9 @@ func TestUpdateFail(t *testing.T) {
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("weft %s: %v", line, err)
 		}
+	}
+	if _, err := command(t, "update wait w u1 --url="+api); cli.CodeOf(err) != cli.Failed || !strings.Contains(err.Error(), "update u1 was failed by an operator: broken") {
+		t.Errorf("weft update wait: %v", err)
 	}
 	if _, err := c.Handle("w", "", "u1").Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("the update's outcome is %v", err)

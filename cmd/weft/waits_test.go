@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // The page of a description has each kind of thing that code waits for.
@@ -84,12 +86,33 @@ func TestDescribePage(t *testing.T) {
 			t.Errorf("the page does not have %q:\n%s", want, got)
 		}
 	}
-	if text := stateText(d); text != "stuck: its workflow task has failed 7 times: the card was declined" {
+	if text := stateText(d, nil, nil); text != "stuck: its workflow task has failed 7 times: the card was declined" {
 		t.Error(text)
 	}
 	d.StuckTask = nil
-	if text := stateText(d); text != "running, with pending activity charge (attempt 4, after: the card was declined), activity held, activity outside, 5 others" {
+	if text := stateText(d, nil, nil); text != "running, with pending activity charge (attempt 4, after: the card was declined), activity held, activity outside, 5 others" {
 		t.Error(text)
+	}
+}
+
+// A time-out says what a run waits for that its description does not have, or why that is not known.
+func TestStateText(t *testing.T) {
+	t.Parallel()
+	waits := &client.Waits{Coroutines: []client.Coroutine{{WaitsFor: []client.WaitsFor{{Kind: "timer"}, {Kind: "signal", Name: "goOn"}}}}}
+	for want, got := range map[string]string{
+		"running, and waits for signal goOn":                                                             stateText(&client.Description{}, waits, nil),
+		"running, with no pending activity, timer or child":                                              stateText(&client.Description{}, &client.Waits{}, nil),
+		"running, with no pending activity, timer or child; where its code waits is not known: no build": stateText(&client.Description{}, nil, errors.New("no build")),
+		"paused since 2026-11-21T08:00:00Z: the bank is down": stateText(&client.Description{Paused: &schema.Paused{
+			Since: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Reason: "the bank is down",
+		}}, waits, nil),
+		"running, with pending child a, child b, child c, 1 others, and waits for signal goOn": stateText(&client.Description{
+			PendingChildren: []client.PendingChild{{WorkflowID: "a"}, {WorkflowID: "b"}, {WorkflowID: "c"}, {WorkflowID: "d"}},
+		}, waits, nil),
+	} {
+		if got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
 	}
 }
 

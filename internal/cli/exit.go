@@ -115,7 +115,11 @@ func ofProblem(p *client.Problem) Code {
 // Text returns an error as the command prints it. It begins with the command's name, once: the
 // client's errors have it already.
 func Text(err error) string {
-	text := "weft: " + Clean(strings.TrimPrefix(err.Error(), "weft: "))
+	text := err.Error()
+	if p := (*client.Problem)(nil); errors.As(err, &p) && p.Detail != "" {
+		text = strings.Replace(text, p.Detail, Flags(p.Detail), 1)
+	}
+	text = "weft: " + Clean(strings.TrimPrefix(text, "weft: "))
 	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
 		text += ": use an address that the certificate names; if the certificate is your own, set SSL_CERT_FILE to its file"
 	}

@@ -214,6 +214,10 @@ func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"Region":                               "Region has no operator",
 		"NOT WorkflowId":                       "WorkflowId has no operator",
+		"Stuk":                                 "Stuk has no operator: is it Stuck?",
+		"NOT retryin":                          "retryin has no operator: is it Retrying?",
+		"Stick OR Region":                      "Stick has no operator: is it Stuck?",
+		"Shop":                                 "Shop has no operator: give for example",
 		"Stuck = 'yes'":                        "Stuck is TRUE or FALSE",
 		"Stuck > FALSE":                        "Stuck is TRUE or FALSE",
 		"Stuck IS NULL":                        "Stuck is TRUE or FALSE",

@@ -280,6 +280,9 @@ func (c *Condition) bare() bool {
 }
 
 func (c *Condition) errBare() error {
+	if known := nearest(c.Name, []string{"Stuck", "Paused", "Retrying"}); known != "" { // those that may be alone
+		return fmt.Errorf("%s has no operator: is it %s?", c.Name, known)
+	}
 	return fmt.Errorf("%s has no operator: give for example %s = 'x', or %s IS NOT NULL", c.Name, c.Name, c.Name)
 }
 

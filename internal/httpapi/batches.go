@@ -133,11 +133,15 @@ func (h *handler) listBatches(r *http.Request) (status int, answer schema.BatchL
 
 func batchSummary(w *schema.WorkflowSummary) schema.BatchSummary {
 	b := schema.BatchSummary{
-		BatchID: strings.TrimPrefix(w.WorkflowID, batches.IDPrefix), Status: w.Status, StartedAt: w.StartedAt, ClosedAt: w.ClosedAt,
+		BatchID: strings.TrimPrefix(w.WorkflowID, batches.IDPrefix), Status: w.Status, State: w.Status.String(), StartedAt: w.StartedAt, ClosedAt: w.ClosedAt,
 	}
 	var about batches.Memo
 	if memo, ok := w.Memo.Get(batches.MemoField); ok && json.Unmarshal(memo, &about) == nil { // it may be encrypted with a key that is not here
 		b.Kind, b.DryRun, b.Filter = string(about.Kind), about.DryRun, about.Filter
+		b.Refused, b.Failed = about.Refused, about.Failed
+		if w.Status == history.Completed && about.Phase != "" {
+			b.State = about.Phase
+		}
 	}
 	return b
 }

@@ -75,6 +75,12 @@ type BatchSummary struct {
 	BatchID string `json:"batchId"`
 	// Status is that of the batch's workflow.
 	Status history.Status `json:"status"`
+	// State is running, stopped or completed; or, if its workflow was ended in another way, failed,
+	// canceled, terminated or timedOut. A batch that is stopping is running here.
+	State string `json:"state"`
+	// Refused and Failed count the runs that a batch which has ended could not act on.
+	Refused int `json:"refused,omitempty"`
+	Failed  int `json:"failed,omitempty"`
 	// Kind is that of its action; empty if it is a dry run without one. Filter is at most the first
 	// 200 bytes of its filter.
 	Kind      string     `json:"kind,omitempty"`

@@ -33,6 +33,7 @@ var (
 	})
 	stop     = workflow.NewUpdate[stored.Stop, workflow.None](stored.UpdateStop)
 	rate     = workflow.NewUpdate[stored.Rate, workflow.None](stored.UpdateRate)
+	about    = workflow.NewMemo[stored.Memo](stored.MemoField)
 	describe = workflow.NewQuery[workflow.None, stored.Description](stored.QueryDescribe)
 )
 
@@ -97,7 +98,18 @@ func run(ctx workflow.Context, s stored.State) (d stored.Description, err error)
 	}
 	now := workflow.Now(ctx)
 	f.ended = &now
+	f.show()
 	return f.description(), workflow.AwaitHandlers(ctx)
+}
+
+// show tells the list how the batch ended. Batches of earlier versions did not.
+func (f *flow) show() {
+	memo, ok := about.Get(f.ctx)
+	if !ok || !workflow.Patched(f.ctx, "outcome-in-list") {
+		return
+	}
+	memo.Phase, memo.Refused, memo.Failed = f.phase, f.Counts.Refused, f.Counts.Failed
+	workflow.UpsertMemo(f.ctx, about.Set(memo))
 }
 
 // step takes a step. It reports whether the step has settled nothing.

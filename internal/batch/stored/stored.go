@@ -200,4 +200,8 @@ type Memo struct {
 	Kind   Kind   `json:"kind,omitempty"`
 	DryRun bool   `json:"dryRun,omitempty"`
 	Filter string `json:"filter"`
+	// Phase is how the batch ended; empty until then. Refused and Failed are as in Counts.
+	Phase   string `json:"phase,omitempty"`
+	Refused int    `json:"refused,omitempty"`
+	Failed  int    `json:"failed,omitempty"`
 }
