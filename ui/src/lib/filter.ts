@@ -85,6 +85,11 @@ export function filterOf(c: Choice, now: number, without?: "statuses" | "facts" 
   return all.join(" AND ");
 }
 
+/** Reports whether the server reads the activities of each open run to apply a filter. */
+export function readsActivities(filter: string): boolean {
+  return /\b(Retrying|FailingActivity)\b/i.test(filter.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, ""));
+}
+
 /** Adds a value to those chosen, or takes it away. */
 export function toggled(values: string[], value: string): string[] {
   return values.includes(value) ? values.filter((v) => v !== value) : [...values, value];

@@ -1,16 +1,20 @@
 // What can be clicked to filter the list, with how many runs there are of each.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
-import { type Counts, countRuns, type GroupBy } from "../api/counts.js";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Counts, countPages, type GroupBy } from "../api/counts.js";
+import { has } from "../api/features.js";
 import { allStatuses, StateBadge, StatusBadge } from "../components/badge.js";
 import { Icon } from "../components/icon.js";
-import { type Choice, facts, filterOf, isEmpty, periods, queryOf, toggled } from "../lib/filter.js";
+import { type Choice, facts, filterOf, isEmpty, periods, queryOf, readsActivities, toggled } from "../lib/filter.js";
 import { count } from "../lib/format.js";
 import { useLive } from "../lib/live.js";
 import { useMedia } from "../lib/media.js";
 
-/** How often the numbers are counted anew, in milliseconds: a count reads many rows. */
+/** How often the numbers are counted anew, in milliseconds for each page of the longest count: a page reads many rows. */
 const countEvery = 60_000;
+
+/** The fact that is counted only on a click: a count of it reads the activities of each open run. */
+const costly = "Retrying";
 
 /** What the groups show: the counts by status, by type, and of each fact. */
 interface Numbers {
@@ -19,9 +23,14 @@ interface Numbers {
   facts: Record<string, Counts>;
 }
 
-/** Counts in one group as far as the server does at once. */
+/** Counts in one group. Undefined: the server cannot count, or would read the activities of each open run. */
 function counting(filter: string, by: GroupBy, abort: AbortSignal): Promise<Counts | undefined> {
-  return countRuns(filter, by, undefined, abort);
+  return readsActivities(filter) ? Promise.resolve(undefined) : countPages(filter, by, abort);
+}
+
+/** Returns the filter of the open runs for which a fact holds. */
+function filterOfFact(choice: Choice, at: number, fact: string): string {
+  return [filterOf({ ...choice, statuses: [] }, at, "facts"), "ExecutionStatus = 'running'", fact].filter(Boolean).join(" AND ");
 }
 
 async function countAll(choice: Choice, at: number, abort: AbortSignal): Promise<Numbers> {
@@ -30,12 +39,11 @@ async function countAll(choice: Choice, at: number, abort: AbortSignal): Promise
     counting(filterOf(choice, at, "types"), "WorkflowType", abort),
   ]);
   const numbers: Numbers = { statuses, types, facts: {} };
-  if (!statuses) return numbers;
+  if (!has("counts")) return numbers;
   await Promise.all(
     facts.map(async (fact) => {
       try {
-        const open = [filterOf({ ...choice, statuses: [] }, at, "facts"), "ExecutionStatus = 'running'", fact].filter(Boolean).join(" AND ");
-        const counted = await counting(open, "ExecutionStatus", abort);
+        const counted = await counting(filterOfFact(choice, at, fact), "ExecutionStatus", abort);
         if (counted) numbers.facts[fact] = counted;
       } catch {
         abort.throwIfAborted(); // otherwise the deployment does not record the fact
@@ -45,13 +53,22 @@ async function countAll(choice: Choice, at: number, abort: AbortSignal): Promise
   return numbers;
 }
 
+/** Returns after how many milliseconds to count again: a count of ten pages is repeated every ten minutes. */
+function againAfter(n: Numbers): number {
+  return countEvery * Math.max(1, ...[n.statuses, n.types, ...Object.values(n.facts)].map((c) => c?.pages ?? 1));
+}
+
 /** The groups of what can be chosen. */
 export function Facets({ choice, at, choose, seen }: { choice: Choice; at: number; choose: (c: Partial<Choice>) => void; seen: string[] }): JSX.Element {
-  const numbers = useLive<Numbers>(`counts ${JSON.stringify(queryOf(choice))}`, async (abort) => ({ value: await countAll(choice, at, abort), again: countEvery })).value;
+  const numbers = useLive<Numbers>(`counts ${JSON.stringify(queryOf(choice))}`, async (abort) => {
+    const value = await countAll(choice, at, abort);
+    return { value, again: againAfter(value) };
+  }).value;
   const [allTypes, setAllTypes] = useState(false);
   const types = [...new Set([...choice.types, ...(numbers?.types ? byCount(numbers.types) : seen)])];
   const shownTypes = allTypes ? types : types.slice(0, 8);
-  const knownFacts = facts.filter((f) => numbers?.facts[f] !== undefined || choice.facts.includes(f));
+  const counted = Object.keys(numbers?.facts ?? {}).length > 0;
+  const knownFacts = facts.filter((f) => numbers?.facts[f] !== undefined || choice.facts.includes(f) || (f === costly && counted));
   const chosen = choice.statuses.length + choice.facts.length + choice.types.length + (choice.within ? 1 : 0);
   const wide = useMedia("(min-width: 900px)");
   const groups = (
@@ -63,7 +80,9 @@ export function Facets({ choice, at, choose, seen }: { choice: Choice; at: numbe
         )}
         {knownFacts.length > 0 && (
           <Group title="Needs attention">
-            {knownFacts.map((f) => (
+            {knownFacts.map((f) => f === costly ? (
+              <CostlyOption key={f} fact={f} choice={choice} at={at} onChange={() => choose({ facts: toggled(choice.facts, f) })} />
+            ) : (
               <Option key={f} chosen={choice.facts.includes(f)} number={numbers?.facts[f]?.count} more={numbers?.facts[f]?.more} onChange={() => choose({ facts: toggled(choice.facts, f) })}>
                 <StateBadge state={f.toLowerCase()} />
               </Option>
@@ -129,6 +148,40 @@ function Group({ title, children }: { title: string; children: preact.ComponentC
       <legend>{title}</legend>
       {children}
     </fieldset>
+  );
+}
+
+/** A fact that is counted when its button is pressed. The number is forgotten when the filter changes. */
+function CostlyOption({ fact, choice, at, onChange }: { fact: string; choice: Choice; at: number; onChange: () => void }): JSX.Element {
+  const [number, setNumber] = useState<Counts | "counting" | "failed">();
+  const running = useRef<AbortController>(undefined);
+  const filter = filterOfFact(choice, at, fact);
+  const unchanged = JSON.stringify(queryOf({ ...choice, statuses: [], facts: [] }));
+  useEffect(() => {
+    setNumber(undefined);
+    return () => running.current?.abort();
+  }, [unchanged]);
+  const ask = async (): Promise<void> => {
+    running.current?.abort();
+    const abort = new AbortController();
+    running.current = abort;
+    setNumber("counting");
+    try {
+      const counted = await countPages(filter, "ExecutionStatus", abort.signal);
+      if (!abort.signal.aborted) setNumber(counted ?? "failed");
+    } catch {
+      if (!abort.signal.aborted) setNumber("failed");
+    }
+  };
+  return (
+    <div class="option-counted">
+      <Option chosen={choice.facts.includes(fact)} onChange={onChange}>
+        <StateBadge state={fact.toLowerCase()} />
+      </Option>
+      <button type="button" class="link small count" disabled={number === "counting"} aria-label={`Count ${fact}`} title="Counts them now. That reads the activities of each open run." onClick={() => void ask()}>
+        {number === undefined ? "count" : number === "counting" ? "counting…" : number === "failed" ? "not counted" : `${number.more ? "≥ " : ""}${count(number.count)}`}
+      </button>
+    </div>
   );
 }
 

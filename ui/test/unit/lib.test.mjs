@@ -6,6 +6,14 @@ const filter = await load("lib/filter.ts");
 const format = await load("lib/format.ts");
 const windowed = await load("lib/windowed.ts");
 
+// The clock of the page wants a document, and ticks.
+const page = { baseURI: "http://weft/", hidden: false, addEventListener: () => undefined };
+globalThis.document = page;
+const { setInterval } = globalThis;
+globalThis.setInterval = (...all) => setInterval(...all).unref();
+const counts = await load("api/counts.ts");
+globalThis.setInterval = setInterval;
+
 const none = { text: "", statuses: [], facts: [], types: [], within: "" };
 const now = Date.UTC(2026, 10, 27, 10, 14, 3);
 
@@ -112,4 +120,32 @@ test("a request that has changed has another id", async () => {
 
 test("a duration is short", () => {
   for (const [text, want] of [["1h30m0s", "1h30m"], ["168h0m0s", "168h"], ["6h0m5s", "6h0m5s"], ["10s", "10s"], ["0s", "0s"], ["10m0s", "10m"], ["250ms", "250ms"]]) assert.equal(format.shortDuration(text), want);
+});
+
+test("a filter that reads the activities of each open run", () => {
+  for (const [text, want] of [["Retrying", true], ["Stuck AND retrying = TRUE", true], ["FailingActivity = 'pay'", true], ["Region = 'Retrying'", false], ["Stuck", false], ["", false]]) {
+    assert.equal(filter.readsActivities(text), want, text);
+  }
+});
+
+test("the pages of a count are added up", async (t) => {
+  const asked = [];
+  let endless = false;
+  t.mock.method(globalThis, "fetch", async (url) => {
+    const token = url.searchParams.get("pageToken");
+    asked.push(token);
+    const page = Number(token ?? 0) + 1;
+    return Response.json({ count: 10, groups: [{ value: "running", count: 9 }, { value: `s${page}`, count: 1 }], ...(page < 3 || endless ? { nextPageToken: String(page) } : {}) });
+  });
+  const whole = await counts.countPages("", "ExecutionStatus", new AbortController().signal);
+  assert.deepEqual(asked, [null, "1", "2"]);
+  assert.equal(whole.count, 30);
+  assert.equal(whole.more, false);
+  assert.equal(whole.groups.get("running"), 27);
+  endless = true;
+  const cut = await counts.countPages("", "ExecutionStatus", new AbortController().signal);
+  assert.equal(cut.count, 10 * counts.mostPages);
+  assert.equal(cut.more, true);
+  page.hidden = true;
+  assert.equal((await counts.countPages("", "ExecutionStatus", new AbortController().signal)).count, 10);
 });
