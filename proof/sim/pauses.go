@@ -48,7 +48,7 @@ func (s *simulation) pauses(id string, r *draws) {
 			continue
 		}
 		s.count("an operator pauses a run")
-		if !s.restore.done && !s.audit.going[run] && !run.State.Steered("pause-"+request) && run.State.Paused == nil && !run.State.Status.Closed() {
+		if !s.restore.done && !s.audit.going[run] && !run.State.Steered(history.TypeWorkflowExecutionPaused, "pause-"+request) && run.State.Paused == nil && !run.State.Status.Closed() {
 			s.fail("%s was paused, and its log does not have that", runID)
 		}
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(20_000)) * time.Millisecond)})

@@ -241,8 +241,8 @@ func (s *Script) keepToken(body []byte) {
 }
 
 // varying matches what differs from run to run: run ids; generated ids of workflows, updates and
-// requests; page tokens of lists; stacks, lines of code, and sizes and costs that have them; and the
-// fractions of seconds.
+// requests; page tokens of lists; stacks, lines of code, and sizes and costs that have them; and
+// the fractions of seconds.
 var varying = regexp.MustCompile(`:\d\d\.\d+Z|\b\d+-[0-9a-f]{16}\b|\bw-[0-9a-f]{32}\b|\b[0-9a-f]{32}\b|` +
 	`("nextPageToken": ?)"[A-Za-z0-9_-]{20,}"|("version": ?)"[A-Za-z0-9_-]{12}"|("stack": ?)"(?:[^"\\]|\\.)*"|\.go:\d+|("(?:historySizeBytes|historyBytes|writeUnits|dollars)": ?)[\d.e+-]+`)
 
