@@ -95,7 +95,8 @@ func TestDescribePage(t *testing.T) {
 	}
 }
 
-// A time-out says what a run waits for that its description does not have, or why that is not known.
+// A time-out says what a run waits for that its description does not have, or why that is not
+// known.
 func TestStateText(t *testing.T) {
 	t.Parallel()
 	waits := &client.Waits{Coroutines: []client.Coroutine{{WaitsFor: []client.WaitsFor{{Kind: "timer"}, {Kind: "signal", Name: "goOn"}}}}}
