@@ -163,7 +163,7 @@ func (r *Registry) warnOfLong(log *slog.Logger) {
 	}
 	if types := r.longerByDefault(); len(types) > 0 {
 		log.Info("these activities need a longer activity time-out than the templates' default: set ActivityTimeout (SAM) or activity_timeout (Terraform)",
-			"activityTypes", types, "default", longestByDefault)
+			"activityTypes", types, "default", longestByDefault.String())
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/cli"
 	"github.com/seed-41655fb1/weft/proof/measured"
+	"github.com/seed-41655fb1/weft/workflow"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the table of commands in docs/cli.md")
@@ -113,6 +115,38 @@ func TestVersionOf(t *testing.T) {
 	} {
 		if got := versionOf(info).text(); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// The description of a failed run has the text of its failure, on the page and as JSON.
+func TestDescribeFailed(t *testing.T) {
+	t.Parallel()
+	fails := workflow.NewWorkflow[workflow.None, string]("fails")
+	url := work(t, "", workflow.Bind(fails, func(workflow.Context, workflow.None) (string, error) { return "", errors.New("no tea left") }))
+	if code, _, _ := exits(t, "start", "fails", "--id=f", "--wait", "--url="+url); code != cli.Failed {
+		t.Fatalf("code %d", code)
+	}
+	for form, want := range map[string]string{"table": "failure  ", "json": `"failure": `} {
+		if _, out, errs := exits(t, "describe", "f", "-o", form, "--url="+url); !strings.Contains(out, want) || !strings.Contains(out, "no tea left") {
+			t.Errorf("the description is\n%s%s", out, errs)
+		}
+	}
+}
+
+// A program can ask for a commit without a tag only if the command was built from a module.
+func TestFetched(t *testing.T) {
+	t.Parallel()
+	const commit = "v0.0.0-20261127101820-10085bfa6a0f"
+	for v, want := range map[version]string{
+		{Version: commit}:                                     commit,
+		{Version: commit, Revision: "10085bfa"}:               unreleased,
+		{Version: "v1.2.4-0." + commit[7:], Revision: "1008"}: unreleased,
+		{Version: "v1.2.3", Revision: "10085bfa"}:             "v1.2.3",
+		{Version: unreleased}:                                 unreleased,
+	} {
+		if got := v.fetched(); got != want {
+			t.Errorf("%+v: %s, want %s", v, got, want)
 		}
 	}
 }

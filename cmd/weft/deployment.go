@@ -156,7 +156,7 @@ func (c deadRedrive) Run(ctx context.Context, s *cli.Session) error {
 			if !started {
 				return cli.Line(s, "The dead letters of %s are being moved already.", cli.Clean(c.Queue))
 			}
-			return cli.Line(s, "The dead letters of %s go back to it.", cli.Clean(c.Queue))
+			return cli.Line(s, "The dead letters of %s go back to it, if there are any.", cli.Clean(c.Queue))
 		})
 	})
 }

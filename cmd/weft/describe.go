@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/cli"
 )
 
@@ -36,8 +38,14 @@ func (c describeCommand) Run(ctx context.Context, s *cli.Session) error {
 		case err != nil:
 			value.WaitsProblem = failureText(err)
 		}
+		if d.Status == history.Failed && !c.Quiet && d.NewRunID == "" {
+			if _, err := api.Result(ctx, d.WorkflowID, string(d.RunID)); cli.CodeOf(err) == cli.Failed {
+				value.Failure = err.Error()
+			}
+		}
 		return c.One(s, d.WorkflowID, value, func() error {
 			page := describePage(s, d)
+			page.Styled("failure", cli.Cell{Text: failureText(errors.New(value.Failure)), Style: cli.Bad})
 			pageWaits(page, value.Waits, value.WaitsProblem)
 			return page.Print()
 		})
@@ -50,6 +58,8 @@ type described struct {
 	Waits *client.Waits `json:"waits,omitempty"`
 	// WaitsProblem says why it is not known.
 	WaitsProblem string `json:"waitsProblem,omitempty"`
+	// Failure is the text of the failure with which the run ended.
+	Failure string `json:"failure,omitempty"`
 }
 
 // describePage returns the page about a run.

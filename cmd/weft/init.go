@@ -34,7 +34,7 @@ var modulePath = regexp.MustCompile(`^[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*$`)
 // Run writes the files, and says what to do next. It changes no file that is there.
 func (c initCommand) Run(s *cli.Session) error {
 	info, _ := debug.ReadBuildInfo()
-	files, err := c.files(versionOf(info).Version)
+	files, err := c.files(versionOf(info).fetched())
 	if err != nil {
 		return err
 	}

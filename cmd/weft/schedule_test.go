@@ -33,7 +33,7 @@ func TestSchedule(t *testing.T) {
 		{"backfill shows --from=2026-11-20T00:00:00Z --to=2026-11-20T23:00:00Z", "", false},
 		{"describe shows", `"started": 1`, false},
 		{"delete shows", "", false},
-		{"pause shows", "not found", true},
+		{"pause shows", "there is no schedule", true},
 	} {
 		out, err := command(t, "schedule "+c.args+" --url="+api)
 		if err != nil {

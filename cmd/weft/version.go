@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"runtime"
 	"runtime/debug"
 
@@ -41,6 +42,18 @@ func (v version) text() string {
 		return v.Revision + " with changes"
 	}
 	return v.Revision
+}
+
+// pseudo matches the version of a commit that has no tag.
+var pseudo = regexp.MustCompile(`-(0\.)?[0-9]{14}-[0-9a-f]{12}$`)
+
+// fetched returns the version that a program can ask for. It is unreleased for a commit without a
+// tag that was built in a checkout: nobody else may have that commit.
+func (v version) fetched() string {
+	if v.Revision != "" && pseudo.MatchString(v.Version) {
+		return unreleased
+	}
+	return v.Version
 }
 
 // unreleased is the version of a binary that was built in a checkout.
