@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/history"
 )
@@ -82,6 +85,11 @@ func (in *Instance) Waits() []CoroutineWait {
 		}
 	}
 	return all
+}
+
+// UpdateHandlers returns the names of the updates that the code handles, in their order.
+func (in *Instance) UpdateHandlers() []string {
+	return slices.Sorted(maps.Keys(in.updates.handlers))
 }
 
 // waitFor returns what a list is the list of. Only a channel can be on no list of the engine's and

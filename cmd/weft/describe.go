@@ -15,7 +15,7 @@ import (
 type describeCommand struct {
 	oneRun     `embed:""`
 	Waits      bool `default:"true" negatable:"" help:"Say where the code waits, too: the deployment replays the run for it."`
-	Children   int  `placeholder:"N" help:"Read the state of this many pending children, at a read each."`
+	Children   int  `default:"10" placeholder:"N" help:"Read the state of this many pending children, at a read each."`
 	cli.Remote `embed:""`
 	cli.Output `embed:""`
 }

@@ -44,7 +44,16 @@ func pageWaits(page *cli.Page, waits *client.Waits, problem string) {
 	if waits.More > 0 {
 		rows = append(rows, []cli.Cell{{Text: fmt.Sprintf("and %d others", waits.More), Style: cli.Dim}, {}, {}, {}})
 	}
+	page.Field("handles", updatesText(waits.UpdateHandlers))
 	page.Table("Where the code waits", []cli.Column{{Name: "COROUTINE", Least: 8}, {Name: "AT", Least: 12}, {Name: "IN"}, {Name: "FOR", Least: 16}}, rows)
+}
+
+// updatesText lists the updates that the code handles; empty for none.
+func updatesText(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "updates " + strings.Join(names, ", ")
 }
 
 // coroutineText returns the name of a coroutine, with the update that it belongs to, and how many

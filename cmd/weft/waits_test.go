@@ -117,6 +117,15 @@ func TestStateText(t *testing.T) {
 	}
 }
 
+// The page about a run has the names of the updates that its code handles.
+func TestUpdateHandlersArePrinted(t *testing.T) {
+	t.Parallel()
+	got := printed(t, func(p *cli.Page) { pageWaits(p, &client.Waits{UpdateHandlers: []string{"add", "boom"}}, "") })
+	if !strings.Contains(got, "handles  updates add, boom\n") {
+		t.Error(got)
+	}
+}
+
 // printed returns what a page prints that fill fills.
 func printed(t *testing.T, fill func(*cli.Page)) string {
 	t.Helper()

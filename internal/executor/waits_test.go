@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -147,7 +148,8 @@ func TestWaits(t *testing.T) {
 		)
 		w := waits(1)
 		wantWaits(t, w, selecting+"signalpaid timer", charging, shipping+"childwarehouseship-0 running childwarehouseship-1", adding)
-		if w.State != client.StateRetrying || w.BuildHere != "b1" || w.BuildOfTask != "b1" || w.Stopped != nil || w.More != 0 {
+		if w.State != client.StateRetrying || w.BuildHere != "b1" || w.BuildOfTask != "b1" || w.Stopped != nil || w.More != 0 ||
+			!slices.Equal(w.UpdateHandlers, []string{"addItem"}) {
 			t.Errorf("%+v", w)
 		}
 		what := describe(100)

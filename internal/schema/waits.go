@@ -46,6 +46,9 @@ type Waits struct {
 	Coroutines []Coroutine `json:"coroutines"`
 	// More is how many further coroutines wait.
 	More int `json:"more,omitempty"`
+	// UpdateHandlers are the names of the updates that the code handles, in their order: 100 at
+	// most. Each can let it continue.
+	UpdateHandlers []string `json:"updateHandlers,omitempty"`
 	// Stopped is why the code could not be replayed to the end of the log; absent if it could. The
 	// coroutines are those that are left then, and their event ids what the code says.
 	Stopped *failure.Failure `json:"stopped,omitempty"`

@@ -97,6 +97,7 @@ test("a signal is sent, by the name that the code waits for", async () => {
 test("updates are completed, refused, and accepted", async () => {
   const run = await waitingOrder(server, "updated");
   const { page, form } = await openForm(run, "Update");
+  await form.getByText(/^The code handles .*addItem/).waitFor();
   await form.getByLabel("Update", { exact: true }).fill("addItem");
   await form.getByLabel("Input").fill('{"sku": "tea", "quantity": 2}');
   await button(form, "Send").click();

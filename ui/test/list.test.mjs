@@ -104,6 +104,32 @@ test("the list is used without a mouse", async () => {
   await closePage(page);
 });
 
+test("the runs that retry are counted on a click", async () => {
+  const page = await openPage(browser, server, "#/runs");
+  const asked = [];
+  page.on("request", (r) => r.url().includes("/v1/counts") && asked.push(new URL(r.url()).searchParams.get("filter")));
+  await page.reload();
+  const button = page.getByRole("button", { name: "Count Retrying" });
+  await button.getByText("count", { exact: true }).waitFor();
+  assert.ok(asked.some((f) => f?.includes("Stuck")) && !asked.some((f) => f?.includes("Retrying")), asked.join("\n"));
+  await button.click();
+  await button.getByText(/^[1-9]/).waitFor();
+  assert.equal(asked.filter((f) => f?.includes("Retrying")).length, 1);
+  await page.getByRole("checkbox", { name: "Retrying" }).check();
+  await page.waitForURL(/state=Retrying/);
+  await closePage(page);
+});
+
+test("a narrow window has the whole search and all pages", async () => {
+  const page = await openPage(browser, server, "#/runs", { width: 375, height: 800 });
+  await rows(page).first().waitFor();
+  const width = (await page.getByRole("searchbox").boundingBox()).width;
+  assert.ok(width > 300, `the search is ${width} px wide`);
+  const over = await page.locator(".bar nav").evaluate((nav) => nav.scrollWidth - nav.clientWidth);
+  assert.ok(over <= 0, `the pages are ${over} px wider than the bar`);
+  await closePage(page);
+});
+
 test("the list can be read by everybody", async () => {
   for (const theme of ["light", "dark"]) {
     const page = await openPage(browser, server, "#/runs?q=order", { theme });

@@ -61,6 +61,7 @@ func (s *Reports) Waits(ctx context.Context, of command.Describe) (*schema.Waits
 		}
 	}
 	answer.AtEventID, answer.Stopped = found.LastSeen, found.Stopped
+	answer.UpdateHandlers = found.UpdateHandlers[:min(len(found.UpdateHandlers), maxWaits)]
 	f := newFolder(d)
 	for i := range found.Coroutines {
 		f.add(&found.Coroutines[i])

@@ -10,6 +10,8 @@ import (
 // Waits is where the code of a run waits.
 type Waits struct {
 	Coroutines []engine.CoroutineWait
+	// UpdateHandlers are the names of the updates that the code handles.
+	UpdateHandlers []string
 	// LastSeen is the last event that the code has seen: see engine.Run.LastSeen.
 	LastSeen int64
 	// Stopped is why the replay ended before the end of the log, or nil.
@@ -41,7 +43,7 @@ func WaitsOf(ctx context.Context, c *Code, run *engine.Run) (*Waits, error) {
 	if lost != nil { // a condition
 		return &Waits{Stopped: lost}, nil
 	}
-	return &Waits{Coroutines: all, LastSeen: run.LastSeen(in), Stopped: stopped}, nil
+	return &Waits{Coroutines: all, UpdateHandlers: in.UpdateHandlers(), LastSeen: run.LastSeen(in), Stopped: stopped}, nil
 }
 
 // traced runs code of a traced instance, and returns its result. lost is the failure of code that

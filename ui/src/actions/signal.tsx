@@ -1,32 +1,23 @@
 // The form that sends a signal.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { type RunKey, signalRun } from "../api/actions.js";
-import type { HistoryEvent } from "../api/types.js";
-import { waits } from "../api/workflows.js";
+import type { HistoryEvent, Waits } from "../api/types.js";
 import { FormDialog } from "../components/dialog.js";
 import { JsonField, TextField } from "../components/fields.js";
 import { jsonValue } from "../lib/json.js";
 import { requestIds } from "../lib/ids.js";
+import { useAwaited } from "./awaited.js";
 import { done } from "./done.js";
 
-/** Returns the names of the signals for which the run's code waits. It runs that code, and writes nothing. */
-function useAwaited(run: RunKey): string[] {
-  const [names, setNames] = useState<string[]>([]);
-  useEffect(() => {
-    const abort = new AbortController();
-    waits(run.workflowId, run.runId, abort.signal).then(
-      (w) => setNames((w?.coroutines ?? []).flatMap((c) => c.waitsFor.flatMap((f) => (f.kind === "signal" && f.name ? [f.name] : [])))),
-      () => undefined, // names are an offer: without them, one is typed
-    );
-    return () => abort.abort();
-  }, []);
-  return names;
+/** Returns the names of the signals for which the code of a run waits. */
+function signalsOf(w: Waits): string[] {
+  return w.coroutines.flatMap((c) => c.waitsFor.flatMap((f) => (f.kind === "signal" && f.name ? [f.name] : [])));
 }
 
 /** Sends a signal to a run. */
 export function SignalForm({ run, events, onClose }: { run: RunKey; events: readonly HistoryEvent[]; onClose: () => void }): JSX.Element {
-  const awaited = useAwaited(run);
+  const awaited = useAwaited(run, signalsOf);
   const [typed, setName] = useState<string>();
   const [input, setInput] = useState("");
   const [idOf] = useState(() => requestIds("signal"));

@@ -12,6 +12,7 @@ import { Payload } from "../components/payload.js";
 import { costText } from "../components/toast.js";
 import { newId } from "../lib/ids.js";
 import { jsonValue } from "../lib/json.js";
+import { useAwaited } from "./awaited.js";
 
 /** Asks a query, and shows its answers. */
 export function QueryForm({ run, onClose }: { run: RunKey; onClose: () => void }): JSX.Element {
@@ -51,7 +52,9 @@ export function QueryForm({ run, onClose }: { run: RunKey; onClose: () => void }
 
 /** Sends an update, and shows what it comes to. A refused one is shown as refused: it cost no write. */
 export function UpdateForm({ run, events, onClose }: { run: RunKey; events: readonly HistoryEvent[]; onClose: () => void }): JSX.Element {
-  const [name, setName] = useState("");
+  const handled = useAwaited(run, (w) => w.updateHandlers ?? []);
+  const [typed, setName] = useState<string>();
+  const name = typed ?? handled[0] ?? "";
   const [input, setInput] = useState("");
   const [waitFor, setWaitFor] = useState<"completed" | "accepted">("completed");
   const [updateId, setUpdateId] = useState(() => newId("update"));
@@ -69,7 +72,7 @@ export function UpdateForm({ run, events, onClose }: { run: RunKey; events: read
       }}
     >
       <p class="does">The run's code checks the update. One that it refuses leaves no trace; one that it accepts is durable.</p>
-      <TextField label="Update" value={name} onInput={setName} required options={[...new Set(seen)]} />
+      <TextField label="Update" value={name} onInput={setName} required options={[...new Set([...handled, ...seen])]} {...(handled.length > 0 ? { hint: `The code handles ${handled.join(", ")}.` } : {})} />
       <JsonField label="Input" value={input} onInput={setInput} />
       <div class="two">
         <SelectField

@@ -53,8 +53,16 @@ export async function listRuns(filter: string, pageToken: string | undefined, ve
 
 /** Describes a run; without a run, the latest one of the workflow. */
 export function describe(workflowId: string, runId: string | undefined, abort?: AbortSignal): Promise<Description> {
-  return get(at`workflows/${workflowId}`, { runId }, abort);
+  return withFeature(
+    "children",
+    () => get<Description>(at`workflows/${workflowId}`, { runId, children: childrenDescribed }, abort),
+    () => get<Description>(at`workflows/${workflowId}`, { runId }, abort),
+    unknownParameter("children"),
+  );
 }
+
+/** Of how many pending children a description says the state, at a read each. */
+const childrenDescribed = 10;
 
 /** Returns how a run ended, or that it is open. */
 export function result(workflowId: string, runId: string, abort?: AbortSignal): Promise<Result> {

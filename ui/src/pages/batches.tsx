@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { BatchForm, Groups, kinds, RateForm, StopBatchForm } from "../actions/batch.js";
 import { type Batch, type BatchAction, type BatchSummary, describeBatch, isOpen, listBatches } from "../api/batches.js";
-import { Badge, StatusBadge, type Tone } from "../components/badge.js";
+import { Badge, type Tone } from "../components/badge.js";
 import { Icon, type IconName } from "../components/icon.js";
 import { Empty, Skeleton, Trouble } from "../components/notice.js";
 import { Ago } from "../components/time.js";
@@ -77,7 +77,7 @@ export function BatchesPage(): JSX.Element {
 }
 
 /** A row. The list knows what a batch does, and not how far it is: only the page of one asks for that. */
-function BatchRow({ summary: b }: { summary: BatchSummary }): JSX.Element {
+function BatchRow({ summary: b }: { summary: Summary }): JSX.Element {
   return (
     <tr>
       <td class="primary">
@@ -86,7 +86,7 @@ function BatchRow({ summary: b }: { summary: BatchSummary }): JSX.Element {
         </a>
       </td>
       <td>
-        <StatusBadge status={b.status} />
+        <StateOfBatch state={stateOfSummary(b)} notDone={(b.refused ?? 0) + (b.failed ?? 0)} />
       </td>
       <td>{b.dryRun ? "Dry run" : kindText(b.kind)}</td>
       <td class="mono">{b.filter}</td>
@@ -95,6 +95,20 @@ function BatchRow({ summary: b }: { summary: BatchSummary }): JSX.Element {
       </td>
     </tr>
   );
+}
+
+/** A batch in the list. An older server does not say its state, and how many runs it could not act on. */
+type Summary = BatchSummary & { state?: string; refused?: number; failed?: number };
+
+function stateOfSummary(b: Summary): Batch["state"] {
+  const state = b.state ?? b.status;
+  return Object.hasOwn(looks, state) ? (state as Batch["state"]) : "running";
+}
+
+/** Shows the state of a batch. One that has completed without some runs does not look like a success. */
+function StateOfBatch({ state, notDone }: { state: Batch["state"]; notDone: number }): JSX.Element {
+  if (notDone === 0 || state !== "completed") return <Badge {...looks[state]}>{words(state)}</Badge>;
+  return <Badge tone="warn" icon="alert">{`Completed, ${count(notDone)} not done`}</Badge>;
 }
 
 function kindText(kind: string | undefined): string {
@@ -141,7 +155,7 @@ export function BatchPage({ params }: { params: Params }): JSX.Element {
         </nav>
         <div class="run-title">
           <h1>{id}</h1>
-          <Badge {...looks[b.state]}>{words(b.state)}</Badge>
+          <StateOfBatch state={b.state} notDone={b.counts.refused + b.counts.failed} />
           <span class="grow" />
           {isOpen(b) && (
             <div class="actions">
@@ -223,7 +237,7 @@ function ProgressCard({ b, of }: { b: Batch; of: number }): JSX.Element {
         <h2 id="progress">Progress</h2>
       </header>
       <div class="body">
-        <progress class="batch" max={Math.max(total, 1)} value={isOpen(b) ? settled : Math.max(total, 1)} aria-labelledby="progress" />
+        <progress class="batch" max={Math.max(total, 1)} value={b.state === "completed" && total === 0 ? 1 : settled} aria-labelledby="progress" />
         <p class="does num">
           {count(settled)} of {isOpen(b) && !b.listed && total === c.matched ? "at least " : ""}
           {plural(total, "run")}

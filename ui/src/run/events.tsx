@@ -173,7 +173,7 @@ function Row({
           <Icon name={kinds[kindOf(event.type)].icon} size={14} />
           <button
             type="button"
-            class={`link ${toneOf(event.type)}`}
+            class={`link ${toneOf(event)}`}
             data-event={event.id}
             aria-expanded={open}
             onClick={(e) => {

@@ -32,7 +32,9 @@ export function kindOf(type: HistoryEvent["type"]): Kind {
 }
 
 /** Returns the tone of an event: how what it reports went. */
-export function toneOf(type: HistoryEvent["type"]): Tone {
+export function toneOf(e: HistoryEvent): Tone {
+  const { type } = e;
+  if (type === "WorkflowTaskFailed" && e.attributes.failure.kind === "reset") return "quiet";
   if (type.endsWith("Failed")) return "bad";
   if (type.endsWith("TimedOut") || type.endsWith("Terminated")) return "warn";
   if (type.endsWith("Completed") && type !== "WorkflowTaskCompleted") return "good";

@@ -2,10 +2,12 @@
 import type { ComponentChildren, JSX } from "preact";
 import { ActivityActions } from "../actions/activity.js";
 import type { Description } from "../api/types.js";
+import { StateBadge, StatusBadge } from "../components/badge.js";
 import { failureText, FailureView } from "../components/failure.js";
 import { Icon, type IconName } from "../components/icon.js";
 import { Ago, Moment } from "../components/time.js";
-import { plural } from "../lib/format.js";
+import { millis, plural } from "../lib/format.js";
+import { now } from "../lib/now.js";
 import { runHref } from "../lib/route.js";
 
 /** Says that a run is stuck: since when, how often, and why. */
@@ -76,13 +78,13 @@ export function Pending({ d, eventHref, changed }: { d: Description; eventHref: 
         <Line key={t.eventId} icon="clock">
           <a href={eventHref(t.eventId)}>timer</a>{" "}
           <span class="dim">
-            fires <Moment at={t.fireAt} />
+            {millis(t.fireAt) < now.value ? "was due" : "fires"} <Moment at={t.fireAt} />
           </span>
         </Line>
       ))}
       {d.pendingChildren.slice(0, mostShown).map((c) => (
         <Line key={c.eventId} icon="branch">
-          child <a href={runHref(c.workflowId, c.runId)}>{c.workflowId}</a> <span class="dim">{c.type}</span>
+          child <a href={runHref(c.workflowId, c.runId)}>{c.workflowId}</a> <span class="dim">{c.type}</span> <ChildBadge child={c} />
         </Line>
       ))}
       {(d.unreadSignals ?? []).map((s) => (
@@ -93,6 +95,12 @@ export function Pending({ d, eventHref, changed }: { d: Description; eventHref: 
       {n > mostShown * 2 && <li class="dim">{plural(n, "thing")} in all</li>}
     </ul>
   );
+}
+
+/** Shows how a pending child is, if the description says it. */
+export function ChildBadge({ child: c }: { child: Description["pendingChildren"][number] }): JSX.Element | null {
+  if (c.state) return <StateBadge state={c.state} />;
+  return c.status ? <StatusBadge status={c.status} /> : null;
 }
 
 function Line({ icon, children }: { icon: IconName; children: ComponentChildren }): JSX.Element {

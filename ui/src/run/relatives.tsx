@@ -1,7 +1,7 @@
 // The parent of a run, its children to any depth, and the runs of its workflow.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Description, HistoryEvent } from "../api/types.js";
+import type { Description, HistoryEvent, Status } from "../api/types.js";
 import { describe, history, runsOf } from "../api/workflows.js";
 import { StateBadge, StatusBadge } from "../components/badge.js";
 import { Icon } from "../components/icon.js";
@@ -10,13 +10,24 @@ import { Ago } from "../components/time.js";
 import { words } from "../lib/format.js";
 import { useLive } from "../lib/live.js";
 import { runHref } from "../lib/route.js";
+import { ChildBadge } from "./pending.js";
 
 /** A child, as the events of its parent have it. */
 interface Child {
   workflowId: string;
   type: string;
   runId: string | undefined;
+  /** How it ended, by the event of its outcome; undefined if that has not arrived. */
+  ended?: Status;
 }
+
+const outcomes: Partial<Record<HistoryEvent["type"], Status>> = {
+  ChildWorkflowExecutionCompleted: "completed",
+  ChildWorkflowExecutionFailed: "failed",
+  ChildWorkflowExecutionCanceled: "canceled",
+  ChildWorkflowExecutionTimedOut: "timedOut",
+  ChildWorkflowExecutionTerminated: "terminated",
+};
 
 /** Returns the children that events have started, in their order. */
 export function childrenOf(events: readonly HistoryEvent[]): Child[] {
@@ -27,6 +38,9 @@ export function childrenOf(events: readonly HistoryEvent[]): Child[] {
       const child = all.get(e.attributes.initiatedEventId);
       if (child) child.runId = e.attributes.runId;
     }
+    const ended = outcomes[e.type];
+    const child = ended && "initiatedEventId" in e.attributes ? all.get(Number(e.attributes.initiatedEventId)) : undefined;
+    if (child && ended) child.ended = ended;
   }
   return [...all.values()];
 }
@@ -44,17 +58,17 @@ export function Relatives({ d, events }: { d: Description; events: readonly Hist
           <Icon name="up" size={13} /> <span class="dim">parent</span> <a href={runHref(d.parent.workflowId, d.parent.runId)}>{d.parent.workflowId}</a>
         </p>
       )}
-      <Tree children={children} />
+      <Tree children={children} pending={d.pendingChildren} />
     </div>
   );
 }
 
-function Tree({ children }: { children: Child[] }): JSX.Element {
+function Tree({ children, pending }: { children: Child[]; pending: Description["pendingChildren"] }): JSX.Element {
   const [most, setMost] = useState(mostChildren);
   return (
     <ul class="tree">
       {children.slice(0, most).map((c) => (
-        <Branch key={c.workflowId} child={c} />
+        <Branch key={c.workflowId} child={c} pending={pending.find((p) => p.workflowId === c.workflowId)} />
       ))}
       {children.length > most && (
         <li>
@@ -67,8 +81,8 @@ function Tree({ children }: { children: Child[] }): JSX.Element {
   );
 }
 
-/** A child, which is described, and read for its own children, only when it is unfolded. */
-function Branch({ child }: { child: Child }): JSX.Element {
+/** A child, which is read for its own children only when it is unfolded. */
+function Branch({ child, pending }: { child: Child; pending: Description["pendingChildren"][number] | undefined }): JSX.Element {
   const [open, setOpen] = useState(false);
   return (
     <li>
@@ -76,7 +90,7 @@ function Branch({ child }: { child: Child }): JSX.Element {
         <button type="button" class="ghost icon-only fold" aria-expanded={open} aria-label={`Children of ${child.workflowId}`} onClick={() => setOpen(!open)}>
           <Icon name={open ? "down" : "chevron"} size={13} />
         </button>
-        <a href={runHref(child.workflowId, child.runId)}>{child.workflowId}</a> <span class="dim">{child.type}</span>
+        <a href={runHref(child.workflowId, child.runId)}>{child.workflowId}</a> <span class="dim">{child.type}</span> {!open && (child.ended ? <StatusBadge status={child.ended} /> : pending && <ChildBadge child={pending} />)}
       </span>
       {open && <Grandchildren child={child} />}
     </li>
@@ -104,7 +118,7 @@ function Grandchildren({ child }: { child: Child }): JSX.Element {
         <StatusBadge status={d.status} />
         {d.state && d.state !== "waiting" && <StateBadge state={d.state} />}
       </span>
-      {children.length > 0 && <Tree children={children} />}
+      {children.length > 0 && <Tree children={children} pending={d.pendingChildren} />}
     </div>
   );
 }

@@ -2,7 +2,7 @@
 import type { Tone } from "../components/badge.js";
 import type { Description, HistoryEvent, RetryPolicy } from "../api/types.js";
 import { failureText } from "../components/failure.js";
-import { millis, parseDuration } from "../lib/format.js";
+import { millis, parseDuration, words } from "../lib/format.js";
 import type { Kind } from "./kinds.js";
 
 /** Something with a beginning and perhaps an end. What has one moment only is a point. */
@@ -91,6 +91,10 @@ export class Timeline {
         this.tasks.push({ at, failed: false });
         break;
       case "WorkflowTaskFailed":
+        if (e.attributes.failure.kind === "reset") {
+          this.point(e, at, "task", "Reset", "quiet", failureText(e.attributes.failure));
+          break;
+        }
         this.tasks.push({ at, failed: true });
         this.point(e, at, "task", "Task failed", "bad", failureText(e.attributes.failure));
         break;
@@ -184,6 +188,13 @@ export class Timeline {
 
   /** Adds what only a description says of what is pending: attempts, failures, and when the next one begins. */
   describe(d: Description): void {
+    for (const c of d.pendingChildren) {
+      const item = this.open.get(c.eventId);
+      const how = c.state ?? c.status;
+      if (!item || !how) continue;
+      item.outcome = words(how).toLowerCase();
+      item.tone = how === "stuck" || how === "failed" ? "bad" : "running";
+    }
     for (const a of d.pendingActivities) {
       const item = this.open.get(a.eventId);
       if (!item) continue;

@@ -194,7 +194,7 @@ function story(item: Item, begin: number, end: number): string {
     item.point ? `at ${duration(item.from - begin)}` : item.to === undefined ? `for ${spent} so far` : `took ${spent}`,
     item.attempts > 1 ? (item.to === undefined ? `attempt ${item.attempts}` : `${item.attempts} attempts`) : "",
     item.backoff ? `of it about ${duration(item.backoff)} between attempts` : "",
-    item.due !== undefined && item.to === undefined ? `${item.kind === "timer" ? "fires" : "next attempt"} ${ago(item.due, end)}` : "",
+    item.due !== undefined && item.to === undefined ? `${item.kind !== "timer" ? "next attempt" : item.due < end ? "was due" : "fires"} ${ago(item.due, end)}` : "",
   ];
   return parts.filter(Boolean).join(" · ");
 }
@@ -207,7 +207,7 @@ function Row({ item, range, end, begin, eventHref }: { item: Item; range: Range;
   const waits = pending && item.failedAt !== undefined ? clamp(percent(item.failedAt, range)) : undefined;
   const about = item.point ? item.outcome : pending ? (item.attempts > 1 ? `attempt ${item.attempts} · ` : "") + (item.due !== undefined ? ago(item.due, end) : item.outcome) : `${duration((item.to ?? end) - item.from)}${item.attempts > 1 ? ` · ${item.attempts} attempts` : ""}`;
   const text = story(item, begin, end);
-  // The text stands beside the bar where there is room, and otherwise on it.
+  // The text stands beside the bar where there is room, and otherwise on the end of it.
   const side = to <= 60 ? "" : from >= 30 ? " before" : " on";
   return (
     <div role="listitem" class="timeline-row">
@@ -234,7 +234,7 @@ function Row({ item, range, end, begin, eventHref }: { item: Item; range: Range;
             </>
           )}
         </svg>
-        <span class={`lane-text ${item.tone}${side}`} style={side === " before" ? { right: `calc(${100 - from}% + 8px)` } : { left: side ? `calc(${from}% + 6px)` : `calc(max(${to}%, ${from}% + 3px) + 8px)` }}>
+        <span class={`lane-text ${item.tone}${side}`} style={side === " before" ? { right: `calc(${100 - from}% + 8px)` } : side ? { right: `calc(${100 - to}% + 6px)`, maxWidth: `${(to - from) * 0.7}%` } : { left: `calc(max(${to}%, ${from}% + 3px) + 8px)` }}>
           {about}
         </span>
       </span>

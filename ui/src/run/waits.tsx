@@ -7,8 +7,9 @@ import { failureText, FailureView } from "../components/failure.js";
 import { Icon, type IconName } from "../components/icon.js";
 import { Trouble } from "../components/notice.js";
 import { Ago } from "../components/time.js";
-import { plural } from "../lib/format.js";
+import { millis, plural } from "../lib/format.js";
 import { useLive } from "../lib/live.js";
+import { now } from "../lib/now.js";
 import { runHref } from "../lib/route.js";
 
 const icons: Partial<Record<WaitsFor["kind"], IconName>> = {
@@ -47,6 +48,11 @@ export function WaitsView({ d, eventHref }: { d: Description; eventHref: (id: nu
         <CoroutineView key={i} c={c} d={d} eventHref={eventHref} />
       ))}
       {found.coroutines.length === 0 && !found.stopped && <p class="dim">No code waits: it has not begun, or a task follows.</p>}
+      {found.updateHandlers && (
+        <p>
+          <Icon name="update" size={13} /> <span class="dim">handles {found.updateHandlers.length === 1 ? "update" : "updates"}</span> <strong>{found.updateHandlers.join(", ")}</strong>
+        </p>
+      )}
       {found.more && <p class="dim">and {plural(found.more, "further coroutine")}</p>}
     </div>
   );
@@ -118,7 +124,7 @@ function Wait({ w, d, eventHref }: { w: WaitsFor; d: Description; eventHref: (id
           {w.fireAt && (
             <span class="dim">
               {" "}
-              · fires <Ago at={w.fireAt} />
+              · {millis(w.fireAt) < now.value ? "was due" : "fires"} <Ago at={w.fireAt} />
             </span>
           )}
         </>

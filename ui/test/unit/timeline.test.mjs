@@ -52,12 +52,28 @@ test("events become items, however many arrive at once", () => {
   assert.equal(whole.items[2].runId, "1-ab");
 });
 
+test("a reset is no failed task", () => {
+  const timeline = new Timeline();
+  timeline.take([event(1, "WorkflowExecutionStarted", 0), event(2, "WorkflowTaskStarted", 0), event(3, "WorkflowTaskFailed", 1, { failure: { kind: "reset", message: "the run was reset to this task: a bug" } })]);
+  const [item] = timeline.items;
+  assert.deepEqual([item.label, item.tone], ["Reset", "quiet"]);
+  assert.match(item.outcome, /the run was reset to this task: a bug/);
+  assert.deepEqual(timeline.tasks.map((t) => t.failed), [false]);
+});
+
 test("a description says what is pending", () => {
   const timeline = new Timeline();
   timeline.take([event(1, "WorkflowExecutionStarted", 0), event(2, "ActivityTaskScheduled", 1, { activityType: "charge" })]);
-  timeline.describe({ pendingActivities: [{ eventId: 2, attempt: 3, nextAttemptAt: new Date(begin + 9000).toISOString(), lastFailure: { kind: "application", type: "gateway", message: "502" } }] });
+  timeline.describe({ pendingChildren: [], pendingActivities: [{ eventId: 2, attempt: 3, nextAttemptAt: new Date(begin + 9000).toISOString(), lastFailure: { kind: "application", type: "gateway", message: "502" } }] });
   const [item] = timeline.items;
   assert.deepEqual([item.attempts, item.tone, item.outcome, item.due - begin, item.failedAt - begin, item.to], [3, "warn", "gateway: 502", 9000, 7000, undefined]);
+});
+
+test("a description says how a pending child is", () => {
+  const timeline = new Timeline();
+  timeline.take([event(1, "WorkflowExecutionStarted", 0), event(2, "StartChildWorkflowExecutionInitiated", 1, { workflowType: "ship", workflowId: "ship-7" })]);
+  timeline.describe({ pendingActivities: [], pendingChildren: [{ eventId: 2, type: "ship", workflowId: "ship-7", state: "stuck", status: "running" }] });
+  assert.deepEqual([timeline.items[0].outcome, timeline.items[0].tone], ["stuck", "bad"]);
 });
 
 test("the axis has round numbers", async () => {
