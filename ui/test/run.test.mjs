@@ -42,7 +42,7 @@ test("the timeline has what the run started, and what is pending", async () => {
   const lanes = page.getByRole("list", { name: "Timeline" });
   await lanes.getByRole("img", { name: /^chargeCard · gateway: .* · attempt \d+ · next attempt/ }).waitFor();
   await lanes.getByRole("img", { name: /^chargeCard · completed · took .* · 3 attempts · of it about 900 ms between attempts/ }).waitFor();
-  for (const name of [/^lookUpPrice \(local\) · completed/, /^sendReceipt · mailboxFull/, /^shipment order-1042-shipment · pending/, /^Timer · pending .* · fires in 1 d/, /^Update approve · in flight/, /^Update addItem · completed/]) {
+  for (const name of [/^lookUpPrice \(local\) · completed/, /^sendReceipt · mailboxFull/, /^shipment order-1042-shipment · running/, /^Timer · pending .* · fires in 1 d/, /^Update approve · in flight/, /^Update addItem · completed/]) {
     await lanes.getByRole("img", { name }).first().waitFor();
   }
   const rows = await page.locator(".timeline-row").count();
