@@ -39,20 +39,27 @@ func (f Facts) Equal(g Facts) bool {
 }
 
 // Facts returns the facts of the run.
-func (s *State) Facts() (f Facts) {
-	if s.Started != nil && s.Started.Parent != nil {
-		f.Parent = s.Started.Parent.WorkflowID
-	}
-	if s.Streak != nil {
-		f.Stuck = &StuckFact{Since: s.Streak.Since, FailureType: FailureType(s.Streak.First)}
-	}
-	if s.Paused != nil && !s.Status.Closed() {
-		f.Paused = s.Paused.Since
-	}
-	f.CloseReason = CloseReason(s.Close)
+func (s *State) Facts() Facts {
+	f := factsOf(s.Started, s.Status, s.Streak, s.Paused, s.Close)
 	if s.Status.Closed() && s.Counts.Commits > 0 {
 		f.Spent = &s.Counts
 	}
+	return f
+}
+
+// factsOf returns the facts of a run but what it has spent. It does not take the run's state, so
+// that one that is made up for the purpose stays on the stack: each commit asks for the facts.
+func factsOf(started *history.WorkflowExecutionStarted, status history.Status, streak *Streak, paused *Pause, end history.Attributes) (f Facts) {
+	if started != nil && started.Parent != nil {
+		f.Parent = started.Parent.WorkflowID
+	}
+	if streak != nil {
+		f.Stuck = &StuckFact{Since: streak.Since, FailureType: FailureType(streak.First)}
+	}
+	if paused != nil && !status.Closed() {
+		f.Paused = paused.Since
+	}
+	f.CloseReason = CloseReason(end)
 	return f
 }
 
@@ -71,5 +78,5 @@ func (r *Run) Facts(next ...*history.Commit) Facts {
 			after.Close = closing
 		}
 	}
-	return after.Facts()
+	return factsOf(after.Started, after.Status, after.Streak, after.Paused, after.Close)
 }
