@@ -49,6 +49,7 @@ test("the timeline has what the run started, and what is pending", async () => {
   await page.getByRole("button", { name: "Markers" }).click();
   await page.waitForFunction((n) => document.querySelectorAll(".timeline-row").length === n, rows - 3);
   await page.keyboard.press("j");
+  await page.waitForFunction(() => document.activeElement?.hasAttribute("data-item")); // from the next frame on
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/events\/\d+$/);
   await page.locator(".event-details").waitFor();
