@@ -164,6 +164,7 @@ test("a run is terminated only once it is confirmed", async () => {
   assert.equal((await describe(run)).status, "running");
   assert.equal(await page.evaluate(() => document.activeElement?.textContent?.trim()), "Actions");
   await page.keyboard.press("a"); // opens the menu
+  await page.waitForFunction(() => document.activeElement?.getAttribute("role") === "menuitem");
   await page.keyboard.press("End");
   await page.keyboard.press("Enter");
   await form.getByLabel("Reason").fill("it is enough");
