@@ -6,13 +6,14 @@ import { type Batch, type BatchAction, type BatchSummary, describeBatch, isOpen,
 import { Badge, type Tone } from "../components/badge.js";
 import { Icon, type IconName } from "../components/icon.js";
 import { Empty, Skeleton, Trouble } from "../components/notice.js";
+import { Fact, PageHead } from "../components/page.js";
+import { Pager } from "../components/pager.js";
 import { Ago } from "../components/time.js";
 import { count, millis, plural, stamp, words } from "../lib/format.js";
 import { useKeys } from "../lib/keys.js";
 import { useLive } from "../lib/live.js";
 import { href, type Params, place, runHref, setQuery } from "../lib/route.js";
 import { useTitle } from "../lib/title.js";
-import { PageHead } from "./schedules.js";
 
 /** How often the list is read, and a batch that runs, in milliseconds. */
 const listEvery = 10_000;
@@ -62,22 +63,13 @@ export function BatchesPage(): JSX.Element {
           </tbody>
         </table>
       )}
-      {data.value && (pageToken || data.value.nextPageToken) && (
-        <nav class="pager" aria-label="Pages">
-          <button type="button" disabled={!pageToken} onClick={() => history.back()}>
-            <Icon name="up" size={14} /> Newer
-          </button>
-          <button type="button" disabled={!data.value.nextPageToken} onClick={() => setQuery({ page: data.value?.nextPageToken })}>
-            Older <Icon name="down" size={14} />
-          </button>
-        </nav>
-      )}
+      {data.value && <Pager token={pageToken} next={data.value.nextPageToken} onNext={() => setQuery({ page: data.value?.nextPageToken })} />}
     </section>
   );
 }
 
 /** A row. The list knows what a batch does, and not how far it is: only the page of one asks for that. */
-function BatchRow({ summary: b }: { summary: Summary }): JSX.Element {
+function BatchRow({ summary: b }: { summary: BatchSummary }): JSX.Element {
   return (
     <tr>
       <td class="primary">
@@ -86,7 +78,7 @@ function BatchRow({ summary: b }: { summary: Summary }): JSX.Element {
         </a>
       </td>
       <td>
-        <StateOfBatch state={stateOfSummary(b)} notDone={(b.refused ?? 0) + (b.failed ?? 0)} />
+        <StateOfBatch state={b.state} notDone={(b.refused ?? 0) + (b.failed ?? 0)} />
       </td>
       <td>{b.dryRun ? "Dry run" : kindText(b.kind)}</td>
       <td class="mono">{b.filter}</td>
@@ -95,14 +87,6 @@ function BatchRow({ summary: b }: { summary: Summary }): JSX.Element {
       </td>
     </tr>
   );
-}
-
-/** A batch in the list. An older server does not say its state, and how many runs it could not act on. */
-type Summary = BatchSummary & { state?: string; refused?: number; failed?: number };
-
-function stateOfSummary(b: Summary): Batch["state"] {
-  const state = b.state ?? b.status;
-  return Object.hasOwn(looks, state) ? (state as Batch["state"]) : "running";
 }
 
 /** Shows the state of a batch. One that has completed without some runs does not look like a success. */
@@ -206,16 +190,6 @@ export function BatchPage({ params }: { params: Params }): JSX.Element {
       {form === "stop" && <StopBatchForm id={id} onClose={close} />}
       {form === "rate" && <RateForm id={id} rate={b.rate ?? 0} onClose={close} />}
     </article>
-  );
-}
-
-function Fact({ name, value }: { name: string; value: string | undefined }): JSX.Element | null {
-  if (!value) return null;
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }
 

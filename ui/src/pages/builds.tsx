@@ -6,12 +6,12 @@ import { BatchForm } from "../actions/batch.js";
 import { Badge } from "../components/badge.js";
 import { Icon } from "../components/icon.js";
 import { Skeleton, Trouble } from "../components/notice.js";
+import { PageHead } from "../components/page.js";
 import { plural } from "../lib/format.js";
 import { quote } from "../lib/filter.js";
 import { useLive } from "../lib/live.js";
 import { href } from "../lib/route.js";
 import { useTitle } from "../lib/title.js";
-import { PageHead } from "./schedules.js";
 
 /** How often the builds are read once all runs were counted, in milliseconds. */
 const every = 15_000;

@@ -6,11 +6,11 @@ import { type Deployment, readDeployment, types as readTypes, type Types } from 
 import { Badge } from "../components/badge.js";
 import { CostsCard } from "../components/costs.js";
 import { Skeleton, Trouble } from "../components/notice.js";
+import { PageHead } from "../components/page.js";
 import { bytes, count, plural, shortDuration, words } from "../lib/format.js";
 import { useLive } from "../lib/live.js";
 import { href } from "../lib/route.js";
 import { useTitle } from "../lib/title.js";
-import { PageHead } from "./schedules.js";
 
 /** How often the deployment is read, in milliseconds: another version may answer then. */
 const every = 60_000;

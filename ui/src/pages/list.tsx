@@ -10,6 +10,7 @@ import type { Summary } from "../api/types.js";
 import { listRuns, type RunsPage } from "../api/workflows.js";
 import { Icon } from "../components/icon.js";
 import { Empty, Skeleton, Trouble } from "../components/notice.js";
+import { Pager } from "../components/pager.js";
 import { momentOf } from "../lib/address.js";
 import { type Choice, choiceOf, conditionOf, filterOf, isEmpty, quote, queryOf, toggled } from "../lib/filter.js";
 import { useKeys } from "../lib/keys.js";
@@ -92,16 +93,7 @@ export function ListPage(): JSX.Element {
           <NoRuns choice={choice} more={data.value?.next !== undefined} clear={() => choose({ text: "", statuses: [], facts: [], types: [], within: "" })} />
         )}
         {runs && runs.length > 0 && <RunsTable runs={runs} fresh={fresh} onType={(type) => choose({ types: toggled(choice.types, type) })} onAttribute={(condition) => choose({ text: and(choice.text, condition) })} />}
-        {data.value && (pageToken || data.value.next) && (
-          <nav class="pager" aria-label="Pages">
-            <button type="button" disabled={!pageToken} onClick={() => history.back()}>
-              <Icon name="up" size={14} /> Newer
-            </button>
-            <button type="button" disabled={!data.value.next} onClick={next}>
-              Older <Icon name="down" size={14} />
-            </button>
-          </nav>
-        )}
+        {data.value && <Pager token={pageToken} next={data.value.next} onNext={next} />}
       </section>
     </div>
   );

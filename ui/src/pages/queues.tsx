@@ -7,12 +7,12 @@ import { Badge } from "../components/badge.js";
 import { FormDialog } from "../components/dialog.js";
 import { Icon } from "../components/icon.js";
 import { Skeleton, Trouble } from "../components/notice.js";
+import { PageHead } from "../components/page.js";
 import { Ago } from "../components/time.js";
 import { count, plural } from "../lib/format.js";
 import { useLive } from "../lib/live.js";
 import { runHref } from "../lib/route.js";
 import { useTitle } from "../lib/title.js";
-import { PageHead } from "./schedules.js";
 
 /** How often the queues are read, in milliseconds: on AWS two requests are billed for each queue. */
 const every = 10_000;

@@ -9,6 +9,8 @@ import { failureText } from "../components/failure.js";
 import { Icon } from "../components/icon.js";
 import { Menu } from "../components/menu.js";
 import { Empty, Skeleton, Trouble } from "../components/notice.js";
+import { Fact, PageHead } from "../components/page.js";
+import { Pager } from "../components/pager.js";
 import { Payload } from "../components/payload.js";
 import { Ago, Moment } from "../components/time.js";
 import { count, millis, shortDuration, stamp } from "../lib/format.js";
@@ -77,27 +79,8 @@ export function SchedulesPage(): JSX.Element {
           </tbody>
         </table>
       )}
-      {data.value && (pageToken || data.value.nextPageToken) && (
-        <nav class="pager" aria-label="Pages">
-          <button type="button" disabled={!pageToken} onClick={() => history.back()}>
-            <Icon name="up" size={14} /> Newer
-          </button>
-          <button type="button" disabled={!data.value.nextPageToken} onClick={() => setQuery({ page: data.value?.nextPageToken })}>
-            Older <Icon name="down" size={14} />
-          </button>
-        </nav>
-      )}
+      {data.value && <Pager token={pageToken} next={data.value.nextPageToken} onNext={() => setQuery({ page: data.value?.nextPageToken })} />}
     </section>
-  );
-}
-
-/** The head of a page, with its buttons. */
-export function PageHead({ title, children }: { title: string; children?: JSX.Element | false | undefined }): JSX.Element {
-  return (
-    <header class="page-head">
-      <h1>{title}</h1>
-      <div class="actions">{children}</div>
-    </header>
   );
 }
 
@@ -263,16 +246,6 @@ export function SchedulePage({ params }: { params: Params }): JSX.Element {
       {form === "change" && <ScheduleForm id={id} schedule={d.schedule} onClose={close} />}
       {form === "delete" && <DeleteScheduleForm id={id} onClose={close} />}
     </article>
-  );
-}
-
-function Fact({ name, value }: { name: string; value: string | undefined }): JSX.Element | null {
-  if (!value) return null;
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }
 
