@@ -16,9 +16,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// While a run is paused, none of its activities begins an attempt, for however long: neither one
-// that failed before, nor one that failed while the run was paused, nor one whose first message is
-// late. The attempt that was in progress goes on, and its result waits for the resumption.
+// No activity of a paused run begins an attempt, however long the pause: neither one that failed
+// before, nor one that failed while the run was paused, nor one whose first message is late. The
+// attempt that was in progress goes on, and its result waits for the resumption.
 func TestNoAttemptBeginsWhilePaused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,8 +27,6 @@ var batchRoutes = []Route{
 	{ID: "changeBatchRate", Pattern: "POST /v1/batches/{id}/rate", Access: Writes, endpoint: steers(batches.UpdateRate, storedRate)},
 }
 
-// A batch is a workflow, as a schedule is.
-
 // batches refuses batches if the deployment runs none.
 func (h *handler) batches() error {
 	switch {
@@ -113,14 +111,9 @@ func (h *handler) batch(id string, body *schema.StartBatchRequest) (*command.Sta
 
 func (h *handler) listBatches(r *http.Request) (status int, answer schema.BatchListResponse, err error) {
 	// A batch that continues as new has a row for each of its runs. Only its last one counts.
-	f := filter.Where(func(row *store.Summary) bool {
+	page, err := h.listOwn(r, "batches", func(row *store.Summary) bool {
 		return row.Type == batches.WorkflowType && row.Status != history.ContinuedAsNew.String()
 	})
-	l, err := h.service.Process.Parser().List(f, command.ListPage{Query: "batches", Token: r.URL.Query().Get("pageToken"), Limit: listPage})
-	if err != nil {
-		return 0, answer, err
-	}
-	page, err := h.service.Lists.List(r.Context(), l)
 	if err != nil {
 		return 0, answer, err
 	}
@@ -151,11 +144,7 @@ func (h *handler) describeBatch(r *http.Request) (status int, d schema.BatchDesc
 	if err != nil {
 		return 0, d, err
 	}
-	q, err := h.service.Process.Parser().Query(id, "", batches.QueryDescribe, &schema.QueryRequest{})
-	if err != nil {
-		return 0, d, err
-	}
-	answer, err := h.service.Requests.Query(r.Context(), q)
+	answer, err := h.sendQuery(r, id, batches.QueryDescribe, nil)
 	if err != nil {
 		if errors.Is(err, refusal.NotFound) {
 			err = refusal.NotFound.New("there is no batch %q", r.PathValue("id"))

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
-	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/internal/schema"
@@ -71,11 +70,7 @@ func (h *handler) describeSchedule(r *http.Request) (status int, d schema.Schedu
 	if err != nil {
 		return 0, d, err
 	}
-	q, err := h.service.Process.Parser().Query(id, "", stored.QueryDescribeAt, &schema.QueryRequest{Input: input})
-	if err != nil {
-		return 0, d, err
-	}
-	answer, err := h.service.Requests.Query(r.Context(), q)
+	answer, err := h.sendQuery(r, id, stored.QueryDescribeAt, input)
 	if err != nil {
 		return 0, d, ofSchedule(r.PathValue("id"), err)
 	}
@@ -90,14 +85,9 @@ func (h *handler) describeSchedule(r *http.Request) (status int, d schema.Schedu
 }
 
 func (h *handler) listSchedules(r *http.Request) (status int, answer schema.ScheduleListResponse, err error) {
-	f := filter.Where(func(row *store.Summary) bool {
+	page, err := h.listOwn(r, "schedules", func(row *store.Summary) bool {
 		return row.Type == stored.WorkflowType && row.Status == history.Running.String()
 	})
-	l, err := h.service.Process.Parser().List(f, command.ListPage{Query: "schedules", Token: r.URL.Query().Get("pageToken"), Limit: listPage})
-	if err != nil {
-		return 0, answer, err
-	}
-	page, err := h.service.Lists.List(r.Context(), l)
 	if err != nil {
 		return 0, answer, err
 	}
@@ -147,28 +137,6 @@ func checkChange(b *schema.UpdateScheduleRequest) error {
 		return nil // the schedule refuses it
 	}
 	return command.CheckAttributeNames(b.Schedule.Action.SearchAttributes)
-}
-
-// sendUpdate sends an update to one of Weft's own workflows. what is what the workflow is.
-func (h *handler) sendUpdate(r *http.Request, workflowID, update string, input any, requestID, what string) (err error) {
-	u := schema.UpdateRequest{UpdateID: requestID}
-	if u.Input, err = json.Marshal(input); err != nil {
-		return err
-	}
-	c, err := h.service.Process.Parser().Update(workflowID, "", update, &u)
-	if err != nil {
-		return err
-	}
-	answer, err := h.service.Requests.Update(r.Context(), c)
-	switch {
-	case err != nil:
-		return err
-	case answer.Failure != nil: // it was refused, or has changed nothing
-		return refusal.Invalid.New("%s", answer.Failure.Message)
-	case answer.Stage != schema.StageCompleted:
-		return refusal.OutcomeUnknown.New("the %s has not answered yet: send the request again with the same requestId", what)
-	}
-	return nil
 }
 
 // scheduleWorkflow returns the id of a schedule's workflow.

@@ -17,8 +17,8 @@ import (
 // Costs sums up what the runs have cost that a filter selects, by a group if there is one. It ends
 // after some time, with a token for the rest. It refuses a filter with names that no run has.
 func (s *Lists) Costs(ctx context.Context, l *command.List, group *filter.Grouping) (*schema.CostsResponse, error) {
-	look, all, others, by := l.Filter().Look(), spending{}, spending{}, map[string]*spending{}
-	next, err := walk(ctx, s.Process, l, look, group, func(row *store.Summary, retries *filter.Retries) {
+	all, others, by := spending{}, spending{}, map[string]*spending{}
+	next, err := eachRun(ctx, s.Process, l, group, func(row *store.Summary, retries *filter.Retries) {
 		spent := filter.FactsOf(row).Spent
 		all.add(row, spent)
 		if group == nil {
@@ -35,9 +35,6 @@ func (s *Lists) Costs(ctx context.Context, l *command.List, group *filter.Groupi
 		}
 		sum.add(row, spent)
 	})
-	if err == nil && l.ChecksNames() {
-		err = checkNames(ctx, s.Process, look, next != "")
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -18,8 +18,8 @@ const countGroups = 1000
 // Count counts the runs that a filter selects, by a group if there is one. It ends after some time,
 // with a token for the rest. It refuses a filter with names that no run has.
 func (s *Lists) Count(ctx context.Context, l *command.List, group *filter.Grouping) (*schema.CountResponse, error) {
-	look, answer, by := l.Filter().Look(), &schema.CountResponse{}, map[string]int{}
-	next, err := walk(ctx, s.Process, l, look, group, func(row *store.Summary, retries *filter.Retries) {
+	answer, by := &schema.CountResponse{}, map[string]int{}
+	next, err := eachRun(ctx, s.Process, l, group, func(row *store.Summary, retries *filter.Retries) {
 		answer.Count++
 		if group == nil {
 			return
@@ -31,9 +31,6 @@ func (s *Lists) Count(ctx context.Context, l *command.List, group *filter.Groupi
 		}
 		by[value]++
 	})
-	if err == nil && l.ChecksNames() {
-		err = checkNames(ctx, s.Process, look, next != "")
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +42,16 @@ func (s *Lists) Count(ctx context.Context, l *command.List, group *filter.Groupi
 	})
 	answer.NextPageToken = l.Token(next)
 	return answer, nil
+}
+
+// eachRun calls fn with the runs of a sum, and returns the place of the rest. It refuses a filter
+// with names that no run has.
+func eachRun(ctx context.Context, s *session.Process, l *command.List, group *filter.Grouping, fn func(*store.Summary, *filter.Retries)) (next string, err error) {
+	look := l.Filter().Look()
+	if next, err = walk(ctx, s, l, look, group, fn); err == nil && l.ChecksNames() {
+		err = checkNames(ctx, s, look, next != "")
+	}
+	return next, err
 }
 
 // walk calls fn with the runs of a count, as session.WalkRuns does. It reads their retries if the

@@ -25,13 +25,19 @@ func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse
 		if err != nil {
 			return nil, err
 		}
-		fit, err := fitting(answer.Workflows)
+		shown, err := shownOf(answer)
 		if err != nil {
 			return nil, err
 		}
+		fit := len(answer.Workflows)
+		if len(shown) > pageBytes { // otherwise the runs are smaller, too
+			if fit, err = fitting(answer.Workflows); err != nil {
+				return nil, err
+			}
+		}
 		if limit = fit; fit == len(answer.Workflows) {
-			answer.Version, err = listVersion(answer)
-			return answer, err
+			answer.Version = versionOf(shown)
+			return answer, nil
 		}
 	}
 }

@@ -124,15 +124,16 @@ func pauseList(ctx context.Context, world host.Host, began, end time.Time, least
 	return world.Wait(ctx, min(end.Sub(world.Now()), pause-least), watched.Changed) == nil
 }
 
-// listVersion returns a name for what a page of the list shows: another one, if anything in it
-// differs.
-func listVersion(page *schema.ListResponse) (string, error) {
+// shownOf returns what a page of the list shows, encoded.
+func shownOf(page *schema.ListResponse) ([]byte, error) {
 	rows := *page
 	rows.NextPageToken, rows.Version = "", "" // the token may differ for the same rows
-	text, err := json.Marshal(&rows)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
-	return base64.RawURLEncoding.EncodeToString(sum[:9]), nil
+	return json.Marshal(&rows)
+}
+
+// versionOf returns a name for what a page of the list shows: another one, if anything in it
+// differs.
+func versionOf(shown []byte) string {
+	sum := sha256.Sum256(shown)
+	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
