@@ -150,23 +150,30 @@ func TestBackendLacksOptionalPorts(t *testing.T) {
 	}
 }
 
+// deploymentWith returns what the API says of a deployment that has a variable.
+func deploymentWith(t *testing.T, name, value string) string {
+	t.Helper()
+	vars := required()
+	vars[name] = value
+	f, err := Open(API, aws.Config{Region: "us-east-1"}, func(name string) string { return vars[name] }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := `{"version":"2.0","rawPath":"/v1/deployment","requestContext":{"http":{"method":"GET","path":"/v1/deployment"}}}`
+	out, err := f.Invoke(t.Context(), []byte(event))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
 // Requests move dead letters back only if WEFT_REDRIVE is on. Messages are counted anyway.
 func TestRedriveIsASetting(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{"": false, "off": false, "on": true} {
-		vars := required()
-		vars["WEFT_REDRIVE"] = value
-		f, err := Open(API, aws.Config{Region: "us-east-1"}, func(name string) string { return vars[name] }, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		event := `{"version":"2.0","rawPath":"/v1/deployment","requestContext":{"http":{"method":"GET","path":"/v1/deployment"}}}`
-		out, err := f.Invoke(t.Context(), []byte(event))
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := deploymentWith(t, "WEFT_REDRIVE", value)
 		for feature, on := range map[string]bool{"redrive": want, "queues": true, "deadLetters": false, "versions": false} {
-			if text := fmt.Sprintf(`\"%s\":%v`, feature, on); !strings.Contains(string(out), text) {
+			if text := fmt.Sprintf(`\"%s\":%v`, feature, on); !strings.Contains(out, text) {
 				t.Errorf("with WEFT_REDRIVE=%q the deployment is %s, want %s", value, out, text)
 			}
 		}
@@ -177,18 +184,8 @@ func TestRedriveIsASetting(t *testing.T) {
 func TestBatchesAreASetting(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{"": true, "off": false, "on": true} {
-		vars := required()
-		vars["WEFT_BATCHES"] = value
-		f, err := Open(API, aws.Config{Region: "us-east-1"}, func(name string) string { return vars[name] }, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		event := `{"version":"2.0","rawPath":"/v1/deployment","requestContext":{"http":{"method":"GET","path":"/v1/deployment"}}}`
-		out, err := f.Invoke(t.Context(), []byte(event))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := fmt.Sprintf(`\"batches\":%v`, want); !strings.Contains(string(out), text) {
+		out := deploymentWith(t, "WEFT_BATCHES", value)
+		if text := fmt.Sprintf(`\"batches\":%v`, want); !strings.Contains(out, text) {
 			t.Errorf("with WEFT_BATCHES=%q the deployment is %s, want %s", value, out, text)
 		}
 	}

@@ -45,9 +45,9 @@ func wakeRows(w *lock.Watchers) {
 	}
 }
 
-// tellRows wakes those who wait for the list in a process, after each change, until ctx ends. The
-// watch has begun.
-func (s *slot) tellRows(ctx context.Context, c *process, watched lock.Watch) {
+// forwardRows wakes those who wait for the list in a process, after each change, until ctx ends.
+// The watch has begun.
+func (s *slot) forwardRows(ctx context.Context, c *process, watched lock.Watch) {
 	defer func() { watched.Stop() }()
 	for {
 		select {

@@ -18,7 +18,7 @@ func TestRowsAreAnnounced(t *testing.T) {
 	s, c := &slot{pool: p}, &process{client: child.c}
 	log := announced{storememory.New(storememory.Options{}), &p.rows}
 	first := p.rows.WatchRows()
-	p.all.Go(func() { s.tellRows(t.Context(), c, first) })
+	p.all.Go(func() { s.forwardRows(t.Context(), c, first) })
 	t.Cleanup(p.all.Wait)
 
 	slot := uint32(0)

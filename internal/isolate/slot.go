@@ -91,7 +91,7 @@ func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 	defer end()
 	s.pool.all.Go(func() { s.look(watching, c, looks) })
 	rows := s.pool.rows.WatchRows()
-	s.pool.all.Go(func() { s.tellRows(watching, c, rows) })
+	s.pool.all.Go(func() { s.forwardRows(watching, c, rows) })
 	for {
 		c.work.Add(1) // it is counted before it begins: drain sees it
 		select {

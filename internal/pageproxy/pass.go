@@ -72,7 +72,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = resp.Body.Close() }() // it was read as far as anybody wants it
 	p.answered(resp.Header.Get(version.Header))
-	if p.lockedOut(w, resp) {
+	if p.refusedByGateway(w, resp) {
 		return
 	}
 	headBack(w, resp)
@@ -148,9 +148,9 @@ func (p *Proxy) notAnswered(w http.ResponseWriter, r *http.Request, err, cause e
 	httpapi.WriteProblem(w, kind.New("%s does not answer: %v; %s. Check the network and your credentials; weft doctor says more", p.options.URL, err, what))
 }
 
-// lockedOut answers with what to do if a gateway before the deployment lets the user not in. What
-// the API itself says is passed on.
-func (p *Proxy) lockedOut(w http.ResponseWriter, resp *http.Response) bool {
+// refusedByGateway answers with what to do if a gateway in front of the deployment refuses the
+// user. What the API itself says is passed on.
+func (p *Proxy) refusedByGateway(w http.ResponseWriter, resp *http.Response) bool {
 	kind := map[int]refusal.Kind{http.StatusUnauthorized: refusal.Unauthorized, http.StatusForbidden: refusal.Forbidden}[resp.StatusCode]
 	if kind == "" || strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json") {
 		return false

@@ -48,7 +48,7 @@ type Options struct {
 // Proxy serves the page for a deployment. New returns one.
 type Proxy struct {
 	options Options
-	door    *door
+	login   *login
 	folder  string // that the page is in: it begins with a slash, and does not end with one
 
 	mu      sync.Mutex
@@ -59,7 +59,7 @@ type Proxy struct {
 // New returns a proxy with a new key.
 func New(o Options) *Proxy {
 	folder := "/" + secret()[:folderLength]
-	return &Proxy{options: o, door: newDoor(folder + "/"), folder: folder, version: o.Version}
+	return &Proxy{options: o, login: newLogin(folder + "/"), folder: folder, version: o.Version}
 }
 
 // folderLength is the length of the name of the page's folder: 96 bits.
@@ -68,12 +68,12 @@ const folderLength = 16
 // Address returns the address with the key, for the browser that opens the page first. It is the
 // only place that shows the key.
 func (p *Proxy) Address(l net.Listener) string {
-	return "http://" + l.Addr().String() + p.folder + "/?" + url.Values{keyName: {p.door.key}}.Encode()
+	return "http://" + l.Addr().String() + p.folder + "/?" + url.Values{keyName: {p.login.key}}.Encode()
 }
 
 // Handler returns the handler of all requests.
 func (p *Proxy) Handler() http.Handler {
-	inside := p.door.guard(page.Handler(http.HandlerFunc(p.pass)))
+	inside := p.login.guard(page.Handler(http.HandlerFunc(p.pass)))
 	inside = webguard.OnlyPages(inside, http.NewCrossOriginProtection(), "only the page that weft ui serves may use it")
 	inside = http.StripPrefix(p.folder, inside)
 	return webguard.Hosts{}.Only(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

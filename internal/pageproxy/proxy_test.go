@@ -79,7 +79,7 @@ func noRedirects(transport http.RoundTripper) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// noted returns what the user was told.
+// noted returns the lines that the user has seen.
 func (s *served) noted() string {
 	s.proxy.mu.Lock()
 	defer s.proxy.mu.Unlock()
@@ -150,7 +150,7 @@ func TestTheKeyLetsOneBrowserIn(t *testing.T) {
 	if resp := s.send("GET", s.home, ""); resp.StatusCode != http.StatusOK || !strings.Contains(text(t, resp), "<!doctype html>") || resp.Header.Get("Content-Security-Policy") == "" {
 		t.Errorf("the page, which has no data, is answered %d", resp.StatusCode)
 	}
-	for _, wrong := range []string{"", "x", s.proxy.door.cookie, s.proxy.door.key + "x"} {
+	for _, wrong := range []string{"", "x", s.proxy.login.cookie, s.proxy.login.key + "x"} {
 		if resp := s.send("GET", s.home+"?"+url.Values{"key": {wrong}}.Encode(), ""); resp.StatusCode != http.StatusUnauthorized || len(resp.Cookies()) > 0 {
 			t.Errorf("the key %q is answered %d", wrong, resp.StatusCode)
 		}
@@ -159,7 +159,7 @@ func TestTheKeyLetsOneBrowserIn(t *testing.T) {
 		t.Error("a HEAD uses the key up")
 	}
 	s.enter()
-	if c := s.cookie; !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != s.proxy.folder+"/" || len(c.Path) < 16 || c.MaxAge != 0 || !c.Expires.IsZero() || c.Value == s.proxy.door.key {
+	if c := s.cookie; !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != s.proxy.folder+"/" || len(c.Path) < 16 || c.MaxAge != 0 || !c.Expires.IsZero() || c.Value == s.proxy.login.key {
 		t.Errorf("the cookie is %+v", c)
 	}
 	if resp := s.send("GET", api, ""); resp.StatusCode != http.StatusOK {
@@ -397,7 +397,7 @@ func TestUnreachable(t *testing.T) {
 	failing = nil
 	s.send("GET", s.home+"v1/workflows", "")
 	if want := "https://api.example does not answer: the token of the session has expired\nhttps://api.example answers again"; s.noted() != want {
-		t.Errorf("the user was told %q, want %q", s.noted(), want)
+		t.Errorf("the user has seen %q, want %q", s.noted(), want)
 	}
 }
 
@@ -424,12 +424,12 @@ func TestVersions(t *testing.T) {
 	}
 	lines := strings.Split(s.noted(), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], "v0.9.0, and the page is of v1.0.0") || !strings.Contains(lines[1], "now has Weft v1.0.0") {
-		t.Errorf("the user was told %q", lines)
+		t.Errorf("the user has seen %q", lines)
 	}
 	if s.proxy.Saw(""); !strings.Contains(s.noted(), "older than the page") {
-		t.Errorf("the user was told %q", s.noted())
+		t.Errorf("the user has seen %q", s.noted())
 	}
-	if strings.Contains(s.noted(), s.proxy.door.key) || strings.Contains(s.noted(), s.proxy.door.cookie) {
+	if strings.Contains(s.noted(), s.proxy.login.key) || strings.Contains(s.noted(), s.proxy.login.cookie) {
 		t.Error("a secret was printed")
 	}
 }

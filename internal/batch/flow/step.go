@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/batch/stored"
@@ -96,7 +96,7 @@ func (s *stepper) list(ctx context.Context, limit int) ([]Row, error) {
 // the list after the first action ends the step, and what it did counts.
 func (s *stepper) act(ctx context.Context) error {
 	todo, most := s.Left, s.most()
-	crew := s.hire(ctx)
+	actions := s.pool(ctx)
 	for n := 0; ; n++ {
 		if len(todo) == 0 && n < most {
 			var err error
@@ -107,10 +107,10 @@ func (s *stepper) act(ctx context.Context) error {
 		if len(todo) == 0 || n == most || !s.inTime(ctx, n) {
 			break
 		}
-		crew.begin(todo[0])
+		actions.begin(todo[0])
 		todo = todo[1:]
 	}
-	s.out.Left = append(crew.finish(), todo...)
+	s.out.Left = append(actions.finish(), todo...)
 	if s.Rate >= 1 && (!s.out.Ended || len(s.out.Left) > 0) {
 		s.inTime(ctx, most) // the next step continues at the rate
 	}
@@ -170,8 +170,8 @@ type settled struct {
 	Outcome
 }
 
-// crew acts on runs, several at once.
-type crew struct {
+// pool acts on runs, several at once.
+type pool struct {
 	s       *stepper
 	ctx     context.Context
 	free    chan struct{}
@@ -182,51 +182,51 @@ type crew struct {
 	again []stored.Run
 }
 
-func (s *stepper) hire(ctx context.Context) *crew {
-	return &crew{s: s, ctx: ctx, free: make(chan struct{}, atOnce), results: make(chan settled, stepRuns)}
+func (s *stepper) pool(ctx context.Context) *pool {
+	return &pool{s: s, ctx: ctx, free: make(chan struct{}, atOnce), results: make(chan settled, stepRuns)}
 }
 
 // begin begins an action when another one has returned. A step that ends meanwhile leaves the run
 // to the next.
-func (c *crew) begin(r stored.Run) {
+func (p *pool) begin(r stored.Run) {
 	select {
-	case c.free <- struct{}{}:
-	case <-c.ctx.Done():
-		c.again = append(c.again, r)
+	case p.free <- struct{}{}:
+	case <-p.ctx.Done():
+		p.again = append(p.again, r)
 		return
 	}
 	r.Tries++
-	c.working = append(c.working, r)
+	p.working = append(p.working, r)
 	go func() {
-		defer func() { <-c.free }()
-		c.results <- settled{r, c.s.d.Act(c.ctx, c.s.Action, r, c.s.Key+"."+r.RunID)}
+		defer func() { <-p.free }()
+		p.results <- settled{r, p.s.d.Act(p.ctx, p.s.Action, r, p.s.Key+"."+r.RunID)}
 	}()
 }
 
 // finish waits for the actions in progress, until the step's time is over. It returns the runs that
 // have to be tried again.
-func (c *crew) finish() []stored.Run {
-	for len(c.working) > 0 {
+func (p *pool) finish() []stored.Run {
+	for len(p.working) > 0 {
 		select {
-		case done := <-c.results:
-			c.settle(done)
+		case done := <-p.results:
+			p.settle(done)
 			continue
-		case <-c.ctx.Done():
+		case <-p.ctx.Done():
 		}
-		if len(c.results) == 0 {
+		if len(p.results) == 0 {
 			break
 		}
 	}
-	for _, r := range c.working {
-		c.settle(settled{r, Outcome{Again, "the action took longer than a step"}})
+	for _, r := range p.working {
+		p.settle(settled{r, Outcome{Again, "the action took longer than a step"}})
 	}
-	return c.again
+	return p.again
 }
 
 // settle counts how an action went.
-func (c *crew) settle(done settled) {
-	c.working = slices.DeleteFunc(slices.Clone(c.working), func(r stored.Run) bool { return r == done.run })
-	out := &c.s.out
+func (p *pool) settle(done settled) {
+	p.working = slices.DeleteFunc(slices.Clone(p.working), func(r stored.Run) bool { return r == done.run })
+	out := &p.s.out
 	switch done.Verdict {
 	case Done:
 		out.Counts.Done++
@@ -234,25 +234,25 @@ func (c *crew) settle(done settled) {
 		out.Counts.Already++
 	case Refused:
 		out.Counts.Refused++
-		c.problem(done)
+		p.problem(done)
 	case Failed:
 		out.Counts.Failed++
-		c.problem(done)
+		p.problem(done)
 	case Again:
 		if done.run.Tries < mostTries {
-			c.again = append(c.again, done.run)
+			p.again = append(p.again, done.run)
 			return
 		}
 		out.Counts.Failed++
-		c.problem(done)
+		p.problem(done)
 	}
 }
 
-func (c *crew) problem(done settled) {
-	p := append(c.s.out.Problems, stored.Problem{
+func (p *pool) problem(done settled) {
+	all := append(p.s.out.Problems, stored.Problem{
 		WorkflowID: done.run.WorkflowID, RunID: done.run.RunID, Refused: done.Verdict == Refused, Reason: cut(done.Reason),
 	})
-	c.s.out.Problems = p[max(len(p)-mostProblems, 0):]
+	p.s.out.Problems = all[max(len(all)-mostProblems, 0):]
 }
 
 // cut shortens a reason.
@@ -260,11 +260,7 @@ func cut(text string) string {
 	if len(text) <= mostText {
 		return text
 	}
-	text = text[:mostText]
-	for !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text + "..."
+	return strings.ToValidUTF8(text[:mostText], "") + "..."
 }
 
 // merge adds groups to others. Those that are too many are in one of their own, without a type.

@@ -1,12 +1,10 @@
 package flow_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"net/http"
 	"os"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,41 +17,17 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// again decodes a stored form and encodes it again.
-func again[T any](text []byte) ([]byte, error) {
-	var v T
-	if err := json.Unmarshal(text, &v); err != nil {
-		return nil, err
-	}
-	return json.Marshal(v)
-}
-
 // forms are the stored forms of a batch, by the names of the files in testdata/stored: one with all
 // fields, and one with the fewest.
 var forms = map[string]func([]byte) ([]byte, error){
-	"state": again[stored.State], "step": again[stored.Step], "taken": again[stored.Stepped], "stop": again[stored.Stop],
-	"rate": again[stored.Rate], "description": again[stored.Description], "memo": again[stored.Memo],
+	"state": testbed.Again[stored.State], "step": testbed.Again[stored.Step], "taken": testbed.Again[stored.Stepped], "stop": testbed.Again[stored.Stop],
+	"rate": testbed.Again[stored.Rate], "description": testbed.Again[stored.Description], "memo": testbed.Again[stored.Memo],
 }
 
 // The form that an earlier version stored decodes, and encodes to the same bytes.
 func TestStoredForms(t *testing.T) {
 	t.Parallel()
-	for name, again := range forms {
-		files, err := filepath.Glob("testdata/stored/" + name + "*.json")
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, %v", name, len(files), err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text = bytes.TrimSpace(text)
-			if got, err := again(text); err != nil || !bytes.Equal(got, text) {
-				t.Errorf("%s: %v\n got %s\nwant %s", file, err, got, text)
-			}
-		}
-	}
+	testbed.CheckForms(t, forms)
 }
 
 var record = flag.Bool("record", false, "record the history that later versions have to replay")

@@ -20,8 +20,8 @@ const (
 	secretBytes = 32
 )
 
-// door lets one browser in: the first that shows the key.
-type door struct {
+// login authenticates one browser: the first that shows the key.
+type login struct {
 	key, cookie string
 	folder      string // with a slash at both ends: the cookie is for what is below it
 
@@ -29,7 +29,7 @@ type door struct {
 	used bool // the key was exchanged
 }
 
-func newDoor(folder string) *door { return &door{key: secret(), cookie: secret(), folder: folder} }
+func newLogin(folder string) *login { return &login{key: secret(), cookie: secret(), folder: folder} }
 
 // secret returns a random text of letters, digits, - and _.
 func secret() string {
@@ -40,13 +40,13 @@ func secret() string {
 
 // guard exchanges the key, and refuses requests without the cookie. The page itself needs none: it
 // contains no data, and a link from elsewhere may open it, with which browsers send no cookie.
-func (d *door) guard(h http.Handler) http.Handler {
+func (l *login) guard(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key, given := r.URL.Query()[keyName]
 		switch {
 		case r.Method == http.MethodGet && r.URL.Path == "/" && given:
-			d.exchange(w, r, key[0])
-		case page.Has(r.URL.Path) || d.knows(r):
+			l.exchange(w, r, key[0])
+		case page.Has(r.URL.Path) || l.knows(r):
 			h.ServeHTTP(w, r)
 		default:
 			httpapi.WriteProblem(w, refusal.Unauthorized.New("this browser was not let in: open the address that weft ui has printed; it works once, so start weft ui again for another browser"))
@@ -54,36 +54,37 @@ func (d *door) guard(h http.Handler) http.Handler {
 	})
 }
 
-// exchange lets a browser with the right key in, once, and sends it to the address without the key.
-func (d *door) exchange(w http.ResponseWriter, r *http.Request, key string) {
+// exchange gives the cookie to a browser with the right key, once, and sends it to the address
+// without the key.
+func (l *login) exchange(w http.ResponseWriter, r *http.Request, key string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	if !d.knows(r) {
-		if !d.opens(key) {
+	if !l.knows(r) {
+		if !l.accepts(key) {
 			httpapi.WriteProblem(w, refusal.Unauthorized.New("this key is not valid, or was used before: start weft ui again, and open the address that it prints"))
 			return
 		}
-		http.SetCookie(w, &http.Cookie{Name: cookieName, Value: d.cookie, Path: d.folder, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{Name: cookieName, Value: l.cookie, Path: l.folder, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	}
 	w.Header().Set("Location", "./")
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// opens reports whether a key is the right one, the first time.
-func (d *door) opens(key string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.used || !equal(key, d.key) {
+// accepts reports whether a key is the right one, the first time.
+func (l *login) accepts(key string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.used || !equal(key, l.key) {
 		return false
 	}
-	d.used = true
+	l.used = true
 	return true
 }
 
 // knows reports whether a request has the cookie.
-func (d *door) knows(r *http.Request) bool {
+func (l *login) knows(r *http.Request) bool {
 	for _, c := range r.CookiesNamed(cookieName) {
-		if equal(c.Value, d.cookie) {
+		if equal(c.Value, l.cookie) {
 			return true
 		}
 	}
