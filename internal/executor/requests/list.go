@@ -25,18 +25,18 @@ func (s *Lists) List(ctx context.Context, l *command.List) (*schema.ListResponse
 		if err != nil {
 			return nil, err
 		}
-		shown, err := shownOf(answer)
+		content, err := contentOf(answer)
 		if err != nil {
 			return nil, err
 		}
 		fit := len(answer.Workflows)
-		if len(shown) > pageBytes { // otherwise the runs are smaller, too
+		if len(content) > pageBytes { // otherwise the runs are smaller, too
 			if fit, err = fitting(answer.Workflows); err != nil {
 				return nil, err
 			}
 		}
 		if limit = fit; fit == len(answer.Workflows) {
-			answer.Version = versionOf(shown)
+			answer.Version = versionOf(content)
 			return answer, nil
 		}
 	}

@@ -124,8 +124,8 @@ func pauseList(ctx context.Context, world host.Host, began, end time.Time, least
 	return world.Wait(ctx, min(end.Sub(world.Now()), pause-least), watched.Changed) == nil
 }
 
-// shownOf returns what a page of the list shows, encoded.
-func shownOf(page *schema.ListResponse) ([]byte, error) {
+// contentOf returns what a page of the list shows, encoded.
+func contentOf(page *schema.ListResponse) ([]byte, error) {
 	rows := *page
 	rows.NextPageToken, rows.Version = "", "" // the token may differ for the same rows
 	return json.Marshal(&rows)
@@ -133,7 +133,7 @@ func shownOf(page *schema.ListResponse) ([]byte, error) {
 
 // versionOf returns a name for what a page of the list shows: another one, if anything in it
 // differs.
-func versionOf(shown []byte) string {
-	sum := sha256.Sum256(shown)
+func versionOf(content []byte) string {
+	sum := sha256.Sum256(content)
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
