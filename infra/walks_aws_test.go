@@ -376,7 +376,8 @@ func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *assemb
 }
 
 // runBefore leaves work that only the slow check finds: a run that closed long ago, with a
-// recorded attempt, and two runs whose messages were lost.
+// recorded attempt, and two runs whose messages were lost. It deletes another run on request, and leaves one to the
+// batch.
 func (d *deployment) runBefore(v *traveller) {
 	d.t.Helper()
 	const longAgo, overdue = 60 * 24 * time.Hour, 3 * 24 * time.Hour
@@ -397,20 +398,23 @@ func (d *deployment) runBefore(v *traveller) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	// One that is deleted on request, and one by a batch.
-	for _, id := range []string{"unwanted", inBatch} {
-		asked, err := walk.Start(ctx, c, id, []string{listen})
-		if err == nil {
-			err = asked.Terminate(ctx, "enough")
-		}
-		if err == nil && id != inBatch {
-			err = d.Delete(ctx, id, asked.RunID)
-		}
-		if err != nil {
-			d.t.Fatal(err)
-		}
+	asked, err := walk.Start(ctx, c, "unwanted", []string{listen})
+	if err == nil {
+		err = asked.Terminate(ctx, "enough")
+	}
+	if err == nil {
+		err = d.Delete(ctx, "unwanted", asked.RunID)
+	}
+	if err != nil {
+		d.t.Fatal(err)
 	}
 	c = client.ForHandler(d.before(v, overdue, sent).API)
+	if asked, err = walk.Start(ctx, c, inBatch, []string{listen}); err == nil {
+		err = asked.Terminate(ctx, "enough")
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
 	for _, step := range []string{work, nap} {
 		if _, err := walk.Start(ctx, c, "lost-"+step, []string{step, freight}); err != nil {
 			d.t.Fatal(err)

@@ -143,31 +143,50 @@ func TestCurl(t *testing.T) {
 	}
 }
 
-// The API accepts the requests that docs/operations.md gives operators for waiting runs. Only
-// UPDATE_ID is not the id of an update.
+// The API answers the requests that docs/operations.md gives operators. It refuses those that name
+// what these runs do not have.
 func TestOperatorsCalls(t *testing.T) {
 	t.Parallel()
-	c := caller{"ASIAEXAMPLE", "secret/key+1", "a/token+of=many==", "eu-central-1", "execute-api"}
-	script, calls := signing(t, c.service), 0
-	for _, id := range []string{"order-3", "order-2"} {
-		script += `call "$URL/v1/workflows" -d '{"workflowId":"` + id + `","type":"order","input":{"customer":"ada","seconds":3600}}'` + "\n"
+	const start = `{"workflowId":"%s","type":"order","input":{"customer":"ada","seconds":3600},"searchAttributes":{"Region":{"keyword":"eu"}}}`
+	refusals := map[string]string{ // parts of requests, and of their refusals
+		`/updates/UPDATE_ID/fail`: `has accepted no update \"UPDATE_ID\"`,
+		`/order-4/retry`:          `is not stuck`,
+		`/activities/14/`:         `is not an activity`,
 	}
+	c := caller{"ASIAEXAMPLE", "secret/key+1", "a/token+of=many==", "eu-central-1", "execute-api"}
+	script := signing(t, c.service)
+	for _, id := range []string{"order-2", "order-3", "order-4"} {
+		script += `call "$URL/v1/workflows" -d '` + fmt.Sprintf(start, id) + "' >/dev/null\n"
+	}
+	script += `RUN_ID=$(call "$URL/v1/workflows/order-4" | sed 's/.*"runId":"\([^"]*\)".*/\1/')` + "\n"
+	var calls []string
 	for _, block := range blocks(t, "docs/operations.md", "sh") {
 		for line := range strings.Lines(block) {
 			if strings.HasPrefix(line, "call ") {
-				script, calls = script+line, calls+1
+				calls = append(calls, strings.Replace(line, "runId=RUN_ID", "runId=$RUN_ID", 1))
 			}
 		}
 	}
-	const fewest = 6
-	said := c.shell(t, script, c.gateway(t, shop(t)))
-	unknown := strings.Count(said, `has accepted no update \"UPDATE_ID\"`)
-	if n := strings.Count(said, "\n"); calls < fewest || n != calls+2 || unknown != 1 || strings.Count(said, "urn:weft:problem") != unknown {
-		t.Errorf("%d requests were answered with %d lines\n%s\nto\n%s", calls, n, said, script)
+	said := slices.Collect(strings.Lines(c.shell(t, script+strings.Join(calls, ""), c.gateway(t, shop(t)))))
+	const fewest = 16
+	if len(calls) < fewest || len(said) != len(calls) {
+		t.Fatalf("%d requests were answered with\n%s", len(calls), strings.Join(said, ""))
 	}
-	for _, part := range []string{`"workflows":[{"workflowId":"order-2"`, `"pendingTimers":[{`, `"type":"WorkflowExecutionStarted"`} {
-		if !strings.Contains(said, part) {
-			t.Errorf("%s is not among the answers:\n%s", part, said)
+	for i, call := range calls {
+		want := ""
+		for part, refusal := range refusals {
+			if strings.Contains(call, part) {
+				want = refusal
+			}
+		}
+		if refused := strings.Contains(said[i], "urn:weft:problem"); refused != (want != "") || !strings.Contains(said[i], want) {
+			t.Errorf("%sis answered %swant a refusal: %q", call, said[i], want)
+		}
+	}
+	for part, in := range map[string]string{`"searchAttributes":{"Region":{"keyword":"eu"}}`: "Region", `"pendingTimers":[{`: `/order-2"`, `"type":"WorkflowExecutionStarted"`: "/history"} {
+		i := slices.IndexFunc(calls, func(call string) bool { return strings.Contains(call, in) })
+		if !strings.Contains(said[i], part) {
+			t.Errorf("%sis answered %swant %s", calls[i], said[i], part)
 		}
 	}
 }

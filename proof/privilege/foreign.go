@@ -2,20 +2,26 @@ package privilege
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // Foreign returns what a role allows and only other roles need: the uses of all roles that are not
 // like any use of its own. Two uses are alike if they have the same action and resource, and the
-// items are of the same kind.
+// items are of the same kind. What AWS itself uses does not count: Lambda counts the messages of a
+// function's queues, and so may the function.
 func Foreign(r Role, uses map[string][]Use) (foreign []Use, err error) {
 	own := map[string]bool{}
+	statements := slices.DeleteFunc(slices.Clone(r.Statements), func(s Statement) bool {
+		_, byAWS := ByAWS[s.Sid] // Differs has compared it
+		return byAWS
+	})
 	for _, u := range uses[r.Name] {
 		own[kind(u)] = true
 	}
 	for _, all := range uses {
 		for _, u := range all {
-			allowed, err := Allowed(r.Statements, u.Request())
+			allowed, err := Allowed(statements, u.Request())
 			if err != nil {
 				return nil, fmt.Errorf("privilege: %s: %w", r.Name, err)
 			}
