@@ -277,6 +277,52 @@ describe("the page of a deployment", { concurrency: 3 }, () => {
     await closePage(page);
   });
 
+  test("a batch counts, signals and cancels, and another one is stopped", async () => {
+    const ids = ["ui-batch-1", "ui-batch-2", "ui-batch-3"];
+    const runs = await Promise.all(ids.map((id) => start(id)));
+    const states = () => Promise.all(runs.map(async (r) => (await describeRun(r)).status));
+    const filter = (...some) => `WorkflowId IN (${some.map((id) => `'${id}'`).join(", ")})`;
+    const page = await open("#/runs?type=steered");
+    await page.getByRole("link", { name: "ui-batch-3" }).first().waitFor();
+    await page.keyboard.press("a");
+    const form = page.getByRole("dialog");
+    await form.getByLabel("Runs", { exact: true }).fill(filter(...ids.slice(0, 2)));
+    await form.getByLabel("Reason").fill("the shop closes");
+    await button(form, "Count the runs").click();
+    await form.getByText("2 runs match:").waitFor();
+    assert.deepEqual(await states(), ["running", "running", "running"]);
+    await button(form, "Cancel 2 runs").click();
+    await page.getByText("2 of 2 runs").waitFor();
+    await page.getByText("Completed", { exact: true }).waitFor();
+    await until("the cancellation", states, (all) => all.join() === "canceled,canceled,running");
+    await shoot(page, "deployed-batch");
+
+    await page.goto(`${proxy.url}/#/batches`);
+    await button(page, "Start").click();
+    await form.getByLabel("What is done").selectOption("signal");
+    await form.getByLabel("Runs", { exact: true }).fill(filter(ids[2]));
+    await form.getByLabel("Signal", { exact: true }).fill("go");
+    await form.getByLabel("Input").fill('"on"');
+    await button(form, "Count the runs").click();
+    await button(form, "Signal 1 run").click();
+    await page.getByText("1 of 1 run", { exact: true }).waitFor();
+    await until("the end of the run", states, (all) => all[2] === "completed");
+
+    await start("ui-batch-4");
+    await start("ui-batch-5");
+    const slow = { batchId: "ui-slow", filter: filter("ui-batch-4", "ui-batch-5"), action: { kind: "terminate", reason: "it is enough" }, rate: 0.01 };
+    await until("both runs in the list", () => api(deployment, "GET", `counts?filter=${encodeURIComponent(slow.filter)}`), (c) => c.count === 2);
+    await api(deployment, "POST", "batches", slow);
+    await page.goto(`${proxy.url}/#/batches/ui-slow`);
+    await button(page, "Stop").click();
+    await form.getByLabel("Reason").fill("it is open again");
+    await button(form, "Stop the batch").click();
+    await page.getByText("Stopped", { exact: true }).waitFor();
+    const { counts } = await api(deployment, "GET", "batches/ui-slow");
+    assert.ok(counts.done < 2, JSON.stringify(counts));
+    await closePage(page);
+  });
+
   test("the queues, the builds, the deployment and a filter", async () => {
     await start("ui-listed");
     const page = await open("#/queues");
