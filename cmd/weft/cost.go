@@ -21,7 +21,7 @@ type costCommand struct {
 	Type       string `help:"Only runs of this workflow type."`
 	Since      string `placeholder:"TIME" help:"Only runs that started then or later: a time as 2026-11-01T00:00:00Z, or how long ago, as 24h."`
 	Until      string `placeholder:"TIME" help:"Only runs that started before, in the same forms."`
-	By         string `default:"WorkflowType" placeholder:"NAME" help:"Sum up by the values of WorkflowType, ExecutionStatus, BuildId, or another name that docs/list.md has."`
+	By         string `default:"WorkflowType" placeholder:"NAME" complete:"WorkflowType,ExecutionStatus,BuildId,Stuck,FailureType,Paused,Retrying,CloseReason" help:"Sum up by the values of WorkflowType, ExecutionStatus, BuildId, or another name that docs/list.md has."`
 	Unknown    bool   `name:"allow-unknown" help:"Allow names in the filter that no recent run has."`
 	cli.Remote `embed:"" set:"timeout=0s"`
 	cli.Output `embed:""`

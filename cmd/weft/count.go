@@ -14,7 +14,7 @@ import (
 // countCommand counts runs.
 type countCommand struct {
 	Filter     string `arg:"" optional:"" help:"Which runs, as in weft list; without it, all."`
-	By         string `placeholder:"NAME" help:"Count by the values of ExecutionStatus, WorkflowType, BuildId, or another name that docs/list.md has."`
+	By         string `placeholder:"NAME" complete:"ExecutionStatus,WorkflowType,BuildId,Stuck,FailureType,Paused,Retrying,CloseReason" help:"Count by the values of ExecutionStatus, WorkflowType, BuildId, or another name that docs/list.md has."`
 	Unknown    bool   `name:"allow-unknown" help:"Allow names in the filter that no recent run has."`
 	cli.Remote `embed:"" set:"timeout=0s"`
 	cli.Output `embed:""`

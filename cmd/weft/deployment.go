@@ -135,7 +135,7 @@ var deadLetters = cli.List[deadLetter]{
 }
 
 type deadRedrive struct {
-	Queue      string `arg:"" help:"Name of the queue, as weft queue list prints it."`
+	Queue      string `arg:"" lookup:"queues" help:"Name of the queue, as weft queue list prints it."`
 	cli.Remote `embed:""`
 	cli.Output `embed:""`
 }

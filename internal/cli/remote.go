@@ -19,7 +19,7 @@ import (
 // the profile before the environment.
 type Remote struct {
 	URL        string `group:"Connection" xor:"where" placeholder:"URL" help:"Address of the API. Without it, --profile and --stack: $$WEFT_URL, then $$WEFT_STACK, then $$WEFT_PROFILE, then the default of the profiles, then http://127.0.0.1:8080."`
-	Profile    string `group:"Connection" xor:"where" placeholder:"NAME" help:"Profile of ~/.config/weft/config.yaml, or of $$WEFT_CONFIG."`
+	Profile    string `group:"Connection" xor:"where" placeholder:"NAME" lookup:"profiles" help:"Profile of ~/.config/weft/config.yaml, or of $$WEFT_CONFIG."`
 	Stack      string `group:"Connection" xor:"where" placeholder:"NAME" help:"CloudFormation stack of the deployment. Its outputs have the address."`
 	Region     string `group:"Connection" placeholder:"REGION" help:"Region of the stack and of signatures. Without it, that of the address, or of the AWS configuration."`
 	AWSProfile string `group:"Connection" name:"aws-profile" placeholder:"NAME" help:"Profile of the AWS configuration. Without it, $$AWS_PROFILE."`
