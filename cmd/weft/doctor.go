@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -98,17 +99,17 @@ func (d doctorCommand) aws(ctx context.Context, s *cli.Session, to *cli.Deployme
 	}
 	config := to.AWS
 	if config == nil {
-		loaded, err := s.AWS(ctx, d.Region, d.AWSProfile)
+		loaded, err := s.LoadAWS(ctx, d.Region, d.AWSProfile)
 		if err != nil {
-			return nil, cli.Errorf(cli.Usage, "the AWS configuration: %w", err)
+			return nil, err
 		}
 		config = &loaded
 	}
-	switch {
-	case config.Region == "":
+	if config.Region == "" {
 		return nil, cli.Errorf(cli.Usage, "the deployment %q is in a region, and none is configured: give --region, or set AWS_REGION", name)
-	case config.Credentials == nil:
-		return nil, cli.Errorf(cli.Usage, "checking %q on AWS needs credentials, and none are configured", name)
+	}
+	if err := cli.CheckCredentials(ctx, *config); err != nil {
+		return nil, fmt.Errorf("%q cannot be checked on AWS: %w", name, err)
 	}
 	return &doctor.AWS{Config: *config, Name: name, Table: cmp.Or(d.Table, to.Outputs["Table"], name)}, nil
 }

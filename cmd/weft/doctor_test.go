@@ -67,6 +67,10 @@ func TestDoctorOfAnOutage(t *testing.T) {
 	if out := printed.String(); !strings.Contains(out, "give your credentials dynamodb:DescribeTable to check this") || strings.Count(out, "\n") < 10 {
 		t.Errorf("%s", out)
 	}
+	s.AWS = func(_ context.Context, region, _ string) (aws.Config, error) { return aws.Config{Region: region}, nil }
+	if code := run(t.Context(), s, []string{"doctor", url, "--name=shop", "--region=eu-central-1"}); code != cli.Unreachable || !strings.Contains(said.String(), `"shop" cannot be checked on AWS: there are no AWS credentials: set`) {
+		t.Errorf("without credentials: code %d, %s", code, said.String())
+	}
 	if code := run(t.Context(), s, []string{"doctor", url, "--name=shop"}); code != cli.Usage || !strings.Contains(said.String(), "give --region") {
 		t.Errorf("without a region: code %d, %s", code, said.String())
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -197,6 +198,11 @@ func (d *Deployment) authorize(ctx context.Context, s *Session, t target) error 
 	if err := d.configure(ctx, s, cmp.Or(t.Region, regionOf(host)), t.AWSProfile); err != nil {
 		return err
 	}
+	if d.AWS.Region != "" {
+		if err := CheckCredentials(ctx, *d.AWS); err != nil {
+			return fmt.Errorf("requests to %s are signed: %w", d.URL, err)
+		}
+	}
 	signing, err := sigv4.New(ctx, *d.AWS)
 	if err != nil {
 		return With(Unreachable, err)
@@ -210,9 +216,9 @@ func (d *Deployment) configure(ctx context.Context, s *Session, region, profile 
 	if d.AWS != nil {
 		return nil
 	}
-	loaded, err := s.AWS(ctx, region, profile)
+	loaded, err := s.LoadAWS(ctx, region, profile)
 	if err != nil {
-		return Errorf(Usage, "the AWS configuration: %w", err)
+		return err
 	}
 	d.AWS = &loaded
 	return nil
