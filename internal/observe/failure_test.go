@@ -139,9 +139,12 @@ func TestSee(t *testing.T) {
 		"order-7": "weft describe order-7", "a b": "weft describe 'a b'", "it's": `weft describe 'it'\''s'`, "$(rm)": "weft describe '$(rm)'", "é": "weft describe 'é'",
 		"-x": "weft describe -- -x", "~": "weft describe '~'",
 	} {
-		if got := observe.See(id); got != want {
+		if got := observe.See("", id); got != want {
 			t.Errorf("%q: %s, want %s", id, got, want)
 		}
+	}
+	if got := observe.See("--url http://127.0.0.1:9000", "-x"); got != "weft describe --url http://127.0.0.1:9000 -- -x" {
+		t.Error(got)
 	}
 }
 
