@@ -137,6 +137,22 @@ func (l *Failures) reason(f *failure.Failure, public bool) []slog.Attr {
 	return attrs
 }
 
+// Brief returns in a line why a workflow task failed: the kind, the type and the place of the
+// failure, as in "panic at order/order.go:41". It has the text only if that holds no payload.
+func Brief(f *failure.Failure) string {
+	text := f.Kind.String()
+	if typ := cutTo(typeIn(f), maxType); typ != "" {
+		text += " " + typ
+	}
+	if at, ok := where.OfStack(f.Stack); ok {
+		text += " at " + at.Place()
+	}
+	if isPublic(f) && f.Message != "" {
+		text += ": " + cutTo(f.Message, maxText)
+	}
+	return text
+}
+
 // isPublic reports whether the text of a workflow task's failure holds no payload: Weft or the Go
 // runtime has made it of names, types, ids and numbers.
 func isPublic(f *failure.Failure) bool {

@@ -133,6 +133,25 @@ func TestLongFailures(t *testing.T) {
 	}
 }
 
+// A line about a failure has its kind, its type and its place, and its text only if that holds no
+// payload.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	ofRuntime := panicked()
+	ofRuntime.OfRuntime, ofRuntime.Message = true, "runtime error: index out of range [3] with length 3"
+	for want, f := range map[string]*failure.Failure{
+		"panic at order/pay.go:7": panicked(),
+		"panic at order/pay.go:7: runtime error: index out of range [3] with length 3": ofRuntime,
+		"application Declined":                               failure.FromError(&failure.Error{Type: "Declined", Message: "a secret"}),
+		"nonDeterminism: the code asks for another activity": {Kind: failure.KindNonDeterminism, EventID: 7, Message: "the code asks for another activity"},
+		"nonDeterminism":                                     {Kind: failure.KindNonDeterminism, Message: "a secret"},
+	} {
+		if got := observe.Brief(f); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestSee(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{
