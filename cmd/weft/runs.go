@@ -95,8 +95,8 @@ type successor struct {
 }
 
 // successorOf looks among the latest runs of a workflow for the one that follows a closed run. It
-// finds none if that is impossible, if the run itself is not among them, or if the deployment has an
-// earlier version of Weft.
+// finds none if that is impossible, if the run itself is not among them, or if the deployment has
+// an earlier version of Weft.
 func successorOf(ctx context.Context, api *client.Client, d *client.Description) (next successor) {
 	latest, _, err := api.Runs(ctx, d.WorkflowID, "")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// weft runs says how each run of a workflow began and closed, and which one follows. The description
-// of a closed run names the one that follows it, too.
+// weft runs says how each run of a workflow began and closed, and which one follows. The
+// description of a closed run names the one that follows it, too.
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	var (

@@ -6,9 +6,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/cli"
 )
 
-// eachPage reads the pages of a sum that the deployment computes in parts. read adds the page with a
-// token up, and returns the token of the next one, and how far the sum is. That is shown until the
-// next page is there. what names the sum, as in "waiting for the count".
+// eachPage reads the pages of a sum that the deployment computes in parts. read adds the page with
+// a token up, and returns the token of the next one, and how far the sum is. That is shown until
+// the next page is there. what names the sum, as in "waiting for the count".
 func eachPage(ctx context.Context, s *cli.Session, what string, read func(token string) (next, soFar string, err error)) error {
 	for token := ""; ; {
 		next, soFar, err := read(token)

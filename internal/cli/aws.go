@@ -16,8 +16,8 @@ func awsConfig(ctx context.Context, region, profile string) (aws.Config, error) 
 	return config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithSharedConfigProfile(profile), config.WithLogger(logging.Nop{}))
 }
 
-// LoadAWS loads the AWS configuration of a region and a profile; empty ones are the defaults. Errors
-// of its credentials say what to do.
+// LoadAWS loads the AWS configuration of a region and a profile; empty ones are the defaults.
+// Errors of its credentials say what to do.
 func (s *Session) LoadAWS(ctx context.Context, region, profile string) (aws.Config, error) {
 	loaded, err := s.AWS(ctx, region, profile)
 	var none config.SharedConfigProfileNotExistError
@@ -50,13 +50,13 @@ func (e explained) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	return found, Errorf(Unreachable, "the AWS credentials cannot be used: %w: renew them (aws sso login --profile NAME), or name another profile (--aws-profile, AWS_PROFILE)", err)
 }
 
-// errNoCredentials is the error of a user who has configured no credentials. What the SDK says then
-// is about the last place that it looks at.
+// errNoCredentials is the error of a user who has configured no credentials. What the SDK says
+// then is about the last place that it looks at.
 var errNoCredentials = Errorf(Unreachable, "there are no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a profile that has them (--aws-profile, AWS_PROFILE), "+
 	"and renew those of a single sign-on with aws sso login")
 
-// nowhere reports whether the SDK has looked for credentials everywhere, and last at the metadata of
-// an EC2 instance.
+// nowhere reports whether the SDK has looked for credentials everywhere, and last at the metadata
+// of an EC2 instance.
 func nowhere(err error) bool {
 	var operation *smithy.OperationError
 	return errors.As(err, &operation) && operation.Service() == "ec2imds"

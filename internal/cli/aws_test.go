@@ -30,8 +30,8 @@ func withoutCredentials(t *testing.T) {
 	}
 }
 
-// Without credentials, each command that needs some says so in one error, which says what to do. The
-// SDK's words about the last place that it has looked at are in neither the error nor a log.
+// Without credentials, each command that needs some says so in one error, which says what to do.
+// The SDK's words about the last place that it has looked at are in neither the error nor a log.
 func TestNoCredentials(t *testing.T) {
 	withoutCredentials(t)
 	s, _ := testSession(t, nil)

@@ -9,9 +9,10 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Completion returns the script that completes the commands, flags and values of a model in a shell:
-// bash, zsh or fish. The values of a flag or an argument are those of its enum, those of the tag
-// complete:"a,b", or what the script gets from CompleteCommand, for the tag lookup:"things".
+// Completion returns the script that completes the commands, flags and values of a model in a
+// shell: bash, zsh or fish. The values of a flag or an argument are those of its enum, those of
+// the tag complete:"a,b", or what the script gets from CompleteCommand, for the tag
+// lookup:"things".
 func Completion(model *kong.Application, shell string) (string, error) {
 	scripts := map[string]func(string, []place) string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}
 	script := scripts[shell]
@@ -50,8 +51,8 @@ type values struct {
 
 func (v values) any() bool { return len(v.fixed) == 0 && v.lookup == "" }
 
-// unless returns what keeps a script from asking for values if a flag is completed, whose beginning
-// is in a variable.
+// unless returns what keeps a script from asking for values if a flag is completed, whose
+// beginning is in a variable.
 func (v values) unless(variable string) string {
 	if v.lookup == "" {
 		return ""

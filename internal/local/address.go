@@ -26,8 +26,8 @@ func HostOf(address string) string {
 	return host
 }
 
-// commandFlags returns the flags with which weft's commands reach the server; empty if they reach it
-// without any, or its address is not known.
+// commandFlags returns the flags with which weft's commands reach the server; empty if they reach
+// it without any, or its address is not known.
 func (o *Options) commandFlags() string {
 	var flags []string
 	if o.URL != "" && o.URL != "http://"+settings.Defaults().Addr {
