@@ -215,7 +215,7 @@ func TestOptionsReachTheServer(t *testing.T) {
 		if typ.Field(i).Name == "Auth" {
 			at = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
 		}
-		if arrives := !reflect.DeepEqual(with.local(at, nil, nil), without.local(at, nil, nil)); arrives != (c.local == "") {
+		if arrives := !reflect.DeepEqual(with.local(at, "", nil, nil), without.local(at, "", nil, nil)); arrives != (c.local == "") {
 			t.Errorf("%s reaches the server: %v; %s", typ.Field(i).Name, arrives, c.local)
 		}
 	}

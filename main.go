@@ -138,7 +138,7 @@ func Serve(ctx context.Context, r *Registry, sets ...Options) error {
 		return errors.Join(err, listener.Close())
 	}
 	defer stop()
-	server, err := local.OpenUntil(ctx, r.types, o.local(listener.Addr(), keys, hub))
+	server, err := local.OpenUntil(ctx, r.types, o.local(listener.Addr(), local.URL(listener.Addr(), pair != nil), keys, hub))
 	if err != nil && ctx.Err() != nil {
 		o.Log.Warn("the server was stopped while it opened the data directory", "reason", err.Error())
 		return listener.Close()
@@ -224,7 +224,7 @@ func (o *Options) serveChild(ctx context.Context, r *Registry, keys codec.Keys) 
 		return err
 	}
 	defer stop()
-	return local.OpenChild(r.types, o.local(nil, keys, hub))
+	return local.OpenChild(r.types, o.local(nil, "", keys, hub))
 }
 
 // checkedLooks is how many tasks after each validator and query handler the server checks for a

@@ -119,10 +119,10 @@ type TaskQueue = limits.TaskQueue
 // and 1 at least. The zero Rate is no limit.
 type Rate = limits.Rate
 
-// local returns the settings of the server that is bound to an address.
-func (o *Options) local(bound net.Addr, keys codec.Keys, hub *observe.Hub) local.Options {
+// local returns the settings of the server that is bound to an address, which it serves at url.
+func (o *Options) local(bound net.Addr, url string, keys codec.Keys, hub *observe.Hub) local.Options {
 	return local.Options{
-		Dir: o.Data, Backend: o.Backend, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
+		URL: url, Dir: o.Data, Backend: o.Backend, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
 		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), NoPage: o.NoPage, DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
 		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, LogFailures: o.LogFailures, MemoryLimit: o.MemoryLimit, Isolate: isolate.OptionsOf(o.Isolate),
 		Executor: executor.Options{Engine: engine.Options{Limits: o.Limits}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks},

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,7 +129,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"schedule", "create", "s", "cart", "--every=soon"}, cli.Usage, "", "90m"},
 		{[]string{"schedule", "create", "s", "cart"}, cli.Refused, "", ""},
 		{[]string{"schedule", "create", "s", "cart", "--every=24h+6h", "--paused", "--note=closed", "--time-zone=Europe/Berlin", "--jitter=1m", "--memo=a=b", "--attribute=Region=eu"}, cli.Done, "created", ""},
-		{[]string{"schedule", "describe", "s", "-o", "table"}, cli.Done, "24h0m0s + 6h0m0s", ""},
+		{[]string{"schedule", "describe", "s", "-o", "table"}, cli.Done, "24h + 6h", ""},
 		{[]string{"schedule", "describe", "s", "-o", "table"}, cli.Done, "closed", ""},
 		{[]string{"schedule", "create", "s", "cart", "--every=1h"}, cli.Refused, "", `there is a schedule "s" already: weft schedule update changes it`},
 		{[]string{"schedule", "trigger", "nope"}, cli.NotFound, "", `there is no schedule "nope"`},
@@ -140,6 +143,43 @@ func TestExitCodes(t *testing.T) {
 		code, out, errs := exits(t, args...)
 		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (code == cli.Done) != (errs == "") {
 			t.Errorf("weft %q: code %d\n%s\n%s\nwant %d, %q, %q", c.args, code, out, errs, c.code, c.out, c.errs)
+		}
+	}
+}
+
+// A redrive says about how many messages it moves, as far as the deployment counts them.
+func TestRedriveCounts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ queues, started, text, json string }{
+		{`[{"name":"workflow","dead":{"waiting":12,"inFlight":0,"delayed":0}},{"name":"timers","dead":{"waiting":3,"inFlight":0,"delayed":0}}]`, "true", "About 3 dead letters of timers go back to it.", `,"deadLetters":3`},
+		{`[{"name":"timers","dead":{"waiting":1,"inFlight":1,"delayed":1}}]`, "true", "About 1 dead letter of timers goes back to it. About 2 that a handler has just received stay.", `,"deadLetters":1`},
+		{`[{"name":"timers","dead":{"waiting":0,"inFlight":0,"delayed":0}}]`, "true", "timers seems to have no dead letters. If it has any, they go back to it.", `,"deadLetters":0`},
+		{`[{"name":"timers","problem":"not all of this queue can be read"}]`, "true", "The dead letters of timers go back to it, if there are any.", ""},
+		{"", "true", "The dead letters of timers go back to it, if there are any.", ""},
+		{`[{"name":"timers","dead":{"waiting":7,"inFlight":0,"delayed":0}}]`, "false", "The dead letters of timers are being moved already: about 7 are left.", `,"deadLetters":7`},
+		{`[{"name":"timers"}]`, "false", "The dead letters of timers are being moved already.", ""},
+	} {
+		moved := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodPost && r.URL.Path == "/v1/queues/timers/redrive":
+				moved++
+				w.WriteHeader(http.StatusAccepted)
+				_, _ = fmt.Fprintf(w, `{"started":%s}`, c.started)
+			case c.queues == "":
+				w.WriteHeader(http.StatusForbidden)
+			default:
+				_, _ = fmt.Fprintf(w, `{"queues":%s}`, c.queues)
+			}
+		}))
+		t.Cleanup(server.Close)
+		for form, want := range map[string]string{"table": c.text + "\n", "jsonl": `{"queue":"timers","started":` + c.started + c.json + "}\n"} {
+			if out, err := commandWith(t, "", "dead", "redrive", "timers", "-o", form, "--url="+server.URL); err != nil || out != want {
+				t.Errorf("%s, %v\n%swant\n%s", c.queues, err, out, want)
+			}
+		}
+		if moved != 2 {
+			t.Errorf("%s: the dead letters were moved %d times", c.queues, moved)
 		}
 	}
 }

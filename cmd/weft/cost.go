@@ -21,7 +21,7 @@ type costCommand struct {
 	Type       string `help:"Only runs of this workflow type."`
 	Since      string `placeholder:"TIME" help:"Only runs that started then or later: a time as 2026-11-01T00:00:00Z, or how long ago, as 24h."`
 	Until      string `placeholder:"TIME" help:"Only runs that started before, in the same forms."`
-	By         string `default:"WorkflowType" placeholder:"NAME" help:"Sum up by the values of WorkflowType, ExecutionStatus, BuildId, or another name that docs/list.md has."`
+	By         string `default:"WorkflowType" placeholder:"NAME" complete:"WorkflowType,ExecutionStatus,BuildId,Stuck,FailureType,Paused,Retrying,CloseReason" help:"Sum up by the values of WorkflowType, ExecutionStatus, BuildId, or another name that docs/list.md has."`
 	Unknown    bool   `name:"allow-unknown" help:"Allow names in the filter that no recent run has."`
 	cli.Remote `embed:"" set:"timeout=0s"`
 	cli.Output `embed:""`
@@ -117,46 +117,32 @@ func momentBefore(text string, now time.Time) (time.Time, error) {
 
 // sum adds the pages up.
 func (c costCommand) sum(ctx context.Context, s *cli.Session, api *client.Client, filter string) (*client.Costs, error) {
-	total, groups := &client.Costs{}, map[string]*client.CostSum{}
-	for token := ""; ; {
+	total, by := &client.Costs{}, newGroupSums((*client.CostSum).Add)
+	err := eachPage(ctx, s, "the costs", func(token string) (next, soFar string, err error) {
 		page, err := api.Costs(ctx, client.CostsOptions{Filter: filter, GroupBy: c.By, PageToken: token, AllowUnknown: c.Unknown})
 		if err != nil {
-			return nil, err
+			return "", "", err
 		}
 		total.Add(page.CostSum)
-		if page.Others != nil {
-			addOthers(total, *page.Others)
-		}
 		for _, g := range page.Groups {
-			switch sum := groups[g.Value]; {
-			case sum != nil:
-				sum.Add(g.CostSum)
-			case len(groups) == mostGroups:
-				addOthers(total, g.CostSum)
-			default:
-				groups[g.Value] = &g.CostSum
-			}
+			by.take(g.Value, g.CostSum)
 		}
-		if token = page.NextPageToken; token == "" {
-			break
+		if page.Others != nil {
+			by.takeOthers(*page.Others)
 		}
-		s.Status("≥ " + dollarsText(total.Cost.Dollars) + " so far")
-		cli.Waiting(ctx, "the costs, which are %s of %d runs so far", dollarsText(total.Cost.Dollars), total.Runs)
+		return page.NextPageToken, dollarsText(total.Cost.Dollars) + " for " + counted(int64(total.Runs), "run"), nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	for value, sum := range groups {
+	total.Others = by.others
+	for value, sum := range by.sums {
 		total.Groups = append(total.Groups, client.CostGroup{Value: value, CostSum: *sum})
 	}
 	slices.SortFunc(total.Groups, func(a, b client.CostGroup) int {
 		return cmp.Or(cmp.Compare(b.Cost.Dollars, a.Cost.Dollars), strings.Compare(a.Value, b.Value))
 	})
 	return total, nil
-}
-
-func addOthers(total *client.Costs, more client.CostSum) {
-	if total.Others == nil {
-		total.Others = &client.CostSum{}
-	}
-	total.Others.Add(more)
 }
 
 // costTable prints sums by value, and what they come to.

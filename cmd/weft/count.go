@@ -14,7 +14,7 @@ import (
 // countCommand counts runs.
 type countCommand struct {
 	Filter     string `arg:"" optional:"" help:"Which runs, as in weft list; without it, all."`
-	By         string `placeholder:"NAME" help:"Count by the values of ExecutionStatus, WorkflowType, BuildId, or another name that docs/list.md has."`
+	By         string `placeholder:"NAME" complete:"ExecutionStatus,WorkflowType,BuildId,Stuck,FailureType,Paused,Retrying,CloseReason" help:"Count by the values of ExecutionStatus, WorkflowType, BuildId, or another name that docs/list.md has."`
 	Unknown    bool   `name:"allow-unknown" help:"Allow names in the filter that no recent run has."`
 	cli.Remote `embed:"" set:"timeout=0s"`
 	cli.Output `embed:""`
@@ -36,34 +36,27 @@ func (c countCommand) Run(ctx context.Context, s *cli.Session) error {
 	})
 }
 
-// mostGroups is how many groups are counted separately, as on a page of the server.
-const mostGroups = 1000
-
 // count adds the pages up.
 func (c countCommand) count(ctx context.Context, s *cli.Session, api *client.Client) (*client.Counts, error) {
-	total, groups := &client.Counts{}, map[string]int{}
-	for token := ""; ; {
+	total, by := &client.Counts{}, newGroupSums(func(to *int, more int) { *to += more })
+	err := eachPage(ctx, s, "the count", func(token string) (next, soFar string, err error) {
 		page, err := api.Count(ctx, client.CountOptions{Filter: c.Filter, GroupBy: c.By, PageToken: token, AllowUnknown: c.Unknown})
 		if err != nil {
-			return nil, err
+			return "", "", err
 		}
 		total.Count += page.Count
-		total.Others += page.Others
 		for _, g := range page.Groups {
-			if _, ok := groups[g.Value]; !ok && len(groups) == mostGroups {
-				total.Others += g.Count
-				continue
-			}
-			groups[g.Value] += g.Count
+			by.take(g.Value, g.Count)
 		}
-		if token = page.NextPageToken; token == "" {
-			break
-		}
-		s.Status("≥ " + itoa(int64(total.Count)) + " so far")
-		cli.Waiting(ctx, "the count, which is at %d so far", total.Count)
+		by.takeOthers(page.Others)
+		return page.NextPageToken, counted(int64(total.Count), "run"), nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	for value, n := range groups {
-		total.Groups = append(total.Groups, schema.CountGroup{Value: value, Count: n})
+	total.Others = *by.others
+	for value, n := range by.sums {
+		total.Groups = append(total.Groups, schema.CountGroup{Value: value, Count: *n})
 	}
 	slices.SortFunc(total.Groups, func(a, b schema.CountGroup) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))

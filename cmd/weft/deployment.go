@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -134,31 +135,80 @@ var deadLetters = cli.List[deadLetter]{
 }
 
 type deadRedrive struct {
-	Queue      string `arg:"" help:"Name of the queue, as weft queue list prints it."`
+	Queue      string `arg:"" lookup:"queues" help:"Name of the queue, as weft queue list prints it."`
 	cli.Remote `embed:""`
 	cli.Output `embed:""`
+}
+
+// Help returns the rest of the help.
+func (deadRedrive) Help() string {
+	return "It counts the dead letters first, as weft queue list does. On AWS the count is approximate and up to a minute behind, and SQS moves the messages after the command has ended: " +
+		"weft queue list shows how many are left. Dead letters that a handler has just received stay."
 }
 
 // oneRedrive is what a redrive prints as JSON.
 type oneRedrive struct {
 	Queue   string `json:"queue"`
 	Started bool   `json:"started"`
+	// DeadLetters is how many were counted that could be moved; absent if they were not counted.
+	DeadLetters *int64 `json:"deadLetters,omitempty"`
 }
 
-// Run moves the dead letters.
+// Run moves the dead letters, and says how many there were.
 func (c deadRedrive) Run(ctx context.Context, s *cli.Session) error {
 	return c.Call(ctx, s, "the redrive of "+c.Queue, func(ctx context.Context, api *client.Client) error {
+		dead := c.count(ctx, api)
 		started, err := api.Redrive(ctx, c.Queue)
 		if err != nil {
 			return err
 		}
-		return c.One(s, c.Queue, oneRedrive{c.Queue, started}, func() error {
-			if !started {
-				return cli.Line(s, "The dead letters of %s are being moved already.", cli.Clean(c.Queue))
-			}
-			return cli.Line(s, "The dead letters of %s go back to it, if there are any.", cli.Clean(c.Queue))
-		})
+		value := oneRedrive{Queue: c.Queue, Started: started}
+		if dead != nil {
+			value.DeadLetters = &dead.Waiting
+		}
+		return c.One(s, c.Queue, value, func() error { return cli.Line(s, "%s", redriveText(cli.Clean(c.Queue), started, dead)) })
 	})
+}
+
+// count counts the dead letters of the queue; nil if they cannot be counted. They are moved anyway.
+func (c deadRedrive) count(ctx context.Context, api *client.Client) *client.QueueDepth {
+	all, err := api.Queues(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, q := range all {
+		if q.Name == c.Queue {
+			return q.Dead
+		}
+	}
+	return nil
+}
+
+// redriveText says what a redrive does. dead is nil if the dead letters were not counted.
+func redriveText(queue string, started bool, dead *client.QueueDepth) string {
+	switch {
+	case !started && dead == nil:
+		return "The dead letters of " + queue + " are being moved already."
+	case !started:
+		return "The dead letters of " + queue + " are being moved already: about " + itoa(dead.Waiting) + " are left."
+	case dead == nil:
+		return "The dead letters of " + queue + " go back to it, if there are any."
+	case *dead == (client.QueueDepth{}):
+		return queue + " seems to have no dead letters. If it has any, they go back to it."
+	}
+	text := "About " + counted(dead.Waiting, "dead letter") + " of " + queue + " " + verb(dead.Waiting, "goes", "go") + " back to it."
+	if stay := dead.InFlight + dead.Delayed; stay > 0 {
+		text += " About " + itoa(stay) + " that a handler has just received " + verb(stay, "stays", "stay") + "."
+	}
+	return text
+}
+
+// verb returns the form of a verb for a number of things.
+func verb(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // buildsCommand lists the builds.
@@ -188,28 +238,24 @@ func (c buildsCommand) Run(ctx context.Context, s *cli.Session) error {
 			}
 			return &all[i]
 		}
-		counted := 0
-		for token := ""; ; {
+		open := 0
+		err := eachPage(ctx, s, "the builds", func(token string) (next, soFar string, err error) {
 			page, err := api.Builds(ctx, token)
 			if err != nil {
-				return err
+				return "", "", err
 			}
 			find(page.Here).Here = true
 			for _, v := range page.Versions {
 				find(v.Build).Version = v.Version
 			}
 			for _, runs := range page.OpenRuns {
-				name := runs.Build
-				if name == "" {
-					name = page.Here
-				}
-				find(name).OpenRuns += runs.Runs
-				counted += runs.Runs
+				find(cmp.Or(runs.Build, page.Here)).OpenRuns += runs.Runs
+				open += runs.Runs
 			}
-			if token = page.NextPageToken; token == "" {
-				break
-			}
-			s.Status(itoa(int64(counted)) + " open runs so far")
+			return page.NextPageToken, counted(int64(open), "open run"), nil
+		})
+		if err != nil {
+			return err
 		}
 		return builds.Print(s, c.Output, cli.Pages(all))
 	})

@@ -43,8 +43,11 @@ func (c describeCommand) Run(ctx context.Context, s *cli.Session) error {
 				value.Failure = err.Error()
 			}
 		}
+		if d.Status.Closed() && d.NewRunID == "" && c.RunID != "" && !c.Quiet { // without --run it is the latest
+			value.successor = successorOf(ctx, api, d)
+		}
 		return c.One(s, d.WorkflowID, value, func() error {
-			page := describePage(s, d)
+			page := describePage(s, value)
 			page.Styled("failure", cli.Cell{Text: failureText(errors.New(value.Failure)), Style: cli.Bad})
 			pageWaits(page, value.Waits, value.WaitsProblem)
 			return page.Print()
@@ -60,10 +63,17 @@ type described struct {
 	WaitsProblem string `json:"waitsProblem,omitempty"`
 	// Failure is the text of the failure with which the run ended.
 	Failure string `json:"failure,omitempty"`
+	successor
+}
+
+// Help returns the rest of the help.
+func (describeCommand) Help() string {
+	return "With --run, it looks among the latest 20 runs for one that a closed run was reset to, at two reads for each; weft runs lists them."
 }
 
 // describePage returns the page about a run.
-func describePage(s *cli.Session, d *client.Description) *cli.Page {
+func describePage(s *cli.Session, all described) *cli.Page {
+	d := all.Description
 	page := cli.NewPage(s)
 	page.Styled("workflow", cli.Cell{Text: d.WorkflowID, Style: cli.Bold})
 	page.Field("run", string(d.RunID))
@@ -79,7 +89,13 @@ func describePage(s *cli.Session, d *client.Description) *cli.Page {
 	}
 	page.Field("first run", string(d.FirstRunID))
 	page.Field("continues", string(d.ContinuedFromRunID))
-	page.Field("continued by", string(d.NewRunID))
+	if d.CloseReason == "reset" {
+		page.Field("reset to", string(d.NewRunID))
+	} else {
+		page.Field("continued by", string(d.NewRunID))
+	}
+	page.Field("reset to", string(all.ResetToRunID))
+	page.Field("replaced by", string(all.ReplacedByRunID))
 	page.Field("reset from", string(d.ResetFromRunID))
 	page.Field("attempt", numberUnlessZero(d.Attempt))
 	page.Field("cron", d.CronSchedule)

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -21,7 +23,7 @@ type doctorCommand struct {
 
 // Help returns the rest of the help.
 func (doctorCommand) Help() string {
-	return "It only reads, and exits with 1 if something is bad. Over the API it checks the clock, the versions, stuck runs, dead letters and builds; " +
+	return "It only reads. It exits with 1 if something is bad, and as each command does if the deployment does not answer or does not let it in. Over the API it checks the clock, the versions, stuck runs, dead letters and builds; " +
 		"on AWS also the table, its index, expiry and backups, the queues, the functions, their recursion setting and mappings, and the alarms. It says what to do."
 }
 
@@ -29,18 +31,20 @@ func (doctorCommand) Help() string {
 var findings = cli.List[doctor.Finding]{ID: func(f doctor.Finding) string { return string(f.Verdict) + " " + f.Check }}
 
 // Run checks the deployment. A deployment that cannot be reached is a finding, too: what AWS says
-// may be the reason.
+// may be the reason. The exit code is then that of any command.
 func (d doctorCommand) Run(ctx context.Context, s *cli.Session) error {
 	var found []doctor.Finding
-	err := d.Use(ctx, s, "the checks", func(limited context.Context, to *cli.Deployment) error {
+	err := d.Use(ctx, s, "the checks", func(limited context.Context, to *cli.Deployment) (err error) {
 		aws, err := d.aws(ctx, s, to)
 		if err != nil {
 			return err
 		}
 		api := to.Client()
-		of, described := doctor.CheckAPI(limited, api, time.Now)
-		if found = of; aws == nil {
-			return nil
+		var described *client.Deployment
+		found, described, err = doctor.CheckAPI(limited, api, time.Now)
+		err = cmp.Or(unanswered(limited, err), limited.Err())
+		if aws == nil {
+			return err
 		}
 		if described != nil {
 			aws.List = described.Features.List
@@ -48,25 +52,43 @@ func (d doctorCommand) Run(ctx context.Context, s *cli.Session) error {
 				aws.TaskQueues = types.TaskQueues
 			}
 		}
-		cli.Waiting(limited, "what AWS says about %s", aws.Name)
-		ctx, cancel := ctx, context.CancelFunc(func() {}) // limited may have ended with the API
-		if d.Timeout > 0 {
-			ctx, cancel = context.WithTimeout(ctx, d.Timeout)
-		}
-		defer cancel()
-		found = append(found, aws.Check(ctx)...)
-		return nil
+		more, notChecked := d.checkAWS(ctx, limited, aws)
+		found = append(found, more...)
+		return cmp.Or(err, notChecked)
 	})
-	if err != nil {
-		return err
+	if len(found) > 0 {
+		err = cmp.Or(err, d.print(s, found))
 	}
-	if err := d.print(s, found); err != nil {
-		return err
-	}
-	if doctor.Worst(found) == doctor.Bad {
+	if err == nil && doctor.Worst(found) == doctor.Bad {
 		return cli.Errorf(cli.Other, "something is bad: the lines that begin with bad say what to do")
 	}
-	return nil
+	return err
+}
+
+// unanswered returns the error of a deployment that did not describe itself, with the exit code of
+// one that does not answer if the time of the check was over.
+func unanswered(limited context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) && limited.Err() == nil {
+		return cli.With(cli.Unreachable, err)
+	}
+	return err
+}
+
+// checkAWS checks the deployment on AWS. It has the time of the command to itself: that of limited
+// may have ended with the API. It returns an error if the time was over before all was checked.
+func (d doctorCommand) checkAWS(ctx, limited context.Context, aws *doctor.AWS) ([]doctor.Finding, error) {
+	what := "what AWS says about " + aws.Name
+	cli.Waiting(limited, "%s", what)
+	cancel := context.CancelFunc(func() {})
+	if d.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, d.Timeout)
+	}
+	defer cancel()
+	found := aws.Check(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return found, cli.Errorf(cli.TimedOut, "timed out after %s waiting for %s", d.Timeout, what)
+	}
+	return found, ctx.Err()
 }
 
 // aws returns the deployment on AWS that the flags name; nil if they name none.
@@ -77,17 +99,17 @@ func (d doctorCommand) aws(ctx context.Context, s *cli.Session, to *cli.Deployme
 	}
 	config := to.AWS
 	if config == nil {
-		loaded, err := s.AWS(ctx, d.Region, d.AWSProfile)
+		loaded, err := s.LoadAWS(ctx, d.Region, d.AWSProfile)
 		if err != nil {
-			return nil, cli.Errorf(cli.Usage, "the AWS configuration: %w", err)
+			return nil, err
 		}
 		config = &loaded
 	}
-	switch {
-	case config.Region == "":
+	if config.Region == "" {
 		return nil, cli.Errorf(cli.Usage, "the deployment %q is in a region, and none is configured: give --region, or set AWS_REGION", name)
-	case config.Credentials == nil:
-		return nil, cli.Errorf(cli.Usage, "checking %q on AWS needs credentials, and none are configured", name)
+	}
+	if err := cli.CheckCredentials(ctx, *config); err != nil {
+		return nil, fmt.Errorf("%q cannot be checked on AWS: %w", name, err)
 	}
 	return &doctor.AWS{Config: *config, Name: name, Table: cmp.Or(d.Table, to.Outputs["Table"], name)}, nil
 }

@@ -43,7 +43,7 @@ func TestDoctorOfAnOutage(t *testing.T) {
 	t.Parallel()
 	const url = "--url=http://127.0.0.1:1"
 	code, out, errs := exits(t, "doctor", url)
-	if code != cli.Other || !strings.HasPrefix(out, "bad   api  ") || !strings.Contains(out, "127.0.0.1:1") || !strings.Contains(out, "\n      -> ") || !strings.Contains(errs, "something is bad") {
+	if code != cli.Unreachable || !strings.HasPrefix(out, "bad   api  ") || !strings.Contains(out, "127.0.0.1:1") || !strings.Contains(out, "\n      -> ") || !strings.Contains(errs, "no answer from http://127.0.0.1:1") {
 		t.Errorf("code %d, %s\n%s", code, errs, out)
 	}
 	asked := map[string]bool{}
@@ -61,14 +61,74 @@ func TestDoctorOfAnOutage(t *testing.T) {
 		return aws.Config{Region: region, BaseEndpoint: &cloud.URL, Credentials: credentials.NewStaticCredentialsProvider(profile, "b", "")}, nil
 	}
 	code = run(t.Context(), s, []string{"doctor", url, "--name=shop", "--table=orders", "--region=eu-central-1", "--aws-profile=ops", "-o", "jsonl"})
-	if code != cli.Other || !asked[`DynamoDB_20120810.DescribeTable{"TableName":"orders"}`] || !asked[`AmazonSQS.GetQueueUrl{"QueueName":"shop-workflow.fifo"}`] {
+	if code != cli.Unreachable || !asked[`DynamoDB_20120810.DescribeTable{"TableName":"orders"}`] || !asked[`AmazonSQS.GetQueueUrl{"QueueName":"shop-workflow.fifo"}`] {
 		t.Errorf("code %d, %s, asked for %v", code, said.String(), asked)
 	}
 	if out := printed.String(); !strings.Contains(out, "give your credentials dynamodb:DescribeTable to check this") || strings.Count(out, "\n") < 10 {
 		t.Errorf("%s", out)
 	}
+	s.AWS = func(_ context.Context, region, _ string) (aws.Config, error) { return aws.Config{Region: region}, nil }
+	if code := run(t.Context(), s, []string{"doctor", url, "--name=shop", "--region=eu-central-1"}); code != cli.Unreachable || !strings.Contains(said.String(), `"shop" cannot be checked on AWS: there are no AWS credentials: set`) {
+		t.Errorf("without credentials: code %d, %s", code, said.String())
+	}
 	if code := run(t.Context(), s, []string{"doctor", url, "--name=shop"}); code != cli.Usage || !strings.Contains(said.String(), "give --region") {
 		t.Errorf("without a region: code %d, %s", code, said.String())
+	}
+}
+
+// The exit code is that of any command if the deployment does not let it in, fails, or does not
+// answer in time. What is bad in a deployment that answers is 1.
+func TestDoctorExitCodes(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	t.Cleanup(func() { close(hold) })
+	for what, c := range map[string]struct {
+		answer http.HandlerFunc
+		code   cli.Code
+		errs   string
+	}{
+		"no token": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, cli.Unreachable, "does not let the command in (401)"},
+		"no right": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, cli.Unreachable, "does not let the command in (403)"},
+		"refused":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, cli.Refused, "400"},
+		"not Weft": {http.NotFound, cli.NotFound, "404"},
+		"too old": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"type":"urn:weft:problem:not-found","title":"Not found","status":404,"detail":"there is no such path"}`)
+		}, cli.Other, "something is bad"},
+		"silent": {func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-r.Context().Done():
+			case <-hold:
+			}
+		}, cli.TimedOut, "timed out after 1s waiting for the checks"},
+	} {
+		server := httptest.NewServer(c.answer)
+		t.Cleanup(server.Close)
+		args := []string{"doctor", "--url=" + server.URL}
+		if c.code == cli.TimedOut {
+			args = append(args, "--timeout=1s")
+		}
+		code, out, errs := exits(t, args...)
+		if code != c.code || !strings.Contains(errs, c.errs) || !strings.HasPrefix(out, "bad   api  ") {
+			t.Errorf("%s: code %d, %s\n%s", what, code, errs, out)
+		}
+	}
+}
+
+// A command that is interrupted exits like any other.
+func TestDoctorIsInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		interrupt()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	var said bytes.Buffer
+	s := &cli.Session{In: strings.NewReader(""), Out: io.Discard, Err: &said, Getenv: func(string) string { return "" }}
+	if code := run(ctx, s, []string{"doctor", "--url=" + server.URL}); code != cli.Interrupted || !strings.Contains(said.String(), "interrupted while waiting for the checks") {
+		t.Errorf("code %d, %s", code, said.String())
 	}
 }
 

@@ -76,7 +76,7 @@ type resetCommand struct {
 	Event      int64    `placeholder:"ID" help:"An event of the workflow task that is to run anew."`
 	To         string   `enum:",firstTask,lastTask" default:"" placeholder:"TASK" help:"The task: firstTask or lastTask."`
 	Build      string   `placeholder:"ID" help:"The first task that ran under this build."`
-	Exclude    []string `placeholder:"WHAT" help:"Leave out what came after the task: updates, signals, or both. The new run gets the others."`
+	Exclude    []string `enum:"updates,signals" placeholder:"WHAT" help:"Leave out what came after the task: updates, signals, or both. The new run gets the others."`
 	Reason     string   `help:"For those who read the history."`
 	RequestID  string   `placeholder:"ID" help:"Identifies the reset when it is sent again."`
 	cli.Remote `embed:""`

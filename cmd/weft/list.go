@@ -134,16 +134,23 @@ func moment(at time.Time) string {
 // run is stuck or paused, or why it closed.
 func listedCell(run client.Summary) cli.Cell {
 	status := run.Status.String()
+	if run.State == "" {
+		return closedCell(status, run.CloseReason)
+	}
+	cell := stateCell(run.State)
+	if len(run.FailingActivities) > 0 {
+		cell.Text += ": " + strings.Join(run.FailingActivities, ", ")
+	}
+	cell.Text = status + " (" + cell.Text + ")"
+	return cell
+}
+
+// closedCell returns the status of a run, and in parentheses why it closed, if the status does not
+// say it.
+func closedCell(status, reason string) cli.Cell {
 	cell := statusCell(status)
-	switch {
-	case run.State != "":
-		cell = stateCell(run.State)
-		if len(run.FailingActivities) > 0 {
-			cell.Text += ": " + strings.Join(run.FailingActivities, ", ")
-		}
-		cell.Text = status + " (" + cell.Text + ")"
-	case run.CloseReason != "" && run.CloseReason != status:
-		cell.Text += " (" + run.CloseReason + ")"
+	if reason != "" && reason != status {
+		cell.Text += " (" + reason + ")"
 	}
 	return cell
 }

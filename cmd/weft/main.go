@@ -21,6 +21,7 @@ type commands struct {
 	List     listCommand     `cmd:"" group:"Look" help:"List runs, those started last first: weft list \"ExecutionStatus = 'Running' AND Region = 'eu'\"."`
 	Count    countCommand    `cmd:"" group:"Look" help:"Count runs: weft count \"WorkflowType = 'order'\" --by ExecutionStatus."`
 	Describe describeCommand `cmd:"" group:"Look" help:"Describe a run, and what it waits for."`
+	Runs     runsCommand     `cmd:"" group:"Look" help:"List the runs of a workflow, the latest first: how each began and closed, and which one follows: weft runs cart-42."`
 	Cost     costCommand     `cmd:"" group:"Look" help:"Say what a run has cost on AWS, or the closed runs of a type together: weft cost --type order --since 720h."`
 	History  historyCommand  `cmd:"" group:"Look" help:"Print the history of a run, also for weftest.Replay: weft history cart-42 > cart-42.json."`
 	Watch    watchCommand    `cmd:"" group:"Look" help:"Print the events of a run as they come, until it has closed."`
@@ -60,7 +61,8 @@ type commands struct {
 	Compact compact `cmd:"" group:"Data directory" help:"Make a data directory as small as it gets while no server runs: weft compact --data .weft."`
 
 	Version    versionCommand    `cmd:"" group:"This command" help:"Print the version of this command."`
-	Completion completionCommand `cmd:"" group:"This command" help:"Print a script that completes commands and flags: source <(weft completion bash)."`
+	Completion completionCommand `cmd:"" group:"This command" help:"Print a script that completes commands, flags and values: source <(weft completion bash)."`
+	Complete   completeCommand   `cmd:"" hidden:"" help:"Print values for the script of weft completion."`
 }
 
 func main() {

@@ -60,9 +60,16 @@ func (o oneSchedule) do(ctx context.Context, s *cli.Session, out cli.Output, wha
 }
 
 type scheduleList struct {
-	Limit      int `default:"1000" help:"How many schedules at most."`
+	Limit      int  `default:"1000" help:"How many schedules at most."`
+	Details    bool `short:"l" help:"Describe each schedule, too: whether it is paused, what it starts and when, the next moment, and the last run. It is a request and a query for each."`
 	cli.Remote `embed:""`
 	cli.Output `embed:""`
+}
+
+// Help returns the rest of the help.
+func (scheduleList) Help() string {
+	return "The list has the ids of the schedules, and when each was created or last continued as new: anything else is in their histories. " +
+		"--details reads those, eight at once. That costs what weft schedule describe costs for each: a query, which is a read or more."
 }
 
 // Run prints the schedules, with when each was created.
@@ -71,7 +78,21 @@ func (l scheduleList) Run(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	return l.Call(ctx, s, "the schedules", func(ctx context.Context, c *client.Client) error {
-		return schedules.Print(s, l.Output, limited(s, l.Limit, func(token string) ([]client.ScheduleSummary, string, error) { return c.Schedules(ctx, token) }))
+		pages := limited(s, l.Limit, func(token string) ([]client.ScheduleSummary, string, error) { return c.Schedules(ctx, token) })
+		if !l.Details || l.Quiet {
+			return schedules.Print(s, l.Output, pages)
+		}
+		return detailedSchedules.Print(s, l.Output, func(yield func([]scheduleDetails, error) bool) {
+			for page, err := range pages {
+				var all []scheduleDetails
+				if err == nil {
+					all, err = detailsOf(ctx, c, page)
+				}
+				if !yield(all, err) {
+					return
+				}
+			}
+		})
 	})
 }
 

@@ -17,7 +17,7 @@ func scheduleText(s *cli.Session, known *client.ScheduleDescription) error {
 	page.Field("input", string(schedule.Action.Input))
 	page.Field("cron", strings.Join(schedule.Spec.Cron, "; "))
 	for _, i := range schedule.Spec.Intervals {
-		page.Field("every", time.Duration(i.Every).String()+offsetText(time.Duration(i.Offset)))
+		page.Field("every", intervalText(time.Duration(i.Every), time.Duration(i.Offset)))
 	}
 	page.Field("time zone", schedule.Spec.TimeZone)
 	page.Field("first", momentOf(schedule.Spec.StartAt))
@@ -45,11 +45,26 @@ func scheduleText(s *cli.Session, known *client.ScheduleDescription) error {
 	return page.Print()
 }
 
-func offsetText(offset time.Duration) string {
-	if offset == 0 {
-		return ""
+// intervalText returns an interval with its offset, as "24h + 6h".
+func intervalText(every, offset time.Duration) string {
+	text := shortText(every)
+	if offset != 0 {
+		text += " + " + shortText(offset)
 	}
-	return " + " + offset.String()
+	return text
+}
+
+// shortText returns a duration without the minutes and seconds that it does not have, as "24h" or
+// "1h30m".
+func shortText(d time.Duration) string {
+	text := d.String()
+	if short, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = short + "m"
+	}
+	if short, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = short + "h"
+	}
+	return text
 }
 
 func numberUnlessZero(n int) string {

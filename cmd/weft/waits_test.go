@@ -72,7 +72,7 @@ func TestDescribePage(t *testing.T) {
 		Parent:          &history.Parent{WorkflowID: "shop", RunID: "1-1"},
 	}
 	var out bytes.Buffer
-	if err := describePage(&cli.Session{Out: &out}, d).Print(); err != nil {
+	if err := describePage(&cli.Session{Out: &out}, described{Description: d}).Print(); err != nil {
 		t.Fatal(err)
 	}
 	got := out.String()

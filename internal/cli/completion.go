@@ -9,8 +9,10 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Completion returns the script that completes the commands and flags of a model in a shell: bash,
-// zsh or fish.
+// Completion returns the script that completes the commands, flags and values of a model in a
+// shell: bash, zsh or fish. The values of a flag or an argument are those of its enum, those of
+// the tag complete:"a,b", or what the script gets from CompleteCommand, for the tag
+// lookup:"things".
 func Completion(model *kong.Application, shell string) (string, error) {
 	scripts := map[string]func(string, []place) string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}
 	script := scripts[shell]
@@ -26,8 +28,8 @@ type place struct {
 	at       string
 	commands []word
 	flags    []option
-	// values are those of an argument that has a fixed set of them.
-	values []string
+	// values are those of the arguments.
+	values values
 }
 
 type word struct{ name, help string }
@@ -37,7 +39,54 @@ type option struct {
 	short string
 	// takes says that a value follows, and values are those that there are; none are any.
 	takes  bool
-	values []string
+	values values
+}
+
+// values are what a script completes a value with.
+type values struct {
+	fixed []string
+	// lookup is what the script asks the command for; empty if it asks for nothing.
+	lookup string
+}
+
+func (v values) any() bool { return len(v.fixed) == 0 && v.lookup == "" }
+
+// unless returns what keeps a script from asking for values if a flag is completed, whose
+// beginning is in a variable.
+func (v values) unless(variable string) string {
+	if v.lookup == "" {
+		return ""
+	}
+	return "[[ " + variable + " == -* ]] || "
+}
+
+// CompleteCommand is the name of the command that prints values for the scripts. Its arguments are
+// what is looked up, and the command line so far.
+const CompleteCommand = "complete"
+
+// text returns the values as words of a script. ask is how the script asks for what is looked up.
+func (v values) text(ask func(what string) string) string {
+	all := slices.Clone(v.fixed)
+	if v.lookup != "" {
+		all = append(all, ask(v.lookup))
+	}
+	return strings.Join(all, " ")
+}
+
+// askBash, askZsh and askFish return how the scripts ask the command for values. Those are words
+// without characters that a shell would expand: bash expands what compgen takes.
+func askBash(what string) string {
+	return `$("${COMP_WORDS[0]}" ` + CompleteCommand + " " + what + ` "$COMP_LINE" 2>/dev/null)`
+}
+
+func askZsh(what string) string {
+	return `${(f)"$("${words[1]}" ` + CompleteCommand + " " + what + ` "${words[*]}" 2>/dev/null)"}`
+}
+
+func askFish(name string) func(what string) string {
+	return func(what string) string {
+		return "(" + name + " " + CompleteCommand + " " + what + " (commandline -cp | string collect) 2>/dev/null)"
+	}
 }
 
 // places returns the point of a command, and those of the commands below it.
@@ -49,7 +98,8 @@ func places(n *kong.Node, at string) []place {
 		}
 	}
 	for _, argument := range n.Positional {
-		p.values = append(p.values, enum(argument)...)
+		found := valuesOf(argument)
+		p.values.fixed, p.values.lookup = append(p.values.fixed, found.fixed...), cmp.Or(found.lookup, p.values.lookup)
 	}
 	all := []place{p}
 	for _, child := range n.Children {
@@ -63,7 +113,7 @@ func places(n *kong.Node, at string) []place {
 }
 
 func flagsOf(f *kong.Flag) []option {
-	one := option{word: word{"--" + f.Name, brief(f.Help)}, takes: !f.IsBool() && !f.IsCounter(), values: enum(f.Value)}
+	one := option{word: word{"--" + f.Name, brief(f.Help)}, takes: !f.IsBool() && !f.IsCounter(), values: valuesOf(f.Value)}
 	if f.Short != 0 {
 		one.short = "-" + string(f.Short)
 	}
@@ -74,12 +124,20 @@ func flagsOf(f *kong.Flag) []option {
 	return []option{one, {word: word{"--" + negated, brief(f.Help)}}}
 }
 
-// enum returns the values of a flag or an argument, without the empty one.
-func enum(v *kong.Value) (all []string) {
-	if v.Enum == "" {
-		return nil
+// valuesOf returns the values of a flag or an argument, without the empty one.
+func valuesOf(v *kong.Value) (found values) {
+	if v.Enum != "" {
+		found.fixed = v.EnumSlice()
 	}
-	return slices.DeleteFunc(v.EnumSlice(), func(s string) bool { return s == "" })
+	if v.Tag == nil {
+		return found
+	}
+	if v.Tag.Has("complete") {
+		found.fixed = append(found.fixed, strings.Split(v.Tag.Get("complete"), ",")...)
+	}
+	found.fixed = slices.DeleteFunc(found.fixed, func(s string) bool { return s == "" })
+	found.lookup = v.Tag.Get("lookup")
+	return found
 }
 
 // brief returns the first sentence of a help, without its example.
@@ -122,34 +180,40 @@ func commandsAt(all []place) (paths []string) {
 	return paths
 }
 
-// valued returns what stands before the value of a flag: by the values that there are, in the order
-// of their first flag, and of all flags that take any.
-func valued(all []place) (by map[string][]string, order, any []string) {
-	by = map[string][]string{}
+// valued is what stands before a value in the command line, for each flag that has these values.
+type valued struct {
+	values
+	before []string
+}
+
+// valuedFlags returns the flags that take a value: by the values that there are, in the order of
+// their first flag, and what stands before the value of those that take any.
+func valuedFlags(all []place) (by []valued, any []string) {
 	for _, p := range all {
 		for _, f := range p.flags {
 			if !f.takes {
 				continue
 			}
 			for _, way := range f.ways() {
-				values := strings.Join(f.values, " ")
-				switch {
-				case values == "":
+				if f.values.any() {
 					any = append(any, p.at+" "+way)
 					continue
-				case by[values] == nil:
-					order = append(order, values)
 				}
-				by[values] = append(by[values], p.at+" "+way)
+				same := func(v valued) bool { return v.lookup == f.values.lookup && slices.Equal(v.fixed, f.values.fixed) }
+				i := slices.IndexFunc(by, same)
+				if i < 0 {
+					i, by = len(by), append(by, valued{values: f.values})
+				}
+				by[i].before = append(by[i].before, p.at+" "+way)
 			}
 		}
 	}
-	return by, order, any
+	return by, any
 }
 
 func bashScript(name string, all []place) string {
 	var out strings.Builder
-	by, order, any := valued(all)
+	by, any := valuedFlags(all)
 	fmt.Fprintf(&out, `# Completion of %[1]s for bash: source <(%[1]s completion bash)
 _%[1]s() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} at= commands= flags= i
@@ -162,19 +226,22 @@ _%[1]s() {
     COMPREPLY=()
     case "$at $prev" in
 `, name, quoted(commandsAt(all)))
-	for _, values := range order {
-		fmt.Fprintf(&out, "        %s) COMPREPLY=($(compgen -W \"%s\" -- \"$cur\")); return ;;\n", quoted(by[values]), values)
+	for _, v := range by {
+		fmt.Fprintf(&out, "        %s) COMPREPLY=($(compgen -W \"%s\" -- \"$cur\")); return ;;\n", quoted(v.before), v.text(askBash))
 	}
 	fmt.Fprintf(&out, "        %s) return ;; # a file name\n    esac\n    case \"$at\" in\n", quoted(any))
 	for _, p := range all {
-		words, flags := slices.Clone(p.values), []string{}
+		var words, flags []string
+		if !p.values.any() {
+			words = append(words, p.values.text(askBash))
+		}
 		for _, c := range p.commands {
 			words = append(words, c.name)
 		}
 		for _, f := range p.flags {
 			flags = append(flags, f.ways()...)
 		}
-		fmt.Fprintf(&out, "        \"%s\") commands=\"%s\" flags=\"%s\" ;;\n", p.at, strings.Join(words, " "), strings.Join(flags, " "))
+		fmt.Fprintf(&out, "        \"%s\") flags=\"%s\"; %scommands=\"%s\" ;;\n", p.at, strings.Join(flags, " "), p.values.unless("$cur"), strings.Join(words, " "))
 	}
 	fmt.Fprintf(&out, `    esac
     if [[ $cur == -* ]]; then commands=$flags; fi
@@ -187,7 +254,7 @@ complete -o default -F _%[1]s %[1]s
 
 func zshScript(name string, all []place) string {
 	var out strings.Builder
-	by, order, any := valued(all)
+	by, any := valuedFlags(all)
 	fmt.Fprintf(&out, `#compdef %[1]s
 # Completion of %[1]s for zsh: source <(%[1]s completion zsh), or write it to a file _%[1]s of a folder in fpath.
 _%[1]s() {
@@ -200,17 +267,20 @@ _%[1]s() {
     done
     case "$at $prev" in
 `, name, quoted(commandsAt(all)))
-	for _, values := range order {
-		fmt.Fprintf(&out, "        %s) compadd -- %s; return ;;\n", quoted(by[values]), values)
+	for _, v := range by {
+		fmt.Fprintf(&out, "        %s) compadd -- %s; return ;;\n", quoted(v.before), v.text(askZsh))
 	}
 	fmt.Fprintf(&out, "        %s) _files; return ;;\n    esac\n    case \"$at\" in\n", quoted(any))
 	for _, p := range all {
-		fmt.Fprintf(&out, "        \"%s\")\n            commands=(", p.at)
+		fmt.Fprintf(&out, "        \"%s\")\n            %scommands=(", p.at, p.values.unless("$PREFIX"))
 		for _, c := range p.commands {
 			out.WriteString(" " + described(c.name, c.help))
 		}
-		for _, v := range p.values {
+		for _, v := range p.values.fixed {
 			out.WriteString(" " + single(v))
+		}
+		if p.values.lookup != "" {
+			out.WriteString(" " + values{lookup: p.values.lookup}.text(askZsh))
 		}
 		out.WriteString(" )\n            flags=(")
 		for _, f := range p.flags {
@@ -258,8 +328,8 @@ end
 		for _, c := range p.commands {
 			fmt.Fprintf(&out, "%s -f -a %s -d %s\n", here, c.name, single(c.help))
 		}
-		if len(p.values) > 0 {
-			fmt.Fprintf(&out, "%s -f -a %s\n", here, single(strings.Join(p.values, " ")))
+		if !p.values.any() {
+			fmt.Fprintf(&out, "%s -f -a %s\n", here, single(p.values.text(askFish(name))))
 		}
 		for _, f := range p.flags {
 			fmt.Fprintf(&out, "%s -l %s", here, strings.TrimPrefix(f.name, "--"))
@@ -267,8 +337,8 @@ end
 				fmt.Fprintf(&out, " -s %s", strings.TrimPrefix(f.short, "-"))
 			}
 			switch {
-			case len(f.values) > 0:
-				fmt.Fprintf(&out, " -x -a %s", single(strings.Join(f.values, " ")))
+			case !f.values.any():
+				fmt.Fprintf(&out, " -x -a %s", single(f.values.text(askFish(name))))
 			case f.takes:
 				out.WriteString(" -r")
 			}

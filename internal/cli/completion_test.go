@@ -24,6 +24,11 @@ type shop struct {
 			How string `arg:"" enum:"gently,fast"`
 		} `cmd:"" help:"Open it."`
 		Close struct{} `cmd:"" help:"Close it."`
+		Send  struct {
+			Box string `arg:"" lookup:"boxes"`
+			By  string `complete:"train,ship" help:"How it travels."`
+			To  string `lookup:"towns" help:"Where it goes."`
+		} `cmd:"" help:"Send it."`
 	} `cmd:"" help:"Boxes."`
 	Old struct{} `cmd:"" hidden:""`
 }
@@ -66,7 +71,13 @@ func TestCompletionInBash(t *testing.T) {
 		"shop ":                    "list box",
 		"shop l":                   "list",
 		"shop -":                   "--help -h",
-		"shop box ":                "open close",
+		"shop box ":                "open close send",
+		"shop box send --by ":      "train ship",
+		"shop box send ":           "boxes=shop:box:send:",
+		"shop box send b":          "boxes=shop:box:send:b",
+		"shop box send x":          "",
+		"shop box send -":          "--help -h --by --to",
+		"shop box send --to ":      "towns=shop:box:send:--to:",
 		"shop box open ":           "gently fast",
 		"shop box open f":          "fast",
 		"shop box close ":          "",
@@ -83,7 +94,8 @@ func TestCompletionInBash(t *testing.T) {
 			words = words[:len(words)-1]
 		}
 		quoted := "'" + strings.Join(words, "' '") + "'"
-		program := "source '" + file + "'; COMP_WORDS=(" + quoted + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _shop; echo \"${COMPREPLY[@]}\""
+		// The command itself prints what it is asked, with colons in place of spaces.
+		program := "shop() { local line=${3// /:}; echo \"$2=$line\"; }; source '" + file + "'; COMP_LINE='" + line + "'; COMP_WORDS=(" + quoted + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _shop; echo \"${COMPREPLY[@]}\""
 		out, err := exec.Command("bash", "--norc", "-c", program).CombinedOutput()
 		got, expected := strings.Fields(string(out)), strings.Fields(want)
 		slices.Sort(got)

@@ -92,6 +92,12 @@ func (c Config) profile(name, path string) (Profile, error) {
 	return p, nil
 }
 
+// Profiles returns the names of the profiles.
+func (s *Session) Profiles() ([]string, error) {
+	c, _, err := s.config()
+	return slices.Sorted(maps.Keys(c.Profiles)), err
+}
+
 // readFile reads a file of at most maxConfig bytes.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)

@@ -40,7 +40,7 @@ var Codes = []struct {
 	{Refused, "The deployment refused the request: an update that its validator rejects, an id that is taken, an invalid request. It did nothing."},
 	{NotFound, "There is no such workflow, run, update, query, schedule, batch or stack, or the run has closed."},
 	{Failed, "The command waited for a run, an update, a query or a batch, and it failed."},
-	{Unreachable, "The deployment did not answer, did not let the command in (401, 403), or could not serve it (5xx)."},
+	{Unreachable, "The deployment did not answer, did not let the command in (401, 403), or could not serve it (5xx). Or there are no AWS credentials for it."},
 	{TimedOut, "The time of `--timeout` was over. The error says what the command waited for."},
 	{Interrupted, "The command was interrupted (Ctrl-C)."},
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,7 +20,7 @@ import (
 // the profile before the environment.
 type Remote struct {
 	URL        string `group:"Connection" xor:"where" placeholder:"URL" help:"Address of the API. Without it, --profile and --stack: $$WEFT_URL, then $$WEFT_STACK, then $$WEFT_PROFILE, then the default of the profiles, then http://127.0.0.1:8080."`
-	Profile    string `group:"Connection" xor:"where" placeholder:"NAME" help:"Profile of ~/.config/weft/config.yaml, or of $$WEFT_CONFIG."`
+	Profile    string `group:"Connection" xor:"where" placeholder:"NAME" lookup:"profiles" help:"Profile of ~/.config/weft/config.yaml, or of $$WEFT_CONFIG."`
 	Stack      string `group:"Connection" xor:"where" placeholder:"NAME" help:"CloudFormation stack of the deployment. Its outputs have the address."`
 	Region     string `group:"Connection" placeholder:"REGION" help:"Region of the stack and of signatures. Without it, that of the address, or of the AWS configuration."`
 	AWSProfile string `group:"Connection" name:"aws-profile" placeholder:"NAME" help:"Profile of the AWS configuration. Without it, $$AWS_PROFILE."`
@@ -197,6 +198,11 @@ func (d *Deployment) authorize(ctx context.Context, s *Session, t target) error 
 	if err := d.configure(ctx, s, cmp.Or(t.Region, regionOf(host)), t.AWSProfile); err != nil {
 		return err
 	}
+	if d.AWS.Region != "" {
+		if err := CheckCredentials(ctx, *d.AWS); err != nil {
+			return fmt.Errorf("requests to %s are signed: %w", d.URL, err)
+		}
+	}
 	signing, err := sigv4.New(ctx, *d.AWS)
 	if err != nil {
 		return With(Unreachable, err)
@@ -210,9 +216,9 @@ func (d *Deployment) configure(ctx context.Context, s *Session, region, profile 
 	if d.AWS != nil {
 		return nil
 	}
-	loaded, err := s.AWS(ctx, region, profile)
+	loaded, err := s.LoadAWS(ctx, region, profile)
 	if err != nil {
-		return Errorf(Usage, "the AWS configuration: %w", err)
+		return err
 	}
 	d.AWS = &loaded
 	return nil

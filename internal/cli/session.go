@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 
 	"github.com/seed-41655fb1/weft/internal/terminal"
 )
@@ -30,7 +29,7 @@ type Session struct {
 	// Home is the user's home directory; empty if there is none.
 	Home string
 	// AWS loads the configuration of the AWS SDK, of a region and a profile; empty ones are the
-	// defaults.
+	// defaults. Commands call LoadAWS.
 	AWS func(ctx context.Context, region, profile string) (aws.Config, error)
 
 	base    http.RoundTripper // sends requests that are not signed; nil is http.DefaultTransport
@@ -45,11 +44,6 @@ func Process() *Session {
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Home: home, AWS: awsConfig,
 		Width: terminal.Width(os.Stdout), Colour: terminal.Colour(os.Stdout, os.Getenv), Live: terminal.Is(os.Stderr),
 	}
-}
-
-// awsConfig loads the configuration as the AWS command line does.
-func awsConfig(ctx context.Context, region, profile string) (aws.Config, error) {
-	return config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithSharedConfigProfile(profile))
 }
 
 // clearLine removes what is on the last line of a terminal.

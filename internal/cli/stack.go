@@ -31,15 +31,12 @@ func (d *Deployment) ofStack(ctx context.Context, s *Session, t target) (err err
 
 // describeStack returns the outputs of a stack.
 func describeStack(ctx context.Context, s *Session, c aws.Config, name string) (map[string]string, error) {
-	switch {
-	case c.Region == "":
+	if c.Region == "" {
 		return nil, Errorf(Usage, "stack %q is in a region, and none is configured: give --region, or set AWS_REGION", name)
-	case c.Credentials == nil:
-		return nil, Errorf(Usage, "reading stack %q needs AWS credentials, and none are configured", name)
 	}
 	credentials, err := c.Credentials.Retrieve(ctx)
 	if err != nil {
-		return nil, Errorf(Unreachable, "reading stack %q needs AWS credentials: %w", name, err)
+		return nil, fmt.Errorf("stack %q in %s cannot be read: %w", name, c.Region, err)
 	}
 	form := url.Values{"Action": {"DescribeStacks"}, "Version": {"2010-05-15"}, "StackName": {name}}
 	r, err := awsform.Request(ctx, credentials, "cloudformation", c.Region, cloudFormation(s, c), form)

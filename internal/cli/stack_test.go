@@ -115,12 +115,12 @@ func TestNoStack(t *testing.T) {
 	fails(t, "no region", err, Usage, "--region")
 	s.AWS = func(context.Context, string, string) (aws.Config, error) { return aws.Config{Region: "eu-west-1"}, nil }
 	_, err = (&Remote{Stack: "weft-prod"}).Open(t.Context(), s)
-	fails(t, "no credentials", err, Usage, "AWS credentials")
+	fails(t, "no credentials", err, Unreachable, `stack "weft-prod" in eu-west-1 cannot be read: there are no AWS credentials: set AWS_ACCESS_KEY_ID`)
 	s.AWS = func(context.Context, string, string) (aws.Config, error) {
 		return aws.Config{Region: "eu-west-1", Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{}, errors.New("the session has expired")
 		})}, nil
 	}
 	_, err = (&Remote{Stack: "weft-prod"}).Open(t.Context(), s)
-	fails(t, "expired credentials", err, Unreachable, "the session has expired")
+	fails(t, "expired credentials", err, Unreachable, "the AWS credentials cannot be used: the session has expired: renew them (aws sso login")
 }

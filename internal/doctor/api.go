@@ -23,11 +23,12 @@ type API interface {
 }
 
 // CheckAPI checks what the deployment says of itself. now is the clock of this machine. described
-// is nil if the deployment did not describe itself: then nothing else was looked at.
-func CheckAPI(ctx context.Context, api API, now func() time.Time) (found []Finding, described *client.Deployment) {
+// is nil if the deployment did not describe itself: then nothing else was looked at. err is why it
+// did not answer; a server that is too old to describe itself has answered.
+func CheckAPI(ctx context.Context, api API, now func() time.Time) (found []Finding, described *client.Deployment, err error) {
 	var f findings
 	began := now()
-	err := within(ctx, func(ctx context.Context) (err error) {
+	err = within(ctx, func(ctx context.Context) (err error) {
 		described, err = api.Deployment(ctx)
 		return err
 	})
@@ -35,10 +36,10 @@ func CheckAPI(ctx context.Context, api API, now func() time.Time) (found []Findi
 	switch {
 	case errors.Is(err, client.ErrNotFound):
 		f.bad("api", "deploy this version of Weft", "the server answers, and is older than weft doctor: it does not describe itself")
-		return f, nil
+		return f, nil, nil
 	case err != nil:
 		f.bad("api", "check the address, the authorization and the log of the api function or the server", "it does not describe itself: %v", err)
-		return f, nil
+		return f, nil, err
 	}
 	f.ok("api", "it answered in %s", took.Round(time.Millisecond))
 	f.versions(described)
@@ -52,7 +53,7 @@ func CheckAPI(ctx context.Context, api API, now func() time.Time) (found []Findi
 	}
 	f.queues(ctx, api, described)
 	f.builds(ctx, api, described)
-	return f, described
+	return f, described, nil
 }
 
 // versions compares the server's version of Weft with this command's.

@@ -97,7 +97,14 @@ func text(all []Finding) (lines []string) {
 
 func check(t *testing.T, r *recorded) []Finding {
 	t.Helper()
-	found, _ := CheckAPI(t.Context(), r, func() time.Time { return noon })
+	found, _, err := CheckAPI(t.Context(), r, func() time.Time { return noon })
+	want := r.err
+	if errors.Is(want, client.ErrNotFound) { // it has answered, and is too old
+		want = nil
+	}
+	if !errors.Is(err, want) {
+		t.Errorf("the deployment answers with %v, and the error is %v", r.err, err)
+	}
 	return found
 }
 
@@ -212,7 +219,7 @@ func TestClockOfASlowAnswer(t *testing.T) {
 		r := healthy()
 		r.deployment.Now = noon.Add(c.took/2 + c.ahead)
 		times := []time.Time{noon, noon.Add(c.took)}
-		found, _ := CheckAPI(t.Context(), r, func() time.Time {
+		found, _, _ := CheckAPI(t.Context(), r, func() time.Time {
 			now := times[0]
 			times = times[1:]
 			return now
@@ -238,13 +245,13 @@ func TestSilentAPI(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		found, described := CheckAPI(t.Context(), &silent{}, time.Now)
-		if described != nil || len(found) != 1 || !strings.Contains(found[0].Seen, "no answer within 8s") || time.Since(began) != perCheck {
+		found, described, err := CheckAPI(t.Context(), &silent{}, time.Now)
+		if described != nil || !errors.Is(err, context.DeadlineExceeded) || len(found) != 1 || !strings.Contains(found[0].Seen, "no answer within 8s") || time.Since(began) != perCheck {
 			t.Errorf("after %v: %q", time.Since(began), text(found))
 		}
 		ctx, end := context.WithCancelCause(t.Context())
 		end(errors.New("nobody listens there"))
-		if found, _ := CheckAPI(ctx, &silent{}, time.Now); len(found) != 1 || !strings.Contains(found[0].Seen, "nobody listens there") {
+		if found, _, _ := CheckAPI(ctx, &silent{}, time.Now); len(found) != 1 || !strings.Contains(found[0].Seen, "nobody listens there") {
 			t.Errorf("found %q", text(found))
 		}
 	})

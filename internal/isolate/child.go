@@ -33,6 +33,8 @@ type order struct {
 	Memory uint64
 	// TaskQueues are the task queues that the parent has.
 	TaskQueues []string
+	// CommandFlags name the server to weft's commands. The child does not know where it listens.
+	CommandFlags string
 	// Alone says that it is a solo child.
 	Alone bool
 	// Inspects, Redrives and Browses say what the queues can do.
@@ -108,7 +110,7 @@ func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger)
 		return err
 	}
 	o.Engine.TaskQueues = given.TaskQueues
-	o.Logger = log
+	o.Logger, o.CommandFlags = log, given.CommandFlags
 	code := &returns{running: map[int]string{}}
 	if given.Alone { // nobody asks the others
 		o.Recorder = code

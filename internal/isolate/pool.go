@@ -45,7 +45,9 @@ type Options struct {
 	Build string
 	// Silence is how long a child may not answer before it is killed; 0 is 30 seconds.
 	Silence time.Duration
-	Log     *slog.Logger
+	// CommandFlags name the server to weft's commands: see executor.Options.
+	CommandFlags string
+	Log          *slog.Logger
 }
 
 // errStopped is the error of work that arrives when the pool has stopped.

@@ -53,7 +53,7 @@ func (p *Pool) start(ctx context.Context, name string, alone bool) (*process, er
 	}
 	own := filepath.Join(p.dir, name)
 	given, err := json.Marshal(order{
-		Own: own, Parent: p.socket, Memory: p.o.Memory, TaskQueues: p.o.TaskQueues, Alone: alone,
+		Own: own, Parent: p.socket, Memory: p.o.Memory, TaskQueues: p.o.TaskQueues, Alone: alone, CommandFlags: p.o.CommandFlags,
 		Inspects: p.o.Ports.Inspector != nil, Redrives: p.o.Ports.Redriver != nil, Browses: p.o.Ports.Browser != nil,
 	})
 	if err != nil {

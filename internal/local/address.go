@@ -3,7 +3,11 @@ package local
 import (
 	"fmt"
 	"net"
+	"path/filepath"
+	"strings"
 
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/internal/webguard"
 )
 
@@ -20,6 +24,23 @@ func HostOf(address string) string {
 		return ""
 	}
 	return host
+}
+
+// commandFlags returns the flags with which weft's commands reach the server; empty if they reach
+// it without any, or its address is not known.
+func (o *Options) commandFlags() string {
+	var flags []string
+	if o.URL != "" && o.URL != "http://"+settings.Defaults().Addr {
+		flags = append(flags, "--url", observe.Quoted(o.URL))
+	}
+	if o.URL != "" && o.Auth && o.Dir != "" {
+		file := tokenFile(o.Dir)
+		if absolute, err := filepath.Abs(file); err == nil {
+			file = absolute
+		}
+		flags = append(flags, "--token-file", observe.Quoted(file))
+	}
+	return strings.Join(flags, " ")
 }
 
 // URL returns the URL of a listener: at 127.0.0.1 if the listener is reachable there.

@@ -86,6 +86,9 @@ type Options struct {
 	// Isolate runs the code of workflows and activities in child processes, if it has Children; see
 	// package isolate.
 	Isolate isolate.Options
+	// URL is where callers on this machine reach the server; empty is not known. Log lines have
+	// commands with it.
+	URL string
 	// Log gets what operators should know; nil is slog.Default.
 	Log *slog.Logger
 	// LogFailures is what the log has of the failures of users' code: LogTypes or LogText; empty is
@@ -244,7 +247,7 @@ func (o *Options) setDefaults() {
 		o.Executor.Build = buildID()
 	}
 	o.budgets = newBudgets(o.MemoryLimit)
-	o.Executor.Logger, o.Executor.LogTexts = o.Log, o.LogFailures == LogText
+	o.Executor.Logger, o.Executor.LogTexts, o.Executor.CommandFlags = o.Log, o.LogFailures == LogText, o.commandFlags()
 	if o.Executor.Memory == nil {
 		o.Executor.Memory = processMemory{}
 	}
@@ -334,7 +337,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 // startChildren starts the child processes that run the code of the server.
 func (o *Options) startChildren(s *Server, b *backend) (err error) {
 	o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Executor.Engine.TaskQueues, o.Log, o.Executor.Build
-	o.Isolate.Receiver = s.worker.Receiver
+	o.Isolate.Receiver, o.Isolate.CommandFlags = s.worker.Receiver, o.Executor.CommandFlags
 	if o.Dir != "" {
 		o.Isolate.File = filepath.Join(o.Dir, suspectsFile)
 	}

@@ -40,7 +40,7 @@ func openToken(dir string) (*token, error) {
 	if dir == "" {
 		return t, nil
 	}
-	t.file = filepath.Join(dir, "token")
+	t.file = tokenFile(dir)
 	text, err := readToken(t.file)
 	switch {
 	case err == nil:
@@ -53,6 +53,9 @@ func openToken(dir string) (*token, error) {
 	}
 	return t, nil
 }
+
+// tokenFile returns the file of the token of a data directory.
+func tokenFile(dir string) string { return filepath.Join(dir, "token") }
 
 func newToken() string {
 	secret := make([]byte, tokenBytes)

@@ -23,6 +23,9 @@ type Failures struct {
 	// Texts logs the texts of failures too. They are what code has put into its errors and panics,
 	// and may hold payloads.
 	Texts bool
+	// CommandFlags are the flags of weft's commands that name this deployment, quoted for a shell;
+	// empty if none are known.
+	CommandFlags string
 }
 
 // Next is what follows from a failed attempt at a task or an activity. The zero value says nothing.
@@ -87,7 +90,7 @@ func (l *Failures) Panic(ctx context.Context, what string, r *Run, f *failure.Fa
 }
 
 func (l *Failures) warn(ctx context.Context, message string, r *Run, attrs []slog.Attr, f *failure.Failure, stack bool) {
-	attrs = append(attrs, slog.String("see", See(r.WorkflowID)), slog.String("runId", string(r.RunID)))
+	attrs = append(attrs, slog.String("see", See(l.CommandFlags, r.WorkflowID)), slog.String("runId", string(r.RunID)))
 	if stack {
 		attrs = append(attrs, slog.String("stack", stackOf(f)))
 	}
@@ -99,17 +102,26 @@ func (r *Run) names() []slog.Attr {
 	return []slog.Attr{slog.String("workflowId", r.WorkflowID), slog.String("workflowType", r.Type)}
 }
 
-// See returns the command that shows a workflow, quoted for a shell.
-func See(workflowID string) string {
-	const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/@%+=,"
-	quoted := workflowID
-	if strings.ContainsFunc(workflowID, func(r rune) bool { return !strings.ContainsRune(harmless, r) }) {
-		quoted = "'" + strings.ReplaceAll(workflowID, "'", `'\''`) + "'"
+// See returns the command that shows a workflow, quoted for a shell. flags are those of the command
+// that name the deployment; they are quoted already, and may be empty.
+func See(flags, workflowID string) string {
+	words := []string{"weft describe"}
+	if flags != "" {
+		words = append(words, flags)
 	}
 	if strings.HasPrefix(workflowID, "-") {
-		quoted = "-- " + quoted
+		words = append(words, "--")
 	}
-	return "weft describe " + quoted
+	return strings.Join(append(words, Quoted(workflowID)), " ")
+}
+
+// Quoted returns a text as a word of a shell.
+func Quoted(text string) string {
+	const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/@%+=,"
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune(harmless, r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // reason returns why code failed, as far as that may be logged. public says that the text of the
@@ -123,6 +135,22 @@ func (l *Failures) reason(f *failure.Failure, public bool) []slog.Attr {
 		attrs = append(attrs, slog.String("at", at.Place()))
 	}
 	return attrs
+}
+
+// Brief returns in a line why a workflow task failed: the kind, the type and the place of the
+// failure, as in "panic at order/order.go:41". It has the text only if that holds no payload.
+func Brief(f *failure.Failure) string {
+	text := f.Kind.String()
+	if typ := cutTo(typeIn(f), maxType); typ != "" {
+		text += " " + typ
+	}
+	if at, ok := where.OfStack(f.Stack); ok {
+		text += " at " + at.Place()
+	}
+	if isPublic(f) && f.Message != "" {
+		text += ": " + cutTo(f.Message, maxText)
+	}
+	return text
 }
 
 // isPublic reports whether the text of a workflow task's failure holds no payload: Weft or the Go

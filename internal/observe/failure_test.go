@@ -133,15 +133,37 @@ func TestLongFailures(t *testing.T) {
 	}
 }
 
+// A line about a failure has its kind, its type and its place, and its text only if that holds no
+// payload.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	ofRuntime := panicked()
+	ofRuntime.OfRuntime, ofRuntime.Message = true, "runtime error: index out of range [3] with length 3"
+	for want, f := range map[string]*failure.Failure{
+		"panic at order/pay.go:7": panicked(),
+		"panic at order/pay.go:7: runtime error: index out of range [3] with length 3": ofRuntime,
+		"application Declined":                               failure.FromError(&failure.Error{Type: "Declined", Message: "a secret"}),
+		"nonDeterminism: the code asks for another activity": {Kind: failure.KindNonDeterminism, EventID: 7, Message: "the code asks for another activity"},
+		"nonDeterminism":                                     {Kind: failure.KindNonDeterminism, Message: "a secret"},
+	} {
+		if got := observe.Brief(f); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestSee(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{
 		"order-7": "weft describe order-7", "a b": "weft describe 'a b'", "it's": `weft describe 'it'\''s'`, "$(rm)": "weft describe '$(rm)'", "é": "weft describe 'é'",
 		"-x": "weft describe -- -x", "~": "weft describe '~'",
 	} {
-		if got := observe.See(id); got != want {
+		if got := observe.See("", id); got != want {
 			t.Errorf("%q: %s, want %s", id, got, want)
 		}
+	}
+	if got := observe.See("--url http://127.0.0.1:9000", "-x"); got != "weft describe --url http://127.0.0.1:9000 -- -x" {
+		t.Error(got)
 	}
 }
 

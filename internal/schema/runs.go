@@ -20,6 +20,8 @@ type ChainedRun struct {
 	Status    history.Status `json:"status"`
 	StartedAt time.Time      `json:"startedAt"`
 	ClosedAt  *time.Time     `json:"closedAt,omitempty"`
+	// CloseReason is why it closed, in a word, as in a Description.
+	CloseReason string `json:"closeReason,omitempty"`
 	// StartedBy is what opened the run: one of the constants below.
 	StartedBy string `json:"startedBy"`
 	// ContinuedFromRunID is the run that this one continues, and FirstRunID the first of the chain.

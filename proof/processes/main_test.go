@@ -3,7 +3,6 @@ package processes_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"testing"
 
@@ -19,7 +18,11 @@ import (
 func TestMain(m *testing.M) {
 	switch dir := os.Getenv(parentMark); {
 	case isolate.IsChild(): // first, because a child has the environment of its parent
-		end(weft.Serve(context.Background(), registry(), weft.Options{Log: slog.New(slog.DiscardHandler)}))
+		log, err := logOfChild()
+		if err == nil {
+			err = weft.Serve(context.Background(), registry(), weft.Options{Log: log})
+		}
+		end(err)
 	case dir != "":
 		end(serveAsParent(dir))
 	case os.Getenv(serveAt) != "":

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -80,14 +81,23 @@ func outcome(err error) flow.Outcome {
 		return flow.Outcome{}
 	case errors.Is(err, refusal.NotFound), errors.Is(err, refusal.NothingToDo):
 		return flow.Outcome{Verdict: flow.Already, Reason: err.Error()}
-	case errors.Is(err, refusal.NotReady):
-		return flow.Outcome{Verdict: flow.Failed, Reason: err.Error()}
+	case errors.As(err, &r) && errors.Is(err, refusal.NotReady):
+		return flow.Outcome{Verdict: flow.Failed, Reason: notReady(r)}
 	case !errors.As(err, &r), errors.Is(err, refusal.Busy), errors.Is(err, refusal.OutcomeUnknown), errors.Is(err, refusal.NotServing):
 		return flow.Outcome{Verdict: flow.Again, Reason: err.Error()}
 	case errors.Is(err, refusal.Internal):
 		return flow.Outcome{Verdict: flow.Failed, Reason: err.Error()}
 	}
 	return flow.Outcome{Verdict: flow.Refused, Reason: err.Error()}
+}
+
+// notReady returns why a run whose code fails was not acted on: also where it fails, and never what
+// a panic says that may hold a payload. A batch keeps its problems in plain sight.
+func notReady(r *refusal.Error) string {
+	if r.Failure == nil || r.Failure.Message != "" && strings.Contains(r.Detail, r.Failure.Message) {
+		return r.Error()
+	}
+	return r.Kind.Title() + ": " + observe.Brief(r.Failure) + "; " + r.Detail
 }
 
 // action carries out one kind of action.

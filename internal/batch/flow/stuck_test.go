@@ -1,6 +1,8 @@
 package flow_test
 
 import (
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,10 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
+
+// brokenAt is how a batch describes the panic of broken code: by its kind and its place, and not by
+// its text.
+var brokenAt = regexp.MustCompile(`^The run's code fails: panic at flow/stuck_test\.go:\d+; the workflow's code fails`)
 
 // After a deployment that fixes the code, a batch retries all stuck runs of a type, and no others.
 // While the code is broken, each of them counts as failed.
@@ -49,6 +55,11 @@ func TestRetriesStuckRuns(t *testing.T) {
 		still := ended(t, begin(t, p, client.BatchOptions{Filter: stuck, Action: &client.BatchAction{Kind: "retry"}}))
 		if want := (schema.BatchCounts{Matched: 8, Failed: 8}); still.Counts != want || len(still.Problems) != 8 || still.Problems[0].Refused {
 			t.Errorf("while the code is broken: %+v, %v", still.Counts, still.Problems)
+		}
+		for _, p := range still.Problems {
+			if !brokenAt.MatchString(p.Reason) || strings.Contains(p.Reason, "not today") {
+				t.Errorf("%s has the problem %q, want %s", p.WorkflowID, p.Reason, brokenAt)
+			}
 		}
 		broken.Store(false)
 		if err := p.Retry(t.Context(), "order-002", ""); err != nil {

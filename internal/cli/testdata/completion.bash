@@ -4,20 +4,23 @@ _shop() {
     if [[ $cur == "=" ]]; then cur=; elif [[ $prev == "=" ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
     for ((i = 1; i < COMP_CWORD; i++)); do
         case "$at ${COMP_WORDS[i]}" in
-            " list"|" box"|" box open"|" box close") at="$at ${COMP_WORDS[i]}" ;;
+            " list"|" box"|" box open"|" box close"|" box send") at="$at ${COMP_WORDS[i]}" ;;
         esac
     done
     COMPREPLY=()
     case "$at $prev" in
         " list --output"|" list -o") COMPREPLY=($(compgen -W "table json jsonl auto" -- "$cur")); return ;;
+        " box send --by") COMPREPLY=($(compgen -W "train ship" -- "$cur")); return ;;
+        " box send --to") COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" complete towns "$COMP_LINE" 2>/dev/null)" -- "$cur")); return ;;
         " list --file") return ;; # a file name
     esac
     case "$at" in
-        "") commands="list box" flags="--help -h" ;;
-        " list") commands="" flags="--help -h --output -o --quiet -q --all --no-all --file" ;;
-        " box") commands="open close" flags="--help -h" ;;
-        " box open") commands="gently fast" flags="--help -h" ;;
-        " box close") commands="" flags="--help -h" ;;
+        "") flags="--help -h"; commands="list box" ;;
+        " list") flags="--help -h --output -o --quiet -q --all --no-all --file"; commands="" ;;
+        " box") flags="--help -h"; commands="open close send" ;;
+        " box open") flags="--help -h"; commands="gently fast" ;;
+        " box close") flags="--help -h"; commands="" ;;
+        " box send") flags="--help -h --by --to"; [[ $cur == -* ]] || commands="$("${COMP_WORDS[0]}" complete boxes "$COMP_LINE" 2>/dev/null)" ;;
     esac
     if [[ $cur == -* ]]; then commands=$flags; fi
     COMPREPLY=($(compgen -W "$commands" -- "$cur"))

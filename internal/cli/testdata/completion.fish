@@ -3,7 +3,7 @@ function __shop_at
     set -l at ''
     for word in (commandline -opc)[2..-1]
         switch "$at $word"
-            case " list" " box" " box open" " box close"
+            case " list" " box" " box open" " box close" " box send"
                 set at "$at $word"
         end
     end
@@ -20,7 +20,12 @@ complete -c shop -n '__shop_at " list"' -l no-all -d 'Show all'
 complete -c shop -n '__shop_at " list"' -l file -r -d 'It'\''s a file'
 complete -c shop -n '__shop_at " box"' -f -a open -d 'Open it'
 complete -c shop -n '__shop_at " box"' -f -a close -d 'Close it'
+complete -c shop -n '__shop_at " box"' -f -a send -d 'Send it'
 complete -c shop -n '__shop_at " box"' -l help -s h -d 'Show context-sensitive help'
 complete -c shop -n '__shop_at " box open"' -f -a 'gently fast'
 complete -c shop -n '__shop_at " box open"' -l help -s h -d 'Show context-sensitive help'
 complete -c shop -n '__shop_at " box close"' -l help -s h -d 'Show context-sensitive help'
+complete -c shop -n '__shop_at " box send"' -f -a '(shop complete boxes (commandline -cp | string collect) 2>/dev/null)'
+complete -c shop -n '__shop_at " box send"' -l help -s h -d 'Show context-sensitive help'
+complete -c shop -n '__shop_at " box send"' -l by -x -a 'train ship' -d 'How it travels'
+complete -c shop -n '__shop_at " box send"' -l to -x -a '(shop complete towns (commandline -cp | string collect) 2>/dev/null)' -d 'Where it goes'

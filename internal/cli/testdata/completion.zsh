@@ -5,11 +5,13 @@ _shop() {
     local -a commands flags
     for word in ${words[2,CURRENT-1]}; do
         case "$at $word" in
-            " list"|" box"|" box open"|" box close") at="$at $word" ;;
+            " list"|" box"|" box open"|" box close"|" box send") at="$at $word" ;;
         esac
     done
     case "$at $prev" in
         " list --output"|" list -o") compadd -- table json jsonl auto; return ;;
+        " box send --by") compadd -- train ship; return ;;
+        " box send --to") compadd -- ${(f)"$("${words[1]}" complete towns "${words[*]}" 2>/dev/null)"}; return ;;
         " list --file") _files; return ;;
     esac
     case "$at" in
@@ -20,7 +22,7 @@ _shop() {
             commands=( )
             flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' '--output:How to print: table, json, or jsonl, a JSON value in each line' '-o:How to print: table, json, or jsonl, a JSON value in each line' '--quiet:Print ids only, one in each line' '-q:Print ids only, one in each line' '--all:Show all' '--no-all:Show all' '--file:It'\''s a file' ) ;;
         " box")
-            commands=( 'open:Open it' 'close:Close it' )
+            commands=( 'open:Open it' 'close:Close it' 'send:Send it' )
             flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' ) ;;
         " box open")
             commands=( 'gently' 'fast' )
@@ -28,6 +30,9 @@ _shop() {
         " box close")
             commands=( )
             flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' ) ;;
+        " box send")
+            [[ $PREFIX == -* ]] || commands=( ${(f)"$("${words[1]}" complete boxes "${words[*]}" 2>/dev/null)"} )
+            flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' '--by:How it travels' '--to:Where it goes' ) ;;
     esac
     if [[ $PREFIX == -* ]]; then
         _describe flag flags

@@ -133,7 +133,7 @@ func end(row *schema.ChainedRun, status history.Status, at history.Timestamp, cl
 		return
 	}
 	closed := at.Time()
-	row.ClosedAt, row.NewRunID = &closed, history.NextRun(closing)
+	row.ClosedAt, row.CloseReason, row.NewRunID = &closed, engine.CloseReason(closing), history.NextRun(closing)
 	if a, ok := closing.(*history.WorkflowExecutionTerminated); ok {
 		row.ReplacedByRunID = a.ReplacedBy
 	}

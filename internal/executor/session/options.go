@@ -142,6 +142,9 @@ type Options struct {
 	// LogTexts logs the texts of the failures of users' code, which may hold payloads. Otherwise
 	// their lines have only kinds, types and places.
 	LogTexts bool
+	// CommandFlags are the flags of weft's commands that name this deployment, quoted for a shell,
+	// for the commands that log lines have; empty if none are known, or none are needed.
+	CommandFlags string
 	// Recorder records which code runs, for the process that follows one which code has ended; nil
 	// records nothing.
 	Recorder runner.Recorder

@@ -77,7 +77,7 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 		o.Logger = slog.Default()
 	}
 	ports = counted(ports)
-	failures := &observe.Failures{Log: o.Logger, Texts: o.LogTexts}
+	failures := &observe.Failures{Log: o.Logger, Texts: o.LogTexts, CommandFlags: o.CommandFlags}
 	pressure := newPressure(o.Memory, o.CacheBytes)
 	return &Process{
 		Ports: ports, Registry: registry, World: world, Options: o, Locks: lock.New[any](world),

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// completeCommand prints the values that a completion script offers, a line for each.
+type completeCommand struct {
+	What string `arg:"" enum:"profiles,queues"`
+	Line string `arg:"" optional:"" help:"The command line so far. Its flags say which deployment it is for."`
+}
+
+// completeTime is how long somebody who has pressed a key waits for values.
+const completeTime = 3 * time.Second
+
+// Run prints the values. An error is for those who try it out: the scripts show none.
+func (c completeCommand) Run(ctx context.Context, s *cli.Session) error {
+	all, err := c.values(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, value := range all {
+		if !word.MatchString(value) {
+			continue
+		}
+		if err := cli.Line(s, "%s", value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// word matches the values that are offered. Shells expand what completion gives them, and the
+// values are from elsewhere: none has a character that means something to a shell.
+var word = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@/+-]*$`)
+
+// values returns the values. The names of queues follow from those of the task queues, which the
+// deployment knows without a request to SQS.
+func (c completeCommand) values(ctx context.Context, s *cli.Session) (all []string, err error) {
+	if c.What == "profiles" {
+		return s.Profiles()
+	}
+	remote := remoteOf(wordsOf(c.Line))
+	err = remote.Call(ctx, s, "the names of the queues", func(ctx context.Context, api *client.Client) error {
+		types, err := api.Types(ctx)
+		if err == nil {
+			all = queue.All(types.TaskQueues...)
+		}
+		return err
+	})
+	return all, err
+}
+
+// remoteOf returns the deployment that the flags in a command line name.
+func remoteOf(words []string) *cli.Remote {
+	r := &cli.Remote{Timeout: completeTime}
+	flags := map[string]*string{
+		"--url": &r.URL, "--profile": &r.Profile, "--stack": &r.Stack, "--region": &r.Region, "--aws-profile": &r.AWSProfile,
+		"--auth": &r.Auth, "--token": &r.Token, "--token-file": &r.TokenFile,
+	}
+	for i, one := range words {
+		name, value, given := strings.Cut(one, "=")
+		to := flags[name]
+		if !given && i+1 < len(words) {
+			value = words[i+1]
+		}
+		if to != nil {
+			*to = value
+		}
+	}
+	return r
+}
+
+// wordsOf splits a command line as a shell does that expands nothing.
+func wordsOf(line string) (words []string) {
+	var one strings.Builder
+	quote, begun, escaped := rune(0), false, false
+	for _, r := range line {
+		switch {
+		case escaped:
+			one.WriteRune(r)
+			escaped = false
+		case r == '\\' && quote != '\'':
+			begun, escaped = true, true
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote, begun = r, true
+		case quote == 0 && (r == ' ' || r == '\t' || r == '\n'):
+			if begun {
+				words = append(words, one.String())
+			}
+			one.Reset()
+			begun = false
+		default:
+			one.WriteRune(r)
+			begun = true
+		}
+	}
+	if begun {
+		words = append(words, one.String())
+	}
+	return words
+}
