@@ -103,7 +103,7 @@ func (h *handler) batch(id string, body *schema.StartBatchRequest) (*command.Sta
 	if err != nil {
 		return nil, err
 	}
-	return h.service.Process.Parser().Start(&schema.StartRequest{
+	return h.service.Process.Parser().StartOwn(&schema.StartRequest{
 		WorkflowID: &workflow, Type: batches.WorkflowType, Input: input, RequestID: body.RequestID, IDReusePolicy: "rejectDuplicate",
 		Memo: history.Memo{}.With(batches.MemoField, memo),
 	})
