@@ -376,8 +376,8 @@ func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *assemb
 }
 
 // runBefore leaves work that only the slow check finds: a run that closed long ago, with a
-// recorded attempt, and two runs whose messages were lost. It deletes another run on request, and leaves one to the
-// batch.
+// recorded attempt, and two runs whose messages were lost. It deletes another run on request, and
+// leaves one to the batch.
 func (d *deployment) runBefore(v *traveller) {
 	d.t.Helper()
 	const longAgo, overdue = 60 * 24 * time.Hour, 3 * 24 * time.Hour

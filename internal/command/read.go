@@ -53,11 +53,18 @@ func waitTime(text string) (time.Duration, error) {
 type History struct {
 	Target
 	from int64
+	size int
 	wait time.Duration
 }
 
+// MostEvents is how many events a page of a history has at most.
+const MostEvents = 1000
+
 // From returns the id of the first event of the page: 1 at least.
 func (h History) From() int64 { return h.from }
+
+// Size returns how many events the page has at most: 1 to MostEvents.
+func (h History) Size() int { return h.size }
 
 // HistoryToken returns the token of the page that begins with an event. It has the run, so that a
 // page follows the one before it even if another run has begun.
@@ -77,5 +84,5 @@ func (p *Parser) History(workflowID string, runID history.RunID, pageToken strin
 		runID, from = history.RunID(id), n
 	}
 	t, err := p.Target(workflowID, runID)
-	return orNone(History{Target: t, from: from}, err)
+	return orNone(History{Target: t, from: from, size: MostEvents}, err)
 }

@@ -15,6 +15,8 @@ func (h History) Wait() time.Duration { return h.wait }
 type HistoryPage struct {
 	// PageToken is the token of a page. From is the id of the first event of the page instead.
 	PageToken, From string
+	// Size is how many events the page has at most. Without it that is MostEvents.
+	Size string
 	// Wait is a duration such as "20s".
 	Wait string
 }
@@ -26,9 +28,17 @@ func (p *Parser) HistoryPage(workflowID string, runID history.RunID, page Histor
 		return History{}, err
 	}
 	h, err := p.History(workflowID, runID, page.PageToken)
-	if err != nil || page.From == "" {
-		h.wait = wait
-		return orNone(h, err)
+	if err != nil {
+		return History{}, err
+	}
+	h.wait = wait
+	if page.Size != "" {
+		if h.size, err = strconv.Atoi(page.Size); err != nil || h.size < 1 || h.size > MostEvents {
+			return History{}, refusal.Invalid.New("pageSize is how many events a page has: give 1 to %d", MostEvents)
+		}
+	}
+	if page.From == "" {
+		return h, nil
 	}
 	if page.PageToken != "" {
 		return History{}, refusal.Invalid.New("a page begins at a pageToken or at an event: give one of pageToken and from")
@@ -37,7 +47,7 @@ func (p *Parser) HistoryPage(workflowID string, runID history.RunID, page Histor
 	if err != nil || from < 1 {
 		return History{}, refusal.Invalid.New("from is no id of an event: give a number from 1 on, such as the next of the page before")
 	}
-	h.from, h.wait = from, wait
+	h.from = from
 	return h, nil
 }
 

@@ -17,7 +17,7 @@ var workflowRoutes = []Route{
 	{ID: "describeWorkflow", Pattern: "GET /v1/workflows/{id}", Query: []string{"children"}, Access: Reads, endpoint: gives((*handler).describe)},
 	{ID: "deleteWorkflow", Pattern: "DELETE /v1/workflows/{id}", Access: Ends, endpoint: gives((*handler).delete)},
 	{ID: "getResult", Pattern: "GET /v1/workflows/{id}/result", Query: []string{"wait"}, Access: Reads, endpoint: gives((*handler).result)},
-	{ID: "getHistory", Pattern: "GET /v1/workflows/{id}/history", Query: []string{"pageToken", "from", "wait"}, Access: Reads, ReadsRun: true, Streams: true, endpoint: gives((*handler).history)},
+	{ID: "getHistory", Pattern: "GET /v1/workflows/{id}/history", Query: []string{"pageToken", "pageSize", "from", "wait"}, Access: Reads, ReadsRun: true, Streams: true, endpoint: gives((*handler).history)},
 	{ID: "signalWorkflow", Pattern: "POST /v1/workflows/{id}/signals/{name}", Access: Writes, Operation: "signal", InTrace: true, endpoint: takes((*handler).signal)},
 	{ID: "queryWorkflow", Pattern: "POST /v1/workflows/{id}/queries/{name}", Access: Asks, Operation: "query", InTrace: true, endpoint: takes((*handler).query)},
 	{ID: "updateWorkflow", Pattern: "POST /v1/workflows/{id}/updates/{name}", Access: Writes, Operation: "update", endpoint: takes((*handler).update)},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -152,6 +153,33 @@ func TestHistoryPages(t *testing.T) {
 		}
 		if want != 4+550*4+1 {
 			t.Errorf("%d events", want)
+		}
+	})
+}
+
+// A page of a history has as many events as the request asks for, and each event is in one page.
+func TestHistoryPageSize(t *testing.T) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
+		run := string(start(t, p, `{"workflowId":"a","type":"counter"}`).RunID)
+		history := workflows + "/a/history"
+		for _, size := range []string{"0", "-1", "1001", "x", "1.5", "99999999999999999999"} {
+			refused(t, d, p, http.MethodGet, history+"?pageSize="+size, "", http.StatusBadRequest)
+		}
+		for size, want := range map[string][]int{"1": {1, 1, 1, 1}, "3": {3, 1}, "4": {4}, "1000": {4}} {
+			for _, more := range []string{"", "&from=1", "&from=1&wait=1s", "&pageToken=" + run + "/1"} {
+				var got []int
+				for token := more; ; {
+					pg := getPage(t, p, history+"?pageSize="+size+token)
+					got = append(got, len(pg.Events))
+					if pg.NextPageToken == "" {
+						break
+					}
+					token = "&pageToken=" + pg.NextPageToken
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("pages of %s%s have %v events, want %v", size, more, got, want)
+				}
+			}
 		}
 	})
 }

@@ -1,7 +1,13 @@
 // Weft's web page.
-import "./api/early.js"; // first: see there
+import { moment } from "./api/early.js"; // first: see there
 import { render } from "preact";
 import { App } from "./app.js";
+import { drawFirst } from "./lib/drawn.js";
 
 const root = document.getElementById("app");
-if (root) render(<App />, root);
+const answered = await moment();
+if (root) {
+  const draw = (): void => render(<App />, root);
+  if (answered) drawFirst(draw);
+  else draw();
+}

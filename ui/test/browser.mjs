@@ -20,8 +20,8 @@ export async function openBrowser() {
 /** What the console may say: a server without a route answers 404, and a refused request is one that the page shows. */
 const expected = /Failed to load resource: the server responded with a status of (400|404|409|422)/;
 
-/** Opens a page of the server in a new context, without animations. errors are those of the console. */
-export async function openPage(browser, server, hash, { theme = "light", width = 1440, height = 900, ...more } = {}) {
+/** Opens a page of the server in a new context, without animations. init runs in it first. errors are those of the console. */
+export async function openPage(browser, server, hash, { theme = "light", width = 1440, height = 900, init, ...more } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, timezoneId: "UTC", locale: "en-US", reducedMotion: "reduce", ...more });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
@@ -30,6 +30,7 @@ export async function openPage(browser, server, hash, { theme = "light", width =
   page.on("console", (m) => {
     if ((m.type() === "error" || m.type() === "warning") && !expected.test(m.text())) page.errors.push(m.text());
   });
+  if (init) await page.addInitScript(init);
   await page.goto(`${server.url}/${hash}`);
   return page;
 }

@@ -12,18 +12,27 @@ setUp(async (server) => {
 const mostNodes = 1500;
 const nodes = (page) => page.evaluate(() => document.querySelectorAll("*").length);
 
+const loads = 9;
+
+/** Notes in the page when it has painted the first events, not the empty frame, in milliseconds since the navigation. */
+function watchPaint() {
+  new MutationObserver((_, observer) => {
+    if (!document.querySelector(".event-row, .timeline-row")) return;
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => (globalThis.paintedAt = performance.now())));
+  }).observe(document, { childList: true, subtree: true });
+}
+
 // Speed is printed. It is a test only on a machine that is known: WEFT_UI_PERF=1.
 test("a run with 10,000 events is small in the document, and drawn soon", async () => {
   assert.ok(run.events >= 10_000, `the run has ${run.events} events`);
   const address = `#/workflows/${run.workflowId}/${run.runId}`;
   const times = [];
-  for (let i = 0; i < 5; i++) {
-    const page = await openPage(browser, server, address);
-    // The first paint of events, not of the empty frame. The clock begins with the navigation.
-    const at = await page.waitForFunction(() => document.querySelector(".event-row, .timeline-row") && performance.now());
-    times.push(await at.jsonValue());
+  for (let i = 0; i < loads; i++) {
+    const page = await openPage(browser, server, address, { init: watchPaint });
+    times.push(await page.waitForFunction(() => globalThis.paintedAt).then((at) => at.jsonValue()));
     assert.ok((await nodes(page)) < mostNodes, `the first paint has ${await nodes(page)} nodes`);
-    if (i === 4) {
+    if (i === loads - 1) {
       await page.goto(`${server.url}/${address}/events/${run.events}`);
       await page.locator(`[data-event="${run.events}"]`).waitFor();
       assert.ok((await nodes(page)) < mostNodes, `the whole run has ${await nodes(page)} nodes`);
@@ -32,8 +41,8 @@ test("a run with 10,000 events is small in the document, and drawn soon", async 
     }
     await closePage(page);
   }
-  const median = times.sort((a, b) => a - b)[2];
-  console.log(`# ${run.events} events: the first is painted after ${Math.round(median)} ms (median of 5: ${times.map(Math.round).join(", ")})`);
+  const median = times.sort((a, b) => a - b)[Math.floor(loads / 2)];
+  console.log(`# ${run.events} events: the first is painted after ${Math.round(median)} ms (median of ${loads}: ${times.map(Math.round).join(", ")})`);
   if (process.env.WEFT_UI_PERF === "1") assert.ok(median < 300, `the first paint took ${median} ms`);
 });
 

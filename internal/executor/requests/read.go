@@ -305,18 +305,17 @@ func queryProblem(err error) error {
 	return refusal.QueryFailed.New("%v", q.Err).With(failure.FromError(q.Err))
 }
 
-// historyPage and historyPageBytes limit the events of a page of a history, and the bytes of their
-// encoded attributes. A page has at least one event. The encoder of the page bounds the bytes of
-// its JSON.
-const historyPage, historyPageBytes = 1000, 1 << 20
+// historyPageBytes limits the bytes of the encoded attributes of a page of a history. A page has at
+// least one event. The encoder of the page bounds the bytes of its JSON.
+const historyPageBytes = 1 << 20
 
 // historyBy returns a page of a history without a wait. It does not wait behind a busy run. A read
 // that has not finished at end fails, as in lookIn.
-func historyBy(ctx context.Context, s *session.Process, end time.Time, workflowID string, runID history.RunID, from int64) (*HistoryPage, error) {
+func historyBy(ctx context.Context, s *session.Process, end time.Time, runID history.RunID, of command.History) (*HistoryPage, error) {
 	var page *HistoryPage
-	err := lookIn(ctx, s, besideAfter, end, workflowID, runID, func(t *session.Session, run *engine.Run) (err error) {
+	err := lookIn(ctx, s, besideAfter, end, of.Workflow(), runID, func(t *session.Session, run *engine.Run) (err error) {
 		page = pageOf(run)
-		page.Events, page.More, err = readEvents(ctx, t, run, from)
+		page.Events, page.More, err = readEvents(ctx, t, run, of.From(), of.Size())
 		return err
 	})
 	return page, err
@@ -324,9 +323,9 @@ func historyBy(ctx context.Context, s *session.Process, end time.Time, workflowI
 
 // readEvents returns the events of a page of a run's history. If memory lacks their commits, it
 // reads only those.
-func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from int64) (events []schema.HistoryEvent, more bool, err error) {
+func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from int64, most int) (events []schema.HistoryEvent, more bool, err error) {
 	if run.Lacks(1) == 0 {
-		events, more = schema.Events(run.Log, from, historyPage, historyPageBytes)
+		events, more = schema.Events(run.Log, from, most, historyPageBytes)
 		return events, more, nil
 	}
 	slot, ok := run.SlotOf(max(from, 1))
@@ -340,10 +339,10 @@ func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from i
 			return nil, false, err
 		}
 		log, size = append(log, c), size+run.SizeOf(c.Slot)
-		if size > historyPageBytes || c.NextEventID() > max(from, 1)+historyPage {
+		if size > historyPageBytes || c.NextEventID() > max(from, 1)+int64(most) {
 			break
 		}
 	}
-	events, more = schema.EventsAfter(run.BatchesBefore(slot), log, from, historyPage, historyPageBytes)
+	events, more = schema.EventsAfter(run.BatchesBefore(slot), log, from, most, historyPageBytes)
 	return events, more || log[len(log)-1].NextEventID() < run.State.NextEventID, nil
 }

@@ -41,14 +41,14 @@ func pageOf(run *engine.Run) *HistoryPage {
 // A wait without news looks at the log as await does: about 14 times in 20 s.
 func (s *Requests) History(ctx context.Context, of command.History) (*HistoryPage, error) {
 	if of.Wait() == 0 {
-		return historyBy(ctx, s.Process, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Workflow(), of.Run(), of.From())
+		return historyBy(ctx, s.Process, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Run(), of)
 	}
 	page, whole := &HistoryPage{}, true
 	w := newAwaiting(s.Process, of.Workflow(), of.Run(), of.Wait(), func(run *engine.Run) (bool, error) {
 		page = pageOf(run)
 		there := run.State.NextEventID > of.From()
 		if whole = !there || run.Lacks(1) == 0; there && whole {
-			page.Events, page.More = schema.Events(run.Log, of.From(), historyPage, historyPageBytes)
+			page.Events, page.More = schema.Events(run.Log, of.From(), of.Size(), historyPageBytes)
 		}
 		return there || page.Closed, nil
 	})
@@ -60,7 +60,7 @@ func (s *Requests) History(ctx context.Context, of command.History) (*HistoryPag
 	case page.RunID == "": // the caller left, or the server stops, before the first look
 		return nil, s.Process.Problem(outcome.ErrBusy)
 	case !whole: // memory has only the end of a long log
-		return historyBy(ctx, s.Process, w.end, of.Workflow(), page.RunID, of.From())
+		return historyBy(ctx, s.Process, w.end, page.RunID, of)
 	}
 	return page, nil
 }

@@ -72,6 +72,19 @@ export function result(workflowId: string, runId: string, abort?: AbortSignal): 
 /** A page of a history, with what an answer to a wait has besides. */
 export type HistoryPage = History & { nextPageToken?: string };
 
+/** How many events the page of a run is drawn of first. */
+const firstEvents = 200;
+
+/** Reads the first page of a history, which is short, so that it is there soon. */
+export function firstHistory(workflowId: string, runId: string): Promise<HistoryPage> {
+  return withFeature(
+    "historyPageSize",
+    () => get<HistoryPage>(at`workflows/${workflowId}/history`, { runId, pageSize: firstEvents }),
+    () => history(workflowId, runId, 1),
+    unknownParameter("pageSize"),
+  );
+}
+
 /** Reads a page of a history: the first, or the one that begins at an event. */
 export function history(workflowId: string, runId: string, from: number, abort?: AbortSignal): Promise<HistoryPage> {
   return get(at`workflows/${workflowId}/history`, { runId, pageToken: from > 1 ? `${runId}/${from}` : undefined }, abort);

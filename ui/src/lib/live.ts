@@ -3,6 +3,7 @@
 // the tab is hidden, or after the user has paused the page.
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { drawn } from "./drawn.js";
 
 /** Whether the page refreshes itself. */
 export const live = signal(true);
@@ -60,19 +61,27 @@ function pause(ms: number, abort: AbortSignal): Promise<void> {
 
 /**
  * Loads a value while a component is shown, and again as its loader says. A change of the key starts
- * anew, without the value before. While a load fails, the next follows ever later.
+ * anew, without the value before. While a load fails, the next follows ever later. early returns what
+ * was loaded before the component is shown for the first time, if anything: it is shown at once.
  */
-export function useLive<T>(key: string, load: Loader<T>): Live<T> {
-  const [state, setState] = useState<{ key: string; value: T | undefined; error: unknown }>({ key, value: undefined, error: undefined });
+export function useLive<T>(key: string, load: Loader<T>, early?: () => Loaded<T> | undefined): Live<T> {
+  const first = useRef<Loaded<T> | undefined>(undefined);
+  const [state, setState] = useState<{ key: string; value: T | undefined; error: unknown }>(() => {
+    first.current = early?.();
+    return { key, value: first.current?.value, error: undefined };
+  });
   const latest = useRef(load);
   latest.current = load;
   const kick = useRef<() => void>(() => undefined);
   useLayoutEffect(() => {
     // Before the frame is painted: the server answers meanwhile.
     const whole = new AbortController();
-    let value: T | undefined;
+    let given = first.current;
+    first.current = undefined;
+    let value = given?.value;
     let mayWait = false;
     const run = async (): Promise<void> => {
+      await drawn;
       for (let failures = 0; !whole.signal.aborted; ) {
         const one = new AbortController();
         const stop = (): void => one.abort();
@@ -84,12 +93,13 @@ export function useLive<T>(key: string, load: Loader<T>): Live<T> {
         };
         let again: number | undefined = 0;
         try {
-          const loaded = await latest.current(one.signal, value, mayWait);
+          const loaded = given ?? (await latest.current(one.signal, value, mayWait));
           if (whole.signal.aborted) return;
           failures = 0;
           value = loaded.value;
           again = loaded.again;
-          setState({ key, value, error: undefined });
+          if (!given) setState({ key, value, error: undefined });
+          given = undefined;
         } catch (error) {
           if (whole.signal.aborted) return;
           if (!fresh) {

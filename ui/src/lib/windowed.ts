@@ -47,7 +47,8 @@ export class Heights {
 
 /** Returns the rows to show of a list that scrolls with the window. The element holds all rows. */
 export function useWindowed(element: RefObject<HTMLElement | null>, heights: Heights): Shown {
-  const [range, setRange] = useState({ first: 0, end: 0 });
+  // As if the element began at the top of the window: the first drawing has rows already.
+  const [range, setRange] = useState(() => ({ first: 0, end: heights.at(innerHeight) + 1 + spare }));
   const whole = heights.top(heights.count);
   const latest = useRef(heights);
   latest.current = heights;
@@ -57,9 +58,10 @@ export function useWindowed(element: RefObject<HTMLElement | null>, heights: Hei
       frame = 0;
       const heights = latest.current;
       const top = -(element.current?.getBoundingClientRect().top ?? 0);
-      const first = Math.max(0, heights.at(top) - spare);
-      const end = Math.min(heights.count, heights.at(top + innerHeight) + 1 + spare);
-      setRange((r) => (r.first === first && r.end === end ? r : { first, end }));
+      const first = heights.at(top);
+      const end = Math.min(heights.count, heights.at(top + innerHeight) + 1);
+      // Rows are exchanged only when those that can be seen are not all there.
+      setRange((r) => (r.first <= first && r.end >= end && r.end - r.first <= end - first + 4 * spare ? r : { first: Math.max(0, first - spare), end: end + spare }));
     };
     const later = (): void => {
       frame ||= requestAnimationFrame(look);

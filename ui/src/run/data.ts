@@ -4,7 +4,7 @@ import type { Description, HistoryEvent } from "../api/types.js";
 import { earlyDescription, earlyHistory } from "../api/early.js";
 import { describe, history, type HistoryPage, historyWhenMore } from "../api/workflows.js";
 import { millis } from "../lib/format.js";
-import { type Live, useLive } from "../lib/live.js";
+import { type Live, type Loaded, type Loader, useLive } from "../lib/live.js";
 import { now } from "../lib/now.js";
 
 /** The events of a run, as far as they were read. */
@@ -35,26 +35,39 @@ const describeEvery = 4000;
 
 /** Reads the events of a run, page by page, and then those that follow. */
 export function useEvents(workflowId: string, runId: string): Live<Events> {
-  return useLive<Events>(`events ${workflowId} ${runId}`, async (abort, previous, mayWait) => {
+  const early = (): Loaded<Events> | undefined => {
+    const page = earlyHistory.arrived(workflowId, runId);
+    return page && after([], page, false);
+  };
+  const load: Loader<Events> = async (abort, previous, mayWait) => {
     const all = (previous?.all ?? []) as HistoryEvent[];
     const from = (all.at(-1)?.id ?? 0) + 1;
     const atEnd = previous !== undefined && !previous.more;
-    const read = async (): Promise<HistoryPage> => (await earlyHistory(workflowId, runId)) ?? history(workflowId, runId, from, abort);
+    const read = async (): Promise<HistoryPage> => (await earlyHistory.coming(workflowId, runId)) ?? history(workflowId, runId, from, abort);
     const { page, waited } = atEnd && mayWait ? await historyWhenMore(workflowId, runId, from, abort) : { page: await read(), waited: false };
-    for (const e of page.events) if (e.id > (all.at(-1)?.id ?? 0)) all.push(e);
-    const last = all.at(-1);
-    const more = page.nextPageToken !== undefined;
-    const again = more ? 0 : last && isClosing(last) ? undefined : waited ? 100 : interval;
-    return { value: { all, more }, again };
-  });
+    return after(all, page, waited);
+  };
+  return useLive<Events>(`events ${workflowId} ${runId}`, load, early);
+}
+
+/** Adds a page to the events before it. */
+function after(all: HistoryEvent[], page: HistoryPage, waited: boolean): Loaded<Events> {
+  for (const e of page.events) if (e.id > (all.at(-1)?.id ?? 0)) all.push(e);
+  const last = all.at(-1);
+  const more = page.nextPageToken !== undefined;
+  const again = more ? 0 : last && isClosing(last) ? undefined : waited ? 100 : interval;
+  return { value: { all, more }, again };
 }
 
 /** Describes a run, again whenever it has new events, and when an attempt is due. */
 export function useDescription(workflowId: string, runId: string | undefined, lastEvent: number): Live<Description> {
-  const described = useLive<Description>(`describe ${workflowId} ${runId ?? ""}`, async (abort) => {
-    const value = await ((runId && earlyDescription(workflowId, runId)) || describe(workflowId, runId, abort));
-    return { value, again: value.status === "running" ? nextLook(value) : undefined };
-  });
+  const loaded = (value: Description): Loaded<Description> => ({ value, again: value.status === "running" ? nextLook(value) : undefined });
+  const early = (): Loaded<Description> | undefined => {
+    const value = runId === undefined ? undefined : earlyDescription.arrived(workflowId, runId);
+    return value && loaded(value);
+  };
+  const load: Loader<Description> = async (abort) => loaded((runId !== undefined && (await earlyDescription.coming(workflowId, runId))) || (await describe(workflowId, runId, abort)));
+  const described = useLive<Description>(`describe ${workflowId} ${runId ?? ""}`, load, early);
   const known = described.value?.historyLength ?? 0;
   useEffect(() => {
     if (known > 0 && lastEvent > known) described.refresh();
