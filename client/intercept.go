@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/header"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
@@ -29,7 +30,8 @@ type Request struct {
 }
 
 // WithHeader returns a context whose header has one more field. Workflows that are started with the
-// context have its header: by Type.Start, and by updates and signals with a start.
+// context have its header: by Type.Start, by updates and signals with a start, and by a schedule
+// that is created with it.
 //
 // The header travels to activities, to children, to the runs that follow, and to what an activity
 // starts with its context. It has at most 4 KiB, names and values together. The start returns an
@@ -47,10 +49,20 @@ func (c *Client) intercepted(ctx context.Context, r Request, send func(context.C
 	return send(ctx)
 }
 
-// carry puts the header of the context into a start. It returns an error if the header is invalid.
-func carry(ctx context.Context, start *schema.StartRequest) (err error) {
-	if start != nil {
-		start.Header, err = header.From(ctx)
+// headerOf returns where a start takes the header of the context. It returns nil if there is no
+// start.
+func headerOf(start *schema.StartRequest) *history.Header {
+	if start == nil {
+		return nil
+	}
+	return &start.Header
+}
+
+// carry puts the header of the context into a request that takes one. It returns an error if the
+// header is invalid.
+func carry(ctx context.Context, to *history.Header) (err error) {
+	if to != nil {
+		*to, err = header.From(ctx)
 	}
 	return err
 }

@@ -130,11 +130,20 @@ func (c *Client) CreateSchedule(ctx context.Context, id, workflowType string, in
 	if err := cmp.Or(s.check(), checkVisibility(o.Memo, o.SearchAttributes)); err != nil {
 		return s, err
 	}
-	state, err := json.Marshal(stored.Input{ID: id, Schedule: o.schedule(workflowType, input)})
-	if err == nil {
-		_, _, err = c.Start(ctx, s.workflowID(), stored.WorkflowType, state, StartOptions{RequestID: o.RequestID})
-	}
+	body := &scheduleBody{ScheduleID: id, Schedule: o.schedule(workflowType, input), RequestID: cmp.Or(o.RequestID, c.newID())}
+	_, err := c.do(ctx, request{
+		Request: Request{"start", s.workflowID(), stored.WorkflowType}, header: &body.Header,
+		method: http.MethodPost, path: "/v1/schedules", body: body,
+	})
 	return s, err
+}
+
+// scheduleBody is a schema.CreateScheduleRequest. The schedule in it has the same JSON.
+type scheduleBody struct {
+	ScheduleID string          `json:"scheduleId"`
+	Schedule   stored.Schedule `json:"schedule"`
+	Header     history.Header  `json:"header,omitempty"`
+	RequestID  string          `json:"requestId"`
 }
 
 // ask sends an update of a schedule, and waits for its outcome.

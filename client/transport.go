@@ -13,16 +13,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // request is one request of the HTTP API.
 type request struct {
 	Request
-	// start is the start in the request, or nil if it has none.
-	start  *schema.StartRequest
+	// header is where the request takes the header of the context, or nil if it takes none.
+	header *history.Header
 	method string
 	path   string
 	query  url.Values
@@ -44,7 +44,7 @@ func (c *Client) do(ctx context.Context, r request) (status int, err error) {
 		return 0, err
 	}
 	err = c.intercepted(ctx, r.Request, func(ctx context.Context) (err error) {
-		if err = carry(ctx, r.start); err == nil {
+		if err = carry(ctx, r.header); err == nil {
 			status, err = c.send(ctx, r)
 		}
 		return err

@@ -109,7 +109,7 @@ func (c *Client) start(ctx context.Context, workflowID, workflowType string, inp
 		r.WorkflowID = &workflowID
 	}
 	_, err = c.do(ctx, request{
-		Request: Request{"start", workflowID, workflowType}, start: r,
+		Request: Request{"start", workflowID, workflowType}, header: &r.Header,
 		method: http.MethodPost, path: "/v1/workflows", query: req.query, bound: req.bound, unsure: req.unsure, body: r, answer: &answer,
 	})
 	if err == nil && answer.RunID == "" {
@@ -177,7 +177,7 @@ func (c *Client) Signal(ctx context.Context, workflowID, name string, input hist
 	}
 	start := c.opening(o.Start, "")
 	_, err := c.do(ctx, request{
-		Request: Request{"signal", workflowID, name}, start: start,
+		Request: Request{"signal", workflowID, name}, header: headerOf(start),
 		method: http.MethodPost, path: path(workflowID, "signals", url.PathEscape(name)), query: runQuery(o.RunID),
 		body: schema.SignalRequest{Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, c.newID()), Start: start},
 	})
@@ -505,7 +505,7 @@ func (c *Client) update(ctx context.Context, workflowID, name string, input hist
 	start := c.opening(o.Start, "useExisting")
 	body := &schema.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage, Start: start}
 	_, err := c.do(ctx, request{
-		Request: Request{"update", workflowID, name}, start: start,
+		Request: Request{"update", workflowID, name}, header: headerOf(start),
 		method: http.MethodPost, path: path(workflowID, "updates", url.PathEscape(name)), query: runQuery(o.RunID),
 		body:   body,
 		bound:  func(limit time.Duration) { body.Timeout = (*schema.Duration)(&limit) },

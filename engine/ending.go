@@ -101,6 +101,19 @@ func (e *ContinueAsNew) Error() string {
 	return "continue as new: only the workflow's own function can, by returning this error"
 }
 
+// checkNext panics if the code of a program continues as new in one of Weft's own types. A recorded
+// run may have done so: earlier versions allowed it.
+func (in *Instance) checkNext() {
+	var next *ContinueAsNew
+	if in.replaying || !errors.As(in.err, &next) || !OwnType(next.WorkflowType) || next.WorkflowType == in.info.WorkflowType {
+		return
+	}
+	panic(&failure.OtherError{
+		Kind:    failure.KindMisuse,
+		Message: fmt.Sprintf("the workflow continues as new in workflow type %q, which is one of Weft's own: continue in a type of the program", next.WorkflowType),
+	})
+}
+
 // unread returns the signals that the code has not received: of each name the last ones.
 func (in *Instance) unread() []history.Event {
 	left := map[string]int{}

@@ -244,6 +244,7 @@ func (in *Instance) start(e *history.WorkflowExecutionStarted) {
 			})
 		}
 		in.result, in.err = in.workflow.Run(in, in.root, e.Input)
+		in.checkNext()
 		in.returned = true
 		in.awaitSplits()
 		in.ending = in.closesNext()

@@ -59,6 +59,8 @@ type Registry struct {
 	workflows  map[string]*Workflow
 	activities map[string]*Activity
 	taskQueues map[string]bool
+	// reserved says that names of Weft's own types are refused.
+	reserved bool
 
 	aroundWorkflows  []any
 	aroundActivities []func(next ActivityCode) ActivityCode
@@ -70,7 +72,7 @@ func (r *Registry) AddWorkflow(w *Workflow) error {
 	if before, found := r.workflows[w.Name]; found {
 		return fmt.Errorf("workflow type %q is registered twice: at %s and at %s", w.Name, before.Where, w.Where)
 	}
-	if err := CheckName("workflow type", w.Name); err != nil {
+	if err := r.checkType("workflow type", w.Name); err != nil {
 		return fmt.Errorf("%w (registered at %s)", err, w.Where)
 	}
 	if r.workflows == nil {
@@ -88,7 +90,7 @@ func (r *Registry) AddActivity(a *Activity) error {
 	if before, found := r.activities[a.Name]; found {
 		return fmt.Errorf("activity type %q is registered twice: at %s and at %s", a.Name, before.Where, a.Where)
 	}
-	if err := CheckName("activity type", a.Name); err != nil {
+	if err := r.checkType("activity type", a.Name); err != nil {
 		return fmt.Errorf("%w (registered at %s)", err, a.Where)
 	}
 	if r.activities == nil {
@@ -97,6 +99,20 @@ func (r *Registry) AddActivity(a *Activity) error {
 	r.activities[a.Name] = a
 	return nil
 }
+
+// checkType returns what is wrong with the name of a type to register, or nil.
+func (r *Registry) checkType(what, name string) error {
+	if err := CheckName(what, name); err != nil {
+		return err
+	}
+	if r.reserved && OwnType(name) {
+		return fmt.Errorf("%s %q begins with %q, as the types of Weft's own do: give it another name", what, name, ownPrefix)
+	}
+	return nil
+}
+
+// ReserveOwn refuses types with names of Weft's own from now on. The caller has registered those.
+func (r *Registry) ReserveOwn() { r.reserved = true }
 
 // Workflow returns the workflow type of this name, or nil.
 func (r *Registry) Workflow(name string) *Workflow { return r.workflows[name] }
@@ -109,8 +125,15 @@ func (r *Registry) WorkflowNames() []string {
 	return slices.DeleteFunc(sortedKeys(r.workflows), OwnType)
 }
 
-// OwnType reports whether a type of workflows or activities is one of Weft's own.
-func OwnType(name string) bool { return strings.HasPrefix(name, "weft.") }
+// ownPrefix begins the names of Weft's own types, and the ids of its own workflows.
+const ownPrefix = "weft."
+
+// OwnType reports whether a type of workflows or activities is one of Weft's own. Only Weft starts
+// workflows and activities of these types.
+func OwnType(name string) bool { return strings.HasPrefix(name, ownPrefix) }
+
+// OwnID reports whether a workflow id is one that only Weft's own workflows have.
+func OwnID(workflowID string) bool { return strings.HasPrefix(workflowID, ownPrefix) }
 
 // ActivityNames returns the names of the activity types, sorted, without Weft's own.
 func (r *Registry) ActivityNames() []string {

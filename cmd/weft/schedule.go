@@ -39,11 +39,11 @@ func (o oneSchedule) call(ctx context.Context, s *cli.Session, what string, f fu
 func ofSchedule(id string, err error) error {
 	var p *client.Problem
 	switch {
-	case !errors.As(err, &p) || !strings.Contains(p.Detail, "weft.schedule:"):
+	case !errors.As(err, &p):
 		return err
 	case errors.Is(err, client.ErrAlreadyStarted):
 		return cli.Errorf(cli.Refused, "there is a schedule %[1]q already: weft schedule update changes it, weft schedule delete removes it", id)
-	case p.Status == http.StatusNotFound:
+	case p.Status == http.StatusNotFound && strings.Contains(p.Detail, "weft.schedule:"):
 		return cli.Errorf(cli.NotFound, "there is no schedule %q: weft schedule list has those that there are", id)
 	}
 	return err

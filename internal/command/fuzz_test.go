@@ -25,13 +25,17 @@ func holds(t *testing.T, taken bool, err error) {
 
 func FuzzStart(f *testing.F) {
 	f.Add([]byte(`{"type":"order","workflowId":"w","retryPolicy":{"initialInterval":"1s"},"cronSchedule":"@daily","searchAttributes":{"A":{"int":1}}}`))
+	f.Add([]byte(`{"type":"weft.batch","workflowId":"weft.batch:b"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var r schema.StartRequest
 		if json.Unmarshal(body, &r) != nil {
 			return
 		}
-		s, err := parser(t).Start(&r)
+		s, err := parserOfOwn(t).Start(&r)
 		holds(t, s != nil, err)
+		if s != nil && (engine.OwnID(s.Workflow()) || engine.OwnType(s.Code().Name)) {
+			t.Errorf("%+v is one of Weft's own", s)
+		}
 		if s != nil && (engine.CheckID("id", s.Workflow()) != nil || s.Code() == nil || len(s.Event().Input) > 100) {
 			t.Errorf("%+v is not valid", s)
 		}

@@ -82,6 +82,12 @@ func (p *Parser) Start(r *schema.StartRequest) (*Start, error) {
 	return s, nil
 }
 
+// StartOwn parses the start of one of Weft's own workflows. Only the route of that workflow may
+// call it. Start refuses these types and their ids.
+func (p *Parser) StartOwn(r *schema.StartRequest) (*Start, error) {
+	return p.anyStart(*r.WorkflowID, r)
+}
+
 // StartAndAwait parses a start that waits for the end of its run: see Await.
 func (p *Parser) StartAndAwait(r *schema.StartRequest, wait string) (StartAndAwait, error) {
 	d, err := waitTime(wait)
@@ -103,7 +109,19 @@ func (p *Parser) workflowID(requestID string) string {
 	return "w-" + hex.EncodeToString(random[:])
 }
 
+// start parses the start of a workflow that is not one of Weft's own.
 func (p *Parser) start(workflowID string, r *schema.StartRequest) (*Start, error) {
+	if engine.OwnType(r.Type) {
+		return nil, refusal.Invalid.New("workflow type %q is one of Weft's own: start a batch with POST /v1/batches (weft batch start), create a schedule with POST /v1/schedules (weft schedule create), or give a type of the program", r.Type)
+	}
+	if engine.OwnID(workflowID) {
+		return nil, refusal.Invalid.New("the workflow id begins with \"weft.\", as only those of batches and schedules do: give another")
+	}
+	return p.anyStart(workflowID, r)
+}
+
+// anyStart parses the start of any workflow.
+func (p *Parser) anyStart(workflowID string, r *schema.StartRequest) (*Start, error) {
 	if _, err := p.Target(workflowID, ""); err != nil {
 		return nil, err
 	}

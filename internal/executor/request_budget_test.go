@@ -263,8 +263,7 @@ func (b *bench) longTimers(reads int64) {
 // schedule measures one moment of a schedule: its timer, the start of a run, and the run's end. The
 // run has one task.
 func (b *bench) schedule(reads int64) {
-	b.do(http.MethodPost, "", `{"workflowId":"weft.schedule:s","type":"weft.schedule","input":{"id":"s","schedule":{"spec":{"cron":["* * * * *"]},`+
-		`"action":{"type":"flaky"}}}}`)
+	b.do(http.MethodPost, "/v1/schedules", `{"scheduleId":"s","schedule":{"spec":{"cron":["* * * * *"]},"action":{"type":"flaky"}}}`)
 	// Two commits of the schedule and one of the run. The timer, the start and the end are a
 	// message each, whose handler reads the other workflow's log.
 	b.measure("a moment of a schedule, with a run of one task", meter.Cost{Writes: 3, Reads: 3*reads + 2, Messages: 3}, func() {

@@ -78,3 +78,59 @@ func TestResumptionIsRepeatedAfterTheRun(t *testing.T) {
 		})
 	}
 }
+
+// A pause or a resumption that is sent again changes nothing in the run that continues its own,
+// whatever has been done to that run meanwhile.
+func TestPauseIsRepeatedInTheNextRun(t *testing.T) {
+	t.Parallel()
+	for _, pinned := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			one := workflow.NewWorkflow[string, string]("one")
+			d := testbed.New(t)
+			p := d.Start(executor.Options{}, workflow.Bind(one, func(ctx workflow.Context, in string) (string, error) {
+				if err := workflow.Sleep(ctx, time.Minute); err != nil || in == "again" {
+					return "", err
+				}
+				return one.ContinueAsNew(ctx, "again")
+			}))
+			run, err := one.Start(t.Context(), p.Client, "w", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			paused, resumed := client.PauseOptions{RequestID: "p"}, client.PauseOptions{RequestID: "r"}
+			if pinned {
+				paused.RunID, resumed.RunID = run.RunID, run.RunID
+			}
+			is := func(want bool) {
+				t.Helper()
+				what, err := p.Client.Describe(t.Context(), "w", "")
+				if err != nil || (what.Paused != nil) != want || !strings.HasPrefix(string(what.RunID), "2-") {
+					t.Errorf("run %s is paused: %+v, %v, want %v", what.RunID, what.Paused, err, want)
+				}
+			}
+			for _, err := range []error{p.Client.Pause(t.Context(), "w", paused), p.Client.Resume(t.Context(), "w", resumed)} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(90 * time.Second) // the run has continued as new
+			if err := p.Client.Pause(t.Context(), "w", paused); err != nil {
+				t.Error(err)
+			}
+			is(false)
+			if err := p.Client.Pause(t.Context(), "w", client.PauseOptions{RequestID: "another"}); err != nil {
+				t.Error(err)
+			}
+			is(true)
+			if err := p.Client.Resume(t.Context(), "w", resumed); err != nil {
+				t.Error(err)
+			}
+			is(true)
+			cold := d.Start(executor.Options{}, workflow.Bind(one, func(workflow.Context, string) (string, error) { return "", nil }))
+			if err := cold.Client.Resume(t.Context(), "w", resumed); err != nil {
+				t.Error(err)
+			}
+			is(true)
+		})
+	}
+}

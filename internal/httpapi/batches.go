@@ -39,33 +39,22 @@ func (h *handler) batches() error {
 }
 
 func (h *handler) startBatch(r *http.Request, body schema.StartBatchRequest) (status int, answer schema.StartBatchResponse, err error) {
-	if err := h.batches(); err != nil {
-		return 0, answer, err
-	}
 	if answer.BatchID = cmp.Or(body.BatchID, body.RequestID); answer.BatchID == "" {
 		answer.BatchID = h.newID()
 	}
 	if body.MostRuns == 0 {
 		body.MostRuns = batches.DefaultMostRuns
 	}
+	refused := h.batches()
 	c, err := h.batch(answer.BatchID, &body)
 	if err != nil {
-		return 0, answer, err
+		return 0, answer, cmp.Or(refused, err)
 	}
-	f, err := filter.Parse(body.Filter)
-	if err != nil { // the check of the input has parsed it
-		return 0, answer, err
+	if refused == nil {
+		refused = h.checkNames(r, &body)
 	}
-	allows, err := allowsUnknown(url.Values{"unknown": {body.Unknown}})
-	if err != nil {
-		return 0, answer, err
-	}
-	names, err := h.service.Process.Parser().List(f, command.ListPage{Query: "batch", Limit: listPage})
-	if err == nil && !allows {
-		err = h.service.Lists.CheckNames(r.Context(), names)
-	}
-	if err != nil {
-		return 0, answer, err
+	if refused != nil {
+		return http.StatusOK, answer, h.unlessStarted(r, c, &body, refused)
 	}
 	started, err := h.service.Requests.Start(r.Context(), c)
 	switch {
@@ -78,6 +67,38 @@ func (h *handler) startBatch(r *http.Request, body schema.StartBatchRequest) (st
 		return http.StatusCreated, answer, nil
 	}
 	return http.StatusOK, answer, nil
+}
+
+// checkNames refuses a batch whose filter has names that no recent run has, unless the request
+// allows that.
+func (h *handler) checkNames(r *http.Request, body *schema.StartBatchRequest) error {
+	f, err := filter.Parse(body.Filter)
+	if err != nil { // the check of the input has parsed it
+		return err
+	}
+	allows, err := allowsUnknown(url.Values{"unknown": {body.Unknown}})
+	if err != nil {
+		return err
+	}
+	names, err := h.service.Process.Parser().List(f, command.ListPage{Query: "batch", Limit: listPage})
+	if err != nil || allows {
+		return err
+	}
+	return h.service.Lists.CheckNames(r.Context(), names)
+}
+
+// unlessStarted returns a refusal of a start, or nil if an earlier sending of the request has
+// started the batch. That batch may itself be why the request is refused now: it may have deleted
+// all runs with the names of its filter.
+func (h *handler) unlessStarted(r *http.Request, c *command.Start, body *schema.StartBatchRequest, refused error) error {
+	if body.RequestID == "" || !errors.Is(refused, refusal.Invalid) && !errors.Is(refused, refusal.NotFound) {
+		return refused
+	}
+	run, err := h.service.Requests.FindStart(r.Context(), c)
+	if err == nil && run == "" {
+		err = refused
+	}
+	return err
 }
 
 func (h *handler) newID() string { return history.CommitID(h.service.Process.World.ID()).String() }
@@ -103,7 +124,7 @@ func (h *handler) batch(id string, body *schema.StartBatchRequest) (*command.Sta
 	if err != nil {
 		return nil, err
 	}
-	return h.service.Process.Parser().Start(&schema.StartRequest{
+	return h.service.Process.Parser().StartOwn(&schema.StartRequest{
 		WorkflowID: &workflow, Type: batches.WorkflowType, Input: input, RequestID: body.RequestID, IDReusePolicy: "rejectDuplicate",
 		Memo: history.Memo{}.With(batches.MemoField, memo),
 	})

@@ -47,7 +47,9 @@ func (h *handler) createSchedule(r *http.Request, body schema.CreateScheduleRequ
 	if err != nil {
 		return 0, answer, err
 	}
-	c, err := h.service.Process.Parser().Start(&schema.StartRequest{WorkflowID: &id, Type: stored.WorkflowType, Input: state, RequestID: body.RequestID})
+	c, err := h.service.Process.Parser().StartOwn(&schema.StartRequest{
+		WorkflowID: &id, Type: stored.WorkflowType, Input: state, Header: body.Header, RequestID: body.RequestID,
+	})
 	if err != nil {
 		return 0, answer, err
 	}

@@ -18,11 +18,16 @@ func own() []workflow.Registration {
 }
 
 // Registry returns a registry of these workflows and activities, and of Weft's own workflows. If
-// some of them are invalid, the error says why, and the registry has the others.
+// some of them are invalid, the error says why, and the registry has the others. A name that begins
+// with "weft." is invalid.
 func Registry(registrations ...workflow.Registration) (*engine.Registry, error) {
 	r := &engine.Registry{}
 	var wrong []error
-	for _, registration := range append(own(), registrations...) {
+	for _, registration := range own() {
+		wrong = append(wrong, bridge.Register(r, registration))
+	}
+	r.ReserveOwn()
+	for _, registration := range registrations {
 		wrong = append(wrong, bridge.Register(r, registration))
 	}
 	return r, errors.Join(wrong...)

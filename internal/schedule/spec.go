@@ -95,6 +95,9 @@ func Check(id string, s *stored.Schedule) error {
 	if s.Action.Type == "" {
 		return errors.New("the action has no type: give the workflow type to start")
 	}
+	if engine.OwnType(s.Action.Type) {
+		return fmt.Errorf("the action starts workflow type %q, which is one of Weft's own: give a type of the program", s.Action.Type)
+	}
 	if s.Action.RunTimeout < 0 || s.CatchUpWindow < 0 {
 		return errors.New("a time of the schedule is negative")
 	}
@@ -122,6 +125,9 @@ func checkIDs(id, workflowID string) error {
 	begin := cmp.Or(workflowID, id)
 	if err := engine.CheckID("workflow id of the runs", begin); err != nil {
 		return err
+	}
+	if engine.OwnID(begin) {
+		return errors.New("the workflow ids of the runs begin with \"weft.\", as only those of batches and schedules do: give the action another workflowId, or the schedule another id")
 	}
 	if most := engine.MaxIDLength - momentRoom; len(begin) > most {
 		return fmt.Errorf("the workflow ids of the runs begin with %d characters, which leaves no room for a moment: give at most %d", len(begin), most)

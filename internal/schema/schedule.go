@@ -80,6 +80,8 @@ type ScheduleAction struct {
 type CreateScheduleRequest struct {
 	ScheduleID string    `json:"scheduleId"`
 	Schedule   *Schedule `json:"schedule"`
+	// Header travels with the runs of the schedule, as that of a start does.
+	Header history.Header `json:"header,omitempty"`
 	// RequestID identifies the request if it is sent again; if absent, one is generated.
 	RequestID string `json:"requestId,omitempty"`
 }

@@ -170,7 +170,7 @@ func (s *simulation) create(id, requestID string, what stored.Schedule) {
 	var answer *schema.StartResponse
 	start := func() error {
 		_, err := s.insist("create "+id, func(ctx context.Context, t edge.Service) (err error) {
-			answer, err = t.Start(ctx, schema.StartRequest{WorkflowID: &workflowID, Type: stored.WorkflowType, Input: input, RequestID: requestID})
+			answer, err = t.StartOwn(ctx, schema.StartRequest{WorkflowID: &workflowID, Type: stored.WorkflowType, Input: input, RequestID: requestID})
 			return err
 		})
 		return err

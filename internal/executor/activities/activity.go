@@ -285,8 +285,11 @@ func (w *Attempt) next(number int, due history.Timestamp) engine.Message {
 func carryOutAttempt(ctx context.Context, s *session.Process, w *Attempt) (result history.Payload, f *failure.Failure) {
 	a, m := w.Activity, w.Delivery.Message
 	code := s.Registry.Activity(a.ActivityType)
-	if code == nil {
+	switch {
+	case code == nil:
 		return nil, runner.Unregistered(a.ActivityType)
+	case engine.OwnType(a.ActivityType) && !engine.OwnType(w.run.Type):
+		return nil, failure.FromError(failure.Newf(failure.ErrInvalid.Type, "activity type %q is one of Weft's own, which only its own workflows start: start one of the program", a.ActivityType).Final())
 	}
 	limited, cancel := s.World.WithTimeout(context.WithoutCancel(ctx), w.limit)
 	defer cancel()

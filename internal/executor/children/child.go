@@ -63,12 +63,10 @@ func ensureChild(ctx context.Context, s *session.Process, e *outbound) (history.
 		if f := engine.OversizeChild(child.StartChildWorkflowExecutionInitiated, s.Options.MaxPayload); f != nil {
 			return fails(f)
 		}
-		var err error
-		if start, err = s.Parser().Start(requestOf(child)); err != nil {
-			return fails(failure.FromError(failure.New(failure.ErrInvalid.Type, err.Error()).Final()))
+		if start, e.refused = s.Parser().Start(requestOf(child)); e.refused == nil {
+			started = starts.Event(ctx, s, start)
+			started.Parent = &history.Parent{WorkflowID: e.message.WorkflowID, RunID: e.message.RunID, InitiatedEventID: child.EventID}
 		}
-		started = starts.Event(ctx, s, start)
-		started.Parent = &history.Parent{WorkflowID: e.message.WorkflowID, RunID: e.message.RunID, InitiatedEventID: child.EventID}
 	}
 	var news history.Attributes
 	err := s.At(ctx, child.WorkflowID, func(ctx context.Context, t *session.Session) (err error) {
@@ -132,6 +130,9 @@ func ensure(ctx context.Context, t *session.Session, e *outbound, start *command
 		if err := inbox.RepairForeign(ctx, t, e.message); err != nil {
 			return nil, err
 		}
+	case e.refused != nil:
+		f := failure.FromError(failure.New(failure.ErrInvalid.Type, e.refused.Error()).Final())
+		return &history.StartChildWorkflowExecutionFailed{InitiatedEventID: e.child.EventID, Failure: f}, nil
 	case started == nil:
 		return vanished(e.child), nil
 	case e.message.Late && !neverStarted(t, e.child):

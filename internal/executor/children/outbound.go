@@ -17,6 +17,9 @@ type outbound struct {
 	external *engine.PendingExternal
 	// request is the request id of the start of the child that external is for.
 	request string
+	// refused is why the child cannot be started here, or nil. An earlier delivery, to a process of
+	// another build, may have started it.
+	refused error
 	// sent is when external was sent, or an earlier moment.
 	sent history.Timestamp
 	// holder is the parent of the open run that has the child's workflow id, or nil.

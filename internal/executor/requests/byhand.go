@@ -9,12 +9,16 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/activities"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // EndByHand ends a pending activity with what an operator says, whatever its retry policy says. The
 // end is in the log when EndByHand returns nil, and the code has seen it unless the code fails. The
 // same request again finds that, and says so.
+//
+// A result of an activity of Weft's own is refused. Otherwise a batch would act on runs of the
+// caller's choice: the result of its step has the runs that are left.
 //
 // An attempt that is in progress is not stopped: its result is dropped, and its next heartbeat says
 // that nobody waits for it.
@@ -30,7 +34,11 @@ func (s *Steering) EndByHand(ctx context.Context, c *command.ByHand) (*schema.By
 			answer.Repeated, err = endedByHand(ctx, t, run, c)
 			return err
 		}
-		if err := checkResult(s.Process, run.State.Activities[c.Event()].ActivityType, c.Result(), c.Failure()); err != nil {
+		activityType := run.State.Activities[c.Event()].ActivityType
+		if c.Failure() == nil && engine.OwnType(activityType) {
+			return refusal.Invalid.New("activity type %q is one of Weft's own, whose results only it knows: fail the activity, or stop its workflow", activityType)
+		}
+		if err := checkResult(s.Process, activityType, c.Result(), c.Failure()); err != nil {
 			return err
 		}
 		kept, err := t.Process.Attempts.Of(ctx, run, c.Event())

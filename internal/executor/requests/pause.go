@@ -85,6 +85,14 @@ func (s *Steering) steer(ctx context.Context, c command.Pause, event history.Typ
 			answer.RunID = run.State.RunID
 			return t.RequireFresh(ctx, nil)
 		default:
+			before, lookErr := continuedAfter(ctx, t, run, c, event)
+			switch {
+			case lookErr != nil:
+				return lookErr
+			case before != nil: // the request is sent again, and its run has continued since
+				answer.RunID = before.State.RunID
+				return nil
+			}
 			answer.RunID = run.State.RunID
 			err = do(ctx, t, run)
 		}
@@ -118,6 +126,12 @@ func steeredBefore(ctx context.Context, t *session.Session, c command.Pause, eve
 	if run == nil || err != nil || run.State.Steered(event, c.RequestID()) {
 		return run, err
 	}
+	return continuedAfter(ctx, t, run, c, event)
+}
+
+// continuedAfter returns the run that another one continues, if a request has paused or resumed it
+// before. It returns nil if the request pins a run, or has done nothing to that run.
+func continuedAfter(ctx context.Context, t *session.Session, run *engine.Run, c command.Pause, event history.Type) (*engine.Run, error) {
 	if c.Run() != "" {
 		return nil, nil
 	}

@@ -19,6 +19,21 @@ func (s *Requests) Start(ctx context.Context, c *command.Start) (*schema.StartRe
 	return startWatching(ctx, s.Process, c, nil)
 }
 
+// FindStart returns the run that an earlier sending of a start opened, or "" if there is none. It
+// writes nothing.
+func (s *Requests) FindStart(ctx context.Context, c *command.Start) (id history.RunID, err error) {
+	err = s.Process.Request(ctx, c.Workflow(), func(ctx context.Context, t *session.Session) (err error) {
+		if err := t.View.EnsureFresh(ctx); err != nil {
+			return err
+		}
+		if latest := t.Run(); latest != nil {
+			id, err = starts.LookForStart(ctx, t, latest, c)
+		}
+		return err
+	})
+	return id, err
+}
+
 // startWatching is Start. It watches the run from its start on, if it starts one that does not
 // close at once and watched is not nil.
 func startWatching(ctx context.Context, s *session.Process, c *command.Start, watched *lock.Watch) (*schema.StartResponse, error) {

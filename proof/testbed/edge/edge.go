@@ -33,6 +33,12 @@ func (s Service) Start(ctx context.Context, r schema.StartRequest) (*schema.Star
 	return ask(ctx, c, err, s.Service.Requests.Start)
 }
 
+// StartOwn starts one of Weft's own workflows, as its route does.
+func (s Service) StartOwn(ctx context.Context, r schema.StartRequest) (*schema.StartResponse, error) {
+	c, err := s.Service.Process.Parser().StartOwn(&r)
+	return ask(ctx, c, err, s.Service.Requests.Start)
+}
+
 // StartAndAwait starts a run and waits for its end.
 func (s Service) StartAndAwait(ctx context.Context, r schema.StartRequest, wait time.Duration) (*schema.StartResponse, error) {
 	c, err := s.Service.Process.Parser().StartAndAwait(&r, wait.String())
