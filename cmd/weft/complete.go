@@ -14,7 +14,7 @@ import (
 // completeCommand prints the values that a completion script offers, a line for each.
 type completeCommand struct {
 	What string `arg:"" enum:"profiles,queues"`
-	Line string `arg:"" optional:"" help:"The command line so far. Its flags say which deployment it is for."`
+	Line string `arg:"" optional:"" help:"The command line up to the cursor. Its flags say which deployment it is for."`
 }
 
 // completeTime is how long somebody who has pressed a key waits for values.
@@ -47,7 +47,10 @@ func (c completeCommand) values(ctx context.Context, s *cli.Session) (all []stri
 	if c.What == "profiles" {
 		return s.Profiles()
 	}
-	remote := remoteOf(wordsOf(c.Line))
+	remote, complete := remoteOf(wordsOf(c.Line))
+	if !complete {
+		return nil, nil
+	}
 	err = remote.Call(ctx, s, "the names of the queues", func(ctx context.Context, api *client.Client) error {
 		types, err := api.Types(ctx)
 		if err == nil {
@@ -58,9 +61,11 @@ func (c completeCommand) values(ctx context.Context, s *cli.Session) (all []stri
 	return all, err
 }
 
-// remoteOf returns the deployment that the flags in a command line name.
-func remoteOf(words []string) *cli.Remote {
-	r := &cli.Remote{Timeout: completeTime}
+// remoteOf returns the deployment that the flags in a command line name, without the last word if it
+// is still being typed. complete is false if that word, or the next one, says which deployment it is:
+// half an address must not get a token.
+func remoteOf(words []string, typing bool) (r *cli.Remote, complete bool) {
+	r = &cli.Remote{Timeout: completeTime}
 	flags := map[string]*string{
 		"--url": &r.URL, "--profile": &r.Profile, "--stack": &r.Stack, "--region": &r.Region, "--aws-profile": &r.AWSProfile,
 		"--auth": &r.Auth, "--token": &r.Token, "--token-file": &r.TokenFile,
@@ -68,18 +73,27 @@ func remoteOf(words []string) *cli.Remote {
 	for i, one := range words {
 		name, value, given := strings.Cut(one, "=")
 		to := flags[name]
-		if !given && i+1 < len(words) {
-			value = words[i+1]
+		if to == nil {
+			continue
 		}
-		if to != nil {
-			*to = value
+		at := i
+		if !given {
+			at++
 		}
+		if at >= len(words) || typing && at == len(words)-1 {
+			return nil, false
+		}
+		if !given {
+			value = words[at]
+		}
+		*to = value
 	}
-	return r
+	return r, true
 }
 
-// wordsOf splits a command line as a shell does that expands nothing.
-func wordsOf(line string) (words []string) {
+// wordsOf splits a command line as a shell does that expands nothing. typing says that nothing ends
+// the last word.
+func wordsOf(line string) (words []string, typing bool) {
 	var one strings.Builder
 	quote, begun, escaped := rune(0), false, false
 	for _, r := range line {
@@ -107,5 +121,5 @@ func wordsOf(line string) (words []string) {
 	if begun {
 		words = append(words, one.String())
 	}
-	return words
+	return words, begun
 }

@@ -35,19 +35,26 @@ func TestComplete(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(filepath.Dir(config), "token"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	const none = "-" // and no error
 	for _, c := range []struct{ what, line, want string }{
 		{"profiles", "", "local prod"},
 		{"queues", "weft dead redrive --url=" + server.URL + " ", "activities tasks-gpu timers workflow"},
 		{"queues", "weft dead redrive --url '" + server.URL + "' ti", "activities tasks-gpu timers workflow"},
 		{"queues", "weft dead redrive --profile local ", "activities tasks-gpu timers workflow"},
 		{"queues", "weft dead redrive --profile=nothing ", ""},
+		// What is being typed names no deployment yet: it must not get the token.
+		{"queues", "weft dead redrive --url " + server.URL, none},
+		{"queues", "weft dead redrive --url '" + server.URL, none},
+		{"queues", "weft dead redrive --url=" + server.URL, none},
+		{"queues", "weft dead redrive --url ", none},
+		{"queues", "weft dead redrive --profile local", none},
 	} {
 		var out strings.Builder
 		s := &cli.Session{In: strings.NewReader(""), Out: &out, Err: io.Discard, Getenv: func(name string) string { return map[string]string{"WEFT_CONFIG": config}[name] }}
 		err := execute(t.Context(), s, []string{cli.CompleteCommand, c.what, c.line})
 		got := strings.Fields(out.String())
 		slices.Sort(got)
-		if strings.Join(got, " ") != c.want || (err != nil) != (c.want == "") {
+		if strings.Join(got, " ") != strings.TrimSuffix(c.want, none) || (err != nil) != (c.want == "") {
 			t.Errorf("%s of %q: %q, %v; want %q", c.what, c.line, got, err, c.want)
 		}
 	}
@@ -86,7 +93,7 @@ func TestCompletionOfValues(t *testing.T) {
 		"dead redrive --url http://127.0.0.1:1 ": "",
 	} {
 		words := strings.Split(weft+" "+line, " ")
-		program := fmt.Sprintf("source ./script; COMP_LINE='%s %s'; COMP_WORDS=('%s'); COMP_CWORD=%d; _weft; echo \"${COMPREPLY[@]}\"", weft, line, strings.Join(words, "' '"), len(words)-1)
+		program := fmt.Sprintf("source ./script; COMP_LINE='%s %s'; COMP_POINT=${#COMP_LINE}; COMP_WORDS=('%s'); COMP_CWORD=%d; _weft; echo \"${COMPREPLY[@]}\"", weft, line, strings.Join(words, "' '"), len(words)-1)
 		bash := exec.Command("bash", "--norc", "-c", program)
 		bash.Dir, bash.Env = dir, append(os.Environ(), "WEFT_CONFIG="+config)
 		out, err := bash.CombinedOutput()
@@ -133,8 +140,9 @@ func TestWordsOf(t *testing.T) {
 		`--url="http://a" ''`:       {"--url=http://a", ""},
 		`"open`:                     {"open"},
 	} {
-		if got := wordsOf(line); !slices.Equal(got, want) {
-			t.Errorf("%s is %q, want %q", line, got, want)
+		got, typing := wordsOf(line)
+		if !slices.Equal(got, want) || typing == (line == "" || strings.HasSuffix(line, " ")) {
+			t.Errorf("%s is %q, typing: %v; want %q", line, got, typing, want)
 		}
 	}
 }

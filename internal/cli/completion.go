@@ -61,7 +61,7 @@ func (v values) unless(variable string) string {
 }
 
 // CompleteCommand is the name of the command that prints values for the scripts. Its arguments are
-// what is looked up, and the command line so far.
+// what is looked up, and the command line up to the cursor.
 const CompleteCommand = "complete"
 
 // text returns the values as words of a script. ask is how the script asks for what is looked up.
@@ -76,11 +76,11 @@ func (v values) text(ask func(what string) string) string {
 // askBash, askZsh and askFish return how the scripts ask the command for values. Those are words
 // without characters that a shell would expand: bash expands what compgen takes.
 func askBash(what string) string {
-	return `$("${COMP_WORDS[0]}" ` + CompleteCommand + " " + what + ` "$COMP_LINE" 2>/dev/null)`
+	return `$("${COMP_WORDS[0]}" ` + CompleteCommand + " " + what + ` "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)`
 }
 
 func askZsh(what string) string {
-	return `${(f)"$("${words[1]}" ` + CompleteCommand + " " + what + ` "${words[*]}" 2>/dev/null)"}`
+	return `${(f)"$("${words[1]}" ` + CompleteCommand + " " + what + ` "${words[1,CURRENT]}" 2>/dev/null)"}`
 }
 
 func askFish(name string) func(what string) string {

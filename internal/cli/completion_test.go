@@ -95,7 +95,7 @@ func TestCompletionInBash(t *testing.T) {
 		}
 		quoted := "'" + strings.Join(words, "' '") + "'"
 		// The command itself prints what it is asked, with colons in place of spaces.
-		program := "shop() { local line=${3// /:}; echo \"$2=$line\"; }; source '" + file + "'; COMP_LINE='" + line + "'; COMP_WORDS=(" + quoted + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _shop; echo \"${COMPREPLY[@]}\""
+		program := "shop() { local line=${3// /:}; echo \"$2=$line\"; }; source '" + file + "'; COMP_LINE='" + line + "'; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" + quoted + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _shop; echo \"${COMPREPLY[@]}\""
 		out, err := exec.Command("bash", "--norc", "-c", program).CombinedOutput()
 		got, expected := strings.Fields(string(out)), strings.Fields(want)
 		slices.Sort(got)
