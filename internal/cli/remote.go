@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -130,8 +131,12 @@ func (t *target) bearer() (string, error) {
 		}
 		token = string(text)
 	}
-	if token = strings.TrimSpace(token); strings.ContainsAny(token, "\r\n") {
-		return "", Errorf(Usage, "the token has several lines: is %s the file of a token?", t.file)
+	token = strings.TrimSpace(token)
+	switch control := strings.ContainsFunc(token, unicode.IsControl); {
+	case control && t.file != "":
+		return "", Errorf(Usage, "the token has several lines, or characters that no token has: is %s the file of a token?", t.file)
+	case control:
+		return "", Errorf(Usage, "the token has several lines, or characters that no token has: give another --token (WEFT_TOKEN)")
 	}
 	return token, nil
 }
