@@ -40,6 +40,19 @@ func Waiting(ctx context.Context, format string, args ...any) {
 	}
 }
 
+// Once returns a context with which a request is sent once, though it has a time: its context ends
+// with an answer that is none of success, and after limit, or after half of what is left for the
+// command.
+func Once(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	return context.WithValue(ctx, onceKey{}, cancel), cancel
+}
+
+type onceKey struct{}
+
 // OnTimeout sets what finds out why the command still waits when its time is over. The function has
 // less than a second. Its text, if it is not empty, follows the time-out's. It is not called if the
 // deployment has not answered before.
@@ -210,6 +223,9 @@ func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = answer{resp.Body, r}
 	case !sent.Load() && !w.call.answered.Load() && r.Context().Err() == nil:
 		w.call.cancel(&unreachable{err})
+	}
+	if end, once := r.Context().Value(onceKey{}).(context.CancelFunc); once && (err != nil || resp.StatusCode >= http.StatusMultipleChoices) {
+		end()
 	}
 	return resp, err
 }

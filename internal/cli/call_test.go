@@ -77,6 +77,46 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// A request that is sent once takes a few seconds if there is no answer, and is not sent again if
+// the answer is that the deployment is busy. The command continues.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	for name, send := range map[string]transport{
+		"silent": func(r *http.Request) (*http.Response, error) {
+			connected(r)
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		},
+		"busy": func(r *http.Request) (*http.Response, error) {
+			connected(r)
+			return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+		},
+	} {
+		for timeout, most := range map[time.Duration]time.Duration{30 * time.Second: 3 * time.Second, 4 * time.Second: 2 * time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				s, _ := testSession(t, nil)
+				requests := 0
+				s.base = transport(func(r *http.Request) (*http.Response, error) {
+					requests++
+					return send(r)
+				})
+				begun := time.Now()
+				err := (&Remote{URL: "http://weft.test", Timeout: timeout}).Call(t.Context(), s, "a count", func(ctx context.Context, c *client.Client) error {
+					once, cancel := Once(ctx, 3*time.Second)
+					defer cancel()
+					if _, err := c.Queues(once); err == nil {
+						t.Errorf("%s: there is no error", name)
+					}
+					return ctx.Err()
+				})
+				if took := time.Since(begun); err != nil || requests != 1 || took > most { // of the bubble's clock
+					t.Errorf("%s: %v, %d requests in %s", name, err, requests, took)
+				}
+			})
+		}
+	}
+}
+
 // An interrupted command says what it waited for.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
