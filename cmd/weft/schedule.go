@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // scheduleCommand creates, describes and controls schedules.
@@ -61,7 +62,7 @@ func (o oneSchedule) do(ctx context.Context, s *cli.Session, out cli.Output, wha
 
 type scheduleList struct {
 	Limit      int  `default:"1000" help:"How many schedules at most."`
-	Details    bool `short:"l" help:"Describe each schedule, too: whether it is paused, what it starts and when, the next moment, and the last run. It is a request and a query for each."`
+	Details    bool `short:"l" help:"Describe each schedule, too: whether it is paused, what it starts and when, the next moment, and the last run. It is a request and a query for each, and one request for those whose workflow is paused."`
 	cli.Remote `embed:""`
 	cli.Output `embed:""`
 }
@@ -82,11 +83,18 @@ func (l scheduleList) Run(ctx context.Context, s *cli.Session) error {
 		if !l.Details || l.Quiet {
 			return schedules.Print(s, l.Output, pages)
 		}
+		paused, err := pausedSchedules(ctx, c)
+		if err != nil {
+			return err
+		}
 		return detailedSchedules.Print(s, l.Output, func(yield func([]scheduleDetails, error) bool) {
 			for page, err := range pages {
 				var all []scheduleDetails
 				if err == nil {
 					all, err = detailsOf(ctx, c, page)
+				}
+				for i := range all {
+					all[i].WorkflowPaused = paused[all[i].ScheduleID]
 				}
 				if !yield(all, err) {
 					return
@@ -105,6 +113,14 @@ var schedules = cli.List[client.ScheduleSummary]{
 	ID: func(one client.ScheduleSummary) string { return one.ScheduleID },
 }
 
+// describedSchedule is a description of a schedule with what its workflow knows.
+type describedSchedule struct {
+	*client.ScheduleDescription
+	// WorkflowPaused says since when, and why, an operator has paused the schedule's workflow: it
+	// starts no runs meanwhile.
+	WorkflowPaused *schema.Paused `json:"workflowPaused,omitempty"`
+}
+
 type scheduleDescribe struct {
 	oneSchedule `embed:""`
 	cli.Output  `embed:"" set:"output=auto"`
@@ -112,12 +128,16 @@ type scheduleDescribe struct {
 
 // Run prints the description.
 func (d scheduleDescribe) Run(ctx context.Context, s *cli.Session) error {
-	return d.call(ctx, s, "the description", func(ctx context.Context, schedule client.Schedule) error {
-		known, err := schedule.Describe(ctx)
+	return d.Call(ctx, s, "the description of schedule "+d.ID, func(ctx context.Context, api *client.Client) error {
+		known, err := api.Schedule(d.ID).Describe(ctx)
 		if err != nil {
-			return err
+			return ofSchedule(d.ID, err)
 		}
-		return d.One(s, d.ID, known, func() error { return scheduleText(s, known) })
+		value := describedSchedule{ScheduleDescription: known}
+		if run, err := api.Describe(ctx, scheduleWorkflow+d.ID, ""); err == nil { // who may not read it gets the rest
+			value.WorkflowPaused = run.Paused
+		}
+		return d.One(s, d.ID, value, func() error { return scheduleText(s, value, d.Command("resume", scheduleWorkflow+d.ID)) })
 	})
 }
 
