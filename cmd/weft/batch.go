@@ -37,8 +37,14 @@ type batchStart struct {
 	Unpin     bool     `group:"Action" help:"For move: let the newest build run them."`
 	cli.Input `embed:""`
 
-	cli.Remote `embed:"" set:"timeout=0s"`
+	cli.Remote `embed:"" set:"timeout=-1ns" set:"timeoutPlaceholder=DURATION" set:"timeoutHelp=How long the command may take; without it, 30s, and for ever with --watch and --dry-run. 0s is for ever."`
 	cli.Output `embed:""`
+}
+
+// AfterApply sets the time-out.
+func (b *batchStart) AfterApply() error {
+	b.MayWait(b.DryRun || b.Watch)
+	return nil
 }
 
 // Run starts the batch. It is durable when the command ends, and goes on without it.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/problem"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // transport is a transport of a test.
@@ -198,6 +200,32 @@ func TestNotLetIn(t *testing.T) {
 		if strings.Contains(err.Error(), "secret") {
 			t.Errorf("the error has the token: %v", err)
 		}
+	}
+}
+
+// What answers and is not Weft is named, and is not taken for a missing workflow.
+func TestNotWeft(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"no such page": http.NotFound,
+		"a page":       func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
+		"other JSON":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") },
+		"a redirect":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) },
+		"a refusal":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) },
+	} {
+		server := httptest.NewServer(answer)
+		t.Cleanup(server.Close)
+		s, _ := testSession(t, nil)
+		err := (&Remote{URL: server.URL + "/base"}).Call(t.Context(), s, "the description", func(ctx context.Context, c *client.Client) error {
+			_, err := c.Describe(ctx, "order-7", "")
+			return err
+		})
+		fails(t, name, err, Unreachable, "what answers at "+server.URL+"/base is not Weft: ")
+	}
+	tooLarge := problem.Of(refusal.Internal.New("the server answered 413"))
+	tooLarge.Status = http.StatusRequestEntityTooLarge // a gateway's, of a request that is meant for it
+	if CodeOf(tooLarge) != Refused || CodeOf(client.ErrNotWeft) != Unreachable {
+		t.Error("the codes are wrong")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/version"
 )
 
@@ -27,6 +28,7 @@ type API interface {
 // did not answer; a server that is too old to describe itself has answered.
 func CheckAPI(ctx context.Context, api API, now func() time.Time) (found []Finding, described *client.Deployment, err error) {
 	var f findings
+	var refused *client.Problem
 	began := now()
 	err = within(ctx, func(ctx context.Context) (err error) {
 		described, err = api.Deployment(ctx)
@@ -37,6 +39,12 @@ func CheckAPI(ctx context.Context, api API, now func() time.Time) (found []Findi
 	case errors.Is(err, client.ErrNotFound):
 		f.bad("api", "deploy this version of Weft", "the server answers, and is older than weft doctor: it does not describe itself")
 		return f, nil, nil
+	case errors.Is(err, client.ErrNotWeft):
+		f.bad("api", "check the address, and the path in it", "what answers there is not Weft: %v", err)
+		return f, nil, err
+	case errors.As(err, &refused) && problem.Foreign(refused):
+		f.bad("api", "check the address, and the path in it", "what answers there is not Weft: %s", refused.Detail)
+		return f, nil, err
 	case err != nil:
 		f.bad("api", "check the address, the authorization and the log of the api function or the server", "it does not describe itself: %v", err)
 		return f, nil, err
