@@ -105,7 +105,7 @@ func (c deadList) Run(ctx context.Context, s *cli.Session) error {
 				letters = append(letters, deadLetter{Queue: q.Name, Count: more})
 			}
 		}
-		return deadLetters.Print(s, c.Output, cli.Pages(letters))
+		return deadLetters.Print(s, c.Output, noting(s, "There are no dead letters.", cli.Pages(letters)))
 	})
 }
 

@@ -33,19 +33,21 @@ type oneSchedule struct {
 
 // call calls f with the schedule.
 func (o oneSchedule) call(ctx context.Context, s *cli.Session, what string, f func(context.Context, client.Schedule) error) error {
-	return o.Call(ctx, s, what+" of schedule "+o.ID, func(ctx context.Context, c *client.Client) error { return ofSchedule(o.ID, f(ctx, c.Schedule(o.ID))) })
+	return o.Call(ctx, s, what+" of schedule "+o.ID, func(ctx context.Context, c *client.Client) error {
+		return ofSchedule(&o.Remote, o.ID, f(ctx, c.Schedule(o.ID)))
+	})
 }
 
 // ofSchedule turns an error about the workflow of a schedule into one about the schedule.
-func ofSchedule(id string, err error) error {
+func ofSchedule(r *cli.Remote, id string, err error) error {
 	var p *client.Problem
 	switch {
 	case !errors.As(err, &p):
 		return err
 	case errors.Is(err, client.ErrAlreadyStarted):
-		return cli.Errorf(cli.Refused, "there is a schedule %[1]q already: weft schedule update changes it, weft schedule delete removes it", id)
+		return cli.Errorf(cli.Refused, "there is a schedule %q already: weft schedule update changes it, and %s removes it", id, r.Command("schedule delete", id))
 	case p.Status == http.StatusNotFound && strings.Contains(p.Detail, "weft.schedule:"):
-		return cli.Errorf(cli.NotFound, "there is no schedule %q: weft schedule list has those that there are", id)
+		return cli.Errorf(cli.NotFound, "there is no schedule %q: %s has those that there are", id, r.Command("schedule list"))
 	}
 	return err
 }
@@ -79,7 +81,7 @@ func (l scheduleList) Run(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	return l.Call(ctx, s, "the schedules", func(ctx context.Context, c *client.Client) error {
-		pages := limited(s, l.Limit, func(token string) ([]client.ScheduleSummary, string, error) { return c.Schedules(ctx, token) })
+		pages := noting(s, "There is no schedule.", limited(s, l.Limit, func(token string) ([]client.ScheduleSummary, string, error) { return c.Schedules(ctx, token) }))
 		if !l.Details || l.Quiet {
 			return schedules.Print(s, l.Output, pages)
 		}
@@ -131,7 +133,7 @@ func (d scheduleDescribe) Run(ctx context.Context, s *cli.Session) error {
 	return d.Call(ctx, s, "the description of schedule "+d.ID, func(ctx context.Context, api *client.Client) error {
 		known, err := api.Schedule(d.ID).Describe(ctx)
 		if err != nil {
-			return ofSchedule(d.ID, err)
+			return ofSchedule(&d.Remote, d.ID, err)
 		}
 		value := describedSchedule{ScheduleDescription: known}
 		if run, err := api.Describe(ctx, scheduleWorkflow+d.ID, ""); err == nil { // who may not read it gets the rest
