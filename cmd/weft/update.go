@@ -131,7 +131,7 @@ func (u sentUpdate) failed(ctx context.Context, s *cli.Session, err error) error
 	switch {
 	case errors.As(err, &rejected) && rejected.Failure != nil:
 		return cli.Errorf(cli.Refused, "%s: %w", typed("update rejected", err), rejected.Failure.Err())
-	case errors.As(err, &failed) && failed.Type == "UpdateFailedByOperator":
+	case errors.As(err, &failed) && failed.Type == operatorFailed:
 		return cli.Errorf(cli.Failed, "update %s was failed by an operator: %w", cli.Clean(u.what), err)
 	case failed != nil && failed.Type != "" && cli.CodeOf(err) == cli.Failed:
 		return cli.Errorf(cli.Failed, "%s: %w", typed("update "+cli.Clean(u.what)+" failed", err), err)
@@ -165,6 +165,9 @@ func (c updateWait) Run(ctx context.Context, s *cli.Session) error {
 	})
 }
 
+// operatorFailed is the type of the failure of an update that an operator has failed.
+const operatorFailed = "UpdateFailedByOperator"
+
 type updateFail struct {
 	oneUpdateOf `embed:""`
 	Reason      string `help:"For the caller of the update, and for those who read the history."`
@@ -178,6 +181,15 @@ func (c updateFail) Run(ctx context.Context, s *cli.Session) error {
 		if err := api.FailUpdate(ctx, c.WorkflowID, c.RunID, c.UpdateID, c.Reason); err != nil {
 			return err
 		}
-		return done(s, c.Output, c.WorkflowID, c.RunID, "The update %s of %s has failed, unless it had completed.", c.UpdateID, c.WorkflowID)
+		text := "The update %s of %s has failed, unless it had completed."
+		_, err := api.Handle(c.WorkflowID, c.RunID, c.UpdateID).Wait(ctx)
+		var failed *failure.Error
+		switch byHand := errors.As(err, &failed) && failed.Type == operatorFailed; {
+		case byHand:
+			text = "The update %s of %s has failed."
+		case err == nil || cli.CodeOf(err) == cli.Failed:
+			text = "The update %s of %s had completed before: it keeps its outcome."
+		}
+		return done(s, c.Output, c.WorkflowID, c.RunID, text, c.UpdateID, c.WorkflowID)
 	})
 }

@@ -18,10 +18,12 @@ func TestUpdateFail(t *testing.T) {
 	t.Parallel()
 	waits := workflow.NewWorkflow[workflow.None, string]("waits")
 	nap := workflow.NewUpdate[workflow.None, workflow.None]("nap")
+	ping := workflow.NewUpdate[workflow.None, workflow.None]("ping")
 	api := serve(t, workflow.Bind(waits, func(ctx workflow.Context, _ workflow.None) (string, error) {
 		nap.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 			return workflow.None{}, workflow.Sleep(ctx, 24*time.Hour)
 		})
+		ping.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil })
 		return "", workflow.Sleep(ctx, 48*time.Hour)
 	}))
 	c := client.New(api)
@@ -31,14 +33,22 @@ func TestUpdateFail(t *testing.T) {
 	if _, err := c.Update(t.Context(), "w", "nap", nil, client.UpdateOptions{ID: "u1"}); err != nil {
 		t.Fatal(err)
 	}
+	if out, err := command(t, "update fail w u1 --reason=broken --url="+api); err != nil || out != "The update u1 of w has failed.\n" {
+		t.Errorf("%s, %v", out, err)
+	}
 	for line, want := range map[string]string{
-		"update fail w u1 --reason=broken --url=": "",
-		"update fail w u2 --url=":                 `has accepted no update "u2"`,
+		"update fail w u2 --url=": `has accepted no update "u2"`,
 	} {
 		_, err := command(t, line+api)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("weft %s: %v", line, err)
 		}
+	}
+	if _, err := c.Call(t.Context(), "w", "ping", nil, client.UpdateOptions{ID: "u3"}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(t, "update fail w u3 --url="+api); err != nil || out != "The update u3 of w had completed before: it keeps its outcome.\n" {
+		t.Errorf("%s, %v", out, err)
 	}
 	if _, err := command(t, "update wait w u1 --url="+api); cli.CodeOf(err) != cli.Failed || !strings.Contains(err.Error(), "update u1 was failed by an operator: broken") {
 		t.Errorf("weft update wait: %v", err)
