@@ -63,6 +63,7 @@ func (c updateSend) Run(ctx context.Context, s *cli.Session) error {
 	return c.Call(ctx, s, "the update "+c.Name, func(ctx context.Context, api *client.Client) error {
 		sent := sentUpdate{c.Remote, c.Output, oneUpdate{c.ID, c.WorkflowID, c.RunID}, c.Name}
 		o := client.UpdateOptions{ID: c.ID, RunID: c.RunID, Start: start}
+		sent.explain(ctx, api)
 		if c.NoWait {
 			u, err := api.Update(ctx, c.WorkflowID, c.Name, history.Payload(input), o)
 			if err != nil {
@@ -72,7 +73,6 @@ func (c updateSend) Run(ctx context.Context, s *cli.Session) error {
 				return cli.Line(s, "Accepted. %s waits for its result.", cli.Clean(c.Command("update wait", u.WorkflowID, u.ID)))
 			})
 		}
-		sent.explain(ctx, api)
 		result, err := api.Call(ctx, c.WorkflowID, c.Name, history.Payload(input), o)
 		if err != nil {
 			return sent.failed(ctx, s, err)
@@ -99,6 +99,7 @@ func (u sentUpdate) wait() string {
 
 // explain lets a time-out say what the update waits for, and how its caller gets back to it.
 func (u sentUpdate) explain(ctx context.Context, api *client.Client) {
+	cli.GoOn(ctx, "if the run has accepted it, "+u.wait()+" waits for its result")
 	onTimeout(ctx, api, u.WorkflowID, u.RunID, func(d *client.Description, waits *client.Waits, problem error) string {
 		if !slices.ContainsFunc(d.UpdatesInFlight, func(f client.UpdateInFlight) bool { return f.UpdateID == u.UpdateID }) {
 			return "the run, which has not accepted it as far as is known, is " + stateText(d, waits, problem) + "; its id is " + u.UpdateID + ", and " + u.wait() + " waits for it once it is accepted"

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -97,6 +101,29 @@ func TestUpdateTimesOut(t *testing.T) {
 	code, out, errs = exits(t, "update", "s", "nap", "--timeout=1s", "--output=json", "--url="+api)
 	if id := regexp.MustCompile(`"updateId": "([^"]+)"`).FindStringSubmatch(out); code != cli.TimedOut || id == nil || !strings.Contains(errs, " s "+id[1]+" waits") {
 		t.Errorf("code %d, %s\n%s", code, out, errs)
+	}
+}
+
+// A command that is interrupted, or gets no answer, names the update that may have been accepted.
+func TestUpdateIsInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"update s nap --id=u", "update s nap --id=u --no-wait", "update s nap --id=u --timeout=1s"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // then the end of the client is noticed
+			if !strings.Contains(line, "timeout") {
+				interrupt()
+			}
+			<-r.Context().Done()
+		}))
+		t.Cleanup(server.Close)
+		var said bytes.Buffer
+		s := &cli.Session{In: strings.NewReader(""), Out: io.Discard, Err: &said, Getenv: func(string) string { return "" }}
+		code := run(ctx, s, append(strings.Fields(line), "--url="+server.URL))
+		if want := "; if the run has accepted it, weft update wait --url " + server.URL + " s u waits for its result"; code != cli.Interrupted && code != cli.TimedOut || !strings.Contains(said.String(), want) {
+			t.Errorf("weft %s: code %d, %s\nwant %s", line, code, said.String(), want)
+		}
+		interrupt()
 	}
 }
 
