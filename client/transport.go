@@ -166,8 +166,8 @@ func (e *notWeft) Error() string { return e.err.Error() }
 // Unwrap returns the error.
 func (e *notWeft) Unwrap() error { return e.err }
 
-// Is reports whether target is ErrNotWeft.
-func (e *notWeft) Is(target error) bool { return target == ErrNotWeft }
+// Is reports whether target is problem.ErrNotWeft.
+func (e *notWeft) Is(target error) bool { return target == problem.ErrNotWeft }
 
 func isProblem(resp *http.Response) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json")

@@ -55,8 +55,8 @@ func Once(ctx context.Context, limit time.Duration) (context.Context, context.Ca
 
 type onceKey struct{}
 
-// Connected reports whether a request of the command has reached the deployment, as far as is known.
-// It is false outside of Remote.Call.
+// Connected reports whether a request of the command has reached the deployment, as far as is
+// known. It is false outside of Remote.Call.
 func Connected(ctx context.Context) bool {
 	c, ok := ctx.Value(callKey{}).(*call)
 	return ok && c.connected.Load()
@@ -226,7 +226,7 @@ func (d *Deployment) refused(err error) error {
 		return err
 	case isProblem && problem.Foreign(p):
 		return Errorf(Unreachable, "what answers at %s is not Weft: %s: check the address, and the path in it", d.URL, p.Detail)
-	case !isProblem && errors.Is(err, client.ErrNotWeft):
+	case !isProblem && errors.Is(err, problem.ErrNotWeft):
 		return Errorf(Unreachable, "what answers at %s is not Weft: %w: check the address, and the path in it", d.URL, err)
 	case !isProblem, p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden:
 		return err

@@ -224,7 +224,7 @@ func TestNotWeft(t *testing.T) {
 	}
 	tooLarge := problem.Of(refusal.Internal.New("the server answered 413"))
 	tooLarge.Status = http.StatusRequestEntityTooLarge // a gateway's, of a request that is meant for it
-	if CodeOf(tooLarge) != Refused || CodeOf(client.ErrNotWeft) != Unreachable {
+	if CodeOf(tooLarge) != Refused || CodeOf(problem.ErrNotWeft) != Unreachable {
 		t.Error("the codes are wrong")
 	}
 }

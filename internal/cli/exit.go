@@ -85,7 +85,7 @@ func CodeOf(err error) Code {
 		return Usage
 	case errors.Is(err, client.ErrRejected):
 		return Refused
-	case errors.Is(err, client.ErrNotWeft):
+	case errors.Is(err, problem.ErrNotWeft):
 		return Unreachable
 	case errors.As(err, &p):
 		return ofProblem(p)

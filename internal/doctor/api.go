@@ -40,7 +40,7 @@ func CheckAPI(ctx context.Context, api API, now func() time.Time, command Comman
 	case errors.Is(err, client.ErrNotFound):
 		f.bad("api", "deploy this version of Weft", "the server answers, and is older than weft doctor: it does not describe itself")
 		return f, nil, nil
-	case errors.Is(err, client.ErrNotWeft):
+	case errors.Is(err, problem.ErrNotWeft):
 		f.bad("api", "check the address, and the path in it", "what answers there is not Weft: %v", err)
 		return f, nil, err
 	case errors.As(err, &refused) && problem.Foreign(refused):

@@ -3,6 +3,7 @@
 package problem
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -87,6 +88,10 @@ func (p *Problem) Is(target error) bool {
 	}
 	return target == p.kind() || p.kind().Is(target)
 }
+
+// ErrNotWeft matches an error of a client that has got an answer which is no refusal, and none of
+// Weft: something else answers at the address.
+var ErrNotWeft = errors.New("weft: the answer is none of Weft")
 
 // Foreign reports whether a refusal is none of Weft, and none of what lets callers in or limits
 // requests: something else has answered, as at a mistyped address. Weft's own defects have the

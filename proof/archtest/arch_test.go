@@ -200,7 +200,7 @@ var rules = []rule{
 	{"internal/webguard", []string{"internal/httpapi", "internal/refusal"}},
 	{"internal/pageproxy", []string{"internal/httpapi", "internal/page", "internal/refusal", "internal/version", "internal/webguard"}},
 	{"internal/awsform", nil},
-	{"internal/doctor", []string{"client", "queue", "internal/awsform", "internal/settings", "internal/version"}},
+	{"internal/doctor", []string{"client", "queue", "internal/awsform", "internal/problem", "internal/settings", "internal/version"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
 	{"internal/replay", []string{"engine/...", "internal/schema"}},
 	{"internal/codec/awskms", []string{"internal/codec"}},
