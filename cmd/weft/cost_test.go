@@ -44,10 +44,10 @@ func TestCostPages(t *testing.T) {
 	args := []string{"cost", "--filter=Region = 'eu' OR Stuck", "--type=o'der", "--since=2026-11-01T00:00:00Z", "--until=2026-11-02T02:00:00+01:00", "--url=" + server.URL}
 	out, err := commandWith(t, "", append(args, "-o", "table")...)
 	want := strings.Join([]string{
-		"WORKFLOWTYPE  RUNS  WRITES  MESSAGES   READS    DOLLARS       A RUN",
-		"cart             4      22         1  0 to 9  $0.000024  $0.0000060",
-		"order            1       6         0  0 to 0  $0.000012   $0.000012",
-		"(others)         0       0         0  0 to 0      $0.00",
+		"WORKFLOW TYPE  RUNS  WRITES  MESSAGES   READS    DOLLARS       A RUN",
+		"cart              4      22         1  0 to 9  $0.000024  $0.0000060",
+		"order             1       6         0  0 to 0  $0.000012   $0.000012",
+		"(others)          0       0         0  0 to 0      $0.00",
 		"about $0.000036 for 5 runs that have closed; 1 open run left out; 4 runs left out that an earlier version of Weft has closed", "",
 	}, "\n")
 	if err != nil || out != want {

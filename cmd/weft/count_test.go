@@ -52,7 +52,7 @@ func TestCountPages(t *testing.T) {
 	}))
 	defer server.Close()
 	for form, want := range map[string]string{
-		"table": "WORKFLOWTYPE  RUNS\ncart             6\norder            3\n(none)           1\n(others)         2\n12 in all\n",
+		"table": "WORKFLOW TYPE  RUNS\ncart              6\norder             3\n(none)            1\n(others)          2\n12 in all\n",
 		"jsonl": `{"count":12,"groups":[{"value":"cart","count":6},{"value":"order","count":3},{"value":"","count":1}],"others":2}` + "\n",
 	} {
 		out, err := commandWith(t, "", "count", "Region = 'eu'", "--by=WorkflowType", "-o", form, "--url="+server.URL)
