@@ -119,6 +119,19 @@ func TestDoctorExitCodes(t *testing.T) {
 	}
 }
 
+// A path in the address that is none of the server is not taken for a workflow that does not exist,
+// nor for an earlier version of Weft.
+func TestWrongPath(t *testing.T) {
+	t.Parallel()
+	api := serve(t)
+	for _, line := range []string{"describe order-7", "list", "doctor"} {
+		code, out, errs := exits(t, append(strings.Fields(line), "--url="+api+"/base")...)
+		if code != cli.Unreachable || !strings.Contains(errs, "the path in the address "+api+"/base is wrong: there is nothing at /base/v1/") || strings.Contains(out, "older") {
+			t.Errorf("weft %s: code %d, %s\n%s", line, code, errs, out)
+		}
+	}
+}
+
 // A command that is interrupted exits like any other.
 func TestDoctorIsInterrupted(t *testing.T) {
 	t.Parallel()

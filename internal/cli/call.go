@@ -226,6 +226,8 @@ func (d *Deployment) refused(err error) error {
 		return err
 	case isProblem && problem.Foreign(p):
 		return Errorf(Unreachable, "what answers at %s is not Weft: %s: check the address, and the path in it", d.URL, p.Detail)
+	case isProblem && problem.WrongPath(p):
+		return Errorf(Unreachable, "the path in the address %s is wrong: %s", d.URL, p.Detail)
 	case !isProblem && errors.Is(err, problem.ErrNotWeft):
 		return Errorf(Unreachable, "what answers at %s is not Weft: %w: check the address, and the path in it", d.URL, err)
 	case !isProblem, p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden:

@@ -107,7 +107,7 @@ func ofProblem(p *client.Problem) Code {
 	switch {
 	case errors.Is(p, client.ErrQueryFailed):
 		return Failed
-	case problem.Foreign(p):
+	case problem.Foreign(p), problem.WrongPath(p):
 		return Unreachable
 	case p.Status == http.StatusNotFound:
 		return NotFound

@@ -37,6 +37,9 @@ func CheckAPI(ctx context.Context, api API, now func() time.Time, command Comman
 	})
 	took := now().Sub(began)
 	switch {
+	case errors.As(err, &refused) && problem.WrongPath(refused):
+		f.bad("api", "correct the path in the address", "%s", refused.Detail)
+		return f, nil, err
 	case errors.Is(err, client.ErrNotFound):
 		f.bad("api", "deploy this version of Weft", "the server answers, and is older than weft doctor: it does not describe itself")
 		return f, nil, nil

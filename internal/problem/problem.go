@@ -89,6 +89,13 @@ func (p *Problem) Is(target error) bool {
 	return target == p.kind() || p.kind().Is(target)
 }
 
+// WrongPath reports whether a refusal is of a path that no version of the API has: the address has
+// something behind it that the server does not know.
+func WrongPath(p *Problem) bool {
+	path, nothing := strings.CutPrefix(p.Detail, "there is nothing at ")
+	return nothing && p.kind() == refusal.NotFound && !strings.HasPrefix(path, "/v1/")
+}
+
 // ErrNotWeft matches an error of a client that has got an answer which is no refusal, and none of
 // Weft: something else answers at the address.
 var ErrNotWeft = errors.New("weft: the answer is none of Weft")
