@@ -20,7 +20,7 @@ import (
 // draw from streams of their own.
 func (s *simulation) startPauses() {
 	r := s.stream("operators who pause")
-	if !r.oneIn(4) {
+	if s.pausing = r.oneIn(4); !s.pausing {
 		return
 	}
 	for i := range s.plan.workflows {
@@ -69,12 +69,12 @@ func (s *simulation) unpause(id string, run *engine.Run, request string) {
 	}
 }
 
-// resumeAll resumes the runs that are paused when the faults end: a restored table may have taken
-// back a resumption.
-func (s *simulation) resumeAll() {
+// resumeAll resumes the runs that are paused. That is done after a restore, which may have taken back
+// a resumption, and when the faults end.
+func (s *simulation) resumeAll(request string) {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		if run := s.audit.latest(id); run != nil && run.State.Paused != nil {
-			s.spawn(s.name("operator who resumes %s", id), nil, func() { s.unpause(id, run, "the-last-resumption") })
+			s.spawn(s.name("operator who resumes %s", id), nil, func() { s.unpause(id, run, request) })
 		}
 	}
 }

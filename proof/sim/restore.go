@@ -201,6 +201,14 @@ func (s *simulation) putBack(b *backup) {
 			s.remove(id)
 		})
 	}
+	// Operators look after a restore which runs are paused again. An attempt of such a run is
+	// checked again every five minutes, so that the faults would never end.
+	if s.pausing {
+		s.spawn("operator after the restore", nil, func() {
+			s.pause(wait{until: s.now.Add(length + time.Hour)})
+			s.resumeAll("resume-after-the-restore")
+		})
+	}
 }
 
 // putQueuesBack replaces the queues by those of a backup. Messages in flight become visible,

@@ -36,6 +36,7 @@ type simulation struct {
 	// calls run in parallel and draw nothing.
 	loseBlobs bool
 	blobsLost atomic.Int64
+	pausing   bool // operators pause runs
 	kmsFails  bool // the same for KMS
 	now       time.Time
 	store     *storememory.Store
@@ -456,7 +457,7 @@ func (s *simulation) calmDown() {
 	if s.plan.pinned {
 		s.drain()
 	}
-	s.resumeAll()
+	s.resumeAll("the-last-resumption")
 	s.finishWorkflows()
 }
 
