@@ -306,8 +306,8 @@ func (s *simulation) update(id, name, updateID string, n int) {
 	}
 }
 
-// mostRefusals is how many refusals of a heartbeat an outsider takes. The next one follows after a second
-// or two.
+// mostRefusals is how many refusals of a heartbeat an outsider takes. The next one follows after a
+// second or two.
 const mostRefusals = 200
 
 // outsider is the life of somebody who holds the token of an attempt. They send heartbeats, and

@@ -69,8 +69,8 @@ func (s *simulation) unpause(id string, run *engine.Run, request string) {
 	}
 }
 
-// resumeAll resumes the runs that are paused. That is done after a restore, which may have taken back
-// a resumption, and when the faults end.
+// resumeAll resumes the runs that are paused. That is done after a restore, which may have taken
+// back a resumption, and when the faults end.
 func (s *simulation) resumeAll(request string) {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		if run := s.audit.latest(id); run != nil && run.State.Paused != nil {
