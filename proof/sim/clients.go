@@ -101,19 +101,24 @@ func (s *simulation) erase(r *draws, id string) {
 		return
 	}
 	run := runs[r.IntN(len(runs))].State.RunID
-	if s.outages.excuse > time.Hour {
-		// Messages of the run may have waited for as long as it has been closed. When they arrive,
-		// nobody can read which other log they concern. The slow check of that log sends what it
-		// owes.
-		if !s.plan.maintenance {
-			return
-		}
-		s.maintenance.purged = true
+	if !s.mayErase() {
+		return
 	}
 	_, err := s.insist(fmt.Sprintf("delete %s of %s", run, id), func(ctx context.Context, t edge.Service) error { return t.Delete(ctx, id, run) })
 	if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.AlreadyOpen) && !errors.Is(err, refusal.ClosedRecently) {
 		s.fail("delete %s of %s: %v", run, id, err)
 	}
+}
+
+// mayErase reports whether a run may be deleted. After a long outage its messages may have waited
+// for as long as it has been closed. When they arrive, nobody can read which other log they concern.
+// The slow check of that log sends what it owes.
+func (s *simulation) mayErase() bool {
+	if s.outages.excuse <= time.Hour {
+		return true
+	}
+	s.maintenance.purged = s.maintenance.purged || s.plan.maintenance
+	return s.plan.maintenance
 }
 
 func (s *simulation) program(r *draws) program {
@@ -368,6 +373,7 @@ func (s *simulation) finishWorkflows() {
 		s.spawn(s.name("finisher %s", id), nil, func() { s.signal(id, "the-end", finish) })
 	}
 	s.finishLetters()
+	s.finishMembers()
 	for _, id := range s.audit.schedules {
 		s.spawn(s.name("finisher %s", id), nil, func() { s.remove(id) })
 	}

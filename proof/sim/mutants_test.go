@@ -10,7 +10,7 @@ import (
 )
 
 // mutants are all breaks of the protocol that the simulation must find.
-var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants, attemptMutants, pauseMutants, sizeMutants, worldMutants, outageMutants)
+var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants, attemptMutants, pauseMutants, sizeMutants, worldMutants, outageMutants, batchMutants)
 
 // coreMutants break the protocol between log and queues. The other lists are beside the faults that
 // find them.

@@ -108,6 +108,9 @@ func (a *audit) checkPending(run *engine.Run) {
 		delete(a.pausedAt, run)
 	} else if !noted {
 		a.pausedAt[run] = a.s.steps
+		if a.s.calm || len(a.batches.all) > 0 {
+			a.s.resumeSoon(run)
+		}
 	}
 }
 
