@@ -83,7 +83,7 @@ func (b *batchAudit) landed(run *engine.Run, c *history.Commit) {
 // expect notes the runs that a batch has to act on: those that the list has now.
 func (b *batchAudit) expect(one *batch) {
 	one.due = map[place]bool{}
-	if one.stuck || one.request.DryRun {
+	if one.stuck {
 		return
 	}
 	b.s.list.follow()
@@ -121,6 +121,13 @@ func (b *batchAudit) closed(one *batch, run *engine.Run) {
 		return
 	}
 	b.s.list.follow()
+	if one.request.DryRun {
+		b.s.count("a dry run has counted")
+		if most := b.s.audit.eligible(one); d.Counts.Matched < len(one.due) || d.Counts.Matched > most {
+			b.s.fail("batch %s is a dry run and has matched %d runs; the list had %d all the time, and there were never more than %d", one.id, d.Counts.Matched, len(one.due), most)
+		}
+		return
+	}
 	for _, at := range slices.SortedFunc(maps.Keys(one.due), func(x, y place) int { return strings.Compare(x.workflow, y.workflow) }) {
 		b.s.count("a batch has acted on a run that it had to act on")
 		acted := slices.ContainsFunc(one.attempts, func(w *witness) bool {
@@ -135,6 +142,16 @@ func (b *batchAudit) closed(one *batch, run *engine.Run) {
 	}
 }
 
+// eligible returns how many runs there have been that a batch may select.
+func (a *audit) eligible(one *batch) (n int) {
+	for _, runs := range a.runs {
+		for _, run := range runs {
+			n += oneIf(!run.Void() && slices.Contains(one.types, run.State.Started.WorkflowType) && run.State.StartTime.Time().Before(one.before))
+		}
+	}
+	return n
+}
+
 // witness is between an attempt at a step of a batch and the deployment. It sees what the step does.
 type witness struct {
 	flow.Deployment
@@ -143,6 +160,9 @@ type witness struct {
 	info  activity.Info
 	deeds []*deed
 }
+
+// batchActs begins the names of the counts of actions.
+const batchActs = "a batch acts on a run: "
 
 // deed is what a step does with a run.
 type deed struct {
@@ -200,7 +220,7 @@ func (w *witness) Act(ctx context.Context, a *stored.Action, on stored.Run, requ
 	}
 	d.ended, d.late, d.paused = true, ctx.Err() != nil, run != nil && run.State.Paused != nil
 	s.log("batch %s has acted on %s: %+v", w.of.id, on.RunID, d.outcome)
-	s.count("a batch acts on a run: " + string(a.Kind))
+	s.count(batchActs + string(a.Kind))
 	return d.outcome
 }
 
@@ -277,7 +297,7 @@ func (a *audit) checkBatch(one *batch, run *engine.Run) {
 				}
 				a.checkStep(one, name, run, e, out)
 				include(&sum, out.Counts)
-				if done := sum.Done + sum.Already + sum.Refused + sum.Failed; !one.request.DryRun && sum.Matched != done+len(out.Left) {
+				if done := settled(sum); !one.request.DryRun && sum.Matched != done+len(out.Left) {
 					a.s.fail("%s has matched %d runs, of which %d have an outcome and %d are left", name, sum.Matched, done, len(out.Left))
 				}
 			}
@@ -304,6 +324,9 @@ func (a *audit) checkBatch(one *batch, run *engine.Run) {
 		a.s.fail("%s is %s", name, run.State.Status)
 	}
 }
+
+// settled returns how many runs have an outcome.
+func settled(c stored.Counts) int { return c.Done + c.Already + c.Refused + c.Failed }
 
 func include(sum *stored.Counts, by stored.Counts) {
 	sum.Matched, sum.Done, sum.Already, sum.Refused, sum.Failed = sum.Matched+by.Matched, sum.Done+by.Done, sum.Already+by.Already, sum.Refused+by.Refused, sum.Failed+by.Failed
@@ -361,7 +384,7 @@ func (a *audit) checkMost(one *batch, runs []*engine.Run) {
 			for _, e := range c.Events() {
 				done, is := e.Attributes.(*history.ActivityTaskCompleted)
 				var out stored.Stepped
-				if is && json.Unmarshal(done.Result, &out) == nil && out.Counts != (stored.Counts{}) {
+				if is && json.Unmarshal(done.Result, &out) == nil && settled(out.Counts) > 0 {
 					results++
 				}
 			}
