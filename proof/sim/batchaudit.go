@@ -192,6 +192,30 @@ func (s *simulation) witnessed(p *process) {
 	}
 }
 
+// World implements flow.Deployment.
+func (w *witness) World() flow.World { return concurrent{w.Deployment.World(), w.s} }
+
+// concurrent is the world of a step, whose actions are in progress at the same time.
+type concurrent struct {
+	flow.World
+	s *simulation
+}
+
+// Together lets an actor of the process call each function.
+func (c concurrent) Together(fns ...func()) {
+	s, me := c.s, c.s.running
+	var all []*actor
+	for _, fn := range fns {
+		all = append(all, s.spawn(me.name, me.process, fn))
+	}
+	for _, a := range all {
+		for !a.ended {
+			s.pause(wait{until: s.now.Add(time.Hour), wake: a.gone})
+		}
+		me.did.landed, me.did.lost, me.did.lied, me.did.sent = me.did.landed+a.did.landed, me.did.lost+a.did.lost, me.did.lied+a.did.lied, me.did.sent+a.did.sent
+	}
+}
+
 // Act implements flow.Deployment. It demands that the batch may act on the run.
 func (w *witness) Act(ctx context.Context, a *stored.Action, on stored.Run, requestID string) flow.Outcome {
 	s, me := w.s, w.s.running

@@ -5,11 +5,11 @@ package sim
 // batchMutants break batches.
 var batchMutants = []mutant{
 	{
-		name: "a signal of a batch has no request id", file: "internal/batch/acts/acts.go",
+		name: "a signal of a batch has no request id", file: "internal/batch/acts/acts.go", more: true,
 		old: "&schema.SignalRequest{Input: a.Input, RequestID: requestID}", new: "&schema.SignalRequest{Input: a.Input, RequestID: \"\"}",
 	},
 	{
-		name: "each attempt at a step has request ids of its own", file: "internal/batch/flow/step.go", more: true,
+		name: "each attempt at a step has request ids of its own", file: "internal/batch/flow/step.go", hint: 129,
 		old: "p.s.Key+\".\"+w.run.RunID)", new: "p.s.Key+\".\"+w.run.RunID+p.s.begun.Format(\".150405.000000\"))",
 	},
 	{
