@@ -42,12 +42,16 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, edge
 	return a.did, err
 }
 
+// quickTries is after how many tries clients wait longer and longer: what they wait for, a rule that
+// sweeps say, may be away for a day.
+const quickTries = 100
+
 // insist repeats a request while its outcome is unknown, and returns the last answer. If only
 // another build can serve the request, it sends it to a process of that build, or moves the run if
 // there is no such process.
 func (s *simulation) insist(name string, fn func(context.Context, edge.Service) error) (deeds, error) {
 	var p *process
-	for {
+	for tries := 0; ; tries++ {
 		did, err := s.call(p, name, fn)
 		var other *executor.OtherBuild
 		if p = nil; errors.As(err, &other) {
@@ -61,7 +65,7 @@ func (s *simulation) insist(name string, fn func(context.Context, edge.Service) 
 		if !errors.Is(err, errDied) && !errors.Is(err, refusal.Busy) && !errors.Is(err, refusal.OutcomeUnknown) && !s.held(err) {
 			return did, err
 		}
-		s.pause(wait{until: s.now.Add(s.patient(s.random))})
+		s.pause(wait{until: s.now.Add(s.patient(s.random) * time.Duration(1+max(0, tries-quickTries)))})
 	}
 }
 
