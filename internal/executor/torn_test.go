@@ -496,6 +496,31 @@ func TestHalfOfAnOldTransaction(t *testing.T) {
 	})
 }
 
+// A writer's clock may be an hour behind. Half of what it has put just now is not taken for half of
+// an old transaction.
+func TestHalfOfATransactionOfAClockThatIsBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, a, b, _ := tornTestbed(t, 1)
+		log.applied = func() {}
+		if err := relayNote.Send(context.Background(), a.Client, "w", "lap"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(host.ClockGap + host.ClockSkew) // for b this is as if a's clock were behind
+		again := func() error {
+			_, err := b.Service.Signal(context.Background(), "w", "", relayNote.Name(), schema.SignalRequest{Input: []byte(`"x"`), RequestID: "new"})
+			return err
+		}
+		if err := again(); !errors.Is(err, refusal.Busy) {
+			t.Errorf("while half is missing: %v", err)
+		}
+		log.reveal()
+		if err := again(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A closed run whose first commit is not visible yet has not been deleted. Its writer recognized
 // the transaction that opened the run as its own, and continued the run.
 func TestCommitsAfterAnOpeningInParts(t *testing.T) {

@@ -33,8 +33,8 @@ var errTorn = errors.New("executor: the read saw a part of a transaction")
 // tornFor is how long after a commit was made another commit of its put may be missing from reads.
 // Later, what is missing was deleted, or was lost in a restored backup. No put lands as late as
 // this: a session puts no commit that is older than 15 minutes (session.Put), and AWS refuses a
-// request 15 minutes after it was signed.
-const tornFor = time.Hour
+// request 15 minutes after it was signed. The clock of the writer may be host.ClockGap behind.
+const tornFor = host.ClockGap + 30*time.Minute
 
 // IsRecent reports whether reads may lack items that were put together with a commit of this time.
 func (r *Reader) IsRecent(t history.Timestamp) bool { return r.now().Sub(t) < tornFor }
