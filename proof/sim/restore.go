@@ -195,11 +195,9 @@ func (s *simulation) putBack(b *backup) {
 		}
 	}
 	s.audit.putBack(b)
-	if len(s.audit.batches.all) > 0 { // their resumptions may be gone
-		for _, id := range slices.Sorted(maps.Keys(s.audit.runs)) {
-			if run := s.audit.latest(id); run != nil && run.State.Paused != nil {
-				s.resumeSoon(run)
-			}
+	for _, id := range slices.Sorted(maps.Keys(s.audit.runs)) { // the resumption of a run may be gone
+		if run := s.audit.latest(id); run != nil && run.State.Paused != nil {
+			s.resumeSoon(run)
 		}
 	}
 	for _, id := range s.audit.schedules { // a client that had deleted one, or was about to, does it again
