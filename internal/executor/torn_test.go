@@ -529,8 +529,8 @@ func TestHalfOfATransactionOfAClockThatIsBehind(t *testing.T) {
 	})
 }
 
-// A process reads half of a transaction, sleeps for a week, and goes on. It reads again, and does not
-// take what it has read for half of an old transaction.
+// A process reads half of a transaction, sleeps for a week, and goes on. It reads again, and does
+// not take what it has read for half of an old transaction.
 func TestASleepAfterHalfOfATransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

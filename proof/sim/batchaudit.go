@@ -152,7 +152,8 @@ func (a *audit) eligible(one *batch) (n int) {
 	return n
 }
 
-// witness is between an attempt at a step of a batch and the deployment. It sees what the step does.
+// witness is between an attempt at a step of a batch and the deployment. It sees what the step
+// does.
 type witness struct {
 	flow.Deployment
 	s     *simulation
@@ -174,7 +175,7 @@ type deed struct {
 	paused  bool // the run was paused when it returned
 }
 
-// witnessed lets steps of batches act through a witness.
+// witnessed lets the steps of batches act through a witness.
 func (s *simulation) witnessed(p *process) {
 	p.Service.Process.Own = func(ctx context.Context) context.Context {
 		var d flow.Deployment = acts.Deployment{Service: p.Service}
@@ -276,7 +277,7 @@ func (a *audit) checkBatches() {
 		if starts > 1 || len(one.accepted) > 0 && len(runs) == 0 {
 			a.s.fail("batch %s was started %d times", id, starts)
 		}
-		if slices.Contains(one.accepted, "rival-"+id) && slices.Contains(one.accepted, one.request.RequestID) {
+		if slices.Contains(one.accepted, "other-"+id) && slices.Contains(one.accepted, one.request.RequestID) {
 			a.s.fail("two starts of batch %s with other request ids were both answered with success", id)
 		}
 		for _, run := range runs {

@@ -90,7 +90,7 @@ func (s *simulation) batches(r *draws, members int) {
 			s.spawn("another client of "+o.id, nil, func() { s.startBatch(o, o.request.RequestID) })
 		}
 		if r.oneIn(6) { // a third wants the id for a batch of its own
-			s.spawn("a rival of "+o.id, nil, func() { s.startBatch(o, "rival-"+o.id) })
+			s.spawn("a client that wants the id of "+o.id, nil, func() { s.startBatch(o, "other-"+o.id) })
 		}
 		s.startBatch(o, o.request.RequestID)
 		s.steerBatch(r, o)

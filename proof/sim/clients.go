@@ -42,8 +42,8 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, edge
 	return a.did, err
 }
 
-// quickTries is after how many tries clients wait longer and longer: what they wait for, a rule that
-// sweeps say, may be away for a day.
+// quickTries is after how many tries clients wait longer and longer: what they wait for, the rule
+// that sweeps say, may be away for a day.
 const quickTries = 100
 
 // insist repeats a request while its outcome is unknown, and returns the last answer. If only
@@ -115,8 +115,8 @@ func (s *simulation) erase(r *draws, id string) {
 }
 
 // mayErase reports whether a run may be deleted. After a long outage its messages may have waited
-// for as long as it has been closed. When they arrive, nobody can read which other log they concern.
-// The slow check of that log sends what it owes.
+// for as long as it has been closed. When they arrive, nobody can read which other log they
+// concern. The slow check of that log sends what it owes.
 func (s *simulation) mayErase() bool {
 	if s.outages.excuse <= time.Hour {
 		return true

@@ -138,9 +138,9 @@ func (q *search) next() (seed uint64, ok bool) {
 	return q.base + uint64(q.number) - 1, true
 }
 
-// demandFaults fails the test if a fault has not happened, or no batch has done one of its actions. A rare fault happens in at most one of
-// ten seeds that have it, so even a thousand seeds may miss it. So demandFaults first plays the
-// next seeds that have the fault, at most mostSought.
+// demandFaults fails the test if a fault has not happened, or no batch has done one of its actions.
+// A rare fault happens in at most one of ten seeds that have it, so even a thousand seeds may miss
+// it. So demandFaults first plays the next seeds that have the fault, at most mostSought.
 func (q *search) demandFaults() {
 	for _, kind := range stored.Kinds {
 		if q.counts[batchActs+string(kind)] == 0 {

@@ -145,7 +145,8 @@ func (s *stepper) most() int {
 	return min(int(s.Rate*beginFor.Seconds()), stepRuns)
 }
 
-// next returns the next runs of the list, no more than the batch may match. It lists until a moment.
+// next returns the next runs of the list, no more than the batch may match. It lists until a
+// moment.
 func (s *stepper) next(ctx context.Context, limit int, until time.Time) (runs []stored.Run, err error) {
 	for len(runs) == 0 && !s.out.Ended && !s.out.Over && s.world.Now().Before(until) && ctx.Err() == nil {
 		room := s.Room - s.out.Counts.Matched
