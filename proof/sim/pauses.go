@@ -20,7 +20,7 @@ import (
 // draw from streams of their own.
 func (s *simulation) startPauses() {
 	r := s.stream("operators who pause")
-	if s.pausing = r.oneIn(4); !s.pausing {
+	if !r.oneIn(4) {
 		return
 	}
 	for i := range s.plan.workflows {
@@ -69,12 +69,12 @@ func (s *simulation) unpause(id string, run *engine.Run, request string) {
 	}
 }
 
-// resumeAll resumes the runs that are paused. That is done after a restore, which may have taken
-// back a resumption, and when the faults end.
-func (s *simulation) resumeAll(request string) {
+// resumeAll resumes the runs that are paused when the faults end: a restored table may have taken
+// back a resumption.
+func (s *simulation) resumeAll() {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		if run := s.audit.latest(id); run != nil && run.State.Paused != nil {
-			s.spawn(s.name("operator who resumes %s", id), nil, func() { s.unpause(id, run, request) })
+			s.spawn(s.name("operator who resumes %s", id), nil, func() { s.unpause(id, run, "the-last-resumption") })
 		}
 	}
 }
@@ -108,6 +108,9 @@ func (a *audit) checkPending(run *engine.Run) {
 		delete(a.pausedAt, run)
 	} else if !noted {
 		a.pausedAt[run] = a.s.steps
+		if a.s.calm || len(a.batches.all) > 0 {
+			a.s.resumeSoon(run)
+		}
 	}
 }
 

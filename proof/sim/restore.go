@@ -195,18 +195,15 @@ func (s *simulation) putBack(b *backup) {
 		}
 	}
 	s.audit.putBack(b)
+	for _, id := range slices.Sorted(maps.Keys(s.audit.runs)) { // the resumption of a run may be gone
+		if run := s.audit.latest(id); run != nil && run.State.Paused != nil {
+			s.resumeSoon(run)
+		}
+	}
 	for _, id := range s.audit.schedules { // a client that had deleted one, or was about to, does it again
 		s.spawn(s.name("keeper %s", id), nil, func() {
 			s.pause(wait{until: s.now.Add(length + time.Duration(r.IntN(180))*time.Minute)})
 			s.remove(id)
-		})
-	}
-	// Operators look after a restore which runs are paused again. An attempt of such a run is
-	// checked again every five minutes, so that the faults would never end.
-	if s.pausing {
-		s.spawn("operator after the restore", nil, func() {
-			s.pause(wait{until: s.now.Add(length + time.Hour)})
-			s.resumeAll("resume-after-the-restore")
 		})
 	}
 }

@@ -36,7 +36,6 @@ type simulation struct {
 	// calls run in parallel and draw nothing.
 	loseBlobs bool
 	blobsLost atomic.Int64
-	pausing   bool // operators pause runs
 	kmsFails  bool // the same for KMS
 	now       time.Time
 	store     *storememory.Store
@@ -67,6 +66,7 @@ type simulation struct {
 	buckets     map[string]*bucket
 	hot         map[string]time.Time // workflows whose calls are throttled, each with the time until then; an empty name means the table
 	calm        bool                 // no faults any more: everything has to end
+	plain       bool                 // there are no batches
 
 	// hub and logger receive the processes' events and logs. They may be nil.
 	hub    *observe.Hub
@@ -188,6 +188,7 @@ func (s *simulation) perform() {
 	s.startLarge()
 	s.startSpinner()
 	s.startSchedules()
+	s.startBatches()
 	if s.has(indexLags) {
 		s.spawn("reader of the list", nil, s.readList)
 	}
@@ -457,7 +458,7 @@ func (s *simulation) calmDown() {
 	if s.plan.pinned {
 		s.drain()
 	}
-	s.resumeAll("the-last-resumption")
+	s.resumeAll()
 	s.finishWorkflows()
 }
 

@@ -44,6 +44,9 @@ func (d Deployment) List(ctx context.Context, q flow.Query) (rows []flow.Row, ne
 	return rows, next, nil
 }
 
+// World implements flow.Deployment.
+func (d Deployment) World() flow.World { return d.Service.Process.World }
+
 // Act implements flow.Deployment. It costs what the same request costs by hand.
 func (d Deployment) Act(ctx context.Context, a *stored.Action, on stored.Run, requestID string) flow.Outcome {
 	do := actions[a.Kind]
