@@ -89,7 +89,7 @@ func (c queryCommand) Run(ctx context.Context, s *cli.Session) error {
 	return c.Call(ctx, s, "the answer to the query "+c.Name, func(ctx context.Context, api *client.Client) error {
 		answer, err := api.Query(ctx, c.WorkflowID, c.RunID, c.Name, history.Payload(input))
 		if err != nil {
-			return err
+			return unhappy(s, c.Output, outcome{}, err)
 		}
 		return c.Payload(s, answer)
 	})

@@ -23,7 +23,7 @@ type costCommand struct {
 	Until      string `placeholder:"TIME" help:"Only runs that started before, in the same forms."`
 	By         string `default:"WorkflowType" placeholder:"NAME" complete:"WorkflowType,ExecutionStatus,BuildId,Stuck,FailureType,Paused,Retrying,CloseReason" help:"Sum up by the values of WorkflowType, ExecutionStatus, BuildId, or another name that docs/list.md has."`
 	Unknown    bool   `name:"allow-unknown" help:"Allow names in the filter that no recent run has."`
-	cli.Remote `embed:"" set:"timeout=0s"`
+	cli.Remote `embed:"" set:"timeout=-1ns" set:"timeoutPlaceholder=DURATION" set:"timeoutHelp=How long the command may take; without it, 30s for a run, and for ever for a sum. 0s is for ever."`
 	cli.Output `embed:""`
 }
 
@@ -36,6 +36,12 @@ func (c *costCommand) Validate() error {
 	case c.WorkflowID == "" && c.RunID != "":
 		return fmt.Errorf("give the workflow of --run, too")
 	}
+	return nil
+}
+
+// AfterApply sets the time-out.
+func (c *costCommand) AfterApply() error {
+	c.MayWait(c.WorkflowID == "")
 	return nil
 }
 

@@ -233,7 +233,7 @@ func (c watchCommand) Run(ctx context.Context, s *cli.Session) error {
 		}
 		_, err := api.Result(ctx, c.WorkflowID, c.RunID)
 		if cli.CodeOf(err) == cli.Failed {
-			return cli.Errorf(cli.Failed, "%s did not complete: %w", c.WorkflowID, err)
+			return cli.Errorf(cli.Failed, "%s: %w", typed(c.WorkflowID+" did not complete", err), err)
 		}
 		return err
 	})

@@ -48,7 +48,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// On a terminal, a list that ends at its limit says so. One that is whole says nothing.
+// A list that ends at its limit says so, also in a pipe. One that is whole says nothing.
 func TestLimited(t *testing.T) {
 	t.Parallel()
 	pages := func(token string) ([]int, string, error) {
@@ -70,9 +70,41 @@ func TestLimited(t *testing.T) {
 				}
 				n += len(page)
 			}
-			if says := strings.Contains(errs.String(), "there may be more"); n != want.n || says != (want.says && live) {
+			if says := strings.Contains(errs.String(), "there may be more"); n != want.n || says != want.says {
 				t.Errorf("limit %d, terminal %v: %d things, and %q", limit, live, n, errs.String())
 			}
+		}
+	}
+}
+
+// A list without rows says so on a terminal, and only there.
+func TestNoting(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		width int
+		pages [][]int
+		err   error
+		want  string
+	}{
+		{80, [][]int{nil}, nil, "No run matches.\n"}, {80, nil, nil, "No run matches.\n"}, {80, [][]int{nil, {1}}, nil, ""}, {0, [][]int{nil}, nil, ""}, {80, nil, errors.New("refused"), ""},
+	} {
+		var errs strings.Builder
+		pages := func(yield func([]int, error) bool) {
+			for _, page := range c.pages {
+				if !yield(page, nil) {
+					return
+				}
+			}
+			if c.err != nil {
+				yield(nil, c.err)
+			}
+		}
+		n := 0
+		for range noting(&cli.Session{Err: &errs, Width: c.width}, "No run matches.", pages) {
+			n++
+		}
+		if errs.String() != c.want || c.err == nil && n != len(c.pages) {
+			t.Errorf("%+v: %q", c, errs.String())
 		}
 	}
 }

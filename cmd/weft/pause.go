@@ -31,7 +31,7 @@ func (c pauseCommand) Run(ctx context.Context, s *cli.Session) error {
 		if err := api.Pause(ctx, c.WorkflowID, c.options()); err != nil {
 			return err
 		}
-		return done(s, c.Output, c.WorkflowID, c.RunID, "%s is paused. weft resume %s lets it continue.", c.WorkflowID, c.WorkflowID)
+		return done(s, c.Output, c.WorkflowID, c.RunID, "%s is paused. %s lets it continue.", c.WorkflowID, c.Command("resume", c.WorkflowID))
 	})
 }
 

@@ -77,7 +77,7 @@ func (c scheduleFlags) set(ctx context.Context, s *cli.Session, what, text strin
 	}
 	return c.Call(ctx, s, what+" of schedule "+c.ID, func(ctx context.Context, api *client.Client) error {
 		if err := f(ctx, api, input, o); err != nil {
-			return ofSchedule(c.ID, err)
+			return ofSchedule(&c.Remote, c.ID, err)
 		}
 		return scheduled(s, c.Output, c.ID, text)
 	})

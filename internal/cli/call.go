@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/problem"
 )
 
 // call is one use of a deployment by a command.
@@ -38,6 +39,26 @@ func Waiting(ctx context.Context, format string, args ...any) {
 		c.what = fmt.Sprintf(format, args...)
 		c.mu.Unlock()
 	}
+}
+
+// Once returns a context with which a request is sent once, though it has a time: its context ends
+// with an answer that is none of success, and after limit, or after half of what is left for the
+// command.
+func Once(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	return context.WithValue(ctx, onceKey{}, cancel), cancel
+}
+
+type onceKey struct{}
+
+// Connected reports whether a request of the command has reached the deployment, as far as is known.
+// It is false outside of Remote.Call.
+func Connected(ctx context.Context) bool {
+	c, ok := ctx.Value(callKey{}).(*call)
+	return ok && c.connected.Load()
 }
 
 // OnTimeout sets what finds out why the command still waits when its time is over. The function has
@@ -170,10 +191,19 @@ func noAnswer(address string, err error) error {
 	return Errorf(Unreachable, "no answer from %s: %w%s", address, err, hint)
 }
 
-// refused adds to a refusal of the entrance what lets the command in.
+// refused adds to a refusal of the entrance what lets the command in, and to an answer that is none
+// of Weft what may be wrong.
 func (d *Deployment) refused(err error) error {
 	var p *client.Problem
-	if d == nil || !errors.As(err, &p) || p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
+	isProblem := errors.As(err, &p)
+	switch {
+	case d == nil:
+		return err
+	case isProblem && problem.Foreign(p):
+		return Errorf(Unreachable, "what answers at %s is not Weft: %s: check the address, and the path in it", d.URL, p.Detail)
+	case !isProblem && errors.Is(err, client.ErrNotWeft):
+		return Errorf(Unreachable, "what answers at %s is not Weft: %w: check the address, and the path in it", d.URL, err)
+	case !isProblem, p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden:
 		return err
 	}
 	return Errorf(Unreachable, "%s does not let the command in (%d): %s: %w", d.URL, p.Status, d.Advice(), err)
@@ -210,6 +240,9 @@ func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = answer{resp.Body, r}
 	case !sent.Load() && !w.call.answered.Load() && r.Context().Err() == nil:
 		w.call.cancel(&unreachable{err})
+	}
+	if end, once := r.Context().Value(onceKey{}).(context.CancelFunc); once && (err != nil || resp.StatusCode >= http.StatusMultipleChoices) {
+		end()
 	}
 	return resp, err
 }

@@ -104,7 +104,9 @@ func TestNoTarget(t *testing.T) {
 		{Remote{URL: "http://a/?b=c"}, "", Usage, "give one like"},
 		{Remote{URL: "http://ada:secret@a"}, "", Usage, "--token-file"},
 		{Remote{URL: "http://a", Auth: "bearer"}, "", Usage, "there is no bearer token"},
-		{Remote{URL: "http://a", Token: "two\nlines"}, "", Usage, "several lines"},
+		{Remote{URL: "http://a", Token: "two\nlines"}, "", Usage, "several lines, or characters that no token has: give another --token (WEFT_TOKEN)"},
+		{Remote{URL: "http://a", Token: "a\x01b"}, "", Usage, "characters that no token has"},
+		{Remote{Profile: "a"}, `profiles: {a: {url: "http://a", tokenFile: config.yaml}}` + "\n# of two lines", Usage, "config.yaml the file of a token?"},
 		{Remote{URL: "http://a", Auth: "aws"}, "", Unreachable, "AWS_REGION"},
 		{Remote{URL: "http://a", Auth: "aws", AWSProfile: "broken"}, "", Usage, "the profile is broken"},
 	} {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -97,7 +96,7 @@ func outcome(err error) flow.Outcome {
 // notReady returns why a run whose code fails was not acted on: also where it fails, and never what
 // a panic says that may hold a payload. A batch keeps its problems in plain sight.
 func notReady(r *refusal.Error) string {
-	if r.Failure == nil || r.Failure.Message != "" && strings.Contains(r.Detail, r.Failure.Message) {
+	if r.Failure == nil || r.Detail == r.Failure.Message {
 		return r.Error()
 	}
 	return r.Kind.Title() + ": " + observe.Brief(r.Failure) + "; " + r.Detail
