@@ -50,8 +50,12 @@ func (s *Steering) Retry(ctx context.Context, of command.Target) (*schema.RetryR
 
 // retryTask runs the failed task of a run once more, and commits it if its code does not fail.
 func retryTask(ctx context.Context, t *session.Session, run *engine.Run) error {
+	attempt, err := nextAttempt(ctx, t, run)
+	if err != nil {
+		return err
+	}
 	known, fresh := session.EndOf(run), t.View.Fresh
-	task := engine.Task{}
+	task := engine.Task{Attempt: attempt}
 	transition, err := t.Step(ctx, run, task)
 	if err != nil {
 		return err
@@ -69,6 +73,28 @@ func retryTask(ctx context.Context, t *session.Session, run *engine.Run) error {
 		return err
 	}
 	return notReady(f)
+}
+
+// nextAttempt returns the number of the next attempt at the task of a run, or 0 if the task has not
+// failed. The commit of that attempt has the number, so that the log says how many have failed. The
+// record of the failed attempts has it, which nextAttempt reads if the second attempt has been due.
+func nextAttempt(ctx context.Context, t *session.Session, run *engine.Run) (int, error) {
+	if run.State.Stuck() == nil {
+		return 0, nil
+	}
+	failed := run.State.LastTask
+	first := failed.Task.Attempt
+	if t.Process.Timestamp() < failed.Time.Add(engine.TaskRetryDelay(first)) {
+		return first + 1, nil
+	}
+	kept, err := t.Process.Attempts.Of(ctx, run, failed.TaskScheduledID())
+	switch {
+	case err != nil:
+		return 0, err
+	case kept == nil:
+		return first + 1, nil
+	}
+	return max(kept.LastFailed, first) + 1, nil
 }
 
 // RetryActivity begins the next attempt at an activity now that waits for it. A message for that
