@@ -34,7 +34,7 @@ type bench struct {
 	broken atomic.Bool
 	// build is that of the processes; empty for the usual one.
 	build string
-	logs   map[store.Key]*engine.Run // by their first commits
+	logs  map[store.Key]*engine.Run // by their first commits
 }
 
 // row is a row of the table of budgets.
