@@ -12,16 +12,16 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// mend is an update of fickle. Processes of a build whose code has failed refuse it until the run
+// fix is an update of fickle. Processes of a build whose code has failed refuse it until the run
 // is retried with success. Those of another build try it.
-var mend = workflow.NewUpdate[workflow.None, string]("mend")
+var fix = workflow.NewUpdate[workflow.None, string]("fix")
 
 // fickle returns a workflow whose code panics while the bench is broken. Its activity always fails.
 func (b *bench) fickle() []workflow.Registration {
 	jam := activity.New("jam", func(context.Context, int) (string, error) { return "", errors.New("no paper") },
 		activity.Options{Retry: activity.Retry{InitialInterval: time.Hour}})
 	return []workflow.Registration{jam, workflow.Bind(workflow.NewWorkflow[string, string]("fickle"), func(ctx workflow.Context, how string) (string, error) {
-		mend.Handle(ctx, func(workflow.Context, workflow.None) (string, error) { return "done", nil })
+		fix.Handle(ctx, func(workflow.Context, workflow.None) (string, error) { return "done", nil })
 		if b.broken.Load() {
 			panic("not today")
 		}
@@ -67,7 +67,7 @@ func (b *bench) byHand(reads int64) {
 	// the number, so that the cost of the run does not fall.
 	for _, r := range []struct{ name, target, body string }{
 		{"a run gets stuck, is retried by hand", "/retry", ""},
-		{"a run gets stuck, an update finds its code fixed", "/updates/mend", `{}`},
+		{"a run gets stuck, an update finds its code fixed", "/updates/fix", `{}`},
 	} {
 		b.broken.Store(true)
 		id, _ := start("waits")
