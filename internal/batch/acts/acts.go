@@ -146,7 +146,7 @@ var actions = map[stored.Kind]action{
 	stored.Retry: func(ctx context.Context, s *executor.Service, _ *stored.Action, on stored.Run, _ string) error {
 		c, err := s.Process.Parser().Target(on.WorkflowID, history.RunID(on.RunID))
 		if err == nil {
-			_, err = s.Steering.Retry(ctx, c)
+			err = s.Steering.RetryAll(ctx, c)
 		}
 		return err
 	},
