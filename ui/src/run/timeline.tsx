@@ -94,8 +94,21 @@ export function TimelineView({ events, d, eventHref }: { events: readonly Histor
           ))}
           <div style={{ height: `${shown.below}px` }} />
         </div>
+        {visible.length === 0 && <NoRows zoomed={zoom !== undefined} whole={() => setZoom(undefined)} />}
       </div>
     </div>
+  );
+}
+
+/** Says that no row is shown, and what to do. */
+function NoRows({ zoomed, whole }: { zoomed: boolean; whole: () => void }): JSX.Element {
+  if (!zoomed) return <Empty title="All rows are hidden" />;
+  return (
+    <Empty title="Nothing was under way in this period">
+      <button type="button" onClick={whole}>
+        Show the whole run
+      </button>
+    </Empty>
   );
 }
 
