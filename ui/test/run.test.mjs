@@ -110,6 +110,11 @@ test("a stuck run says why, how often, and where", async () => {
   await page.getByText(/The run is stuck: its code fails at uiserver\/main\.go:\d+/).waitFor();
   await page.getByText("assignment to entry in nil map").first().waitFor();
   await page.getByText(/\d+ attempts? failed, the first/).waitFor();
+  const lanes = page.getByRole("list", { name: "Timeline" });
+  await lanes.getByRole("img", { name: /^Task failed · .* so far · \d+ attempts failed · next attempt/ }).waitFor();
+  const waits = page.locator(".card", { hasText: "Where the code waited before it failed" });
+  await waits.getByText(/^The code waits nowhere: its task fails at uiserver\/main\.go:\d+\. These are the places before that task/).waitFor();
+  await waits.getByText("activity reserveStock").waitFor();
   await page.locator(".notice summary").click();
   await page.locator(".notice pre").getByText("runSubscription").waitFor();
   await closePage(page);
