@@ -65,7 +65,7 @@ func (b *batchAudit) landed(run *engine.Run, c *history.Commit) {
 			var in stored.Step
 			if err := json.Unmarshal(e.Input, &in); err != nil {
 				b.s.fail("a step of batch %s has %s: %v", one.id, e.Input, err)
-			} else if one.before.IsZero() {
+			} else if !one.before.Equal(in.Before) { // it begins, or begins again after a restore
 				one.before = in.Before
 				b.expect(one)
 			}
