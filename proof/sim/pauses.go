@@ -91,8 +91,9 @@ func (a *audit) checkPaused(run *engine.Run, c *history.Commit) {
 }
 
 // checkUnpaused demands that a run that a reset has opened is not paused. The run has the commit.
+// What a reset copies may contain a pause; the last commit of its put resumes the run.
 func (a *audit) checkUnpaused(run *engine.Run, c *history.Commit) {
-	if c.FromReset() && run.State.Paused != nil {
+	if c.FromReset() && !c.PartOfReset() && run.State.Paused != nil {
 		a.s.fail("%s was opened by a reset, and is paused", run.State.RunID)
 	}
 }
