@@ -10,8 +10,8 @@ import (
 
 // withStart is the run that a signal or an update starts if no run is open.
 type withStart struct {
-	Start      string `placeholder:"TYPE" help:"Start a run of this type if none is open."`
-	StartInput string `placeholder:"JSON|@FILE" help:"The input of that run."`
+	Start      string  `placeholder:"TYPE" help:"Start a run of this type if none is open."`
+	StartInput *string `placeholder:"JSON|@FILE" help:"The input of that run."`
 }
 
 // start returns the run to start, or nil if none is to be.

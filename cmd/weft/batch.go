@@ -108,7 +108,7 @@ func (l batchList) Run(ctx context.Context, s *cli.Session) error {
 
 // batches is how batches are printed.
 var batches = cli.List[client.BatchSummary]{
-	Columns: []cli.Column{{Name: "BATCH", Least: 12}, {Name: "ACTION"}, {Name: "STATE"}, {Name: "STARTED"}, {Name: "FILTER", Least: 16}},
+	Columns: []cli.Column{{Name: "BATCH", Least: 12}, {Name: "ACTION"}, {Name: "STATE"}, {Name: "STARTED"}, {Name: "FILTER", Least: 12, First: true}},
 	Row: func(one client.BatchSummary) []cli.Cell {
 		action := one.Kind
 		if one.DryRun {
@@ -202,6 +202,9 @@ func (b batchRate) Run(ctx context.Context, s *cli.Session) error {
 func batchRateText(rate float64) string {
 	if rate == 0 {
 		return "no rate"
+	}
+	if rate == 1 {
+		return "a rate of 1 run a second"
 	}
 	return fmt.Sprintf("a rate of %v runs a second", rate)
 }

@@ -109,8 +109,11 @@ func (c costCommand) selection(now time.Time) (string, error) {
 	return strings.Join(all, " AND "), nil
 }
 
-// momentBefore reads a time, or how long before now it is.
+// momentBefore reads a time, how long before now it is, or now.
 func momentBefore(text string, now time.Time) (time.Time, error) {
+	if text == "now" {
+		return now, nil
+	}
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
@@ -159,7 +162,7 @@ func (c costCommand) costTable(s *cli.Session, total *client.Costs) error {
 	}
 	right := func(name string) cli.Column { return cli.Column{Name: name, Right: true} }
 	list := cli.List[client.CostGroup]{
-		Columns: []cli.Column{{Name: strings.ToUpper(c.By), Least: 8}, right("RUNS"), right("WRITES"), right("MESSAGES"), right("READS"), right("DOLLARS"), right("A RUN")},
+		Columns: []cli.Column{{Name: header(c.By), Least: 8}, right("RUNS"), right("WRITES"), right("MESSAGES"), right("READS"), right("DOLLARS"), right("A RUN")},
 		Row: func(g client.CostGroup) []cli.Cell {
 			return []cli.Cell{
 				{Text: cmp.Or(g.Value, "(none)"), Style: cli.Bold},

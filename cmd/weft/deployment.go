@@ -111,7 +111,7 @@ func (c deadList) Run(ctx context.Context, s *cli.Session) error {
 
 // deadLetters is how dead letters are printed.
 var deadLetters = cli.List[deadLetter]{
-	Columns: []cli.Column{{Name: "QUEUE", Least: 10}, {Name: "WORKFLOW", Least: 12}, {Name: "RUN"}, {Name: "KIND", Least: 10}, {Name: "EVENT", Right: true}, {Name: "ATTEMPT", Right: true}, {Name: "FIRST SENT"}},
+	Columns: []cli.Column{{Name: "QUEUE", Least: 10}, {Name: "WORKFLOW", Least: 12}, {Name: "RUN", Least: 6, First: true}, {Name: "KIND", Least: 10}, {Name: "EVENT", Right: true}, {Name: "ATTEMPT", Right: true}, {Name: "FIRST SENT"}},
 	Row: func(l deadLetter) []cli.Cell {
 		if l.Count > 0 {
 			return []cli.Cell{{Text: l.Queue, Style: cli.Bold}, {Text: itoa(l.Count) + " that are not listed", Style: cli.Bad}, {}, {}, {}, {}, {}}
@@ -269,7 +269,7 @@ func (c buildsCommand) Run(ctx context.Context, s *cli.Session) error {
 
 // builds is how builds are printed.
 var builds = cli.List[build]{
-	Columns: []cli.Column{{Name: "BUILD", Least: 12}, {Name: "VERSION"}, {Name: "OPEN RUNS", Right: true}, {Name: ""}},
+	Columns: []cli.Column{{Name: "BUILD", Least: 12}, {Name: "VERSION"}, {Name: "OPEN RUNS", Right: true}, {Name: "WHAT"}},
 	Row: func(b build) []cli.Cell {
 		here := ""
 		if b.Here {

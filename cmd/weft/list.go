@@ -47,7 +47,7 @@ const largestPage = 1000
 
 // runs is how runs are printed.
 var runs = cli.List[client.Summary]{
-	Columns: []cli.Column{{Name: "WORKFLOW", Least: 12}, {Name: "RUN"}, {Name: "TYPE", Least: 8}, {Name: "STATUS"}, {Name: "STARTED"}, {Name: "SEARCH ATTRIBUTES", Least: 10}},
+	Columns: []cli.Column{{Name: "WORKFLOW", Least: 12}, {Name: "RUN", Least: 6, First: true}, {Name: "TYPE", Least: 8}, {Name: "STATUS"}, {Name: "STARTED"}, {Name: "SEARCH ATTRIBUTES", Least: 10, First: true}},
 	Row: func(run client.Summary) []cli.Cell {
 		return []cli.Cell{
 			{Text: run.WorkflowID, Style: cli.Bold},

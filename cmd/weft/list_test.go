@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -105,6 +108,43 @@ func TestNoting(t *testing.T) {
 		}
 		if errs.String() != c.want || c.err == nil && n != len(c.pages) {
 			t.Errorf("%+v: %q", c, errs.String())
+		}
+	}
+}
+
+// A terminal that is too narrow cuts what commands do not take before the ids that they do.
+func TestNarrowTables(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	for what, c := range map[string]struct {
+		width int
+		print func(*cli.Session) error
+		want  string
+	}{
+		"runs": {80, func(s *cli.Session) error {
+			run := client.Summary{WorkflowRun: client.WorkflowRun{WorkflowID: "1-9e179bc8b529cd04:1", RunID: "1-0bf05646e5d95e4d", Type: "order", StartedAt: at, Status: history.Running}}
+			return runs.Print(s, cli.Output{Output: "table"}, cli.Pages([]client.Summary{run}))
+		}, "1-9e179bc8b529cd04:1  1-0bf"},
+		"batches": {100, func(s *cli.Session) error {
+			one := client.BatchSummary{BatchID: "37a609c9-32ce-4862-99a1-009d1d7b3e27", Kind: "terminate", State: "completed", StartedAt: at, Filter: "WorkflowType = 'order' AND Region = 'eu'"}
+			return batches.Print(s, cli.Output{Output: "table"}, cli.Pages([]client.BatchSummary{one}))
+		}, "37a609c9-32ce-4862-99a1-009d1d7b3e27  terminate"},
+		"events": {80, func(s *cli.Session) error {
+			return eventsOn(s).Print(s, cli.Output{Output: "table"}, cli.Pages([]client.HistoryEvent{{ID: 1, Time: at}}))
+		}, "    1  08:00:00.000Z  "},
+	} {
+		var out strings.Builder
+		if err := c.print(&cli.Session{Out: &out, Err: io.Discard, Width: c.width}); err != nil {
+			t.Fatal(err)
+		}
+		_, row, _ := strings.Cut(out.String(), "\n")
+		if !strings.HasPrefix(row, c.want) {
+			t.Errorf("%s: %s\nwant %s", what, out.String(), c.want)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > c.width {
+				t.Errorf("%s: %d columns: %s", what, n, line)
+			}
 		}
 	}
 }

@@ -179,15 +179,24 @@ func (t scheduleTrigger) Run(ctx context.Context, s *cli.Session) error {
 type scheduleBackfill struct {
 	oneSchedule `embed:""`
 	cli.Output  `embed:""`
-	From        time.Time      `required:"" help:"First moment, as 2026-11-21T08:00:00Z."`
-	To          time.Time      `required:"" help:"Last moment."`
+	From        string         `required:"" placeholder:"TIME" help:"First moment: a time as 2026-11-21T08:00:00Z, or how long ago, as 24h."`
+	To          string         `required:"" placeholder:"TIME" help:"Last moment, in the same forms, or now."`
 	Overlap     client.Overlap `help:"Overlap policy of these runs; without it, the schedule's."`
 }
 
 // Run starts the runs.
 func (b scheduleBackfill) Run(ctx context.Context, s *cli.Session) error {
+	now := time.Now()
+	from, err := momentBefore(b.From, now)
+	if err != nil {
+		return cli.Errorf(cli.Usage, "--from: %w", err)
+	}
+	to, err := momentBefore(b.To, now)
+	if err != nil {
+		return cli.Errorf(cli.Usage, "--to: %w", err)
+	}
 	return b.do(ctx, s, b.Output, "the backfill", "The schedule %s starts the runs of that time.", func(ctx context.Context, schedule client.Schedule) error {
-		return schedule.Backfill(ctx, b.From, b.To, b.Overlap)
+		return schedule.Backfill(ctx, from, to, b.Overlap)
 	})
 }
 

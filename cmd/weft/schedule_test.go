@@ -38,6 +38,7 @@ func TestSchedule(t *testing.T) {
 		{"trigger shows --overlap=never", "there is no overlapPolicy", true},
 		{"backfill shows --from=2026-11-20T00:00:00Z --to=2026-11-20T23:00:00Z", "", false},
 		{"describe shows", `"started": 1`, false},
+		{"backfill shows --from=24h --to=now", "", false},
 		{"delete shows", "", false},
 		{"pause shows", "there is no schedule", true},
 	} {

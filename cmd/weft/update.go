@@ -63,6 +63,7 @@ func (c updateSend) Run(ctx context.Context, s *cli.Session) error {
 	return c.Call(ctx, s, "the update "+c.Name, func(ctx context.Context, api *client.Client) error {
 		sent := sentUpdate{c.Remote, c.Output, oneUpdate{c.ID, c.WorkflowID, c.RunID}, c.Name}
 		o := client.UpdateOptions{ID: c.ID, RunID: c.RunID, Start: start}
+		sent.explain(ctx, api)
 		if c.NoWait {
 			u, err := api.Update(ctx, c.WorkflowID, c.Name, history.Payload(input), o)
 			if err != nil {
@@ -72,7 +73,6 @@ func (c updateSend) Run(ctx context.Context, s *cli.Session) error {
 				return cli.Line(s, "Accepted. %s waits for its result.", cli.Clean(c.Command("update wait", u.WorkflowID, u.ID)))
 			})
 		}
-		sent.explain(ctx, api)
 		result, err := api.Call(ctx, c.WorkflowID, c.Name, history.Payload(input), o)
 		if err != nil {
 			return sent.failed(ctx, s, err)
@@ -99,6 +99,7 @@ func (u sentUpdate) wait() string {
 
 // explain lets a time-out say what the update waits for, and how its caller gets back to it.
 func (u sentUpdate) explain(ctx context.Context, api *client.Client) {
+	cli.GoOn(ctx, "if the run has accepted it, "+u.wait()+" waits for its result")
 	onTimeout(ctx, api, u.WorkflowID, u.RunID, func(d *client.Description, waits *client.Waits, problem error) string {
 		if !slices.ContainsFunc(d.UpdatesInFlight, func(f client.UpdateInFlight) bool { return f.UpdateID == u.UpdateID }) {
 			return "the run, which has not accepted it as far as is known, is " + stateText(d, waits, problem) + "; its id is " + u.UpdateID + ", and " + u.wait() + " waits for it once it is accepted"
@@ -131,7 +132,7 @@ func (u sentUpdate) failed(ctx context.Context, s *cli.Session, err error) error
 	switch {
 	case errors.As(err, &rejected) && rejected.Failure != nil:
 		return cli.Errorf(cli.Refused, "%s: %w", typed("update rejected", err), rejected.Failure.Err())
-	case errors.As(err, &failed) && failed.Type == "UpdateFailedByOperator":
+	case errors.As(err, &failed) && failed.Type == operatorFailed:
 		return cli.Errorf(cli.Failed, "update %s was failed by an operator: %w", cli.Clean(u.what), err)
 	case failed != nil && failed.Type != "" && cli.CodeOf(err) == cli.Failed:
 		return cli.Errorf(cli.Failed, "%s: %w", typed("update "+cli.Clean(u.what)+" failed", err), err)
@@ -165,6 +166,9 @@ func (c updateWait) Run(ctx context.Context, s *cli.Session) error {
 	})
 }
 
+// operatorFailed is the type of the failure of an update that an operator has failed.
+const operatorFailed = "UpdateFailedByOperator"
+
 type updateFail struct {
 	oneUpdateOf `embed:""`
 	Reason      string `help:"For the caller of the update, and for those who read the history."`
@@ -178,6 +182,15 @@ func (c updateFail) Run(ctx context.Context, s *cli.Session) error {
 		if err := api.FailUpdate(ctx, c.WorkflowID, c.RunID, c.UpdateID, c.Reason); err != nil {
 			return err
 		}
-		return done(s, c.Output, c.WorkflowID, c.RunID, "The update %s of %s has failed, unless it had completed.", c.UpdateID, c.WorkflowID)
+		text := "The update %s of %s has failed, unless it had completed."
+		_, err := api.Handle(c.WorkflowID, c.RunID, c.UpdateID).Wait(ctx)
+		var failed *failure.Error
+		switch byHand := errors.As(err, &failed) && failed.Type == operatorFailed; {
+		case byHand:
+			text = "The update %s of %s has failed."
+		case err == nil || cli.CodeOf(err) == cli.Failed:
+			text = "The update %s of %s had completed before: it keeps its outcome."
+		}
+		return done(s, c.Output, c.WorkflowID, c.RunID, text, c.UpdateID, c.WorkflowID)
 	})
 }

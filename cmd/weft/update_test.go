@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,10 +22,12 @@ func TestUpdateFail(t *testing.T) {
 	t.Parallel()
 	waits := workflow.NewWorkflow[workflow.None, string]("waits")
 	nap := workflow.NewUpdate[workflow.None, workflow.None]("nap")
+	ping := workflow.NewUpdate[workflow.None, workflow.None]("ping")
 	api := serve(t, workflow.Bind(waits, func(ctx workflow.Context, _ workflow.None) (string, error) {
 		nap.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 			return workflow.None{}, workflow.Sleep(ctx, 24*time.Hour)
 		})
+		ping.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil })
 		return "", workflow.Sleep(ctx, 48*time.Hour)
 	}))
 	c := client.New(api)
@@ -31,14 +37,22 @@ func TestUpdateFail(t *testing.T) {
 	if _, err := c.Update(t.Context(), "w", "nap", nil, client.UpdateOptions{ID: "u1"}); err != nil {
 		t.Fatal(err)
 	}
+	if out, err := command(t, "update fail w u1 --reason=broken --url="+api); err != nil || out != "The update u1 of w has failed.\n" {
+		t.Errorf("%s, %v", out, err)
+	}
 	for line, want := range map[string]string{
-		"update fail w u1 --reason=broken --url=": "",
-		"update fail w u2 --url=":                 `has accepted no update "u2"`,
+		"update fail w u2 --url=": `has accepted no update "u2"`,
 	} {
 		_, err := command(t, line+api)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("weft %s: %v", line, err)
 		}
+	}
+	if _, err := c.Call(t.Context(), "w", "ping", nil, client.UpdateOptions{ID: "u3"}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(t, "update fail w u3 --url="+api); err != nil || out != "The update u3 of w had completed before: it keeps its outcome.\n" {
+		t.Errorf("%s, %v", out, err)
 	}
 	if _, err := command(t, "update wait w u1 --url="+api); cli.CodeOf(err) != cli.Failed || !strings.Contains(err.Error(), "update u1 was failed by an operator: broken") {
 		t.Errorf("weft update wait: %v", err)
@@ -87,6 +101,29 @@ func TestUpdateTimesOut(t *testing.T) {
 	code, out, errs = exits(t, "update", "s", "nap", "--timeout=1s", "--output=json", "--url="+api)
 	if id := regexp.MustCompile(`"updateId": "([^"]+)"`).FindStringSubmatch(out); code != cli.TimedOut || id == nil || !strings.Contains(errs, " s "+id[1]+" waits") {
 		t.Errorf("code %d, %s\n%s", code, out, errs)
+	}
+}
+
+// A command that is interrupted, or gets no answer, names the update that may have been accepted.
+func TestUpdateIsInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"update s nap --id=u", "update s nap --id=u --no-wait", "update s nap --id=u --timeout=1s"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // then the end of the client is noticed
+			if !strings.Contains(line, "timeout") {
+				interrupt()
+			}
+			<-r.Context().Done()
+		}))
+		t.Cleanup(server.Close)
+		var said bytes.Buffer
+		s := &cli.Session{In: strings.NewReader(""), Out: io.Discard, Err: &said, Getenv: func(string) string { return "" }}
+		code := run(ctx, s, append(strings.Fields(line), "--url="+server.URL))
+		if want := "; if the run has accepted it, weft update wait --url " + server.URL + " s u waits for its result"; code != cli.Interrupted && code != cli.TimedOut || !strings.Contains(said.String(), want) {
+			t.Errorf("weft %s: code %d, %s\nwant %s", line, code, said.String(), want)
+		}
+		interrupt()
 	}
 }
 

@@ -23,6 +23,7 @@ type call struct {
 	mu      sync.Mutex
 	what    string
 	explain func(ctx context.Context) string
+	goOn    string
 
 	connected atomic.Bool
 	answered  atomic.Bool
@@ -70,6 +71,27 @@ func OnTimeout(ctx context.Context, explain func(ctx context.Context) string) {
 		c.explain = explain
 		c.mu.Unlock()
 	}
+}
+
+// GoOn sets what follows the error of a command that was out of time, or interrupted, after it had
+// reached the deployment: how its user gets back to what it has begun. What OnTimeout explains
+// replaces it.
+func GoOn(ctx context.Context, text string) {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		c.mu.Lock()
+		c.goOn = text
+		c.mu.Unlock()
+	}
+}
+
+// further returns what GoOn has set, if the command has reached the deployment.
+func (c *call) further() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.goOn == "" || !c.connected.Load() {
+		return ""
+	}
+	return "; " + c.goOn
 }
 
 // lastLook bounds what finds out why a command still waits: its user gets the error within a second
@@ -159,13 +181,16 @@ func (c *call) translate(user, ctx context.Context, err error, d *Deployment, ad
 	case errors.As(cause, &gone):
 		return noAnswer(address, gone.err)
 	case user.Err() != nil:
-		return Errorf(Interrupted, "interrupted while waiting for %s", c.waitsFor())
+		return Errorf(Interrupted, "interrupted while waiting for %s%s", c.waitsFor(), c.further())
 	case errors.Is(cause, errOver) && !c.connected.Load() && d != nil:
 		return Errorf(Unreachable, "no connection to %s within %s: the command waited for %s", address, after, c.waitsFor())
 	case errors.Is(cause, errOver):
 		how := c.why(user)
 		if d != nil && !c.answered.Load() {
 			how = fmt.Sprintf(": %s is connected and has not answered", address)
+		}
+		if d == nil || !c.answered.Load() || how == "" {
+			how += c.further()
 		}
 		return Errorf(TimedOut, "timed out after %s waiting for %s%s", after, c.waitsFor(), how)
 	case errors.As(err, &code):

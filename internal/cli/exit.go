@@ -117,12 +117,21 @@ func ofProblem(p *client.Problem) Code {
 	return Refused
 }
 
+// said reports whether the detail of a refusal says all that its title does: a run that has closed
+// was found, and one that is open need not be said to be open twice.
+func said(p *client.Problem) bool {
+	return p.Status == http.StatusNotFound && strings.Contains(p.Detail, " has closed already") || errors.Is(p, client.ErrAlreadyStarted) && strings.Contains(p.Detail, " is open")
+}
+
 // Text returns an error as the command prints it. It begins with the command's name, once: the
 // client's errors have it already.
 func Text(err error) string {
 	text := err.Error()
 	if p := (*client.Problem)(nil); errors.As(err, &p) && p.Detail != "" {
 		text = strings.Replace(text, p.Detail, Flags(p.Detail), 1)
+		if said(p) {
+			text = strings.Replace(text, p.Title+": ", "", 1)
+		}
 	}
 	text = "weft: " + Clean(strings.TrimPrefix(text, "weft: "))
 	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {

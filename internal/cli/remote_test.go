@@ -94,7 +94,7 @@ func TestNoTarget(t *testing.T) {
 		{Remote{Profile: "prod"}, "", Usage, "config.yaml"},
 		{Remote{Profile: "both"}, profiles, Usage, "give either url or stack"},
 		{Remote{Profile: "neither"}, profiles, Usage, "give either url or stack"},
-		{Remote{Profile: "a"}, "profiles: {a: {uri: x}}", Usage, "uri"},
+		{Remote{Profile: "a"}, "profiles: {a: {uri: x}}", Usage, `line 1: a profile has no key "uri": it has url, stack, region, awsProfile, auth, tokenFile`},
 		{Remote{}, "nonsense", Usage, "config.yaml"},
 		{Remote{}, strings.Repeat("# a comment\n", 1<<17), Usage, "may have"},
 		{Remote{Profile: "a"}, `profiles: {a: {url: "http://a", auth: basic}}`, Usage, `there is no auth "basic"`},
