@@ -10,8 +10,8 @@ import (
 // Waits is where the code of a run waits.
 type Waits struct {
 	Coroutines []engine.CoroutineWait
-	// Updates and Queries are the names of those that the code handles, and Signals of those that it
-	// has received or waits for.
+	// Updates and Queries are the names of those that the code handles, and Signals of those that
+	// it has received or waits for.
 	Updates, Queries, Signals []string
 	// LastSeen is the last event that the code has seen: see engine.Run.LastSeen.
 	LastSeen int64
