@@ -82,6 +82,21 @@ test("the list refreshes itself, unless it is paused", async () => {
   await closePage(page);
 });
 
+test("the bar says that the server does not answer", async () => {
+  const page = await openPage(browser, server, "#/runs");
+  const bar = page.getByRole("banner");
+  await rows(page).first().waitFor();
+  await bar.getByRole("button", { name: "Live" }).waitFor();
+  await page.route("**/v1/**", (route) => route.abort());
+  await page.keyboard.press("r");
+  await bar.getByRole("button", { name: "No answer" }).waitFor();
+  await checkAccess(page, "no answer");
+  await page.unroute("**/v1/**");
+  await bar.getByRole("button", { name: "Live" }).waitFor();
+  page.errors = page.errors.filter((e) => !e.includes("ERR_FAILED"));
+  await closePage(page);
+});
+
 test("the list is used without a mouse", async () => {
   const page = await openPage(browser, server, "#/runs?q=order-1042");
   await column(page, "Status", 4);

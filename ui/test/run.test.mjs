@@ -120,6 +120,16 @@ test("a stuck run says why, how often, and where", async () => {
   await closePage(page);
 });
 
+test("the end of a failed run says what has failed, and the cause", async () => {
+  await api(server, "POST", "workflows", { workflowId: "no-glass", type: "order", input: { buyer: "Ada", items: [{ sku: "glass", quantity: 1 }], failures: 0, hold: false } });
+  await api(server, "GET", "workflows/no-glass/result?wait=20s", undefined, 500);
+  const page = await openPage(browser, server, "#/workflows/no-glass");
+  const end = page.locator(".in-out");
+  await end.getByText(/^Activity lookUpPrice failed/).waitFor();
+  await end.locator(".cause", { hasText: "Cause:" }).getByText("unknownSKU", { exact: true }).waitFor();
+  await closePage(page);
+});
+
 test("a text that looks like markup stays a text", async () => {
   const text = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>";
   await api(server, "POST", "workflows", { workflowId: "markup", type: "order", input: { buyer: text, items: [{ sku: text, quantity: 1 }] }, memo: { [text]: text }, searchAttributes: { Region: { keyword: text } } });

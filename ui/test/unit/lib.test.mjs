@@ -136,6 +136,16 @@ test("a request that has changed has another id", async () => {
   assert.match(first, /^signal-/);
 });
 
+test("a moment has its zone", () => {
+  const before = process.env.TZ;
+  for (const [zone, want] of [["UTC", "2026-11-27 10:14:03 UTC"], ["America/New_York", "2026-11-27 05:14:03 UTC-5"], ["Asia/Kolkata", "2026-11-27 15:44:03 UTC+5:30"]]) {
+    process.env.TZ = zone;
+    assert.equal(format.stamp(now), want);
+  }
+  if (before === undefined) delete process.env.TZ;
+  else process.env.TZ = before;
+});
+
 test("a duration is short", () => {
   for (const [text, want] of [["1h30m0s", "1h30m"], ["168h0m0s", "168h"], ["6h0m5s", "6h0m5s"], ["10s", "10s"], ["0s", "0s"], ["10m0s", "10m"], ["250ms", "250ms"]]) assert.equal(format.shortDuration(text), want);
 });
