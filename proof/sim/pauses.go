@@ -101,6 +101,9 @@ func (a *audit) checkUnpaused(run *engine.Run, c *history.Commit) {
 // checkPending demands that the last commit of a run says that nothing may run if and only if the
 // run is paused, and notes since when that is so.
 func (a *audit) checkPending(run *engine.Run) {
+	if len(run.Log) > 0 && run.Log[len(run.Log)-1].PartOfReset() {
+		return // the put has more commits
+	}
 	paused := run.State.Paused != nil && !run.State.Status.Closed()
 	if says := run.State.Pending == history.PendingPaused; says != paused {
 		a.s.fail("%s: it is %t that the run is paused, and %t that its last commit says so", run.State.RunID, paused, says)
