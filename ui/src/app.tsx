@@ -1,6 +1,7 @@
 // The frame of the page: the navigation, and the page of the present place.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { answers } from "./api/http.js";
 import { Help } from "./components/help.js";
 import { Icon } from "./components/icon.js";
 import { Empty } from "./components/notice.js";
@@ -65,16 +66,16 @@ function Bar({ onHelp }: { onHelp: () => void }): JSX.Element {
       <div class="bar-tools">
         <button
           type="button"
-          class={live.value ? "ghost live" : "ghost live off"}
+          class={live.value ? (answers.value ? "ghost live" : "ghost live bad") : "ghost live off"}
           aria-pressed={live.value}
-          title={live.value ? "The page refreshes itself. Click to pause." : "The page does not refresh itself. Click to resume."}
+          title={live.value ? (answers.value ? "The page refreshes itself. Click to pause." : "The server does not answer. The page tries again. Click to pause.") : "The page does not refresh itself. Click to resume."}
           onClick={() => (live.value = !live.value)}
         >
           <span class="pulse" aria-hidden="true" />
-          {live.value ? "Live" : "Paused"}
+          {live.value ? (answers.value ? "Live" : "No answer") : "Paused"}
         </button>
         <button type="button" class="ghost" title="Times in UTC, or in your time zone" aria-pressed={utc.value} onClick={toggleUtc}>
-          {utc.value ? "UTC" : "Local"}
+          {utc.value ? "UTC" : "Local time"}
         </button>
         <button type="button" class="ghost icon-only" title={`Theme: ${theme.value}`} aria-label={`Theme: ${theme.value}`} onClick={nextTheme}>
           <Icon name={themes[theme.value]} />

@@ -41,6 +41,27 @@ test("all runs of the list are canceled, after a dry run", async () => {
   await page.getByText("Completed", { exact: true }).waitFor();
   await until("the cancellation", () => Promise.all([status("order-0"), status("order-1")]), (all) => all.every((s) => s === "canceled"));
   assert.equal(await status("order-2"), "running");
+  await page.getByRole("link", { name: "Batches" }).first().click();
+  await page.getByRole("row").filter({ hasText: "Cancel" }).getByText("2 of 2", { exact: true }).waitFor();
+  await page.getByRole("row").filter({ hasText: "Dry run" }).getByText("3 counted", { exact: true }).waitFor();
+  await closePage(page);
+});
+
+test("the button has the number of runs that the action is possible for", async () => {
+  const page = await openPage(browser, server, "#/batches");
+  await page.getByRole("heading", { level: 1, name: "Batches" }).waitFor();
+  await page.keyboard.press("c");
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Runs", { exact: true }).fill("WorkflowId IN ('order-0', 'order-1', 'order-2')"); // two were canceled
+  await button(form, "Count the runs").click();
+  await form.getByText("3 runs match:").waitFor();
+  await button(form, "Cancel 1 run").waitFor();
+  await form.getByText("2 of them are closed: nothing is done with them.").waitFor();
+  for (const [kind, label] of [["terminate", "Terminate 1 run"], ["pause", "Pause 1 run"], ["reset", "Reset 3 runs"], ["delete", "Delete 2 runs"]]) {
+    await form.getByLabel("What is done").selectOption(kind);
+    await button(form, label).waitFor();
+  }
+  await form.getByText("1 of them is open: nothing is done with it.").waitFor();
   await closePage(page);
 });
 
@@ -78,7 +99,7 @@ test("a signal, and runs that are refused", async () => {
   await form.getByLabel("What is done").selectOption("delete");
   await form.getByLabel("Runs", { exact: true }).fill("WorkflowId = 'order-5'");
   await button(form, "Count the runs").click();
-  await button(form, "Delete 1 run").click();
+  await button(form, "Delete 0 runs").click();
   await page.getByRole("region", { name: "The last that it could not act on" }).getByText("is open: terminate it").waitFor();
   assert.equal(await page.getByRole("link", { name: "order-5", exact: true }).getAttribute("href").then((to) => to.startsWith("#/workflows/order-5/")), true);
   await page.getByRole("link", { name: "Batches" }).first().click();

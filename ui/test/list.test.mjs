@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAccess, checkWidth, closePage, openPage, shoot } from "./browser.mjs";
 import { seed } from "./seed.mjs";
-import { api, startServer } from "./server.mjs";
+import { api, startServer, until } from "./server.mjs";
 import { browser, server, setUp } from "./setup.mjs";
 
 setUp(async (server) => {
@@ -21,10 +21,10 @@ test("the list is filtered by clicks and by a text, and the address has the filt
   const page = await openPage(browser, server, "#/");
   await rows(page).first().waitFor();
   await page.getByRole("checkbox", { name: "Failed" }).check();
-  assert.deepEqual(new Set(await column(page, "Status", 3)), new Set(["Failed"]));
+  assert.deepEqual(new Set(await column(page, "Status", 3)), new Set(["Failed\nunknownSKU"]));
   assert.match(page.url(), /#\/runs\?status=failed$/);
   await page.getByRole("checkbox", { name: "Terminated" }).check();
-  assert.deepEqual(new Set(await column(page, "Status", 4)), new Set(["Failed", "Terminated"]));
+  assert.deepEqual(new Set(await column(page, "Status", 4)), new Set(["Failed\nunknownSKU", "Terminated"]));
   await page.reload();
   await column(page, "Status", 4);
   await page.getByRole("button", { name: "Clear all" }).click();
@@ -82,6 +82,21 @@ test("the list refreshes itself, unless it is paused", async () => {
   await closePage(page);
 });
 
+test("the bar says that the server does not answer", async () => {
+  const page = await openPage(browser, server, "#/runs");
+  const bar = page.getByRole("banner");
+  await rows(page).first().waitFor();
+  await bar.getByRole("button", { name: "Live" }).waitFor();
+  await page.route("**/v1/**", (route) => route.abort());
+  await page.keyboard.press("r");
+  await bar.getByRole("button", { name: "No answer" }).waitFor();
+  await checkAccess(page, "no answer");
+  await page.unroute("**/v1/**");
+  await bar.getByRole("button", { name: "Live" }).waitFor();
+  page.errors = page.errors.filter((e) => !e.includes("ERR_FAILED"));
+  await closePage(page);
+});
+
 test("the list is used without a mouse", async () => {
   const page = await openPage(browser, server, "#/runs?q=order-1042");
   await column(page, "Status", 4);
@@ -104,8 +119,75 @@ test("the list is used without a mouse", async () => {
   await closePage(page);
 });
 
-test("the runs that retry are counted on a click", async () => {
+test("a row says why its run is as it is, and which run has started it", async () => {
+  const page = await openPage(browser, server, "#/runs?state=Stuck");
+  assert.match((await column(page, "Status", 1))[0], /^Running\s+Stuck\s+panic, since (now|\d+ [sm])$/);
+  await page.goto(`${server.url}/#/runs?state=Retrying&q=order-1042`);
+  await rows(page).getByText("chargeCard").waitFor();
+  await page.goto(`${server.url}/#/runs?q=order-1042-shipment-leg-leg`);
+  const parent = rows(page).getByText("child of").getByRole("link", { name: "order-1042-shipment-leg", exact: true });
+  await parent.click();
+  await page.getByRole("heading", { level: 1, name: "order-1042-shipment-leg", exact: true }).waitFor();
+  await closePage(page);
+});
+
+test("failed runs are counted by their close reasons", async () => {
   const page = await openPage(browser, server, "#/runs");
+  await page.getByRole("checkbox", { name: /^Failed/ }).check();
+  await page.getByRole("group", { name: "Close reason" }).getByRole("checkbox", { name: /^unknownSKU 3$/ }).check();
+  await page.waitForURL(/reason=unknownSKU/);
+  await column(page, "Status", 3);
+  await page.goto(`${server.url}/#/runs?status=failed&reason=other`);
+  await page.getByText("No run matches").waitFor();
+  await closePage(page);
+});
+
+test("Weft's own workflows are shown when they are asked for", async () => {
+  await api(server, "POST", "schedules", { scheduleId: "hourly", schedule: { spec: { intervals: [{ every: "1h" }] }, action: { type: "import", input: 0 } } });
+  await api(server, "POST", "schedules/hourly/trigger", {});
+  const started = (await until("the run of the schedule", () => api(server, "GET", "workflows?type=import&filter=" + encodeURIComponent("ParentWorkflowId = 'weft.schedule:hourly'")), (l) => l.workflows.length === 1)).workflows[0].workflowId;
+  const page = await openPage(browser, server, `#/runs?q=${encodeURIComponent(`WorkflowType = 'import' OR WorkflowId = '${started}' OR StartTime > '2000-01-01T00:00:00Z'`)}`);
+  const row = rows(page).filter({ has: page.getByRole("link", { name: started, exact: true }) });
+  await row.getByText("schedule").getByRole("link", { name: "hourly", exact: true }).waitFor();
+  await page.getByRole("group", { name: "Type" }).getByText("order").waitFor();
+  assert.equal(await page.getByText("weft.schedule").count(), 0);
+  await page.getByRole("checkbox", { name: "Schedules and batches" }).check();
+  await page.waitForURL(/own=shown/);
+  await page.getByRole("link", { name: "weft.schedule:hourly", exact: true }).waitFor();
+  await page.getByRole("group", { name: "Type" }).getByText("weft.schedule").waitFor();
+  await closePage(page);
+});
+
+test("a name that no run has is refused, and allowed with a button", async () => {
+  const page = await openPage(browser, server, `#/runs?q=${encodeURIComponent("Regoin = 'eu'")}`);
+  const alert = page.getByRole("alert");
+  await alert.getByText('Choose "Allow unknown names" if other runs have Regoin').waitFor();
+  await checkAccess(page, "an unknown name");
+  await alert.getByRole("button", { name: "Allow unknown names" }).click();
+  await page.getByText("No run matches").waitFor();
+  await page.keyboard.press("a");
+  const form = page.getByRole("dialog");
+  await form.getByRole("checkbox", { name: "Allow unknown names" }).uncheck();
+  await form.getByRole("button", { name: "Count the runs" }).click();
+  await form.getByRole("alert").getByText("none has the search attribute Regoin").waitFor();
+  await form.getByRole("checkbox", { name: "Allow unknown names" }).check();
+  await form.getByRole("button", { name: "Count the runs" }).click();
+  await form.getByText("No run matches.").waitFor();
+  await closePage(page);
+});
+
+test("the local server counts the runs that retry", async () => {
+  const page = await openPage(browser, server, "#/runs");
+  await page.getByRole("checkbox", { name: /^Retrying [1-9]/ }).waitFor();
+  await closePage(page);
+});
+
+test("the runs of a deployment that retry are counted on a click", async () => {
+  const page = await openPage(browser, server, "#/runs");
+  await page.route("**/v1/deployment", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), namespace: "default" } });
+  });
   const asked = [];
   page.on("request", (r) => r.url().includes("/v1/counts") && asked.push(new URL(r.url()).searchParams.get("filter")));
   await page.reload();

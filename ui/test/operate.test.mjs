@@ -28,6 +28,18 @@ async function look(hash, name, ready) {
   await closePage(page);
 }
 
+test("the times of a schedule have their zone", async () => {
+  await api(server, "POST", "schedules", { scheduleId: "at-three", schedule: { spec: { cron: ["0 3 * * *"] }, action: { type: "import", input: 0 } } });
+  const page = await openPage(browser, server, "#/schedules/at-three", { timezoneId: "America/New_York" });
+  await page.getByText("0 3 * * * (UTC)", { exact: true }).waitFor();
+  const next = page.getByRole("region", { name: "Next times" }).getByRole("listitem").first();
+  await next.getByText(/ 2[23]:00:00 UTC-[45]$/).waitFor();
+  await page.getByRole("button", { name: "Local time" }).click();
+  await next.getByText(/ 03:00:00 UTC$/).waitFor();
+  await closePage(page);
+  await api(server, "DELETE", "schedules/at-three");
+});
+
 test("a schedule is created, paused, resumed, triggered, changed and deleted", async () => {
   const page = await openPage(browser, server, "#/schedules");
   await page.getByText("There are no schedules yet").waitFor();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAccess, checkWidth, closePage, openPage, shoot } from "./browser.mjs";
 import { seed } from "./seed.mjs";
-import { api } from "./server.mjs";
+import { api, until } from "./server.mjs";
 import { browser, server, setUp } from "./setup.mjs";
 
 let runs;
@@ -34,6 +34,39 @@ test("events are found, unfolded, and linked", async () => {
   const id = (await accepted.innerText()).slice(1);
   await accepted.click();
   await page.waitForURL(new RegExp(`/events/${id}$`));
+  await closePage(page);
+});
+
+test("typing in the search of the events keeps the focus there", async () => {
+  const page = await openPage(browser, server, address(runs.completed, "/events"));
+  const named = page.getByRole("button", { name: "ActivityTaskCompleted", exact: true }).first();
+  await named.click();
+  await page.locator(".event-details").waitFor();
+  const search = page.getByRole("searchbox", { name: "Find in events" });
+  await search.click();
+  for (const letter of "ActivityTaskCompleted") {
+    await page.keyboard.type(letter);
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))); // effects have run
+  }
+  assert.equal(await search.inputValue(), "ActivityTaskCompleted");
+  await search.fill("");
+  await search.blur();
+  await page.keyboard.press("j"); // the next event after the one that was clicked
+  await page.waitForFunction(() => document.activeElement?.hasAttribute("data-event"));
+  await closePage(page);
+});
+
+test("a zoomed timeline without rows says so", async () => {
+  const { runId } = await api(server, "POST", "workflows", { workflowId: "idle", type: "import", input: 2 });
+  const page = await openPage(browser, server, `#/workflows/idle/${runId}`);
+  await page.locator(".timeline-row").first().waitFor();
+  const zoom = page.getByRole("button", { name: "Zoom in" });
+  const none = page.getByText("Nothing was under way in this period");
+  await until("a period without rows", async () => (await zoom.click(), none.isVisible()), Boolean);
+  await page.getByRole("button", { name: "Show the whole run" }).click();
+  await page.locator(".timeline-row").first().waitFor();
+  await page.getByRole("button", { name: "Activities" }).click();
+  await page.getByText("All rows are hidden").waitFor();
   await closePage(page);
 });
 
@@ -77,8 +110,23 @@ test("a stuck run says why, how often, and where", async () => {
   await page.getByText(/The run is stuck: its code fails at uiserver\/main\.go:\d+/).waitFor();
   await page.getByText("assignment to entry in nil map").first().waitFor();
   await page.getByText(/\d+ attempts? failed, the first/).waitFor();
+  const lanes = page.getByRole("list", { name: "Timeline" });
+  await lanes.getByRole("img", { name: /^Task failed · .* so far · \d+ attempts failed · next attempt/ }).waitFor();
+  const waits = page.locator(".card", { hasText: "Where the code waited before it failed" });
+  await waits.getByText(/^The code waits nowhere: its task fails at uiserver\/main\.go:\d+\. These are the places before that task/).waitFor();
+  await waits.getByText("activity reserveStock").waitFor();
   await page.locator(".notice summary").click();
   await page.locator(".notice pre").getByText("runSubscription").waitFor();
+  await closePage(page);
+});
+
+test("the end of a failed run says what has failed, and the cause", async () => {
+  await api(server, "POST", "workflows", { workflowId: "no-glass", type: "order", input: { buyer: "Ada", items: [{ sku: "glass", quantity: 1 }], failures: 0, hold: false } });
+  await api(server, "GET", "workflows/no-glass/result?wait=20s", undefined, 500);
+  const page = await openPage(browser, server, "#/workflows/no-glass");
+  const end = page.locator(".in-out");
+  await end.getByText(/^Activity lookUpPrice failed/).waitFor();
+  await end.locator(".cause", { hasText: "Cause:" }).getByText("unknownSKU", { exact: true }).waitFor();
   await closePage(page);
 });
 

@@ -43,6 +43,9 @@ func (d Deployment) List(ctx context.Context, q flow.Query) (rows []flow.Row, ne
 	return rows, next, nil
 }
 
+// World implements flow.Deployment.
+func (d Deployment) World() flow.World { return d.Service.Process.World }
+
 // Act implements flow.Deployment. It costs what the same request costs by hand.
 func (d Deployment) Act(ctx context.Context, a *stored.Action, on stored.Run, requestID string) flow.Outcome {
 	do := actions[a.Kind]
@@ -143,7 +146,7 @@ var actions = map[stored.Kind]action{
 	stored.Retry: func(ctx context.Context, s *executor.Service, _ *stored.Action, on stored.Run, _ string) error {
 		c, err := s.Process.Parser().Target(on.WorkflowID, history.RunID(on.RunID))
 		if err == nil {
-			_, err = s.Steering.Retry(ctx, c)
+			err = s.Steering.RetryAll(ctx, c)
 		}
 		return err
 	},

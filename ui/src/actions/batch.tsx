@@ -2,9 +2,10 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Batch, type BatchAction, type BatchGroup, endOf, type Kind, setBatchRate, startBatch, stopBatch } from "../api/batches.js";
+import { allowUnknown, isUnknownName, withoutParameter } from "../api/unknown.js";
 import { FormDialog } from "../components/dialog.js";
 import { CheckField, JsonField, SelectField, TextField } from "../components/fields.js";
-import { plural, words } from "../lib/format.js";
+import { count, plural, words } from "../lib/format.js";
 import { jsonValue } from "../lib/json.js";
 import { go, href } from "../lib/route.js";
 import { newId, requestIds } from "../lib/ids.js";
@@ -15,7 +16,7 @@ export const kinds: readonly { value: Kind; label: string }[] = [
   { value: "cancel", label: "Cancel" },
   { value: "terminate", label: "Terminate" },
   { value: "signal", label: "Signal" },
-  { value: "retry", label: "Retry, if stuck" },
+  { value: "retry", label: "Retry what fails" },
   { value: "pause", label: "Pause" },
   { value: "resume", label: "Resume" },
   { value: "reset", label: "Reset" },
@@ -24,17 +25,41 @@ export const kinds: readonly { value: Kind; label: string }[] = [
 ];
 
 const withReason: readonly Kind[] = ["cancel", "terminate", "reset", "pause", "resume"];
+/** What a batch can act on: closed runs, all runs, or else open ones. */
+const onClosed: readonly Kind[] = ["delete"];
+const onAll: readonly Kind[] = ["reset"];
+
+/** Returns how many of the runs that a dry run has counted an action is possible for, by their statuses. */
+export function possible(groups: readonly BatchGroup[], kind: Kind): number {
+  const fits = (status: string): boolean => status === "" || onAll.includes(kind) || (status === "running") !== onClosed.includes(kind);
+  return groups.reduce((sum, g) => sum + (fits(g.status) ? g.count : 0), 0);
+}
+
 const ratePattern = "(0|[0-9]+(\\.[0-9]+)?|\\.[0-9]+)?";
 
-/** What a dry run has counted, for which filter. */
+/** What a dry run has counted, for which runs. */
 interface Counted {
-  filter: string;
+  of: string;
   batch: Batch;
 }
 
 /** Starts a batch over the runs of a filter. A dry run counts them first. */
-export function BatchForm({ filter: given, kind: only, title, onClose }: { filter: string; kind?: Kind; title?: string; onClose: () => void }): JSX.Element {
+export function BatchForm({
+  filter: given,
+  unknown: allowed,
+  kind: only,
+  title,
+  onClose,
+}: {
+  filter: string;
+  unknown?: boolean;
+  kind?: Kind;
+  title?: string;
+  onClose: () => void;
+}): JSX.Element {
   const [filter, setFilter] = useState(given);
+  const [unknown, setUnknown] = useState(allowed ?? false);
+  const [refused, setRefused] = useState(false);
   const [kind, setKind] = useState<Kind>(only ?? "cancel");
   const [reason, setReason] = useState("");
   const [signalName, setSignalName] = useState("");
@@ -54,14 +79,20 @@ export function BatchForm({ filter: given, kind: only, title, onClose }: { filte
     ...(kind === "reset" ? { to } : {}),
     ...(kind === "move" && unpin ? { unpin } : {}),
   });
-  const total = counted?.filter === filter ? counted.batch.counts.matched : undefined;
+  const runs = JSON.stringify([filter, unknown]);
+  const total = counted?.of === runs ? counted.batch.counts.matched : undefined;
+  const acted = total === undefined ? 0 : possible(counted?.batch.groups ?? [], kind);
   const submit = async (): Promise<void> => {
-    const body = { filter, action: action(), rate: rate ? Number(rate) : undefined, mostRuns: mostRuns ? Number(mostRuns) : undefined };
+    const body = { filter, unknown: unknown ? ("allow" as const) : undefined, action: action(), rate: rate ? Number(rate) : undefined, mostRuns: mostRuns ? Number(mostRuns) : undefined };
     if (total === undefined) {
-      const dry = await startBatch({ ...body, dryRun: true, requestId: newId("dry-run") });
+      const dry = await startBatch({ ...body, dryRun: true, requestId: newId("dry-run") }).catch((error: unknown) => {
+        if (!isUnknownName(error)) throw error;
+        setRefused(true);
+        throw withoutParameter(error);
+      });
       const batch = await endOf(dry.value.batchId, closed.current.signal);
       if (batch.state !== "completed") throw new Error(`The dry run ${dry.value.batchId} is ${batch.state}: its page among the batches says why.`);
-      setCounted({ filter, batch });
+      setCounted({ of: runs, batch });
       return;
     }
     const answer = await startBatch({ ...body, requestId: idOf(body) });
@@ -73,13 +104,14 @@ export function BatchForm({ filter: given, kind: only, title, onClose }: { filte
   return (
     <FormDialog
       title={title ?? "Act on all that match"}
-      submitLabel={total === undefined ? "Count the runs" : `${label} ${plural(total, "run")}`}
+      submitLabel={total === undefined ? "Count the runs" : `${label} ${plural(acted, "run")}`}
       danger={total !== undefined && (kind === "terminate" || kind === "delete")}
       submit={submit}
       onClose={onClose}
     >
       <p class="does">A batch does the same with each run. It goes on when this page is closed. First the runs are only counted.</p>
       <TextField label="Runs" hint="A filter, as in the list. Schedules and batches are left out." value={filter} onInput={setFilter} required placeholder="ExecutionStatus = 'Running'" />
+      {(allowed || refused) && <CheckField label={allowUnknown} hint="Search attributes that no recent run has." value={unknown} onInput={setUnknown} />}
       {!only && <SelectField label="What is done" value={kind} onInput={setKind} options={kinds} />}
       {kind === "signal" && (
         <>
@@ -107,7 +139,14 @@ export function BatchForm({ filter: given, kind: only, title, onClose }: { filte
           <TextField label="At most" hint="It stops if more runs match; empty for 10,000." value={mostRuns} onInput={setMostRuns} pattern="[0-9]*" title="A number of runs" inputMode="numeric" />
         </div>
       </details>
-      <div role="status">{total !== undefined && counted && <Groups groups={counted.batch.groups ?? []} total={total} />}</div>
+      <div role="status">
+        {total !== undefined && counted && <Groups groups={counted.batch.groups ?? []} total={total} />}
+        {total !== undefined && acted < total && (
+          <p class="does">
+            {count(total - acted)} of them {total - acted === 1 ? "is" : "are"} {onClosed.includes(kind) ? "open" : "closed"}: nothing is done with {total - acted === 1 ? "it" : "them"}.
+          </p>
+        )}
+      </div>
     </FormDialog>
   );
 }

@@ -4,6 +4,13 @@ import { get } from "./http.js";
 
 export type GroupBy = "ExecutionStatus" | "WorkflowType" | "BuildId" | "Stuck" | "Paused" | "Retrying" | "CloseReason";
 
+/** Which runs are counted. */
+export interface Selection {
+  filter: string;
+  /** Whether the filter may name search attributes that no recent run has. */
+  unknown?: boolean;
+}
+
 /** How many runs meet a filter, and how many of each group. */
 export interface Counts {
   count: number;
@@ -25,10 +32,10 @@ interface CountAnswer {
 }
 
 /** Counts the runs that meet a filter. It goes on from an earlier count. Undefined: the server cannot count. */
-export async function countRuns(filter: string, groupBy: GroupBy, from: Counts | undefined, abort: AbortSignal): Promise<Counts | undefined> {
+export async function countRuns({ filter, unknown }: Selection, groupBy: GroupBy, from: Counts | undefined, abort: AbortSignal): Promise<Counts | undefined> {
   const answer = await withFeature<CountAnswer | undefined>(
     "counts",
-    () => get("counts", { filter, groupBy, pageToken: from?.next }, abort),
+    () => get("counts", { filter, unknown: unknown ? "allow" : undefined, groupBy, pageToken: from?.next }, abort),
     () => Promise.resolve(undefined),
     unknownPath,
   );
@@ -44,12 +51,12 @@ export const mostPages = 10;
 const longestCount = 10_000;
 
 /** Counts as countRuns does, and adds the pages up. A count ends early, with what it has, in a hidden tab. */
-export async function countPages(filter: string, groupBy: GroupBy, abort: AbortSignal): Promise<Counts | undefined> {
+export async function countPages(selection: Selection, groupBy: GroupBy, abort: AbortSignal): Promise<Counts | undefined> {
   const began = Date.now();
-  let counts = await countRuns(filter, groupBy, undefined, abort);
+  let counts = await countRuns(selection, groupBy, undefined, abort);
   while (counts?.next && counts.pages < mostPages && !document.hidden && Date.now() - began < longestCount) {
     abort.throwIfAborted();
-    counts = await countRuns(filter, groupBy, counts, abort);
+    counts = await countRuns(selection, groupBy, counts, abort);
   }
   return counts;
 }

@@ -16,6 +16,20 @@ export function readDeployment(abort?: AbortSignal): Promise<Deployment> {
   return get("deployment", {}, abort);
 }
 
+let local: Promise<boolean> | undefined;
+
+/** Reports whether the server is a local one, which reads its own disk. It is asked once; a server that does not say it is none. */
+export function isLocal(): Promise<boolean> {
+  local ??= readDeployment().then(
+    (d) => d.namespace === undefined,
+    () => {
+      local = undefined;
+      return false;
+    },
+  );
+  return local;
+}
+
 /** Lists the types that the program has registered. Undefined: the server cannot say them. */
 export function types(abort?: AbortSignal): Promise<Types | undefined> {
   return withFeature<Types | undefined>("types", () => get("types", undefined, abort), () => Promise.resolve(undefined), unknownPath);

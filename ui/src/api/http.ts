@@ -1,4 +1,5 @@
 // Requests to the API of the server that serves the page.
+import { signal } from "@preact/signals";
 import { parseJson, writeJson } from "../lib/exact.js";
 import { learnClock } from "../lib/now.js";
 import type { ProblemDocument } from "./types.js";
@@ -34,6 +35,11 @@ export class Refused extends Error {
     return this.problem.type.replace("urn:weft:problem:", "");
   }
 }
+
+/** Whether the last request was answered, not by a gateway that reached no server. */
+export const answers = signal(true);
+
+const noServer: readonly number[] = [502, 504];
 
 /** No answer of the API arrived. It is unknown whether the request was carried out. */
 export class Unreachable extends Error {
@@ -91,8 +97,10 @@ async function request<T>(method: string, path: string, query: Query | undefined
     text = await response.text();
   } catch (error) {
     if (abort?.aborted) throw error;
+    answers.value = false;
     throw new Unreachable(method === "GET" ? "The server does not answer. The page tries again." : "The server did not answer: it is not known whether it did this. Sending it again is safe.");
   }
+  answers.value = !noServer.includes(response.status);
   learnClock(response.headers.get("Date"));
   const cost = costOf(response.headers.get("Weft-Cost"));
   const type = response.headers.get("Content-Type") ?? "";

@@ -1,4 +1,5 @@
 // Requests about runs.
+import type { Selection } from "./counts.js";
 import { at, get, type Query } from "./http.js";
 import { has, lack, unknownParameter, unknownPath, withFeature } from "./features.js";
 import { Refused } from "./http.js";
@@ -31,13 +32,13 @@ const wait = "20s";
  * until the page differs from it. The server may answer with few runs of many that it has looked at,
  * so the page may need several requests.
  */
-export async function listRuns(filter: string, pageToken: string | undefined, version: string | undefined, abort: AbortSignal): Promise<RunsPage> {
+export async function listRuns({ filter, unknown }: Selection, pageToken: string | undefined, version: string | undefined, abort: AbortSignal): Promise<RunsPage> {
   const runs: Summary[] = [];
   let next = pageToken;
   let first: string | undefined;
   for (let i = 0; i < mostAnswers && (i === 0 || (next && runs.length < pageSize)); i++) {
     const waits = i === 0 && version !== undefined;
-    const query: Query = { filter, pageToken: next, ...(waits ? { wait, version } : {}) };
+    const query: Query = { filter, unknown: unknown ? "allow" : undefined, pageToken: next, ...(waits ? { wait, version } : {}) };
     const answer: ListAnswer = await withFeature<ListAnswer>(
       "pageSize",
       () => get("workflows", { ...query, pageSize }, abort),

@@ -49,6 +49,14 @@ export function StatusBadge({ status }: { status: Status }): JSX.Element {
   return <Badge {...look}>{words(status)}</Badge>;
 }
 
+/** The close reasons that Weft sets, in words; others are types of errors. */
+const reasons: Record<string, string> = { runTimeout: "run timeout", executionTimeout: "execution timeout" };
+
+/** Returns a close reason in words. */
+export function reasonText(reason: string): string {
+  return reasons[reason] ?? reason;
+}
+
 /** Shows the state of an open run: stuck, paused, retrying and so on. */
 export function StateBadge({ state }: { state: string }): JSX.Element {
   return <Badge {...(states[state] ?? { tone: "quiet", icon: "dot" })}>{words(state)}</Badge>;

@@ -14,11 +14,21 @@ function innermost(f: Failure): Failure {
   return f.cause ? innermost(f.cause) : f;
 }
 
+/** Returns what has failed, or how, in a few words. */
+function titleOf(f: Failure): string {
+  if (f.type) return f.type;
+  if (f.timeout) return `${words(f.timeout)} timeout`;
+  if (f.kind === "activity" && f.activityType) return `Activity ${f.activityType} failed`;
+  if (f.kind === "childWorkflow" && f.workflowType) return `Child ${f.workflowType} failed`;
+  return f.kind === "application" ? "Error" : words(f.kind);
+}
+
 /** Shows a failure with its causes. Its stack is folded. */
 export function FailureView({ failure, open }: { failure: Failure; open?: boolean }): JSX.Element {
+  const title = titleOf(failure);
   const about = [
-    failure.activityType && `activity ${failure.activityType}`,
-    failure.workflowType && `child ${failure.workflowType}`,
+    failure.activityType && !title.includes(failure.activityType) && `activity ${failure.activityType}`,
+    failure.workflowType && !title.includes(failure.workflowType) && `child ${failure.workflowType}`,
     failure.workflowId,
     failure.eventId && `event ${failure.eventId}`,
     failure.nonRetryable && "not retried",
@@ -26,8 +36,8 @@ export function FailureView({ failure, open }: { failure: Failure; open?: boolea
   return (
     <div class="failure">
       <div>
-        <strong>{failure.type || (failure.timeout ? `${words(failure.timeout)} timeout` : words(failure.kind))}</strong>
-        {about.length > 0 && <span class="dim"> {about.join(" · ")}</span>}
+        <strong>{title}</strong>
+        {about.length > 0 && <span class="dim"> · {about.join(" · ")}</span>}
       </div>
       {failure.message && <p class="message">{failure.message}</p>}
       {failure.stack && (
@@ -40,7 +50,7 @@ export function FailureView({ failure, open }: { failure: Failure; open?: boolea
       )}
       {failure.cause && (
         <div class="cause">
-          <span class="dim">because of</span>
+          <span class="dim">Cause:</span>
           <FailureView failure={failure.cause} />
         </div>
       )}

@@ -3,8 +3,8 @@ import type { ComponentChildren, JSX } from "preact";
 import { Refused, reason } from "../api/http.js";
 import { Icon } from "./icon.js";
 
-/** Says why something could not be loaded, and offers to try again. */
-export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => void }): JSX.Element {
+/** Says why something could not be loaded, and offers to try again, or something else. */
+export function Trouble({ error, onRetry, children }: { error: unknown; onRetry?: () => void; children?: ComponentChildren }): JSX.Element {
   return (
     <div class="notice bad" role="alert">
       <Icon name="alert" />
@@ -17,6 +17,7 @@ export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => vo
           Try again
         </button>
       )}
+      {children}
     </div>
   );
 }

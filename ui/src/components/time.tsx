@@ -4,9 +4,9 @@ import type { JSX } from "preact";
 import { ago, duration, millis, stamp } from "../lib/format.js";
 import { now } from "../lib/now.js";
 
-/** Shows how long ago a moment was, with the moment itself as its title. */
-export function Ago({ at }: { at: string }): JSX.Element {
-  const text = useComputed(() => ago(millis(at), now.value));
+/** Shows how long ago a moment was, with the moment itself as its title. Bare: only the span, as after "since". */
+export function Ago({ at, bare }: { at: string; bare?: boolean }): JSX.Element {
+  const text = useComputed(() => (bare ? ago(millis(at), now.value).replace(/ ago$/, "") : ago(millis(at), now.value)));
   return (
     <time dateTime={at} title={stamp(millis(at), true)}>
       {text}

@@ -49,17 +49,24 @@ function coarse(ms: number): string {
   return `${Math.floor(s / 86_400)} d`;
 }
 
-/** Returns a moment as 2026-11-27 10:14:03, with milliseconds if asked. */
+/** Returns the zone of the browser at a moment, as UTC+5:30. Intl, which knows its name, takes milliseconds to begin. */
+function zone(d: Date): string {
+  const minutes = -d.getTimezoneOffset();
+  const [h, m] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return minutes === 0 ? "UTC" : `UTC${minutes < 0 ? "-" : "+"}${h}${m ? `:${pad(m)}` : ""}`;
+}
+
+/** Returns a moment with its zone, as 2026-11-27 10:14:03 UTC-5, with milliseconds if asked. */
 export function stamp(at: number, millis = false): string {
   const d = new Date(at);
   if (Number.isNaN(d.getTime())) return "an unknown time";
   const text = utc.value
     ? `${d.getUTCFullYear()}-${pad(d.getUTCMonth() + 1)}-${pad(d.getUTCDate())} ${pad(d.getUTCHours())}:${pad(d.getUTCMinutes())}:${pad(d.getUTCSeconds())}`
     : `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())} ${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`;
-  return text + (millis ? `.${pad(d.getMilliseconds(), 3)}` : "") + (utc.value ? " UTC" : "");
+  return text + (millis ? `.${pad(d.getMilliseconds(), 3)}` : "") + ` ${utc.value ? "UTC" : zone(d)}`;
 }
 
-/** Returns the time of day of a moment, with milliseconds. */
+/** Returns the time of day of a moment, with milliseconds and the zone. */
 export function clock(at: number): string {
   return stamp(at, true).slice(11);
 }

@@ -1,11 +1,13 @@
 // What can be clicked to filter the list, with how many runs there are of each.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Counts, countPages, type GroupBy } from "../api/counts.js";
+import { type Counts, countPages, type GroupBy, type Selection } from "../api/counts.js";
+import { isLocal } from "../api/deployment.js";
 import { has } from "../api/features.js";
-import { allStatuses, StateBadge, StatusBadge } from "../components/badge.js";
+import type { Status } from "../api/types.js";
+import { allStatuses, reasonText, StateBadge, StatusBadge } from "../components/badge.js";
 import { Icon } from "../components/icon.js";
-import { type Choice, facts, filterOf, isEmpty, periods, queryOf, readsActivities, toggled } from "../lib/filter.js";
+import { allRuns, type Choice, facts, type Group as Part, isEmpty, periods, queryOf, readsActivities, shownFilterOf, toggled } from "../lib/filter.js";
 import { count } from "../lib/format.js";
 import { useLive } from "../lib/live.js";
 import { useMedia } from "../lib/media.js";
@@ -13,37 +15,60 @@ import { useMedia } from "../lib/media.js";
 /** How often the numbers are counted anew, in milliseconds for each page of the longest count: a page reads many rows. */
 const countEvery = 60_000;
 
-/** The fact that is counted only on a click: a count of it reads the activities of each open run. */
+/**
+ * The fact of which a count reads the activities of each open run. It is counted on a click. The local
+ * server reads its own disk: there it is counted always, unless too many runs are open.
+ */
 const costly = "Retrying";
+const mostOpen = 2000;
+
+/** The statuses of runs that have closed for a reason. Reasons are counted only while one of them is chosen. */
+const withReason: readonly Status[] = ["failed", "timedOut", "terminated"];
 
 /** What the groups show: the counts by status, by type, and of each fact. */
 interface Numbers {
   statuses: Counts | undefined;
   types: Counts | undefined;
+  reasons: Counts | undefined;
   facts: Record<string, Counts>;
 }
 
 /** Counts in one group. Undefined: the server cannot count, or would read the activities of each open run. */
-function counting(filter: string, by: GroupBy, abort: AbortSignal): Promise<Counts | undefined> {
-  return readsActivities(filter) ? Promise.resolve(undefined) : countPages(filter, by, abort);
+function counting(selection: Selection, by: GroupBy, abort: AbortSignal): Promise<Counts | undefined> {
+  return readsActivities(selection.filter) ? Promise.resolve(undefined) : countPages(selection, by, abort);
 }
 
-/** Returns the filter of the open runs for which a fact holds. */
-function filterOfFact(choice: Choice, at: number, fact: string): string {
-  return [filterOf({ ...choice, statuses: [] }, at, "facts"), "ExecutionStatus = 'running'", fact].filter(Boolean).join(" AND ");
+/** Selects the runs of a choice without a group. */
+const without = (choice: Choice, at: number, part: Part): Selection => ({ filter: shownFilterOf(choice, at, part), unknown: choice.unknown });
+
+/** Reports whether the group of close reasons is shown. */
+const showsReasons = (c: Choice): boolean => c.reasons.length > 0 || c.statuses.some((s) => (withReason as readonly string[]).includes(s));
+
+/** Selects the open runs for which a fact holds; without one, all open runs. */
+function ofFact(choice: Choice, at: number, fact?: string): Selection {
+  const { filter, unknown } = without({ ...choice, statuses: [], reasons: [] }, at, "facts");
+  return { filter: [filter, "ExecutionStatus = 'running'", fact].filter(Boolean).join(" AND "), unknown: unknown ?? false };
+}
+
+/** Counts the runs for which the costly fact holds, if that is cheap here. */
+async function countCostly(choice: Choice, at: number, abort: AbortSignal): Promise<Counts | undefined> {
+  if (!(await isLocal())) return undefined;
+  const open = await counting(ofFact(choice, at), "ExecutionStatus", abort);
+  return open && !open.more && open.count <= mostOpen ? countPages(ofFact(choice, at, costly), "ExecutionStatus", abort) : undefined;
 }
 
 async function countAll(choice: Choice, at: number, abort: AbortSignal): Promise<Numbers> {
-  const [statuses, types] = await Promise.all([
-    counting(filterOf(choice, at, "statuses"), "ExecutionStatus", abort),
-    counting(filterOf(choice, at, "types"), "WorkflowType", abort),
+  const [statuses, types, reasons] = await Promise.all([
+    counting(without(choice, at, "statuses"), "ExecutionStatus", abort),
+    counting(without(choice, at, "types"), "WorkflowType", abort),
+    showsReasons(choice) ? counting(without(choice, at, "reasons"), "CloseReason", abort) : undefined,
   ]);
-  const numbers: Numbers = { statuses, types, facts: {} };
+  const numbers: Numbers = { statuses, types, reasons, facts: {} };
   if (!has("counts")) return numbers;
   await Promise.all(
     facts.map(async (fact) => {
       try {
-        const counted = await counting(filterOfFact(choice, at, fact), "ExecutionStatus", abort);
+        const counted = await (fact === costly ? countCostly(choice, at, abort) : counting(ofFact(choice, at, fact), "ExecutionStatus", abort));
         if (counted) numbers.facts[fact] = counted;
       } catch {
         abort.throwIfAborted(); // otherwise the deployment does not record the fact
@@ -55,7 +80,7 @@ async function countAll(choice: Choice, at: number, abort: AbortSignal): Promise
 
 /** Returns after how many milliseconds to count again: a count of ten pages is repeated every ten minutes. */
 function againAfter(n: Numbers): number {
-  return countEvery * Math.max(1, ...[n.statuses, n.types, ...Object.values(n.facts)].map((c) => c?.pages ?? 1));
+  return countEvery * Math.max(1, ...[n.statuses, n.types, n.reasons, ...Object.values(n.facts)].map((c) => c?.pages ?? 1));
 }
 
 /** The groups of what can be chosen. */
@@ -69,18 +94,19 @@ export function Facets({ choice, at, choose, seen }: { choice: Choice; at: numbe
   const shownTypes = allTypes ? types : types.slice(0, 8);
   const counted = Object.keys(numbers?.facts ?? {}).length > 0;
   const knownFacts = facts.filter((f) => numbers?.facts[f] !== undefined || choice.facts.includes(f) || (f === costly && counted));
-  const chosen = choice.statuses.length + choice.facts.length + choice.types.length + (choice.within ? 1 : 0);
+  const reasons = [...new Set([...choice.reasons, ...(numbers?.reasons ? byCount(numbers.reasons).filter(Boolean) : [])])];
+  const chosen = choice.statuses.length + choice.facts.length + choice.types.length + choice.reasons.length + (choice.within ? 1 : 0);
   const wide = useMedia("(min-width: 900px)");
   const groups = (
       <div class="facet-groups">
         {!isEmpty(choice) && (
-          <button type="button" class="small" onClick={() => choose({ text: "", statuses: [], facts: [], types: [], within: "" })}>
+          <button type="button" class="small" onClick={() => choose(allRuns)}>
             <Icon name="cross" size={12} /> Clear all
           </button>
         )}
         {knownFacts.length > 0 && (
           <Group title="Needs attention">
-            {knownFacts.map((f) => f === costly ? (
+            {knownFacts.map((f) => f === costly && numbers?.facts[f] === undefined ? (
               <CostlyOption key={f} fact={f} choice={choice} at={at} onChange={() => choose({ facts: toggled(choice.facts, f) })} />
             ) : (
               <Option key={f} chosen={choice.facts.includes(f)} number={numbers?.facts[f]?.count} more={numbers?.facts[f]?.more} onChange={() => choose({ facts: toggled(choice.facts, f) })}>
@@ -102,6 +128,15 @@ export function Facets({ choice, at, choose, seen }: { choice: Choice; at: numbe
             </Option>
           ))}
         </Group>
+        {reasons.length > 0 && showsReasons(choice) && (
+          <Group title="Close reason">
+            {reasons.slice(0, 12).map((r) => (
+              <Option key={r} chosen={choice.reasons.includes(r)} number={numbers?.reasons?.groups.get(r)} more={numbers?.reasons?.more} onChange={() => choose({ reasons: toggled(choice.reasons, r) })}>
+                <span class="ellipsis">{reasonText(r)}</span>
+              </Option>
+            ))}
+          </Group>
+        )}
         {types.length > 0 && (
           <Group title="Type">
             {shownTypes.map((t) => (
@@ -122,6 +157,11 @@ export function Facets({ choice, at, choose, seen }: { choice: Choice; at: numbe
               <span>{p.label}</span>
             </Option>
           ))}
+        </Group>
+        <Group title="Also show">
+          <Option chosen={choice.own} onChange={() => choose({ own: !choice.own })}>
+            <span>Schedules and batches</span>
+          </Option>
         </Group>
       </div>
   );
@@ -155,7 +195,7 @@ function Group({ title, children }: { title: string; children: preact.ComponentC
 function CostlyOption({ fact, choice, at, onChange }: { fact: string; choice: Choice; at: number; onChange: () => void }): JSX.Element {
   const [number, setNumber] = useState<Counts | "counting" | "failed">();
   const running = useRef<AbortController>(undefined);
-  const filter = filterOfFact(choice, at, fact);
+  const selection = ofFact(choice, at, fact);
   const unchanged = JSON.stringify(queryOf({ ...choice, statuses: [], facts: [] }));
   useEffect(() => {
     setNumber(undefined);
@@ -167,7 +207,7 @@ function CostlyOption({ fact, choice, at, onChange }: { fact: string; choice: Ch
     running.current = abort;
     setNumber("counting");
     try {
-      const counted = await countPages(filter, "ExecutionStatus", abort.signal);
+      const counted = await countPages(selection, "ExecutionStatus", abort.signal);
       if (!abort.signal.aborted) setNumber(counted ?? "failed");
     } catch {
       if (!abort.signal.aborted) setNumber("failed");

@@ -2,14 +2,11 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import type { AttributeValue, Summary } from "../api/types.js";
-import { StateBadge, StatusBadge } from "../components/badge.js";
+import { reasonText, StateBadge, StatusBadge } from "../components/badge.js";
 import { Ago, Span } from "../components/time.js";
 import { quote } from "../lib/filter.js";
 import { useKeys } from "../lib/keys.js";
-import { runHref } from "../lib/route.js";
-
-/** A row may say more about an open run: see the facts of the list in docs/list.md. */
-type Row = Summary & { state?: string; closeReason?: string };
+import { href, runHref } from "../lib/route.js";
 
 /** States that say more than that the run is open. */
 const telling = new Set(["stuck", "paused", "retrying"]);
@@ -21,7 +18,7 @@ export function RunsTable({
   onType,
   onAttribute,
 }: {
-  runs: Row[];
+  runs: Summary[];
   fresh: ReadonlySet<string>;
   onType: (type: string) => void;
   onAttribute: (condition: string) => void;
@@ -58,6 +55,7 @@ export function RunsTable({
                 <StatusBadge status={r.status} />
                 {r.state && telling.has(r.state) && <StateBadge state={r.state} />}
               </span>
+              <Why run={r} />
             </td>
             <td data-label="Workflow" class="primary">
               <a class="row-link" href={runHref(r.workflowId, r.runId)}>
@@ -66,6 +64,7 @@ export function RunsTable({
               <span class="dim run-number" title={r.runId}>
                 {runNumber(r.runId)}
               </span>
+              {r.parentWorkflowId && <StartedBy parent={r.parentWorkflowId} />}
             </td>
             <td data-label="Type">
               <button type="button" class="link" title={`Only ${r.type}`} onClick={() => onType(r.type)}>
@@ -87,6 +86,35 @@ export function RunsTable({
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** Says since when and why an open run is as it is, and why one has failed, as far as the row knows. */
+function Why({ run: r }: { run: Summary }): JSX.Element | null {
+  const facts: (JSX.Element | string)[] = [];
+  if (r.stuck) facts.push(<>{r.stuck.failureType}, since <Ago at={r.stuck.since} bare /></>);
+  if (r.paused) facts.push(<>since <Ago at={r.paused.since} bare /></>);
+  if (r.failingActivities?.length) facts.push(r.failingActivities.join(", "));
+  if (r.closeReason && r.closeReason !== r.status) facts.push(reasonText(r.closeReason));
+  if (facts.length === 0) return null;
+  return (
+    <span class="why dim">
+      {facts.map((f, i) => (
+        <span key={i}>{f}</span>
+      ))}
+    </span>
+  );
+}
+
+const ofSchedule = "weft.schedule:";
+
+/** Says which workflow has started a run as its child, or which schedule. */
+function StartedBy({ parent }: { parent: string }): JSX.Element {
+  const schedule = parent.startsWith(ofSchedule) ? parent.slice(ofSchedule.length) : undefined;
+  return (
+    <span class="started-by dim">
+      {schedule === undefined ? "child of" : "schedule"} <a href={schedule === undefined ? runHref(parent) : href(["schedules", schedule])}>{schedule ?? parent}</a>
+    </span>
   );
 }
 

@@ -1,6 +1,6 @@
 // The batches, and the page of one.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { BatchForm, Groups, kinds, RateForm, StopBatchForm } from "../actions/batch.js";
 import { type Batch, type BatchAction, type BatchSummary, describeBatch, isOpen, listBatches } from "../api/batches.js";
 import { Badge, type Tone } from "../components/badge.js";
@@ -14,6 +14,7 @@ import { useKeys } from "../lib/keys.js";
 import { useLive } from "../lib/live.js";
 import { href, type Params, place, runHref, setQuery } from "../lib/route.js";
 import { useTitle } from "../lib/title.js";
+import { useVisible } from "../lib/visible.js";
 
 /** How often the list is read, and a batch that runs, in milliseconds. */
 const listEvery = 10_000;
@@ -52,6 +53,7 @@ export function BatchesPage(): JSX.Element {
               <th scope="col">Batch</th>
               <th scope="col">State</th>
               <th scope="col">What</th>
+              <th scope="col">Filter</th>
               <th scope="col">Runs</th>
               <th scope="col">Started</th>
             </tr>
@@ -68,10 +70,23 @@ export function BatchesPage(): JSX.Element {
   );
 }
 
-/** A row. The list knows what a batch does, and not how far it is: only the page of one asks for that. */
+/**
+ * A row. The list of the API knows what a batch does, and not how far it is: a row asks for that while
+ * it can be seen, and only once if the batch has ended.
+ */
 function BatchRow({ summary: b }: { summary: BatchSummary }): JSX.Element {
+  const row = useRef<HTMLTableRowElement>(null);
+  const visible = useVisible(row);
+  const data = useLive<Batch | undefined>(`batch ${b.batchId} ${b.state}`, async (abort, before) => {
+    if (!visible) return { value: before, again: undefined };
+    const value = await describeBatch(b.batchId, abort);
+    return { value, again: isOpen(value) ? listEvery : undefined };
+  });
+  useEffect(() => {
+    if (visible && (data.value === undefined || isOpen(data.value))) data.refresh();
+  }, [visible]);
   return (
-    <tr>
+    <tr ref={row}>
       <td class="primary">
         <a class="row-link" href={href(["batches", b.batchId])}>
           {b.batchId}
@@ -82,11 +97,17 @@ function BatchRow({ summary: b }: { summary: BatchSummary }): JSX.Element {
       </td>
       <td>{b.dryRun ? "Dry run" : kindText(b.kind)}</td>
       <td class="mono">{b.filter}</td>
+      <td class="num">{data.value && runsText(data.value)}</td>
       <td class="num">
         <Ago at={b.startedAt} />
       </td>
     </tr>
   );
+}
+
+/** Returns how many runs a batch has acted on, of how many that it has found so far. */
+function runsText({ counts: c, dryRun }: Batch): string {
+  return dryRun ? `${count(c.matched)} counted` : `${count(c.done + c.already)} of ${count(c.matched)}`;
 }
 
 /** Shows the state of a batch. One that has completed without some runs does not look like a success. */

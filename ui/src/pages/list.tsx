@@ -3,16 +3,18 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { BatchForm } from "../actions/batch.js";
 import { StartButton } from "../actions/startbutton.js";
+import type { Selection } from "../api/counts.js";
 import { has, lack, unknownParameter } from "../api/features.js";
 import { types } from "../api/deployment.js";
 import { Refused } from "../api/http.js";
 import type { Summary } from "../api/types.js";
+import { allowUnknown, isUnknownName, withoutParameter } from "../api/unknown.js";
 import { listRuns, type RunsPage } from "../api/workflows.js";
 import { Icon } from "../components/icon.js";
 import { Empty, Skeleton, Trouble } from "../components/notice.js";
 import { Pager } from "../components/pager.js";
 import { momentOf } from "../lib/address.js";
-import { type Choice, choiceOf, conditionOf, filterOf, isEmpty, quote, queryOf, toggled } from "../lib/filter.js";
+import { allRuns, type Choice, choiceOf, conditionOf, filterOf, isEmpty, quote, queryOf, shownFilterOf, toggled } from "../lib/filter.js";
 import { useKeys } from "../lib/keys.js";
 import { type Loaded, useLive } from "../lib/live.js";
 import { now } from "../lib/now.js";
@@ -27,15 +29,15 @@ const interval = 4000;
 const mostMarked = 20;
 
 /** Reads the page; later it waits until the page has changed, if the server can. */
-async function load(filter: string, pageToken: string | undefined, abort: AbortSignal, previous: RunsPage | undefined, mayWait: boolean): Promise<Loaded<RunsPage>> {
+async function load(selection: Selection, pageToken: string | undefined, abort: AbortSignal, previous: RunsPage | undefined, mayWait: boolean): Promise<Loaded<RunsPage>> {
   const version = mayWait && has("listWait") ? previous?.version : undefined;
   try {
-    const value = await listRuns(filter, pageToken, version, abort);
+    const value = await listRuns(selection, pageToken, version, abort);
     return { value, again: value.version !== undefined && has("listWait") ? 250 : interval };
   } catch (error) {
     if (version === undefined || !(error instanceof Refused) || !unknownParameter("wait")(error)) throw error;
     lack("listWait");
-    return { value: await listRuns(filter, pageToken, undefined, abort), again: interval };
+    return { value: await listRuns(selection, pageToken, undefined, abort), again: interval };
   }
 }
 
@@ -59,9 +61,9 @@ export function ListPage(): JSX.Element {
   const choice = choiceOf(query);
   const pageToken = query.get("page") ?? undefined;
   const at = momentOf(query.get("at"), now.peek()); // later pages need the filter of the first one
-  const filter = filterOf(choice, at);
-  const key = JSON.stringify([filterOf(choice, 0), query.get("at"), pageToken]);
-  const data = useLive<RunsPage>(key, (abort, previous, mayWait) => load(filter, pageToken, abort, previous, mayWait));
+  const selection = { filter: shownFilterOf(choice, at), unknown: choice.unknown };
+  const key = JSON.stringify([shownFilterOf(choice, 0), choice.unknown, query.get("at"), pageToken]);
+  const data = useLive<RunsPage>(key, (abort, previous, mayWait) => load(selection, pageToken, abort, previous, mayWait));
   const runs = data.value?.runs;
   const fresh = useNew(runs, key);
   const seen = useSeenTypes(runs);
@@ -73,7 +75,7 @@ export function ListPage(): JSX.Element {
     { keys: "n", does: "Next page", run: next },
     { keys: "p", does: "Previous page", run: () => pageToken && history.back() },
     { keys: "r", does: "Refresh now", run: data.refresh },
-    { keys: "x", does: "Clear the filter", run: () => choose({ text: "", statuses: [], facts: [], types: [], within: "" }) },
+    { keys: "x", does: "Clear the filter", run: () => choose(allRuns) },
   ]);
   useTitle("Runs");
   useEffect(() => scrollTo(0, 0), [pageToken]);
@@ -84,13 +86,13 @@ export function ListPage(): JSX.Element {
       <section class="grow" aria-label="Runs">
         <div class="list-tools">
           <FilterBox choice={choice} choose={choose} />
-          <BatchButton filter={filter} />
+          <BatchButton filter={filterOf(choice, at, "order")} unknown={choice.unknown} />
           <StartButton />
         </div>
-        {data.error !== undefined && <Trouble error={data.error} onRetry={data.refresh} />}
+        {data.error !== undefined && <NotListed error={data.error} onRetry={data.refresh} allow={() => choose({ unknown: true })} />}
         {data.loading && <Skeleton lines={8} />}
         {runs && runs.length === 0 && (
-          <NoRuns choice={choice} more={data.value?.next !== undefined} clear={() => choose({ text: "", statuses: [], facts: [], types: [], within: "" })} />
+          <NoRuns choice={choice} more={data.value?.next !== undefined} clear={() => choose(allRuns)} />
         )}
         {runs && runs.length > 0 && <RunsTable runs={runs} fresh={fresh} onType={(type) => choose({ types: toggled(choice.types, type) })} onAttribute={(condition) => choose({ text: and(choice.text, condition) })} />}
         {data.value && <Pager token={pageToken} next={data.value.next} onNext={next} />}
@@ -99,8 +101,20 @@ export function ListPage(): JSX.Element {
   );
 }
 
+/** Says why the runs are not listed. A search attribute that no recent run has can be allowed. */
+function NotListed({ error, onRetry, allow }: { error: unknown; onRetry: () => void; allow: () => void }): JSX.Element {
+  if (!isUnknownName(error)) return <Trouble error={error} onRetry={onRetry} />;
+  return (
+    <Trouble error={withoutParameter(error)}>
+      <button type="button" onClick={allow}>
+        {allowUnknown}
+      </button>
+    </Trouble>
+  );
+}
+
 /** A button that opens the form of a batch over all runs that the list has. */
-function BatchButton({ filter }: { filter: string }): JSX.Element {
+function BatchButton({ filter, unknown }: { filter: string; unknown: boolean }): JSX.Element {
   const [form, setForm] = useState(false);
   useKeys("List", [{ keys: "a", does: "Act on all that match", run: () => setForm(true) }]);
   return (
@@ -108,7 +122,7 @@ function BatchButton({ filter }: { filter: string }): JSX.Element {
       <button type="button" onClick={() => setForm(true)}>
         <Icon name="filter" size={14} /> Act on all…
       </button>
-      {form && <BatchForm filter={filter || "ExecutionStatus = 'Running'"} onClose={() => setForm(false)} />}
+      {form && <BatchForm filter={filter || "ExecutionStatus = 'Running'"} unknown={unknown} onClose={() => setForm(false)} />}
     </>
   );
 }
@@ -143,7 +157,7 @@ function FilterBox({ choice, choose }: { choice: Choice; choose: (c: Partial<Cho
       role="search"
       onSubmit={(e) => {
         e.preventDefault();
-        choose({ text });
+        choose({ text, unknown: false });
       }}
     >
       <Icon name="search" />
@@ -157,7 +171,7 @@ function FilterBox({ choice, choose }: { choice: Choice; choose: (c: Partial<Cho
         autocomplete="off"
         onInput={(e) => {
           setText(e.currentTarget.value);
-          if (e.currentTarget.value === "") choose({ text: "" }); // the cross of the box
+          if (e.currentTarget.value === "") choose({ text: "", unknown: false }); // the cross of the box
         }}
         onKeyDown={(e) => {
           if (e.key === "Escape") e.currentTarget.blur();

@@ -96,7 +96,7 @@ function Side({ d, events, eventHref, changed }: { d: Description; events: reado
   return (
     <aside class="run-side" aria-label="About the run">
       {open && has("waits") && (
-        <Card title="Where the code waits">
+        <Card title={d.stuckTask ? "Where the code waited before it failed" : "Where the code waits"}>
           <WaitsView d={d} eventHref={eventHref} />
         </Card>
       )}

@@ -24,10 +24,11 @@ import { useVisible } from "../lib/visible.js";
 const listEvery = 15_000;
 const describeEvery = 4000;
 
-/** Returns when a schedule is due, in one line. */
+/** Returns when a schedule is due, in one line. A cron expression has a zone: UTC if none is given. */
 function specText({ spec }: Schedule): string {
   const all = [...(spec.cron ?? []), ...(spec.intervals ?? []).map((i) => `every ${shortDuration(i.every)}${i.offset ? ` + ${shortDuration(i.offset)}` : ""}`)];
-  return `${all.join(" · ")}${spec.timeZone ? ` (${spec.timeZone})` : ""}`;
+  const zone = spec.timeZone ?? (spec.cron?.length ? "UTC" : undefined);
+  return `${all.join(" · ")}${zone ? ` (${zone})` : ""}`;
 }
 
 /** The list of schedules. */

@@ -34,6 +34,7 @@ export function EventTable({
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set(at ? [at] : []));
   const [extra, setExtra] = useState<ReadonlyMap<number, number>>(new Map());
   const [selected, setSelected] = useState<number>();
+  const unfocused = useRef<number>(undefined); // an event that was selected, and has not got the focus yet
   const body = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const narrow = useMedia("(max-width: 720px)");
@@ -55,9 +56,20 @@ export function EventTable({
     if (!next.delete(id)) next.add(id);
     setOpen(next);
   };
+  const focusRow = (): void => {
+    const row = unfocused.current === undefined ? undefined : body.current?.querySelector<HTMLElement>(`[data-event="${unfocused.current}"]`);
+    if (!row) return;
+    unfocused.current = undefined;
+    row.focus({ preventScroll: true });
+  };
+  const choose = (id: number | undefined): void => {
+    setSelected(id);
+    unfocused.current = id;
+    if (id === selected) focusRow();
+  };
   const select = (index: number): void => {
     const to = Math.max(0, Math.min(visible.length - 1, index));
-    setSelected(visible[to]?.id);
+    choose(visible[to]?.id);
     reveal(body.current, heights, to);
   };
   const chosen = selected === undefined ? -1 : indexOf(selected);
@@ -67,16 +79,15 @@ export function EventTable({
     { keys: "o", does: "Unfold or fold the event", run: () => selected !== undefined && toggle(selected) },
     { keys: "/", does: "Find in events", run: () => search.current?.select() },
   ]);
-  // The row of the selected event may be in the document only after the window has scrolled.
-  useEffect(() => {
-    body.current?.querySelector<HTMLElement>(`[data-event="${selected}"]`)?.focus({ preventScroll: true });
-  }, [selected, shown.first, shown.end]);
+  // The row of the selected event may be in the document only after the window has scrolled. It gets the focus once: a
+  // row that comes back later must not take it from what has it then.
+  useEffect(focusRow);
   // An address that names an event shows it, as soon as it was read.
   const reached = at !== undefined && at <= events.length;
   useLayoutEffect(() => {
     if (!reached || at === undefined) return;
     setOpen((o) => new Set(o).add(at));
-    setSelected(at);
+    choose(indexOf(at) < 0 ? undefined : at);
     reveal(body.current, heights, indexOf(at));
   }, [at, reached]);
 
@@ -86,7 +97,7 @@ export function EventTable({
       <div class="events-tools">
         <div class="filter-box">
           <Icon name="search" />
-          <input ref={search} type="search" value={text} placeholder="Find in events" aria-label="Find in events" onInput={(e) => setText(e.currentTarget.value)} />
+          <input ref={search} type="search" value={text} placeholder="Find in events" aria-label="Find in events" onFocus={() => (unfocused.current = undefined)} onInput={(e) => setText(e.currentTarget.value)} />
         </div>
         <KindToggles what="events" present={(k) => present.has(k)} hidden={hidden} setHidden={setHidden} />
         <span class="dim num" role="status">
@@ -112,7 +123,7 @@ export function EventTable({
               text={summaryOf(e, of)}
               open={open.has(e.id)}
               toggle={() => {
-                setSelected(e.id);
+                choose(e.id);
                 toggle(e.id);
               }}
               measured={(height) => setExtra((m) => (m.get(e.id) === height ? m : new Map(m).set(e.id, height)))}

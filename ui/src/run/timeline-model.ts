@@ -38,6 +38,11 @@ export function backoffBefore(attempt: number, policy: RetryPolicy | undefined):
   return Math.min(most, initial * (policy?.backoffCoefficient ?? 2) ** (attempt - 2));
 }
 
+/** Makes a point of the item of a failed task again, as the events have it. */
+function toPoint(item: Item): void {
+  Object.assign(item, { point: true, to: item.from, attempts: 0, due: undefined });
+}
+
 /** The items of a run, which grow with its events. */
 export class Timeline {
   readonly items: Item[] = [];
@@ -48,6 +53,9 @@ export class Timeline {
   last = 0;
   private read = 0;
   private readonly open = new Map<number, Item>();
+  /** The pause that has not ended, and the last failed task, after which no other was committed. */
+  private pause: number | undefined;
+  private failed: Item | undefined;
   private readonly policies = new Map<number, RetryPolicy | undefined>();
 
   /** Takes the events that were not taken yet. */
@@ -85,8 +93,21 @@ export class Timeline {
     this.end(id, at, tone, outcome, { attempts: attempts ?? 0, backoff });
   }
 
+  private endPause(at: number, outcome: string): void {
+    if (this.pause === undefined) return;
+    const reason = this.open.get(this.pause)?.outcome ?? "";
+    this.end(this.pause, at, "quiet", reason === "until it is resumed" ? outcome : `${reason} · ${outcome}`);
+    this.pause = undefined;
+  }
+
   private add(e: HistoryEvent, at: number): void {
     switch (e.type) {
+      case "WorkflowTaskScheduled":
+        // The failed attempts after the first are not events: this one says how many there were.
+        if (this.failed && e.attributes.attempt > 2) Object.assign(this.failed, { point: false, to: at, attempts: e.attributes.attempt - 1, due: undefined });
+        else if (this.failed) toPoint(this.failed);
+        this.failed = undefined;
+        break;
       case "WorkflowTaskStarted":
         this.tasks.push({ at, failed: false });
         break;
@@ -97,6 +118,7 @@ export class Timeline {
         }
         this.tasks.push({ at, failed: true });
         this.point(e, at, "task", "Task failed", "bad", failureText(e.attributes.failure));
+        this.failed = this.items.at(-1);
         break;
       case "ActivityTaskScheduled":
         this.policies.set(e.id, e.attributes.retryPolicy);
@@ -183,11 +205,30 @@ export class Timeline {
       case "WorkflowExecutionCancelRequested":
         this.point(e, at, "run", "Cancel requested", "warn", e.attributes.reason ?? "");
         break;
+      case "WorkflowExecutionPaused":
+        this.start(e, at, "run", "Paused", { tone: "quiet", outcome: e.attributes.reason || "until it is resumed" });
+        this.pause = e.id;
+        break;
+      case "WorkflowExecutionUnpaused":
+        this.endPause(at, "resumed");
+        break;
+      case "WorkflowExecutionCompleted":
+      case "WorkflowExecutionFailed":
+      case "WorkflowExecutionCanceled":
+      case "WorkflowExecutionTerminated":
+      case "WorkflowExecutionTimedOut":
+      case "WorkflowExecutionContinuedAsNew":
+        this.endPause(at, "until the run closed");
+        break;
     }
   }
 
   /** Adds what only a description says of what is pending: attempts, failures, and when the next one begins. */
   describe(d: Description): void {
+    const s = d.stuckTask;
+    if (this.failed && s) {
+      Object.assign(this.failed, { point: false, to: undefined, attempts: s.attempt, outcome: failureText(s.failure), due: s.nextAttemptAt ? millis(s.nextAttemptAt) : undefined });
+    } else if (this.failed) toPoint(this.failed);
     for (const c of d.pendingChildren) {
       const item = this.open.get(c.eventId);
       const how = c.state ?? c.status;

@@ -94,8 +94,21 @@ export function TimelineView({ events, d, eventHref }: { events: readonly Histor
           ))}
           <div style={{ height: `${shown.below}px` }} />
         </div>
+        {visible.length === 0 && <NoRows zoomed={zoom !== undefined} whole={() => setZoom(undefined)} />}
       </div>
     </div>
+  );
+}
+
+/** Says that no row is shown, and what to do. */
+function NoRows({ zoomed, whole }: { zoomed: boolean; whole: () => void }): JSX.Element {
+  if (!zoomed) return <Empty title="All rows are hidden" />;
+  return (
+    <Empty title="Nothing was under way in this period">
+      <button type="button" onClick={whole}>
+        Show the whole run
+      </button>
+    </Empty>
   );
 }
 
@@ -185,6 +198,12 @@ function Axis({ range, begin }: { range: Range; begin: number }): JSX.Element {
   );
 }
 
+/** Returns how many attempts an item had: of a task all have failed, and of a pending activity the last one is under way or follows. */
+function attemptsOf(item: Item): string {
+  if (item.kind === "task") return `${item.attempts} attempts failed`;
+  return item.to === undefined ? `attempt ${item.attempts}` : `${item.attempts} attempts`;
+}
+
 /** Returns what an item is and how it went, in words. */
 function story(item: Item, begin: number, end: number): string {
   const spent = duration((item.to ?? end) - item.from);
@@ -192,7 +211,7 @@ function story(item: Item, begin: number, end: number): string {
     item.label,
     item.outcome,
     item.point ? `at ${duration(item.from - begin)}` : item.to === undefined ? `for ${spent} so far` : `took ${spent}`,
-    item.attempts > 1 ? (item.to === undefined ? `attempt ${item.attempts}` : `${item.attempts} attempts`) : "",
+    item.attempts > 1 ? attemptsOf(item) : "",
     item.backoff ? `of it about ${duration(item.backoff)} between attempts` : "",
     item.due !== undefined && item.to === undefined ? `${item.kind !== "timer" ? "next attempt" : item.due < end ? "was due" : "fires"} ${ago(item.due, end)}` : "",
   ];
@@ -205,7 +224,7 @@ function Row({ item, range, end, begin, eventHref }: { item: Item; range: Range;
   const to = clamp(percent(item.to ?? end, range));
   const pending = item.to === undefined;
   const waits = pending && item.failedAt !== undefined ? clamp(percent(item.failedAt, range)) : undefined;
-  const about = item.point ? item.outcome : pending ? (item.attempts > 1 ? `attempt ${item.attempts} · ` : "") + (item.due !== undefined ? ago(item.due, end) : item.outcome) : `${duration((item.to ?? end) - item.from)}${item.attempts > 1 ? ` · ${item.attempts} attempts` : ""}`;
+  const about = item.point ? item.outcome : pending ? (item.attempts > 1 ? `${attemptsOf(item)} · ` : "") + (item.due !== undefined ? ago(item.due, end) : item.outcome) : `${duration((item.to ?? end) - item.from)}${item.attempts > 1 ? ` · ${attemptsOf(item)}` : ""}`;
   const text = story(item, begin, end);
   // The text stands beside the bar where there is room, and otherwise on the end of it.
   const side = to <= 60 ? "" : from >= 30 ? " before" : " on";

@@ -44,6 +44,11 @@ export function WaitsView({ d, eventHref }: { d: Description; eventHref: (id: nu
           </div>
         </div>
       )}
+      {d.stuckTask && (
+        <p class="does">
+          The code waits nowhere: its task fails{d.stuckTask.place ? ` at ${d.stuckTask.place}` : ""}. These are the places before that task, which begins after <a href={eventHref(found.atEventId)}>#{found.atEventId}</a>.
+        </p>
+      )}
       {found.coroutines.map((c, i) => (
         <CoroutineView key={i} c={c} d={d} eventHref={eventHref} />
       ))}

@@ -14,7 +14,7 @@ globalThis.setInterval = (...all) => setInterval(...all).unref();
 const counts = await load("api/counts.ts");
 globalThis.setInterval = setInterval;
 
-const none = { text: "", statuses: [], facts: [], types: [], within: "" };
+const none = { text: "", statuses: [], facts: [], types: [], reasons: [], within: "", own: false, unknown: false };
 const now = Date.UTC(2026, 10, 27, 10, 14, 3);
 
 test("a choice becomes a filter", () => {
@@ -31,14 +31,32 @@ test("a choice becomes a filter", () => {
     [{ facts: ["Stuck", "Paused"] }, "Stuck AND Paused"],
     [{ within: "1h" }, "StartTime >= '2026-11-27T09:14:00.000Z'"],
     [{ within: "a year" }, ""],
+    [{ statuses: ["failed"], reasons: ["declined", "o'clock"] }, "ExecutionStatus = 'failed' AND CloseReason IN ('declined', 'o''clock')"],
+    [{ text: "A = 1 OR B = 'order by' ORDER BY CloseTime DESC", types: ["order"] }, "(A = 1 OR B = 'order by') AND WorkflowType = 'order' ORDER BY CloseTime DESC"],
+    [{ text: "order by StartTime" }, "order by StartTime"],
+    [{ text: "A = 'x'OR B = 1", types: ["order"] }, "(A = 'x'OR B = 1) AND WorkflowType = 'order'"],
   ]) {
     assert.equal(filter.filterOf({ ...none, ...choice }, now), want);
   }
   assert.equal(filter.filterOf({ ...none, statuses: ["failed"], types: ["order"] }, now, "types"), "ExecutionStatus = 'failed'");
+  assert.equal(filter.filterOf({ ...none, text: "A = 1 ORDER BY StartTime" }, now, "order"), "A = 1");
+});
+
+test("Weft's own workflows are left out unless they are asked for", () => {
+  const others = "WorkflowType != 'weft.schedule' AND WorkflowType != 'weft.batch'";
+  for (const [choice, want] of [
+    [{}, others],
+    [{ own: true }, ""],
+    [{ text: "A = 1 OR B = 2 ORDER BY StartTime" }, `(A = 1 OR B = 2) AND ${others} ORDER BY StartTime`],
+    [{ types: ["weft.batch"] }, "WorkflowType = 'weft.batch'"],
+    [{ text: "weft.schedule:nightly" }, "WorkflowId STARTS_WITH 'weft.schedule:nightly'"],
+  ]) {
+    assert.equal(filter.shownFilterOf({ ...none, ...choice }, now), want);
+  }
 });
 
 test("a choice is kept in the address", () => {
-  const choice = { text: "A = 'b&c'", statuses: ["failed", "running"], facts: ["Stuck"], types: ["a,b", "c%d"], within: "7d" };
+  const choice = { text: "A = 'b&c'", statuses: ["failed", "running"], facts: ["Stuck"], types: ["a,b", "c%d"], reasons: ["declined"], within: "7d", own: true, unknown: true };
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(filter.queryOf(choice))) if (value) query.set(name, value);
   assert.deepEqual(filter.choiceOf(new URLSearchParams(query.toString())), choice);
@@ -118,6 +136,16 @@ test("a request that has changed has another id", async () => {
   assert.match(first, /^signal-/);
 });
 
+test("a moment has its zone", () => {
+  const before = process.env.TZ;
+  for (const [zone, want] of [["UTC", "2026-11-27 10:14:03 UTC"], ["America/New_York", "2026-11-27 05:14:03 UTC-5"], ["Asia/Kolkata", "2026-11-27 15:44:03 UTC+5:30"]]) {
+    process.env.TZ = zone;
+    assert.equal(format.stamp(now), want);
+  }
+  if (before === undefined) delete process.env.TZ;
+  else process.env.TZ = before;
+});
+
 test("a duration is short", () => {
   for (const [text, want] of [["1h30m0s", "1h30m"], ["168h0m0s", "168h"], ["6h0m5s", "6h0m5s"], ["10s", "10s"], ["0s", "0s"], ["10m0s", "10m"], ["250ms", "250ms"]]) assert.equal(format.shortDuration(text), want);
 });
@@ -137,15 +165,15 @@ test("the pages of a count are added up", async (t) => {
     const page = Number(token ?? 0) + 1;
     return Response.json({ count: 10, groups: [{ value: "running", count: 9 }, { value: `s${page}`, count: 1 }], ...(page < 3 || endless ? { nextPageToken: String(page) } : {}) });
   });
-  const whole = await counts.countPages("", "ExecutionStatus", new AbortController().signal);
+  const whole = await counts.countPages({ filter: "" }, "ExecutionStatus", new AbortController().signal);
   assert.deepEqual(asked, [null, "1", "2"]);
   assert.equal(whole.count, 30);
   assert.equal(whole.more, false);
   assert.equal(whole.groups.get("running"), 27);
   endless = true;
-  const cut = await counts.countPages("", "ExecutionStatus", new AbortController().signal);
+  const cut = await counts.countPages({ filter: "" }, "ExecutionStatus", new AbortController().signal);
   assert.equal(cut.count, 10 * counts.mostPages);
   assert.equal(cut.more, true);
   page.hidden = true;
-  assert.equal((await counts.countPages("", "ExecutionStatus", new AbortController().signal)).count, 10);
+  assert.equal((await counts.countPages({ filter: "" }, "ExecutionStatus", new AbortController().signal)).count, 10);
 });

@@ -69,6 +69,51 @@ test("a description says what is pending", () => {
   assert.deepEqual([item.attempts, item.tone, item.outcome, item.due - begin, item.failedAt - begin, item.to], [3, "warn", "gateway: 502", 9000, 7000, undefined]);
 });
 
+const failedTask = [
+  event(1, "WorkflowExecutionStarted", 0),
+  event(2, "WorkflowTaskScheduled", 0, { kind: "normal", attempt: 1 }),
+  event(3, "WorkflowTaskStarted", 0),
+  event(4, "WorkflowTaskFailed", 1, { failure: { kind: "panic", message: "oh" } }),
+];
+const nothing = { pendingActivities: [], pendingChildren: [] };
+const task = (timeline) => timeline.items.filter((i) => i.kind === "task").map((i) => [i.point, i.attempts, i.to === undefined ? "pending" : (i.to - begin) / 1000, i.due === undefined ? undefined : (i.due - begin) / 1000, i.outcome]);
+
+test("a task that still fails is pending, with its attempts and the next one", () => {
+  const timeline = new Timeline();
+  timeline.take(failedTask);
+  assert.deepEqual(task(timeline), [[true, 0, 1, undefined, "Panic: oh"]]);
+  timeline.describe({ ...nothing, stuckTask: { attempt: 6, failure: { kind: "panic", message: "no" }, nextAttemptAt: new Date(begin + 60_000).toISOString() } });
+  assert.deepEqual(task(timeline), [[false, 6, "pending", 60, "Panic: no"]]);
+  const healed = new Timeline();
+  for (const t of [timeline, healed]) t.take([...failedTask, event(5, "WorkflowTaskScheduled", 70, { kind: "transient", attempt: 8 }), event(6, "WorkflowTaskStarted", 70)]);
+  assert.deepEqual(task(timeline), [[false, 7, 70, undefined, "Panic: no"]]);
+  assert.deepEqual(task(healed), [[false, 7, 70, undefined, "Panic: oh"]]);
+});
+
+test("a task that failed is a point once another one is committed", () => {
+  const timeline = new Timeline();
+  timeline.take(failedTask);
+  timeline.describe({ ...nothing, stuckTask: { attempt: 2, failure: { kind: "panic", message: "oh" } } });
+  const next = [...failedTask, event(5, "WorkflowTaskScheduled", 5, { kind: "normal", attempt: 1 }), event(6, "WorkflowTaskStarted", 5), event(7, "WorkflowTaskFailed", 5, { failure: { kind: "panic", message: "oh" } })];
+  timeline.take(next);
+  timeline.describe({ ...nothing, stuckTask: { attempt: 3, failure: { kind: "panic", message: "oh" } } });
+  assert.deepEqual(task(timeline), [[true, 0, 1, undefined, "Panic: oh"], [false, 3, "pending", undefined, "Panic: oh"]]);
+  timeline.describe(nothing);
+  assert.deepEqual(task(timeline).map(([point]) => point), [true, true]);
+});
+
+test("a pause lasts until the run is resumed or closes", () => {
+  const pauses = (...events) => {
+    const timeline = new Timeline();
+    timeline.take([event(1, "WorkflowExecutionStarted", 0), ...events]);
+    return timeline.items.map((i) => [i.label, i.kind, i.to === undefined ? "pending" : (i.to - i.from) / 1000, i.outcome]);
+  };
+  const paused = event(2, "WorkflowExecutionPaused", 1, { reason: "the bank is closed" });
+  assert.deepEqual(pauses(paused), [["Paused", "run", "pending", "the bank is closed"]]);
+  assert.deepEqual(pauses(paused, event(3, "WorkflowExecutionUnpaused", 9)), [["Paused", "run", 8, "the bank is closed · resumed"]]);
+  assert.deepEqual(pauses(event(2, "WorkflowExecutionPaused", 1, {}), event(3, "WorkflowExecutionTerminated", 4)), [["Paused", "run", 3, "until the run closed"]]);
+});
+
 test("a description says how a pending child is", () => {
   const timeline = new Timeline();
   timeline.take([event(1, "WorkflowExecutionStarted", 0), event(2, "StartChildWorkflowExecutionInitiated", 1, { workflowType: "ship", workflowId: "ship-7" })]);
