@@ -47,6 +47,11 @@ func (b *batchStart) AfterApply() error {
 	return nil
 }
 
+// Help returns the rest of the help.
+func (batchStart) Help() string {
+	return "A retry is of the failed task of a stuck run, and of each activity that backs off: \"Retrying OR Stuck\" selects all runs that have something to retry."
+}
+
 // Run starts the batch. It is durable when the command ends, and goes on without it.
 func (b batchStart) Run(ctx context.Context, s *cli.Session) error {
 	input, err := b.Read(s)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -223,12 +222,15 @@ type buildsCommand struct {
 	cli.Output `embed:""`
 }
 
-// build is a build with its open runs. The newest one also runs those that are not pinned.
+// build is a build with the open runs that are pinned to it. The newest one also has how many are
+// not pinned, which it runs.
 type build struct {
 	Build    string `json:"build"`
 	Version  string `json:"version,omitempty"`
 	OpenRuns int    `json:"openRuns"`
-	Here     bool   `json:"here,omitempty"`
+	// NotPinned are open runs that are not pinned to any build.
+	NotPinned int  `json:"notPinned,omitempty"`
+	Here      bool `json:"here,omitempty"`
 }
 
 // Run counts the open runs of each build, page by page.
@@ -255,7 +257,11 @@ func (c buildsCommand) Run(ctx context.Context, s *cli.Session) error {
 				find(v.Build).Version = v.Version
 			}
 			for _, runs := range page.OpenRuns {
-				find(cmp.Or(runs.Build, page.Here)).OpenRuns += runs.Runs
+				if runs.Build == "" {
+					find(page.Here).NotPinned += runs.Runs
+				} else {
+					find(runs.Build).OpenRuns += runs.Runs
+				}
 				open += runs.Runs
 			}
 			return page.NextPageToken, counted(int64(open), "open run"), nil
@@ -269,13 +275,13 @@ func (c buildsCommand) Run(ctx context.Context, s *cli.Session) error {
 
 // builds is how builds are printed.
 var builds = cli.List[build]{
-	Columns: []cli.Column{{Name: "BUILD", Least: 12}, {Name: "VERSION"}, {Name: "OPEN RUNS", Right: true}, {Name: "WHAT"}},
+	Columns: []cli.Column{{Name: "BUILD", Least: 12}, {Name: "VERSION"}, {Name: "PINNED RUNS", Right: true}, {Name: "NOT PINNED", Right: true}, {Name: "WHAT"}},
 	Row: func(b build) []cli.Cell {
-		here := ""
+		here, others := "", ""
 		if b.Here {
-			here = "answers, and runs what is not pinned"
+			others, here = itoa(int64(b.NotPinned)), "answers, and runs what is not pinned"
 		}
-		return []cli.Cell{{Text: b.Build, Style: cli.Bold}, {Text: b.Version}, {Text: itoa(int64(b.OpenRuns))}, {Text: here, Style: cli.Dim}}
+		return []cli.Cell{{Text: b.Build, Style: cli.Bold}, {Text: b.Version}, {Text: itoa(int64(b.OpenRuns))}, {Text: others}, {Text: here, Style: cli.Dim}}
 	},
 	ID: func(b build) string { return b.Build },
 }

@@ -44,16 +44,26 @@ func pageWaits(page *cli.Page, waits *client.Waits, problem string) {
 	if waits.More > 0 {
 		rows = append(rows, []cli.Cell{{Text: fmt.Sprintf("and %d others", waits.More), Style: cli.Dim}, {}, {}, {}})
 	}
-	page.Field("handles", updatesText(waits.UpdateHandlers))
-	page.Table("Where the code waits", []cli.Column{{Name: "COROUTINE", Least: 8}, {Name: "AT", Least: 12}, {Name: "IN"}, {Name: "FOR", Least: 16}}, rows)
+	page.Field("handles", handlersText(waits))
+	title := "Where the code waits"
+	if waits.BeforeTask {
+		title = "Where the code waited before the task that has not succeeded"
+	}
+	page.Table(title, []cli.Column{{Name: "COROUTINE", Least: 8}, {Name: "AT", Least: 12}, {Name: "IN"}, {Name: "FOR", Least: 16}}, rows)
 }
 
-// updatesText lists the updates that the code handles; empty for none.
-func updatesText(names []string) string {
-	if len(names) == 0 {
-		return ""
+// handlersText lists the updates, queries and signals that the code takes; empty for none.
+func handlersText(waits *client.Waits) string {
+	var all []string
+	for _, of := range []struct {
+		what  string
+		names []string
+	}{{"updates", waits.UpdateHandlers}, {"queries", waits.QueryHandlers}, {"signals", waits.Signals}} {
+		if len(of.names) > 0 {
+			all = append(all, of.what+" "+strings.Join(of.names, ", "))
+		}
 	}
-	return "updates " + strings.Join(names, ", ")
+	return strings.Join(all, "; ")
 }
 
 // coroutineText returns the name of a coroutine, with the update that it belongs to, and how many

@@ -117,11 +117,20 @@ func TestStateText(t *testing.T) {
 	}
 }
 
-// The page about a run has the names of the updates that its code handles.
+// The page about a run has the names of what its code handles, and says that a stuck run is shown as
+// it was before the task that fails.
 func TestUpdateHandlersArePrinted(t *testing.T) {
 	t.Parallel()
 	got := printed(t, func(p *cli.Page) { pageWaits(p, &client.Waits{UpdateHandlers: []string{"add", "boom"}}, "") })
 	if !strings.Contains(got, "handles  updates add, boom\n") {
+		t.Error(got)
+	}
+	got = printed(t, func(p *cli.Page) {
+		pageWaits(p, &client.Waits{
+			UpdateHandlers: []string{"add"}, QueryHandlers: []string{"lines"}, Signals: []string{"ship"}, BeforeTask: true, Coroutines: []client.Coroutine{{Name: "main"}},
+		}, "")
+	})
+	if !strings.Contains(got, "handles  updates add; queries lines; signals ship\n") || !strings.Contains(got, "\nWhere the code waited before the task that has not succeeded\n") {
 		t.Error(got)
 	}
 }
