@@ -119,8 +119,8 @@ func TestDoctorExitCodes(t *testing.T) {
 	}
 }
 
-// A path in the address that is none of the server is not taken for a workflow that does not exist,
-// nor for an earlier version of Weft.
+// A path in the address that the server does not have is not taken for a workflow that does not
+// exist, nor for an earlier version of Weft.
 func TestWrongPath(t *testing.T) {
 	t.Parallel()
 	api := serve(t)

@@ -117,8 +117,8 @@ func TestStateText(t *testing.T) {
 	}
 }
 
-// The page about a run has the names of what its code handles, and says that a stuck run is shown as
-// it was before the task that fails.
+// The page about a run has the names of what its code handles, and says that a stuck run is shown
+// as it was before the task that fails.
 func TestUpdateHandlersArePrinted(t *testing.T) {
 	t.Parallel()
 	got := printed(t, func(p *cli.Page) { pageWaits(p, &client.Waits{UpdateHandlers: []string{"add", "boom"}}, "") })
