@@ -28,7 +28,8 @@ import (
 )
 
 // Main runs the local server with these workflows and activities until it is interrupted. If the
-// server cannot run, Main prints the reason and ends the process with status 1. A flag or variable
+// server cannot run, Main prints the reason and ends the process with status 1,
+// or 2 if its command line is wrong. A flag or variable
 // of Flags replaces the option of the same name. Several sets of options are merged: lists and maps
 // are joined, and of any other field the last that is given counts. A function that two sets give
 // panics.
@@ -43,7 +44,8 @@ import (
 // others.
 func Main(r *Registry, sets ...Options) {
 	var f Flags
-	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
+	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."),
+		kong.Exit(func(code int) { os.Exit(min(code, usage)) }))
 	local.TuneMemory(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -52,6 +54,9 @@ func Main(r *Registry, sets ...Options) {
 		os.Exit(1)
 	}
 }
+
+// usage is the exit status of a command line that is wrong, as of the command weft.
+const usage = 2
 
 // serveWithLog is Serve with a logger of its own if neither the options nor the program have a
 // logger.

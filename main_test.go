@@ -37,3 +37,26 @@ func TestMainWithoutItsKeys(t *testing.T) {
 		t.Errorf("the data directory exists: %v", err)
 	}
 }
+
+// asWrongProgram is the environment variable that turns this test binary into a program whose
+// command line is wrong.
+const asWrongProgram = "TEST_MAIN_WRONG"
+
+// A command line that is wrong ends the process with status 2, as that of the command weft, and one
+// that asks for help with 0.
+func TestMainExitCodes(t *testing.T) {
+	if flag := os.Getenv(asWrongProgram); flag != "" {
+		os.Args = append(os.Args[:1], flag)
+		weft.Main(weft.Register())
+		return
+	}
+	t.Parallel()
+	for flag, want := range map[string]int{"--adr": 2, "--help": 0} {
+		program := exec.Command(os.Args[0], "-test.run=^TestMainExitCodes$")
+		program.Env = append(os.Environ(), asWrongProgram+"="+flag)
+		out, _ := program.CombinedOutput() // the state says how it ended
+		if code := program.ProcessState.ExitCode(); code != want || !strings.Contains(string(out), "--addr") {
+			t.Errorf("%s: status %d\n%s", flag, code, out)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -189,6 +190,9 @@ var (
 	ErrBusy error = failure.ErrBusy
 	// ErrOutcomeUnknown matches a request that may have been carried out, or not.
 	ErrOutcomeUnknown error = failure.ErrOutcomeUnknown
+	// ErrNotWeft matches an answer without a refusal that Weft does not give: something else answers
+	// at the address.
+	ErrNotWeft = errors.New("weft: the answer is not one of Weft's")
 )
 
 // Problem is a refusal of a request.

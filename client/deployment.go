@@ -69,9 +69,9 @@ func (c *Client) Types(ctx context.Context) (*Types, error) {
 }
 
 // Builds returns the build that answers, the versions that it keeps on AWS, and a page of the open
-// runs, counted by build. An empty token is the beginning. A page counts runs for about 5 s: add up
-// the pages until NextPageToken is empty. It costs what listing the open runs costs: see
-// docs/list.md.
+// runs, counted by the build that they are pinned to. An empty token is the beginning. A page
+// counts runs for about 5 s: add up the pages until NextPageToken is empty. It costs what listing
+// the open runs costs: see docs/list.md.
 func (c *Client) Builds(ctx context.Context, token string) (*Builds, error) {
 	q := url.Values{}
 	if token != "" {

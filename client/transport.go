@@ -151,11 +151,23 @@ func (c *Client) once(ctx context.Context, r request, body []byte) (int, error) 
 	}
 	if r.answer != nil {
 		if err := json.Unmarshal(data, r.answer); err != nil {
-			return resp.StatusCode, fmt.Errorf("weft: the answer to %s %s is not what it should be: %w", r.method, r.path, err)
+			return resp.StatusCode, &notWeft{fmt.Errorf("weft: the answer to %s %s is not what it should be: %w", r.method, r.path, err)}
 		}
 	}
 	return resp.StatusCode, nil
 }
+
+// notWeft is an answer that Weft does not give.
+type notWeft struct{ err error }
+
+// Error says what is wrong with the answer.
+func (e *notWeft) Error() string { return e.err.Error() }
+
+// Unwrap returns the error.
+func (e *notWeft) Unwrap() error { return e.err }
+
+// Is reports whether target is ErrNotWeft.
+func (e *notWeft) Is(target error) bool { return target == ErrNotWeft }
 
 func isProblem(resp *http.Response) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json")

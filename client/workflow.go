@@ -156,7 +156,9 @@ func (c *Client) Run(ctx context.Context, workflowID, workflowType string, input
 
 // errForm returns an error for a JSON response that does not answer the request: something between
 // client and server wrote it.
-func errForm(what string) error { return fmt.Errorf("weft: this is not the answer to a %s", what) }
+func errForm(what string) error {
+	return &notWeft{fmt.Errorf("weft: this is not the answer to a %s", what)}
+}
 
 // SignalOptions tunes a signal. The zero value is the default.
 type SignalOptions struct {

@@ -92,6 +92,13 @@ func (in *Instance) UpdateHandlers() []string {
 	return slices.Sorted(maps.Keys(in.updates.handlers))
 }
 
+// QueryHandlers returns the names of the queries that the code answers, in their order.
+func (in *Instance) QueryHandlers() []string { return sortedKeys(in.queries) }
+
+// ReceivedSignals returns the names of the signals that the code has received or waits for, in
+// their order. It may receive others later.
+func (in *Instance) ReceivedSignals() []string { return sortedKeys(in.receivers) }
+
 // waitFor returns what a list is the list of. Only a channel can be on no list of the engine's and
 // of no kind.
 func (in *Instance) waitFor(known map[*coro.List]WaitFor, list *coro.List) WaitFor {

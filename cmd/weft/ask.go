@@ -10,8 +10,8 @@ import (
 
 // withStart is the run that a signal or an update starts if no run is open.
 type withStart struct {
-	Start      string `placeholder:"TYPE" help:"Start a run of this type if none is open."`
-	StartInput string `placeholder:"JSON|@FILE" help:"The input of that run."`
+	Start      string  `placeholder:"TYPE" help:"Start a run of this type if none is open."`
+	StartInput *string `placeholder:"JSON|@FILE" help:"The input of that run."`
 }
 
 // start returns the run to start, or nil if none is to be.
@@ -89,7 +89,7 @@ func (c queryCommand) Run(ctx context.Context, s *cli.Session) error {
 	return c.Call(ctx, s, "the answer to the query "+c.Name, func(ctx context.Context, api *client.Client) error {
 		answer, err := api.Query(ctx, c.WorkflowID, c.RunID, c.Name, history.Payload(input))
 		if err != nil {
-			return err
+			return unhappy(s, c.Output, outcome{}, err)
 		}
 		return c.Payload(s, answer)
 	})

@@ -26,7 +26,7 @@ type batchStart struct {
 	DryRun    bool     `help:"Do nothing, and count the runs by type and status. It waits for the end of the count."`
 	Watch     bool     `help:"Show how far the batch is until it has ended."`
 	Rate      float64  `placeholder:"N" help:"How many runs in a second, 0.01 to 1000; without it, as many as eight at once can be."`
-	MostRuns  int      `placeholder:"N" help:"Stop if more runs match; 10000 without it."`
+	MostRuns  int      `placeholder:"N" help:"Act on at most this many runs, then stop; 10000 without it. It does not keep the batch from beginning: --dry-run counts first."`
 	Unknown   bool     `name:"allow-unknown" help:"Allow names in the filter that no recent run has."`
 	RequestID string   `placeholder:"ID" help:"Identifies the request when it is sent again."`
 	Reason    string   `group:"Action" help:"For those who read the histories: of cancel, terminate, reset, pause, resume."`
@@ -37,8 +37,14 @@ type batchStart struct {
 	Unpin     bool     `group:"Action" help:"For move: let the newest build run them."`
 	cli.Input `embed:""`
 
-	cli.Remote `embed:"" set:"timeout=0s"`
+	cli.Remote `embed:"" set:"timeout=-1ns" set:"timeoutPlaceholder=DURATION" set:"timeoutHelp=How long the command may take; without it, 30s, and for ever with --watch and --dry-run. 0s is for ever."`
 	cli.Output `embed:""`
+}
+
+// AfterApply sets the time-out.
+func (b *batchStart) AfterApply() error {
+	b.MayWait(b.DryRun || b.Watch)
+	return nil
 }
 
 // Run starts the batch. It is durable when the command ends, and goes on without it.
@@ -61,7 +67,7 @@ func (b batchStart) Run(ctx context.Context, s *cli.Session) error {
 		case b.DryRun || b.Watch:
 			return watchBatch(ctx, s, b.Output, batch)
 		}
-		return batched(s, b.Output, batch.ID, "Started the batch %[1]s. weft batch watch %[1]s shows how far it is.")
+		return batched(s, b.Output, batch.ID, "Started the batch %s. "+strings.ReplaceAll(b.Command("batch watch", batch.ID), "%", "%%")+" shows how far it is.")
 	})
 }
 
@@ -96,13 +102,13 @@ func (l batchList) Run(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	return l.Call(ctx, s, "the batches", func(ctx context.Context, c *client.Client) error {
-		return batches.Print(s, l.Output, limited(s, l.Limit, func(token string) ([]client.BatchSummary, string, error) { return c.Batches(ctx, token) }))
+		return batches.Print(s, l.Output, noting(s, "There is no batch.", limited(s, l.Limit, func(token string) ([]client.BatchSummary, string, error) { return c.Batches(ctx, token) })))
 	})
 }
 
 // batches is how batches are printed.
 var batches = cli.List[client.BatchSummary]{
-	Columns: []cli.Column{{Name: "BATCH", Least: 12}, {Name: "ACTION"}, {Name: "STATE"}, {Name: "STARTED"}, {Name: "FILTER", Least: 16}},
+	Columns: []cli.Column{{Name: "BATCH", Least: 12}, {Name: "ACTION"}, {Name: "STATE"}, {Name: "STARTED"}, {Name: "FILTER", Least: 12, First: true}},
 	Row: func(one client.BatchSummary) []cli.Cell {
 		action := one.Kind
 		if one.DryRun {
@@ -196,6 +202,9 @@ func (b batchRate) Run(ctx context.Context, s *cli.Session) error {
 func batchRateText(rate float64) string {
 	if rate == 0 {
 		return "no rate"
+	}
+	if rate == 1 {
+		return "a rate of 1 run a second"
 	}
 	return fmt.Sprintf("a rate of %v runs a second", rate)
 }

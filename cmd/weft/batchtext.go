@@ -82,7 +82,7 @@ func batchText(s *cli.Session, known *client.BatchDescription) error {
 		page.Field("dry run", "yes: it counts, and does nothing")
 	}
 	if known.Rate > 0 {
-		page.Field("rate", batchRateText(known.Rate))
+		page.Field("rate", strings.TrimPrefix(batchRateText(known.Rate), "a rate of "))
 	}
 	page.Field("started", moment(known.StartedAt))
 	page.Field("ended", momentOf(known.EndedAt))
@@ -99,7 +99,7 @@ func batchText(s *cli.Session, known *client.BatchDescription) error {
 		}
 		problems = append(problems, []cli.Cell{{Text: p.WorkflowID, Style: cli.Bold}, {Text: string(p.RunID)}, verdict, {Text: p.Reason}})
 	}
-	page.Table("The last that it could not act on", []cli.Column{{Name: "WORKFLOW", Least: 12}, {Name: "RUN"}, {Name: "WHAT"}, {Name: "WHY", Least: 16}}, problems)
+	page.Table("The last that it could not act on", []cli.Column{{Name: "WORKFLOW", Least: 12}, {Name: "RUN", Least: 6, First: true}, {Name: "WHAT"}, {Name: "WHY", Least: 16}}, problems)
 	return page.Print()
 }
 

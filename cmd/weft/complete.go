@@ -61,9 +61,9 @@ func (c completeCommand) values(ctx context.Context, s *cli.Session) (all []stri
 	return all, err
 }
 
-// remoteOf returns the deployment that the flags in a command line name, without the last word if it
-// is still being typed. complete is false if that word, or the next one, says which deployment it is:
-// half an address must not get a token.
+// remoteOf returns the deployment that the flags in a command line name, without the last word if
+// it is still being typed. complete is false if that word, or the next one, says which deployment
+// it is: half an address must not get a token.
 func remoteOf(words []string, typing bool) (r *cli.Remote, complete bool) {
 	r = &cli.Remote{Timeout: completeTime}
 	flags := map[string]*string{

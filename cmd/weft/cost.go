@@ -23,7 +23,7 @@ type costCommand struct {
 	Until      string `placeholder:"TIME" help:"Only runs that started before, in the same forms."`
 	By         string `default:"WorkflowType" placeholder:"NAME" complete:"WorkflowType,ExecutionStatus,BuildId,Stuck,FailureType,Paused,Retrying,CloseReason" help:"Sum up by the values of WorkflowType, ExecutionStatus, BuildId, or another name that docs/list.md has."`
 	Unknown    bool   `name:"allow-unknown" help:"Allow names in the filter that no recent run has."`
-	cli.Remote `embed:"" set:"timeout=0s"`
+	cli.Remote `embed:"" set:"timeout=-1ns" set:"timeoutPlaceholder=DURATION" set:"timeoutHelp=How long the command may take; without it, 30s for a run, and for ever for a sum. 0s is for ever."`
 	cli.Output `embed:""`
 }
 
@@ -36,6 +36,12 @@ func (c *costCommand) Validate() error {
 	case c.WorkflowID == "" && c.RunID != "":
 		return fmt.Errorf("give the workflow of --run, too")
 	}
+	return nil
+}
+
+// AfterApply sets the time-out.
+func (c *costCommand) AfterApply() error {
+	c.MayWait(c.WorkflowID == "")
 	return nil
 }
 
@@ -103,8 +109,11 @@ func (c costCommand) selection(now time.Time) (string, error) {
 	return strings.Join(all, " AND "), nil
 }
 
-// momentBefore reads a time, or how long before now it is.
+// momentBefore reads a time, how long before now it is, or now.
 func momentBefore(text string, now time.Time) (time.Time, error) {
+	if text == "now" {
+		return now, nil
+	}
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
@@ -153,7 +162,7 @@ func (c costCommand) costTable(s *cli.Session, total *client.Costs) error {
 	}
 	right := func(name string) cli.Column { return cli.Column{Name: name, Right: true} }
 	list := cli.List[client.CostGroup]{
-		Columns: []cli.Column{{Name: strings.ToUpper(c.By), Least: 8}, right("RUNS"), right("WRITES"), right("MESSAGES"), right("READS"), right("DOLLARS"), right("A RUN")},
+		Columns: []cli.Column{{Name: header(c.By), Least: 8}, right("RUNS"), right("WRITES"), right("MESSAGES"), right("READS"), right("DOLLARS"), right("A RUN")},
 		Row: func(g client.CostGroup) []cli.Cell {
 			return []cli.Cell{
 				{Text: cmp.Or(g.Value, "(none)"), Style: cli.Bold},

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -71,7 +72,7 @@ func groupTable(s *cli.Session, by string, total *client.Counts) error {
 		groups = append(groups, schema.CountGroup{Value: "(others)", Count: total.Others})
 	}
 	list := cli.List[schema.CountGroup]{
-		Columns: []cli.Column{{Name: strings.ToUpper(by), Least: 8}, {Name: "RUNS", Right: true}},
+		Columns: []cli.Column{{Name: header(by), Least: 8}, {Name: "RUNS", Right: true}},
 		Row: func(g schema.CountGroup) []cli.Cell {
 			return []cli.Cell{{Text: cmp.Or(g.Value, "(none)"), Style: cli.Bold}, {Text: itoa(int64(g.Count))}}
 		},
@@ -81,3 +82,11 @@ func groupTable(s *cli.Session, by string, total *client.Counts) error {
 	}
 	return cli.Line(s, "%d in all", total.Count)
 }
+
+// header returns a name as the header of a column: ExecutionStatus is EXECUTION STATUS.
+func header(name string) string {
+	return strings.ToUpper(wordEnd.ReplaceAllString(name, "$1 $2"))
+}
+
+// wordEnd matches where a word in a name ends.
+var wordEnd = regexp.MustCompile(`([a-z0-9])([A-Z])`)

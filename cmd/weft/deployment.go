@@ -105,13 +105,13 @@ func (c deadList) Run(ctx context.Context, s *cli.Session) error {
 				letters = append(letters, deadLetter{Queue: q.Name, Count: more})
 			}
 		}
-		return deadLetters.Print(s, c.Output, cli.Pages(letters))
+		return deadLetters.Print(s, c.Output, noting(s, "There are no dead letters.", cli.Pages(letters)))
 	})
 }
 
 // deadLetters is how dead letters are printed.
 var deadLetters = cli.List[deadLetter]{
-	Columns: []cli.Column{{Name: "QUEUE", Least: 10}, {Name: "WORKFLOW", Least: 12}, {Name: "RUN"}, {Name: "KIND", Least: 10}, {Name: "EVENT", Right: true}, {Name: "ATTEMPT", Right: true}, {Name: "FIRST SENT"}},
+	Columns: []cli.Column{{Name: "QUEUE", Least: 10}, {Name: "WORKFLOW", Least: 12}, {Name: "RUN", Least: 6, First: true}, {Name: "KIND", Least: 10}, {Name: "EVENT", Right: true}, {Name: "ATTEMPT", Right: true}, {Name: "FIRST SENT"}},
 	Row: func(l deadLetter) []cli.Cell {
 		if l.Count > 0 {
 			return []cli.Cell{{Text: l.Queue, Style: cli.Bold}, {Text: itoa(l.Count) + " that are not listed", Style: cli.Bad}, {}, {}, {}, {}, {}}
@@ -170,8 +170,14 @@ func (c deadRedrive) Run(ctx context.Context, s *cli.Session) error {
 	})
 }
 
-// count counts the dead letters of the queue; nil if they cannot be counted. They are moved anyway.
+// countTime is how long a redrive waits for the count of the dead letters.
+const countTime = 3 * time.Second
+
+// count counts the dead letters of the queue; nil if they cannot be counted at once. They are moved
+// anyway.
 func (c deadRedrive) count(ctx context.Context, api *client.Client) *client.QueueDepth {
+	ctx, cancel := cli.Once(ctx, countTime)
+	defer cancel()
 	all, err := api.Queues(ctx)
 	if err != nil {
 		return nil
@@ -192,9 +198,9 @@ func redriveText(queue string, started bool, dead *client.QueueDepth) string {
 	case !started:
 		return "The dead letters of " + queue + " are being moved already: about " + itoa(dead.Waiting) + " are left."
 	case dead == nil:
-		return "The dead letters of " + queue + " go back to it, if there are any."
+		return "The dead letters of " + queue + " go back to it, if there are any: they could not be counted."
 	case *dead == (client.QueueDepth{}):
-		return queue + " seems to have no dead letters. If it has any, they go back to it."
+		return "No dead letters of " + queue + " were counted. Any that it has go back to it."
 	}
 	text := "About " + counted(dead.Waiting, "dead letter") + " of " + queue + " " + verb(dead.Waiting, "goes", "go") + " back to it."
 	if stay := dead.InFlight + dead.Delayed; stay > 0 {
@@ -263,7 +269,7 @@ func (c buildsCommand) Run(ctx context.Context, s *cli.Session) error {
 
 // builds is how builds are printed.
 var builds = cli.List[build]{
-	Columns: []cli.Column{{Name: "BUILD", Least: 12}, {Name: "VERSION"}, {Name: "OPEN RUNS", Right: true}, {Name: ""}},
+	Columns: []cli.Column{{Name: "BUILD", Least: 12}, {Name: "VERSION"}, {Name: "OPEN RUNS", Right: true}, {Name: "WHAT"}},
 	Row: func(b build) []cli.Cell {
 		here := ""
 		if b.Here {

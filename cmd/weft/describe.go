@@ -68,7 +68,7 @@ type described struct {
 
 // Help returns the rest of the help.
 func (describeCommand) Help() string {
-	return "With --run, it looks among the latest 20 runs for one that a closed run was reset to, at two reads for each; weft runs lists them."
+	return "With --run, it also names the run that a closed one was reset to, if that is among the latest 20. That costs two reads for each of those; weft runs lists all of them."
 }
 
 // describePage returns the page about a run.
@@ -191,7 +191,7 @@ func pageOthers(page *cli.Page, d *client.Description) {
 	page.Table("Pending timers", []cli.Column{event, {Name: "DUE"}}, timers)
 	page.Table("Pending children", []cli.Column{event, {Name: "TYPE", Least: 8}, {Name: "WORKFLOW", Least: 12}, {Name: "STATUS"}, {Name: "SINCE"}}, children)
 	page.Table("Updates in flight", []cli.Column{event, {Name: "NAME", Least: 8}, {Name: "UPDATE"}}, updates)
-	page.Table("Signals that the code has not received", []cli.Column{{Name: "NAME", Least: 8}, {Name: "COUNT", Right: true}, {Name: "SINCE"}, {Name: "SET ASIDE", Right: true}}, signals)
+	page.Table("Signals that the code has not received", []cli.Column{{Name: "NAME", Least: 8}, {Name: "COUNT", Right: true}, {Name: "SINCE"}, {Name: "UNREADABLE", Right: true}}, signals)
 }
 
 // memoText returns a memo for people, as "note=\"a present\"".
@@ -228,12 +228,12 @@ type watchCommand struct {
 func (c watchCommand) Run(ctx context.Context, s *cli.Session) error {
 	return c.Call(ctx, s, "events of "+c.WorkflowID, func(ctx context.Context, api *client.Client) error {
 		explainWait(ctx, api, c.WorkflowID, c.RunID)
-		if err := events.Print(s, c.Output, c.pages(ctx, api)); err != nil {
+		if err := eventsOn(s).Print(s, c.Output, c.pages(ctx, api)); err != nil {
 			return err
 		}
 		_, err := api.Result(ctx, c.WorkflowID, c.RunID)
 		if cli.CodeOf(err) == cli.Failed {
-			return cli.Errorf(cli.Failed, "%s did not complete: %w", c.WorkflowID, err)
+			return cli.Errorf(cli.Failed, "%s: %w", typed(c.WorkflowID+" did not complete", err), err)
 		}
 		return err
 	})

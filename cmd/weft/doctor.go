@@ -41,7 +41,7 @@ func (d doctorCommand) Run(ctx context.Context, s *cli.Session) error {
 		}
 		api := to.Client()
 		var described *client.Deployment
-		found, described, err = doctor.CheckAPI(limited, api, time.Now)
+		found, described, err = doctor.CheckAPI(limited, api, time.Now, d.Command)
 		err = cmp.Or(unanswered(limited, err), limited.Err())
 		if aws == nil {
 			return err

@@ -89,8 +89,8 @@ func TestDoctorExitCodes(t *testing.T) {
 	}{
 		"no token": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, cli.Unreachable, "does not let the command in (401)"},
 		"no right": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, cli.Unreachable, "does not let the command in (403)"},
-		"refused":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, cli.Refused, "400"},
-		"not Weft": {http.NotFound, cli.NotFound, "404"},
+		"refused":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, cli.Unreachable, "is not Weft"},
+		"not Weft": {http.NotFound, cli.Unreachable, "is not Weft: the server answered 404"},
 		"too old": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusNotFound)
@@ -110,6 +110,9 @@ func TestDoctorExitCodes(t *testing.T) {
 			args = append(args, "--timeout=1s")
 		}
 		code, out, errs := exits(t, args...)
+		if strings.Contains(c.errs, "is not Weft") != strings.Contains(out, "bad   api  what answers there is not Weft: the server answered 4") {
+			t.Errorf("%s: %s", what, out)
+		}
 		if code != c.code || !strings.Contains(errs, c.errs) || !strings.HasPrefix(out, "bad   api  ") {
 			t.Errorf("%s: code %d, %s\n%s", what, code, errs, out)
 		}

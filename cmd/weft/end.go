@@ -159,7 +159,7 @@ func (c moveCommand) Run(ctx context.Context, s *cli.Session) error {
 			if build == "" {
 				return cli.Line(s, "The newest build runs %s.", cli.Clean(c.WorkflowID))
 			}
-			return cli.Line(s, "%[2]s is pinned to build %[1]s, which runs it from now on. weft move %[2]s --unpin undoes it.", cli.Clean(build), cli.Clean(c.WorkflowID))
+			return cli.Line(s, "%s is pinned to build %s, which runs it from now on. %s undoes it.", cli.Clean(c.WorkflowID), cli.Clean(build), cli.Clean(c.Command("move --unpin", c.WorkflowID)))
 		})
 	})
 }

@@ -33,21 +33,30 @@ func (h historyCommand) Run(ctx context.Context, s *cli.Session) error {
 		case h.JSON(s):
 			return h.One(s, "", all, nil)
 		}
-		return events.Print(s, h.Output, cli.Pages(all.Events))
+		return eventsOn(s).Print(s, h.Output, cli.Pages(all.Events))
 	})
 }
 
-// events is how events are printed.
-var events = cli.List[client.HistoryEvent]{
-	Columns: []cli.Column{{Name: "EVENT", Right: true}, {Name: "TIME"}, {Name: "TYPE"}, {Name: "ATTRIBUTES", Least: 20}},
-	Row: func(e client.HistoryEvent) []cli.Cell {
-		text, err := json.Marshal(e.Attributes)
-		if err != nil {
-			text = []byte(err.Error())
-		}
-		return []cli.Cell{{Text: itoa(e.ID)}, {Text: e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), Style: cli.Dim}, {Text: e.Type.String(), Style: cli.Bold}, {Text: string(text)}}
-	},
-	ID: func(e client.HistoryEvent) string { return itoa(e.ID) },
+// narrow is the width of a terminal below which events have no date: their attributes say more.
+const narrow = 100
+
+// eventsOn returns how events are printed.
+func eventsOn(s *cli.Session) cli.List[client.HistoryEvent] {
+	layout := "2006-01-02T15:04:05.000Z"
+	if s.Width > 0 && s.Width < narrow {
+		layout = "15:04:05.000Z"
+	}
+	return cli.List[client.HistoryEvent]{
+		Columns: []cli.Column{{Name: "EVENT", Right: true}, {Name: "TIME"}, {Name: "TYPE"}, {Name: "ATTRIBUTES", Least: 20}},
+		Row: func(e client.HistoryEvent) []cli.Cell {
+			text, err := json.Marshal(e.Attributes)
+			if err != nil {
+				text = []byte(err.Error())
+			}
+			return []cli.Cell{{Text: itoa(e.ID)}, {Text: e.Time.UTC().Format(layout), Style: cli.Dim}, {Text: e.Type.String(), Style: cli.Bold}, {Text: string(text)}}
+		},
+		ID: func(e client.HistoryEvent) string { return itoa(e.ID) },
+	}
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

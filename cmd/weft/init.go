@@ -74,7 +74,7 @@ func (c initCommand) files(version string) (map[string]string, error) {
 		}
 		require, replace = "v0.0.0", fmt.Sprintf("\nreplace %s => %s\n", weftModule, path)
 	case version == unreleased || strings.Contains(version, "+dirty"):
-		return nil, cli.Errorf(cli.Usage, "this command is of no release, which the program could ask for: give a checkout with --weft, as --weft ../weft")
+		return nil, cli.Errorf(cli.Usage, "this command was not built from a release, so the program has no version of Weft to ask for: give a checkout with --weft, as --weft ../weft")
 	}
 	files := map[string]string{
 		"go.mod":     fmt.Sprintf("module %s\n\ngo 1.26\n\nrequire %s %s\n%s", module, weftModule, require, replace),

@@ -32,13 +32,13 @@ func (l listCommand) Run(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	return l.Call(ctx, s, "the list", func(ctx context.Context, c *client.Client) error {
-		return runs.Print(s, l.Output, limited(s, l.Limit, func(token string) ([]client.Summary, string, error) {
+		return runs.Print(s, l.Output, noting(s, "No run matches.", limited(s, l.Limit, func(token string) ([]client.Summary, string, error) {
 			page, err := c.ListPage(ctx, client.ListOptions{Filter: l.Filter, PageToken: token, PageSize: min(max(l.Limit, 1), largestPage), AllowUnknown: l.Unknown})
 			if err != nil {
 				return nil, "", err
 			}
 			return page.Workflows, page.NextPageToken, nil
-		}))
+		})))
 	})
 }
 
@@ -47,7 +47,7 @@ const largestPage = 1000
 
 // runs is how runs are printed.
 var runs = cli.List[client.Summary]{
-	Columns: []cli.Column{{Name: "WORKFLOW", Least: 12}, {Name: "RUN"}, {Name: "TYPE", Least: 8}, {Name: "STATUS"}, {Name: "STARTED"}, {Name: "SEARCH ATTRIBUTES", Least: 10}},
+	Columns: []cli.Column{{Name: "WORKFLOW", Least: 12}, {Name: "RUN", Least: 6, First: true}, {Name: "TYPE", Least: 8}, {Name: "STATUS"}, {Name: "STARTED"}, {Name: "SEARCH ATTRIBUTES", Least: 10, First: true}},
 	Row: func(run client.Summary) []cli.Cell {
 		return []cli.Cell{
 			{Text: run.WorkflowID, Style: cli.Bold},
@@ -69,8 +69,8 @@ func checkLimit(limit int) error {
 	return nil
 }
 
-// limited returns the pages of a list, with at most limit things. On a terminal it says if it ends
-// before the list does.
+// limited returns the pages of a list, with at most limit things. It says on standard error if it
+// ends before the list does.
 func limited[T any](s *cli.Session, limit int, page func(token string) ([]T, string, error)) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		for token, left := "", limit; left > 0; {
@@ -84,14 +84,30 @@ func limited[T any](s *cli.Session, limit int, page func(token string) ([]T, str
 			if left -= len(all); !yield(all, nil) {
 				return
 			}
-			if left == 0 && more && s.Live {
-				s.Status("")
-				_, _ = fmt.Fprintf(s.Err, "These are the first %d; there may be more. --limit sets how many are listed.\n", limit) // a terminal that fails has shown nothing else either
+			if left == 0 && more {
+				s.Note(fmt.Sprintf("These are the first %d; there may be more. --limit sets how many are listed.", limit))
 			}
 			if next == "" {
 				return
 			}
 			token = next
+		}
+	}
+}
+
+// noting returns the pages of a list. On a terminal it says if there is nothing on them: a table
+// without rows could be half a table.
+func noting[T any](s *cli.Session, nothing string, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		empty := true
+		for page, err := range pages {
+			empty = empty && err == nil && len(page) == 0
+			if !yield(page, err) {
+				return
+			}
+		}
+		if empty && s.Width > 0 {
+			s.Note(nothing)
 		}
 	}
 }

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -48,7 +51,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// On a terminal, a list that ends at its limit says so. One that is whole says nothing.
+// A list that ends at its limit says so, also in a pipe. One that is whole says nothing.
 func TestLimited(t *testing.T) {
 	t.Parallel()
 	pages := func(token string) ([]int, string, error) {
@@ -70,8 +73,77 @@ func TestLimited(t *testing.T) {
 				}
 				n += len(page)
 			}
-			if says := strings.Contains(errs.String(), "there may be more"); n != want.n || says != (want.says && live) {
+			if says := strings.Contains(errs.String(), "there may be more"); n != want.n || says != want.says {
 				t.Errorf("limit %d, terminal %v: %d things, and %q", limit, live, n, errs.String())
+			}
+		}
+	}
+}
+
+// A list without rows says so on a terminal, and only there.
+func TestNoting(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		width int
+		pages [][]int
+		err   error
+		want  string
+	}{
+		{80, [][]int{nil}, nil, "No run matches.\n"}, {80, nil, nil, "No run matches.\n"}, {80, [][]int{nil, {1}}, nil, ""}, {0, [][]int{nil}, nil, ""}, {80, nil, errors.New("refused"), ""},
+	} {
+		var errs strings.Builder
+		pages := func(yield func([]int, error) bool) {
+			for _, page := range c.pages {
+				if !yield(page, nil) {
+					return
+				}
+			}
+			if c.err != nil {
+				yield(nil, c.err)
+			}
+		}
+		n := 0
+		for range noting(&cli.Session{Err: &errs, Width: c.width}, "No run matches.", pages) {
+			n++
+		}
+		if errs.String() != c.want || c.err == nil && n != len(c.pages) {
+			t.Errorf("%+v: %q", c, errs.String())
+		}
+	}
+}
+
+// A terminal that is too narrow cuts what commands do not take before the ids that they do.
+func TestNarrowTables(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	for what, c := range map[string]struct {
+		width int
+		print func(*cli.Session) error
+		want  string
+	}{
+		"runs": {80, func(s *cli.Session) error {
+			run := client.Summary{WorkflowRun: client.WorkflowRun{WorkflowID: "1-9e179bc8b529cd04:1", RunID: "1-0bf05646e5d95e4d", Type: "order", StartedAt: at, Status: history.Running}}
+			return runs.Print(s, cli.Output{Output: "table"}, cli.Pages([]client.Summary{run}))
+		}, "1-9e179bc8b529cd04:1  1-0bf"},
+		"batches": {100, func(s *cli.Session) error {
+			one := client.BatchSummary{BatchID: "37a609c9-32ce-4862-99a1-009d1d7b3e27", Kind: "terminate", State: "completed", StartedAt: at, Filter: "WorkflowType = 'order' AND Region = 'eu'"}
+			return batches.Print(s, cli.Output{Output: "table"}, cli.Pages([]client.BatchSummary{one}))
+		}, "37a609c9-32ce-4862-99a1-009d1d7b3e27  terminate"},
+		"events": {80, func(s *cli.Session) error {
+			return eventsOn(s).Print(s, cli.Output{Output: "table"}, cli.Pages([]client.HistoryEvent{{ID: 1, Time: at}}))
+		}, "    1  08:00:00.000Z  "},
+	} {
+		var out strings.Builder
+		if err := c.print(&cli.Session{Out: &out, Err: io.Discard, Width: c.width}); err != nil {
+			t.Fatal(err)
+		}
+		_, row, _ := strings.Cut(out.String(), "\n")
+		if !strings.HasPrefix(row, c.want) {
+			t.Errorf("%s: %s\nwant %s", what, out.String(), c.want)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > c.width {
+				t.Errorf("%s: %d columns: %s", what, n, line)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -60,10 +61,19 @@ type commands struct {
 	Restore restore `cmd:"" group:"Data directory" help:"Make a data directory of a backup: weft restore --from weft.backup --data .weft."`
 	Compact compact `cmd:"" group:"Data directory" help:"Make a data directory as small as it gets while no server runs: weft compact --data .weft."`
 
+	Help       helpCommand       `cmd:"" group:"This command" help:"Print the help of a command: weft help schedule create."`
 	Version    versionCommand    `cmd:"" group:"This command" help:"Print the version of this command."`
 	Completion completionCommand `cmd:"" group:"This command" help:"Print a script that completes commands, flags and values: source <(weft completion bash)."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"Print values for the script of weft completion."`
 }
+
+// helpCommand prints the help of a command. execute puts --help in its place.
+type helpCommand struct {
+	Command []string `arg:"" optional:"" help:"The command."`
+}
+
+// Run does nothing: execute does not call it.
+func (helpCommand) Run() error { return nil }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -89,15 +99,21 @@ func execute(ctx context.Context, s *cli.Session, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
+	case args[0] == "--version":
+		args[0] = "version"
 	}
 	parsed, err := k.Parse(args)
 	switch parse := (*kong.ParseError)(nil); {
 	case helped:
 		return nil
 	case errors.As(err, &parse):
-		return fmt.Errorf("%w; see %s --help", err, strings.TrimSpace("weft "+commandOf(parse.Context)))
+		text := strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1) // the default of a flag that may be left out
+		return cli.Errorf(cli.Usage, "%s; see %s --help", text, strings.TrimSpace("weft "+commandOf(parse.Context)))
 	case err != nil:
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/cli"
@@ -31,7 +32,7 @@ func (c pauseCommand) Run(ctx context.Context, s *cli.Session) error {
 		if err := api.Pause(ctx, c.WorkflowID, c.options()); err != nil {
 			return err
 		}
-		return done(s, c.Output, c.WorkflowID, c.RunID, "%s is paused. weft resume %s lets it continue.", c.WorkflowID, c.WorkflowID)
+		return done(s, c.Output, c.WorkflowID, c.RunID, "%s is paused. %s lets it continue.", c.WorkflowID, c.Command("resume", c.WorkflowID))
 	})
 }
 
@@ -40,10 +41,14 @@ type resumeCommand struct {
 	pauseFlags `embed:""`
 }
 
-// Run resumes the run. Its code gets what has arrived since the pause.
+// Run resumes the run. Its code gets what has arrived since the pause. A run that is not paused is
+// no error.
 func (c resumeCommand) Run(ctx context.Context, s *cli.Session) error {
 	return c.Call(ctx, s, "the resumption of "+c.WorkflowID, func(ctx context.Context, api *client.Client) error {
-		if err := api.Resume(ctx, c.WorkflowID, c.options()); err != nil {
+		switch err := api.Resume(ctx, c.WorkflowID, c.options()); {
+		case errors.Is(err, client.ErrNothingToDo): // as a second pause is no error
+			return done(s, c.Output, c.WorkflowID, c.RunID, "%s is not paused.", c.WorkflowID)
+		case err != nil:
 			return err
 		}
 		return done(s, c.Output, c.WorkflowID, c.RunID, "%s continues.", c.WorkflowID)

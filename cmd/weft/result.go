@@ -32,15 +32,23 @@ func printResult(ctx context.Context, s *cli.Session, api *client.Client, o cli.
 	result, err := api.Result(ctx, id, runID)
 	switch {
 	case err != nil && cli.CodeOf(err) == cli.Failed:
-		return cli.Errorf(cli.Failed, "%s did not complete: %w", id, err)
+		return cli.Errorf(cli.Failed, "%s: %w", typed(id+" did not complete", err), unhappy(s, o, outcome{WorkflowID: id, RunID: runID}, err))
 	case err != nil:
-		return err
+		return unhappy(s, o, outcome{}, err)
 	}
 	return o.Payload(s, result)
 }
 
 // explainWait lets a time-out say what the run waits for.
 func explainWait(ctx context.Context, api *client.Client, id, runID string) {
+	onTimeout(ctx, api, id, runID, func(d *client.Description, waits *client.Waits, problem error) string {
+		return "it is " + stateText(d, waits, problem)
+	})
+}
+
+// onTimeout lets a time-out say what text returns of a run that is open: of its description, and of
+// what its code waits for, or why that is not known.
+func onTimeout(ctx context.Context, api *client.Client, id, runID string, text func(*client.Description, *client.Waits, error) string) {
 	cli.OnTimeout(ctx, func(ctx context.Context) string {
 		type answer struct {
 			waits *client.Waits
@@ -57,9 +65,9 @@ func explainWait(ctx context.Context, api *client.Client, id, runID string) {
 		}
 		select {
 		case a := <-asked:
-			return "it is " + stateText(d, a.waits, a.err)
+			return text(d, a.waits, a.err)
 		case <-ctx.Done():
-			return "it is " + stateText(d, nil, nil)
+			return text(d, nil, nil)
 		}
 	})
 }
@@ -118,6 +126,26 @@ func othersText(waits *client.Waits) string {
 				all = append(all, waitText(w))
 			}
 		}
+	}
+	return firstOf(all)
+}
+
+// waitsOfUpdate lists what the handler of an update waits for, and where; empty if that is not
+// known.
+func waitsOfUpdate(waits *client.Waits, updateID string) string {
+	if waits == nil {
+		return ""
+	}
+	var all []string
+	for _, c := range waits.Coroutines {
+		if c.UpdateID != updateID || len(c.WaitsFor) == 0 {
+			continue
+		}
+		text := waitsForText(c)
+		if at := placeText(c); at != "" {
+			text += " at " + at
+		}
+		all = append(all, text)
 	}
 	return firstOf(all)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // scheduleCommand creates, describes and controls schedules.
@@ -32,19 +33,21 @@ type oneSchedule struct {
 
 // call calls f with the schedule.
 func (o oneSchedule) call(ctx context.Context, s *cli.Session, what string, f func(context.Context, client.Schedule) error) error {
-	return o.Call(ctx, s, what+" of schedule "+o.ID, func(ctx context.Context, c *client.Client) error { return ofSchedule(o.ID, f(ctx, c.Schedule(o.ID))) })
+	return o.Call(ctx, s, what+" of schedule "+o.ID, func(ctx context.Context, c *client.Client) error {
+		return ofSchedule(&o.Remote, o.ID, f(ctx, c.Schedule(o.ID)))
+	})
 }
 
 // ofSchedule turns an error about the workflow of a schedule into one about the schedule.
-func ofSchedule(id string, err error) error {
+func ofSchedule(r *cli.Remote, id string, err error) error {
 	var p *client.Problem
 	switch {
 	case !errors.As(err, &p):
 		return err
 	case errors.Is(err, client.ErrAlreadyStarted):
-		return cli.Errorf(cli.Refused, "there is a schedule %[1]q already: weft schedule update changes it, weft schedule delete removes it", id)
+		return cli.Errorf(cli.Refused, "there is a schedule %q already: weft schedule update changes it, and %s removes it", id, r.Command("schedule delete", id))
 	case p.Status == http.StatusNotFound && strings.Contains(p.Detail, "weft.schedule:"):
-		return cli.Errorf(cli.NotFound, "there is no schedule %q: weft schedule list has those that there are", id)
+		return cli.Errorf(cli.NotFound, "there is no schedule %q: %s has those that there are", id, r.Command("schedule list"))
 	}
 	return err
 }
@@ -61,7 +64,7 @@ func (o oneSchedule) do(ctx context.Context, s *cli.Session, out cli.Output, wha
 
 type scheduleList struct {
 	Limit      int  `default:"1000" help:"How many schedules at most."`
-	Details    bool `short:"l" help:"Describe each schedule, too: whether it is paused, what it starts and when, the next moment, and the last run. It is a request and a query for each."`
+	Details    bool `short:"l" help:"Describe each schedule, too: whether it is paused, what it starts and when, the next moment, and the last run. It is a request and a query for each, and one request for those whose workflow is paused."`
 	cli.Remote `embed:""`
 	cli.Output `embed:""`
 }
@@ -78,15 +81,22 @@ func (l scheduleList) Run(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	return l.Call(ctx, s, "the schedules", func(ctx context.Context, c *client.Client) error {
-		pages := limited(s, l.Limit, func(token string) ([]client.ScheduleSummary, string, error) { return c.Schedules(ctx, token) })
+		pages := noting(s, "There is no schedule.", limited(s, l.Limit, func(token string) ([]client.ScheduleSummary, string, error) { return c.Schedules(ctx, token) }))
 		if !l.Details || l.Quiet {
 			return schedules.Print(s, l.Output, pages)
+		}
+		paused, err := pausedSchedules(ctx, c)
+		if err != nil {
+			return err
 		}
 		return detailedSchedules.Print(s, l.Output, func(yield func([]scheduleDetails, error) bool) {
 			for page, err := range pages {
 				var all []scheduleDetails
 				if err == nil {
 					all, err = detailsOf(ctx, c, page)
+				}
+				for i := range all {
+					all[i].WorkflowPaused = paused[all[i].ScheduleID]
 				}
 				if !yield(all, err) {
 					return
@@ -105,6 +115,14 @@ var schedules = cli.List[client.ScheduleSummary]{
 	ID: func(one client.ScheduleSummary) string { return one.ScheduleID },
 }
 
+// describedSchedule is a description of a schedule with what its workflow knows.
+type describedSchedule struct {
+	*client.ScheduleDescription
+	// WorkflowPaused says since when, and why, an operator has paused the schedule's workflow: it
+	// starts no runs meanwhile.
+	WorkflowPaused *schema.Paused `json:"workflowPaused,omitempty"`
+}
+
 type scheduleDescribe struct {
 	oneSchedule `embed:""`
 	cli.Output  `embed:"" set:"output=auto"`
@@ -112,12 +130,16 @@ type scheduleDescribe struct {
 
 // Run prints the description.
 func (d scheduleDescribe) Run(ctx context.Context, s *cli.Session) error {
-	return d.call(ctx, s, "the description", func(ctx context.Context, schedule client.Schedule) error {
-		known, err := schedule.Describe(ctx)
+	return d.Call(ctx, s, "the description of schedule "+d.ID, func(ctx context.Context, api *client.Client) error {
+		known, err := api.Schedule(d.ID).Describe(ctx)
 		if err != nil {
-			return err
+			return ofSchedule(&d.Remote, d.ID, err)
 		}
-		return d.One(s, d.ID, known, func() error { return scheduleText(s, known) })
+		value := describedSchedule{ScheduleDescription: known}
+		if run, err := api.Describe(ctx, scheduleWorkflow+d.ID, ""); err == nil { // who may not read it gets the rest
+			value.WorkflowPaused = run.Paused
+		}
+		return d.One(s, d.ID, value, func() error { return scheduleText(s, value, d.Command("resume", scheduleWorkflow+d.ID)) })
 	})
 }
 
@@ -157,15 +179,24 @@ func (t scheduleTrigger) Run(ctx context.Context, s *cli.Session) error {
 type scheduleBackfill struct {
 	oneSchedule `embed:""`
 	cli.Output  `embed:""`
-	From        time.Time      `required:"" help:"First moment, as 2026-11-21T08:00:00Z."`
-	To          time.Time      `required:"" help:"Last moment."`
+	From        string         `required:"" placeholder:"TIME" help:"First moment: a time as 2026-11-21T08:00:00Z, or how long ago, as 24h."`
+	To          string         `required:"" placeholder:"TIME" help:"Last moment, in the same forms, or now."`
 	Overlap     client.Overlap `help:"Overlap policy of these runs; without it, the schedule's."`
 }
 
 // Run starts the runs.
 func (b scheduleBackfill) Run(ctx context.Context, s *cli.Session) error {
+	now := time.Now()
+	from, err := momentBefore(b.From, now)
+	if err != nil {
+		return cli.Errorf(cli.Usage, "--from: %w", err)
+	}
+	to, err := momentBefore(b.To, now)
+	if err != nil {
+		return cli.Errorf(cli.Usage, "--to: %w", err)
+	}
 	return b.do(ctx, s, b.Output, "the backfill", "The schedule %s starts the runs of that time.", func(ctx context.Context, schedule client.Schedule) error {
-		return schedule.Backfill(ctx, b.From, b.To, b.Overlap)
+		return schedule.Backfill(ctx, from, to, b.Overlap)
 	})
 }
 

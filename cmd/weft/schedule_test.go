@@ -38,6 +38,7 @@ func TestSchedule(t *testing.T) {
 		{"trigger shows --overlap=never", "there is no overlapPolicy", true},
 		{"backfill shows --from=2026-11-20T00:00:00Z --to=2026-11-20T23:00:00Z", "", false},
 		{"describe shows", `"started": 1`, false},
+		{"backfill shows --from=24h --to=now", "", false},
 		{"delete shows", "", false},
 		{"pause shows", "there is no schedule", true},
 	} {
@@ -94,6 +95,20 @@ func TestScheduleDetails(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(do("schedule", "list", "--details", "-o", "json")), &all); err != nil || len(all) != 4 || all[3].ScheduleID != "a" || all[3].Started != 1 || all[3].CreatedAt == "" {
 		t.Errorf("%v, %+v", err, all)
+	}
+	do("pause", "weft.schedule:d", "--reason=month's end")
+	if out := do("schedule", "list", "-l"); !regexp.MustCompile(`(?m)^d +paused \(its workflow\)  cart +every 1h *$`).MatchString(out) || strings.Count(out, "(its workflow)") != 1 {
+		t.Errorf("a schedule whose workflow is paused:\n%s", out)
+	}
+	if out := do("schedule", "describe", "d", "-o", "table"); !strings.Contains(out, "it starts no runs: its workflow is paused since 20") || !strings.Contains(out, ": month's end") || !strings.Contains(out, "weft resume --url "+api+" weft.schedule:d\n") {
+		t.Errorf("a schedule whose workflow is paused:\n%s", out)
+	}
+	if out := do("schedule", "describe", "d", "-o", "json"); !strings.Contains(out, `"reason": "month's end"`) {
+		t.Errorf("a schedule whose workflow is paused:\n%s", out)
+	}
+	do("resume", "weft.schedule:d")
+	if out := do("schedule", "list", "-l"); strings.Contains(out, "(its workflow)") {
+		t.Errorf("after the pause:\n%s", out)
 	}
 	if out := do("schedule", "list", "-l", "-q"); out != "d\nc\nb\na\n" {
 		t.Errorf("the ids are %q", out)

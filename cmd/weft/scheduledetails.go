@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
 // scheduleDetails is a listed schedule with its description.
@@ -17,6 +18,9 @@ type scheduleDetails struct {
 	ScheduleID string    `json:"scheduleId"`
 	CreatedAt  time.Time `json:"createdAt"`
 	*client.ScheduleDescription
+	// WorkflowPaused says since when an operator has paused the schedule's workflow: it starts no
+	// runs meanwhile.
+	WorkflowPaused *schema.Paused `json:"workflowPaused,omitempty"`
 	// Problem says why there is no description.
 	Problem string `json:"problem,omitempty"`
 }
@@ -46,7 +50,7 @@ func detailsOf(ctx context.Context, api *client.Client, page []client.ScheduleSu
 }
 
 // detailOf describes a schedule; nil is one that was deleted. A schedule whose workflow does not
-// answer, because it is paused by an operator, say, has a problem.
+// answer, because its code fails, say, has a problem.
 func detailOf(ctx context.Context, api *client.Client, one client.ScheduleSummary) (*scheduleDetails, error) {
 	d := &scheduleDetails{ScheduleID: one.ScheduleID, CreatedAt: one.CreatedAt}
 	var err error
@@ -63,6 +67,34 @@ func detailOf(ctx context.Context, api *client.Client, one client.ScheduleSummar
 	return d, nil
 }
 
+// scheduleWorkflow begins the id of the workflow of a schedule.
+const scheduleWorkflow = "weft.schedule:"
+
+// pausedSchedules returns since when the workflows of schedules are paused, by the schedule. It
+// costs a page of the list. A deployment with an earlier version of Weft, which cannot list them,
+// has none.
+func pausedSchedules(ctx context.Context, api *client.Client) (map[string]*schema.Paused, error) {
+	found := map[string]*schema.Paused{}
+	for token := ""; ; {
+		page, err := api.ListPage(ctx, client.ListOptions{Filter: "WorkflowType = 'weft.schedule' AND ExecutionStatus = 'Running' AND Paused", PageToken: token, PageSize: largestPage})
+		var p *client.Problem
+		switch {
+		case errors.As(err, &p) && p.Status == http.StatusBadRequest:
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		for _, run := range page.Workflows {
+			if run.Paused != nil {
+				found[strings.TrimPrefix(run.WorkflowID, scheduleWorkflow)] = &schema.Paused{Since: run.Paused.Since}
+			}
+		}
+		if token = page.NextPageToken; token == "" {
+			return found, nil
+		}
+	}
+}
+
 // detailedSchedules is how schedules are printed with their descriptions.
 var detailedSchedules = cli.List[scheduleDetails]{
 	Columns: []cli.Column{{Name: "SCHEDULE", Least: 12}, {Name: "STATE"}, {Name: "STARTS", Least: 8}, {Name: "WHEN", Least: 12}, {Name: "NEXT"}, {Name: "LAST"}, {Name: "STATUS"}},
@@ -72,20 +104,22 @@ var detailedSchedules = cli.List[scheduleDetails]{
 			return []cli.Cell{id, {Text: "not readable", Style: cli.Bad}, {}, {Text: one.Problem}, {}, {}, {}}
 		}
 		next, last := time.Time{}, client.ScheduledRun{}
-		if len(one.NextAt) > 0 {
+		if len(one.NextAt) > 0 && one.WorkflowPaused == nil {
 			next = one.NextAt[0]
 		}
 		if n := len(one.Recent); n > 0 {
 			last = one.Recent[n-1]
 		}
-		return []cli.Cell{id, scheduleStateCell(one.ScheduleDescription), {Text: one.Schedule.Action.Type}, {Text: whenText(one.ScheduleDescription)}, {Text: moment(next)}, {Text: moment(last.At)}, statusCell(last.Status)}
+		return []cli.Cell{id, scheduleStateCell(one), {Text: one.Schedule.Action.Type}, {Text: whenText(one.ScheduleDescription)}, {Text: moment(next)}, {Text: moment(last.At)}, statusCell(last.Status)}
 	},
 	ID: func(one scheduleDetails) string { return one.ScheduleID },
 }
 
 // scheduleStateCell says whether a schedule starts runs.
-func scheduleStateCell(d *client.ScheduleDescription) cli.Cell {
+func scheduleStateCell(d scheduleDetails) cli.Cell {
 	switch {
+	case d.WorkflowPaused != nil:
+		return cli.Cell{Text: "paused (its workflow)", Style: cli.Warn}
 	case d.Schedule.Paused:
 		return cli.Cell{Text: "paused", Style: cli.Warn}
 	case len(d.NextAt) == 0:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -17,8 +18,8 @@ type scheduleFlags struct {
 	Cron           []string      `sep:"none" placeholder:"EXPRESSION" help:"Moments, as \"30 9 * * 1-5\" or @hourly. It can be given several times."`
 	Every          []string      `sep:"none" placeholder:"INTERVAL" help:"A moment in each interval since 1970, as 90m, or 24h+6h with an offset."`
 	TimeZone       string        `placeholder:"NAME" help:"Time zone of the expressions, as Europe/Berlin; UTC without it."`
-	StartAt        time.Time     `placeholder:"TIME" help:"No moment before this one, as 2026-11-21T08:00:00Z."`
-	EndAt          time.Time     `placeholder:"TIME" help:"No moment after this one."`
+	StartAt        instant       `placeholder:"TIME" help:"No moment before this one, as 2026-11-21T08:00:00Z."`
+	EndAt          instant       `placeholder:"TIME" help:"No moment after this one."`
 	Jitter         time.Duration `placeholder:"DURATION" help:"Delay each moment by a part of this."`
 	Overlap        string        `enum:",skip,bufferOne,bufferAll,allowAll,cancelOther,terminateOther" default:"" placeholder:"POLICY" help:"What happens while a run is open: skip (the default), bufferOne, bufferAll, allowAll, cancelOther or terminateOther."`
 	CatchUpWindow  time.Duration `placeholder:"DURATION" help:"How late a run may begin after an outage; a year without it."`
@@ -35,6 +36,17 @@ type scheduleFlags struct {
 	cli.Output `embed:""`
 }
 
+// instant is a time that a flag gives.
+type instant struct{ time.Time }
+
+// UnmarshalText reads a time.
+func (i *instant) UnmarshalText(text []byte) (err error) {
+	if i.Time, err = time.Parse(time.RFC3339Nano, string(text)); err != nil {
+		return fmt.Errorf("%q is no time, as 2026-11-21T08:00:00Z", text)
+	}
+	return nil
+}
+
 // options returns the options of the schedule, and the input of its runs.
 func (c scheduleFlags) options(s *cli.Session) (o client.ScheduleOptions, input history.Payload, err error) {
 	text, err := c.Read(s)
@@ -42,7 +54,7 @@ func (c scheduleFlags) options(s *cli.Session) (o client.ScheduleOptions, input 
 		return o, nil, err
 	}
 	o = client.ScheduleOptions{
-		Cron: c.Cron, TimeZone: c.TimeZone, StartAt: c.StartAt, EndAt: c.EndAt, Jitter: c.Jitter, Overlap: client.Overlap(c.Overlap), CatchUpWindow: c.CatchUpWindow,
+		Cron: c.Cron, TimeZone: c.TimeZone, StartAt: c.StartAt.Time, EndAt: c.EndAt.Time, Jitter: c.Jitter, Overlap: client.Overlap(c.Overlap), CatchUpWindow: c.CatchUpWindow,
 		PauseOnFailure: c.PauseOnFailure, Paused: c.Paused, Note: c.Note, WorkflowID: c.WorkflowID, RunTimeout: c.RunTimeout, Retry: c.policy(), RequestID: c.RequestID,
 	}
 	for _, text := range c.Every {
@@ -77,7 +89,7 @@ func (c scheduleFlags) set(ctx context.Context, s *cli.Session, what, text strin
 	}
 	return c.Call(ctx, s, what+" of schedule "+c.ID, func(ctx context.Context, api *client.Client) error {
 		if err := f(ctx, api, input, o); err != nil {
-			return ofSchedule(c.ID, err)
+			return ofSchedule(&c.Remote, c.ID, err)
 		}
 		return scheduled(s, c.Output, c.ID, text)
 	})

@@ -9,10 +9,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/cli"
 )
 
-// scheduleText prints the description of a schedule for people.
-func scheduleText(s *cli.Session, known *client.ScheduleDescription) error {
+// scheduleText prints the description of a schedule for people. resume is the command that resumes
+// its workflow.
+func scheduleText(s *cli.Session, known describedSchedule, resume string) error {
 	schedule, page := known.Schedule, cli.NewPage(s)
 	page.Styled("schedule", cli.Cell{Text: known.ScheduleID, Style: cli.Bold})
+	if p := known.WorkflowPaused; p != nil {
+		page.Styled("held", cli.Cell{Text: "it starts no runs: its workflow is paused since " + moment(p.Since) + reasonText(p.Reason), Style: cli.Warn})
+		page.Field("go on with", resume)
+	}
 	page.Field("starts", schedule.Action.Type)
 	page.Field("input", string(schedule.Action.Input))
 	page.Field("cron", strings.Join(schedule.Spec.Cron, "; "))

@@ -35,6 +35,29 @@ func (h hints) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// What a command says to go on with is for the same deployment.
+func TestHintsNameTheDeployment(t *testing.T) {
+	t.Parallel()
+	api := work(t, "", steered(&atomic.Bool{})...)
+	flag := " --url " + api
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"start", "cart", "--id=c", "-d", `{"owner":"ada"}`}, "Started c"},
+		{[]string{"pause", "c"}, "weft resume" + flag + " c lets it continue."},
+		{[]string{"resume", "c"}, "c continues."},
+		{[]string{"move", "c"}, "weft move --unpin" + flag + " c undoes it."},
+		{[]string{"batch", "start", "pause", "WorkflowType = 'order'", "--id=b"}, "weft batch watch" + flag + " b shows how far it is."},
+		{[]string{"update", "c", "addItem", "-d", `{"sku":"tea","quantity":1}`, "--id=u", "--no-wait"}, "weft update wait" + flag + " c u waits for its result."},
+		{[]string{"schedule", "pause", "none"}, "weft schedule list" + flag + " has those that there are"},
+	} {
+		if _, out, errs := exits(t, append(c.args, "--url="+api)...); !strings.Contains(out+errs, c.want) {
+			t.Errorf("weft %q: %s%s\nwant %s", c.args, out, errs, c.want)
+		}
+	}
+}
+
 // The command that the log of a local server has for a failed attempt works when it is pasted, also
 // if the server is at another address than usual and demands a token.
 func TestCommandOfTheLog(t *testing.T) {

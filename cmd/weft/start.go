@@ -21,7 +21,7 @@ type startCommand struct {
 	cli.Input `embed:""`
 	startFlags
 	visibilityFlags
-	cli.Remote `embed:"" set:"timeout=0s"`
+	cli.Remote `embed:"" set:"timeout=-1ns" set:"timeoutPlaceholder=DURATION" set:"timeoutHelp=How long the command may take; without it, 30s, and for ever with --wait. 0s is for ever."`
 	cli.Output `embed:""`
 }
 
@@ -143,6 +143,12 @@ type oneStarted struct {
 	RunID      string `json:"runId,omitempty"`
 }
 
+// AfterApply sets the time-out.
+func (c *startCommand) AfterApply() error {
+	c.MayWait(c.Wait)
+	return nil
+}
+
 // Run starts the run, and prints its ids or its result.
 func (c startCommand) Run(ctx context.Context, s *cli.Session) error {
 	input, err := c.Read(s)
@@ -153,13 +159,10 @@ func (c startCommand) Run(ctx context.Context, s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	if !c.Wait && c.Timeout == 0 {
-		c.Timeout = startTimeout
-	}
 	return c.Call(ctx, s, "the start of "+c.Type, func(ctx context.Context, api *client.Client) error {
 		id, runID, err := api.Start(ctx, c.ID, c.Type, history.Payload(input), o)
 		if err != nil {
-			return err
+			return unhappy(s, c.Output, outcome{}, err)
 		}
 		if c.Wait {
 			return printResult(ctx, s, api, c.Output, id, string(runID))
@@ -169,6 +172,3 @@ func (c startCommand) Run(ctx context.Context, s *cli.Session) error {
 		})
 	})
 }
-
-// startTimeout is the default of --timeout if the command does not wait for a result.
-const startTimeout = 30 * time.Second

@@ -80,7 +80,7 @@ func TestDescribePage(t *testing.T) {
 		"workflow      order-7\n", "state         stuck\n", "reason        declined\n", "build         b7\n", "parent        shop, run 1-1\n", "history       12 events, 20 MiB\n",
 		"cancellation  requested\n", `memo          note="x"` + "\n", "stuck         since 2026-11-21T08:00:00Z: its workflow task has failed 7 times\n",
 		"at            order/order.go:41\n", "of update     u1\n", "Stack\n  order.go:7\n", "held: no queue", "goes on outside until 2026-11-21T08:00:00Z", "cancellation requested",
-		"ship-7    completed", "ship-8    stuck", "add   u1", "paid      2  2026-11-21T08:00:00Z          1",
+		"ship-7    completed", "ship-8    stuck", "add   u1", "paid      2  2026-11-21T08:00:00Z           1",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page does not have %q:\n%s", want, got)

@@ -3,9 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/processcreds"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 )
@@ -24,8 +28,10 @@ func (s *Session) LoadAWS(ctx context.Context, region, profile string) (aws.Conf
 	switch {
 	case errors.As(err, &none):
 		return loaded, Errorf(Usage, "there is no profile %q in the AWS configuration: give another --aws-profile (AWS_PROFILE), or make it with aws configure", none.Profile)
+	case err != nil && strings.Contains(err.Error(), "partial credentials"):
+		return loaded, Errorf(Usage, "a profile of the AWS configuration has only one of aws_access_key_id and aws_secret_access_key: add the other, or give another --aws-profile (AWS_PROFILE)")
 	case err != nil:
-		return loaded, Errorf(Usage, "the AWS configuration: %w", err)
+		return loaded, Errorf(Usage, "the AWS configuration: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	loaded.Credentials = explained{loaded.Credentials}
 	return loaded, nil
@@ -47,7 +53,25 @@ func (e explained) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	case nowhere(err):
 		return found, errNoCredentials
 	}
-	return found, Errorf(Unreachable, "the AWS credentials cannot be used: %w: renew them (aws sso login --profile NAME), or name another profile (--aws-profile, AWS_PROFILE)", err)
+	return found, Errorf(Unreachable, "the AWS credentials cannot be used: %w: renew them (aws sso login --profile NAME), or name another profile (--aws-profile, AWS_PROFILE)", reason(err))
+}
+
+// reason returns why there are no credentials, without a text that may have them in it. The SDK's
+// error of a credential_process has all that the process has printed, and that of an endpoint for
+// containers has the body of the answer.
+func reason(err error) error {
+	var process *processcreds.ProviderError
+	var exit *exec.ExitError
+	var answered smithy.APIError
+	switch {
+	case errors.As(err, &process) && errors.As(process.Err, &exit):
+		return fmt.Errorf("the credential_process of the profile failed: %s", exit.ProcessState)
+	case errors.As(err, &process):
+		return errors.New("the credential_process of the profile did not print what it must: credentials as JSON, and nothing else")
+	case errors.As(err, &answered) && answered.ErrorCode() == "":
+		return errors.New("the endpoint of the credentials (AWS_CONTAINER_CREDENTIALS_FULL_URI) refused them")
+	}
+	return err
 }
 
 // errNoCredentials is the error of a user who has configured no credentials. What the SDK says

@@ -54,6 +54,52 @@ func TestNoCredentials(t *testing.T) {
 	}
 }
 
+// What a credential_process or an endpoint of credentials has printed is in no error: it may be the
+// credentials. Nor has a profile that lacks a key an error of several lines.
+func TestErrorsOfCredentialsHaveNoSecrets(t *testing.T) {
+	withoutCredentials(t)
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte("TOPSECRET"))
+	}))
+	t.Cleanup(endpoint.Close)
+	s := Process()
+	text := ""
+	for name, command := range map[string]string{
+		"note": `printf 'Note: hi\n{"Version":1,"SecretAccessKey":"TOPSECRET"}'`, "none": `printf '{"Version":"TOPSECRET"}'`, "ends": "echo TOPSECRET; exit 3",
+	} {
+		text += "[profile " + name + "]\nregion = eu-west-1\ncredential_process = " + command + "\n"
+	}
+	text += "[profile half]\nregion = eu-west-1\naws_secret_access_key = TOPSECRET\n"
+	if err := os.WriteFile(os.Getenv("AWS_CONFIG_FILE"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	retrieve := func(profile string) error {
+		c, err := s.LoadAWS(t.Context(), "eu-west-1", profile)
+		if err == nil {
+			err = CheckCredentials(t.Context(), c)
+		}
+		return err
+	}
+	for profile, want := range map[string]string{
+		"note": "the credential_process of the profile did not print what it must", "none": "the credential_process of the profile did not print what it must",
+		"ends": "the credential_process of the profile failed: exit status 3",
+	} {
+		err := retrieve(profile)
+		fails(t, profile, err, Unreachable, want)
+		if strings.Contains(err.Error(), "TOPSECRET") {
+			t.Errorf("the error has the secret: %v", err)
+		}
+	}
+	fails(t, "half", retrieve("half"), Usage, "has only one of aws_access_key_id and aws_secret_access_key: add the other")
+	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", endpoint.URL)
+	err := retrieve("")
+	fails(t, "the endpoint", err, Unreachable, "refused them")
+	if strings.Contains(err.Error(), "TOPSECRET") {
+		t.Errorf("the error has the secret: %v", err)
+	}
+}
+
 // A command that is over while credentials are looked for ends like any other.
 func TestCredentialsOfAnEndedCommand(t *testing.T) {
 	t.Parallel()

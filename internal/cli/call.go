@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/problem"
 )
 
 // call is one use of a deployment by a command.
@@ -22,6 +23,7 @@ type call struct {
 	mu      sync.Mutex
 	what    string
 	explain func(ctx context.Context) string
+	goOn    string
 
 	connected atomic.Bool
 	answered  atomic.Bool
@@ -40,6 +42,26 @@ func Waiting(ctx context.Context, format string, args ...any) {
 	}
 }
 
+// Once returns a context with which a request is sent once, though it has a time: its context ends
+// with an answer that is none of success, and after limit, or after half of what is left for the
+// command.
+func Once(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	return context.WithValue(ctx, onceKey{}, cancel), cancel
+}
+
+type onceKey struct{}
+
+// Connected reports whether a request of the command has reached the deployment, as far as is known.
+// It is false outside of Remote.Call.
+func Connected(ctx context.Context) bool {
+	c, ok := ctx.Value(callKey{}).(*call)
+	return ok && c.connected.Load()
+}
+
 // OnTimeout sets what finds out why the command still waits when its time is over. The function has
 // less than a second. Its text, if it is not empty, follows the time-out's. It is not called if the
 // deployment has not answered before.
@@ -49,6 +71,27 @@ func OnTimeout(ctx context.Context, explain func(ctx context.Context) string) {
 		c.explain = explain
 		c.mu.Unlock()
 	}
+}
+
+// GoOn sets what follows the error of a command that was out of time, or interrupted, after it had
+// reached the deployment: how its user gets back to what it has begun. What OnTimeout explains
+// replaces it.
+func GoOn(ctx context.Context, text string) {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		c.mu.Lock()
+		c.goOn = text
+		c.mu.Unlock()
+	}
+}
+
+// further returns what GoOn has set, if the command has reached the deployment.
+func (c *call) further() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.goOn == "" || !c.connected.Load() {
+		return ""
+	}
+	return "; " + c.goOn
 }
 
 // lastLook bounds what finds out why a command still waits: its user gets the error within a second
@@ -138,13 +181,16 @@ func (c *call) translate(user, ctx context.Context, err error, d *Deployment, ad
 	case errors.As(cause, &gone):
 		return noAnswer(address, gone.err)
 	case user.Err() != nil:
-		return Errorf(Interrupted, "interrupted while waiting for %s", c.waitsFor())
+		return Errorf(Interrupted, "interrupted while waiting for %s%s", c.waitsFor(), c.further())
 	case errors.Is(cause, errOver) && !c.connected.Load() && d != nil:
 		return Errorf(Unreachable, "no connection to %s within %s: the command waited for %s", address, after, c.waitsFor())
 	case errors.Is(cause, errOver):
 		how := c.why(user)
 		if d != nil && !c.answered.Load() {
 			how = fmt.Sprintf(": %s is connected and has not answered", address)
+		}
+		if d == nil || !c.answered.Load() || how == "" {
+			how += c.further()
 		}
 		return Errorf(TimedOut, "timed out after %s waiting for %s%s", after, c.waitsFor(), how)
 	case errors.As(err, &code):
@@ -170,10 +216,19 @@ func noAnswer(address string, err error) error {
 	return Errorf(Unreachable, "no answer from %s: %w%s", address, err, hint)
 }
 
-// refused adds to a refusal of the entrance what lets the command in.
+// refused adds to a refusal of the entrance what lets the command in, and to an answer that is none
+// of Weft what may be wrong.
 func (d *Deployment) refused(err error) error {
 	var p *client.Problem
-	if d == nil || !errors.As(err, &p) || p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
+	isProblem := errors.As(err, &p)
+	switch {
+	case d == nil:
+		return err
+	case isProblem && problem.Foreign(p):
+		return Errorf(Unreachable, "what answers at %s is not Weft: %s: check the address, and the path in it", d.URL, p.Detail)
+	case !isProblem && errors.Is(err, client.ErrNotWeft):
+		return Errorf(Unreachable, "what answers at %s is not Weft: %w: check the address, and the path in it", d.URL, err)
+	case !isProblem, p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden:
 		return err
 	}
 	return Errorf(Unreachable, "%s does not let the command in (%d): %s: %w", d.URL, p.Status, d.Advice(), err)
@@ -210,6 +265,9 @@ func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = answer{resp.Body, r}
 	case !sent.Load() && !w.call.answered.Load() && r.Context().Err() == nil:
 		w.call.cancel(&unreachable{err})
+	}
+	if end, once := r.Context().Value(onceKey{}).(context.CancelFunc); once && (err != nil || resp.StatusCode >= http.StatusMultipleChoices) {
+		end()
 	}
 	return resp, err
 }

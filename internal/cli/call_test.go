@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/problem"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // transport is a transport of a test.
@@ -74,6 +76,46 @@ func TestTimeout(t *testing.T) {
 				t.Errorf("%s: it took %s", c.name, took)
 			}
 		})
+	}
+}
+
+// A request that is sent once takes a few seconds if there is no answer, and is not sent again if
+// the answer is that the deployment is busy. The command continues.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	for name, send := range map[string]transport{
+		"silent": func(r *http.Request) (*http.Response, error) {
+			connected(r)
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		},
+		"busy": func(r *http.Request) (*http.Response, error) {
+			connected(r)
+			return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+		},
+	} {
+		for timeout, most := range map[time.Duration]time.Duration{30 * time.Second: 3 * time.Second, 4 * time.Second: 2 * time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				s, _ := testSession(t, nil)
+				requests := 0
+				s.base = transport(func(r *http.Request) (*http.Response, error) {
+					requests++
+					return send(r)
+				})
+				begun := time.Now()
+				err := (&Remote{URL: "http://weft.test", Timeout: timeout}).Call(t.Context(), s, "a count", func(ctx context.Context, c *client.Client) error {
+					once, cancel := Once(ctx, 3*time.Second)
+					defer cancel()
+					if _, err := c.Queues(once); err == nil {
+						t.Errorf("%s: there is no error", name)
+					}
+					return ctx.Err()
+				})
+				if took := time.Since(begun); err != nil || requests != 1 || took > most { // of the bubble's clock
+					t.Errorf("%s: %v, %d requests in %s", name, err, requests, took)
+				}
+			})
+		}
 	}
 }
 
@@ -158,6 +200,32 @@ func TestNotLetIn(t *testing.T) {
 		if strings.Contains(err.Error(), "secret") {
 			t.Errorf("the error has the token: %v", err)
 		}
+	}
+}
+
+// What answers and is not Weft is named, and is not taken for a missing workflow.
+func TestNotWeft(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"no such page": http.NotFound,
+		"a page":       func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
+		"other JSON":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") },
+		"a redirect":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) },
+		"a refusal":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) },
+	} {
+		server := httptest.NewServer(answer)
+		t.Cleanup(server.Close)
+		s, _ := testSession(t, nil)
+		err := (&Remote{URL: server.URL + "/base"}).Call(t.Context(), s, "the description", func(ctx context.Context, c *client.Client) error {
+			_, err := c.Describe(ctx, "order-7", "")
+			return err
+		})
+		fails(t, name, err, Unreachable, "what answers at "+server.URL+"/base is not Weft: ")
+	}
+	tooLarge := problem.Of(refusal.Internal.New("the server answered 413"))
+	tooLarge.Status = http.StatusRequestEntityTooLarge // a gateway's, of a request that is meant for it
+	if CodeOf(tooLarge) != Refused || CodeOf(client.ErrNotWeft) != Unreachable {
+		t.Error("the codes are wrong")
 	}
 }
 

@@ -76,11 +76,11 @@ func (v values) text(ask func(what string) string) string {
 // askBash, askZsh and askFish return how the scripts ask the command for values. Those are words
 // without characters that a shell would expand: bash expands what compgen takes.
 func askBash(what string) string {
-	return `$("${COMP_WORDS[0]}" ` + CompleteCommand + " " + what + ` "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)`
+	return `$("${COMP_WORDS[0]/#\~/$HOME}" ` + CompleteCommand + " " + what + ` "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)`
 }
 
 func askZsh(what string) string {
-	return `${(f)"$("${words[1]}" ` + CompleteCommand + " " + what + ` "${words[1,CURRENT]}" 2>/dev/null)"}`
+	return `${(f)"$("${words[1]/#\~/$HOME}" ` + CompleteCommand + " " + what + ` "${words[1,CURRENT]}" 2>/dev/null)"}`
 }
 
 func askFish(name string) func(what string) string {

@@ -56,6 +56,26 @@ func TestCompletion(t *testing.T) {
 	fails(t, "another shell", err, Usage, "bash, zsh or fish")
 }
 
+// bash asks a program that is named by a path from the home directory, as it is typed.
+func TestCompletionOfAPathInBash(t *testing.T) {
+	t.Parallel()
+	script, err := Completion(shopModel(t), "bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	for name, text := range map[string]string{"completion": script, "shop": "#!/bin/sh\necho \"$2\"\n"} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := exec.Command("bash", "--norc", "-c", "source ~/completion; COMP_LINE='~/shop box send '; COMP_POINT=${#COMP_LINE}; COMP_WORDS=('~/shop' box send ''); COMP_CWORD=3; _shop; echo \"${COMPREPLY[@]}\"")
+	command.Env = append(os.Environ(), "HOME="+home)
+	if out, err := command.CombinedOutput(); err != nil || string(out) != "boxes\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
 // bash completes what the script says.
 func TestCompletionInBash(t *testing.T) {
 	t.Parallel()

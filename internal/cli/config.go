@@ -8,6 +8,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -73,9 +75,32 @@ func (s *Session) config() (c Config, path string, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(&c); err != nil && len(bytes.TrimSpace(text)) > 0 {
-		return c, path, Errorf(Usage, "%s: %w", path, err)
+		return c, path, Errorf(Usage, "%s: %s", path, configProblem(err))
 	}
 	return c, path, nil
+}
+
+// unknownKey matches what the decoder says of a key that a file of profiles does not have.
+var unknownKey = regexp.MustCompile(`line (\d+): field (\S+) not found in type cli\.(\w+)`)
+
+// configProblem returns in the words of the file what is wrong in it.
+func configProblem(err error) string {
+	if found := unknownKey.FindStringSubmatch(err.Error()); found != nil {
+		of, keys := "file", keysOf[Config]()
+		if found[3] == "Profile" {
+			of, keys = "profile", keysOf[Profile]()
+		}
+		return fmt.Sprintf("line %s: a %s has no key %q: it has %s", found[1], of, found[2], strings.Join(keys, ", "))
+	}
+	return strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
+}
+
+// keysOf returns the keys of a struct in YAML.
+func keysOf[T any]() (keys []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		keys = append(keys, f.Tag.Get("yaml"))
+	}
+	return keys
 }
 
 // profile returns a profile, or an error that names those that exist.

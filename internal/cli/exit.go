@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/internal/problem"
 )
 
 // Code is the exit status of the command. Scripts rely on it: a code keeps its meaning.
@@ -40,7 +41,7 @@ var Codes = []struct {
 	{Refused, "The deployment refused the request: an update that its validator rejects, an id that is taken, an invalid request. It did nothing."},
 	{NotFound, "There is no such workflow, run, update, query, schedule, batch or stack, or the run has closed."},
 	{Failed, "The command waited for a run, an update, a query or a batch, and it failed."},
-	{Unreachable, "The deployment did not answer, did not let the command in (401, 403), or could not serve it (5xx). Or there are no AWS credentials for it."},
+	{Unreachable, "The deployment did not answer, did not let the command in (401, 403), or could not serve it (5xx). Or what answered is not Weft, or there are no AWS credentials."},
 	{TimedOut, "The time of `--timeout` was over. The error says what the command waited for."},
 	{Interrupted, "The command was interrupted (Ctrl-C)."},
 }
@@ -84,6 +85,8 @@ func CodeOf(err error) Code {
 		return Usage
 	case errors.Is(err, client.ErrRejected):
 		return Refused
+	case errors.Is(err, client.ErrNotWeft):
+		return Unreachable
 	case errors.As(err, &p):
 		return ofProblem(p)
 	case ofCode(err): // of a run or an update: other failures are in problems
@@ -104,6 +107,8 @@ func ofProblem(p *client.Problem) Code {
 	switch {
 	case errors.Is(p, client.ErrQueryFailed):
 		return Failed
+	case problem.Foreign(p):
+		return Unreachable
 	case p.Status == http.StatusNotFound:
 		return NotFound
 	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Status >= http.StatusInternalServerError:
@@ -112,12 +117,21 @@ func ofProblem(p *client.Problem) Code {
 	return Refused
 }
 
+// said reports whether the detail of a refusal says all that its title does: a run that has closed
+// was found, and one that is open need not be said to be open twice.
+func said(p *client.Problem) bool {
+	return p.Status == http.StatusNotFound && strings.Contains(p.Detail, " has closed already") || errors.Is(p, client.ErrAlreadyStarted) && strings.Contains(p.Detail, " is open")
+}
+
 // Text returns an error as the command prints it. It begins with the command's name, once: the
 // client's errors have it already.
 func Text(err error) string {
 	text := err.Error()
 	if p := (*client.Problem)(nil); errors.As(err, &p) && p.Detail != "" {
 		text = strings.Replace(text, p.Detail, Flags(p.Detail), 1)
+		if said(p) {
+			text = strings.Replace(text, p.Title+": ", "", 1)
+		}
 	}
 	text = "weft: " + Clean(strings.TrimPrefix(text, "weft: "))
 	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {

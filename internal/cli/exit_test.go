@@ -75,6 +75,20 @@ func TestText(t *testing.T) {
 	}
 }
 
+// A run that has closed was found, and one that is open is said to be open once.
+func TestTextOfRefusals(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		`weft: run "1" of workflow "o" has closed already: it is terminated`: problem.Of(refusal.NotFound.New(`run "1" of workflow "o" has closed already: it is terminated`)),
+		`weft: run "1" of workflow "o" is open: terminate it`:                problem.Of(refusal.AlreadyOpen.New(`run "1" of workflow "o" is open: terminate it`)),
+		`weft: Not found: there is no workflow "o"`:                          problem.Of(refusal.NotFound.New(`there is no workflow "o"`)),
+	} {
+		if got := Text(err); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // An error of a certificate says how to make the command trust it.
 func TestTextOfCertificate(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 
 // Input is the flag of a command that sends an input.
 type Input struct {
-	Input string `short:"d" placeholder:"JSON|@FILE|-" help:"The input: JSON, @file for the content of a file, or - for standard input. Without it there is none."`
+	Input *string `short:"d" placeholder:"JSON|@FILE|-" help:"The input: JSON, @file for the content of a file, or - for standard input. Without it there is none."`
 }
 
 // maxInput is the largest input that is read, in bytes. No deployment takes one as large.
@@ -25,11 +25,11 @@ func (i Input) Read(s *Session) (json.RawMessage, error) {
 		return nil, err
 	}
 	if text = bytes.TrimSpace(text); len(text) == 0 {
-		return nil, Errorf(Usage, "%s is empty: leave --input out to send none", from)
+		return nil, Errorf(Usage, "%s is empty: leave -d out to send none", from)
 	}
 	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
 		hint := ""
-		if first := strings.TrimLeft(i.Input, " \t\n"); first != "" && !strings.ContainsRune(`{["@-`, rune(first[0])) {
+		if first := strings.TrimLeft(*i.Input, " \t\n"); first != "" && !strings.ContainsRune(`{["@-`, rune(first[0])) {
 			hint = `: a text needs double quotes, as -d '"text"', and a file @`
 		}
 		return nil, Errorf(Usage, "%s is no JSON: %w%s%s", from, err, position(text, err), hint)
@@ -39,17 +39,18 @@ func (i Input) Read(s *Session) (json.RawMessage, error) {
 
 // read returns the text of the input, and where it is from; an empty from if there is none.
 func (i Input) read(s *Session) (text []byte, from string, err error) {
-	switch path, file := strings.CutPrefix(i.Input, "@"); {
-	case i.Input == "":
+	if i.Input == nil {
 		return nil, "", nil
-	case i.Input == "-", path == "-" && file:
+	}
+	switch path, file := strings.CutPrefix(*i.Input, "@"); {
+	case *i.Input == "-", path == "-" && file:
 		text, err = limited(s.In)
 		from = "standard input"
 	case file:
 		from = path
 		text, err = readInput(path)
 	default:
-		return []byte(i.Input), "the input", nil
+		return []byte(*i.Input), "the input", nil
 	}
 	if err != nil {
 		return nil, "", Errorf(Usage, "the input: %w", err)

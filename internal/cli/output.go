@@ -58,6 +58,9 @@ func (o Output) form(s *Session) string {
 // JSON reports whether a JSON value is printed.
 func (o Output) JSON(s *Session) bool { return !o.Quiet && o.form(s) == "json" }
 
+// IsJSON reports whether JSON is printed: a value, or one in each line.
+func (o Output) IsJSON(s *Session) bool { return o.form(s) != "table" }
+
 // printer returns what prints a page, and what is called after the last one.
 func (l List[T]) printer(s *Session, o Output) (print func([]T) error, end func() error) {
 	end = func() error { return nil }

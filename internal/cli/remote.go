@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -28,7 +29,22 @@ type Remote struct {
 	Token      string `group:"Connection" xor:"token" placeholder:"TOKEN" help:"Bearer token ($$WEFT_TOKEN). Other users of this machine see it: prefer --token-file."`
 	TokenFile  string `group:"Connection" xor:"token" placeholder:"FILE" help:"File with the bearer token, as .weft/token ($$WEFT_TOKEN_FILE)."`
 
-	Timeout time.Duration `group:"Connection" default:"${timeout}" help:"${timeoutHelp}"`
+	Timeout time.Duration `group:"Connection" default:"${timeout}" placeholder:"${timeoutPlaceholder}" help:"${timeoutHelp}"`
+}
+
+// timeout is how long a command may take that waits for nothing.
+const timeout = 30 * time.Second
+
+// MayWait sets the time-out of a command that waits only with some flags, if it was not given. Such
+// a command calls it in AfterApply, and has `set:"timeout=-1ns" set:"timeoutPlaceholder=DURATION"`.
+func (r *Remote) MayWait(waits bool) {
+	switch {
+	case r.Timeout >= 0:
+	case waits:
+		r.Timeout = 0
+	default:
+		r.Timeout = timeout
+	}
 }
 
 // defaultURL is the address of weft dev.
@@ -36,7 +52,7 @@ const defaultURL = "http://127.0.0.1:8080"
 
 // Vars are the variables of kong that the flags need. A command sets others where it embeds the
 // flags. One that waits for something that may take any time has `set:"timeout=0s"`.
-var Vars = kong.Vars{"timeout": "30s", "timeoutHelp": "How long the command may take; 0s is for ever.", "output": "table"}
+var Vars = kong.Vars{"timeout": timeout.String(), "timeoutPlaceholder": "${timeout}", "timeoutHelp": "How long the command may take; 0s is for ever.", "output": "table"}
 
 // target is how a deployment is reached, before it is.
 type target struct {
@@ -130,8 +146,12 @@ func (t *target) bearer() (string, error) {
 		}
 		token = string(text)
 	}
-	if token = strings.TrimSpace(token); strings.ContainsAny(token, "\r\n") {
-		return "", Errorf(Usage, "the token has several lines: is %s the file of a token?", t.file)
+	token = strings.TrimSpace(token)
+	switch control := strings.ContainsFunc(token, unicode.IsControl); {
+	case control && t.file != "":
+		return "", Errorf(Usage, "the token has several lines, or characters that no token has: is %s the file of a token?", t.file)
+	case control:
+		return "", Errorf(Usage, "the token has several lines, or characters that no token has: give another --token (WEFT_TOKEN)")
 	}
 	return token, nil
 }

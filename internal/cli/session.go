@@ -83,6 +83,12 @@ func (s *Session) Status(text string) {
 	s.visible = true
 }
 
+// Note writes a line to Err that is no error. A status that is visible is removed first.
+func (s *Session) Note(text string) {
+	s.Status("")
+	_, _ = io.WriteString(s.Err, Clean(text)+"\n") // who cannot be told this has got the rest
+}
+
 // patience is how long a command waits before it shows what it waits for.
 const patience = 2 * time.Second
 

@@ -12,6 +12,8 @@ type Column struct {
 	// Least is the narrowest that the column may become on a terminal that is too narrow for the
 	// table; 0 if it is never cut.
 	Least int
+	// First says that the column is cut before those without it: it says least.
+	First bool
 	// Right aligns the column to the right, for numbers.
 	Right bool
 }
@@ -63,7 +65,8 @@ func (t *table) print(rows [][]Cell) error {
 	return err
 }
 
-// fit makes the widest columns that may be cut narrower until a row fits the terminal.
+// fit makes the widest columns that may be cut narrower, and before them those that are cut first,
+// until a row fits the terminal.
 func (t *table) fit() {
 	if t.session.Width == 0 {
 		return
@@ -72,7 +75,7 @@ func (t *table) fit() {
 		total, widest := len(gap)*(len(t.widths)-1), -1
 		for i, w := range t.widths {
 			total += w
-			if least := t.columns[i].Least; least > 0 && w > least && (widest < 0 || w > t.widths[widest]) {
+			if least := t.columns[i].Least; least > 0 && w > least && (widest < 0 || t.before(i, widest)) {
 				widest = i
 			}
 		}
@@ -81,6 +84,14 @@ func (t *table) fit() {
 		}
 		t.widths[widest]--
 	}
+}
+
+// before reports whether a column is cut before another one.
+func (t *table) before(i, other int) bool {
+	if first := t.columns[i].First; first != t.columns[other].First {
+		return first
+	}
+	return t.widths[i] > t.widths[other]
 }
 
 // line adds a row.

@@ -19,7 +19,8 @@ func parserOfOwn(t *testing.T) *command.Parser {
 	return p
 }
 
-// No start has a type or an id of Weft's own, whatever it comes with. StartOwn takes them.
+// No start has a type or an id of Weft's own, whatever it comes with. StartOwn takes them. A signal
+// or an update with a start of such an id may reach a run, and open none.
 func TestOwnWorkflowsAreRefused(t *testing.T) {
 	t.Parallel()
 	const ofType, ofID = "is one of Weft's own: start a batch with POST /v1/batches (weft batch start)", `the workflow id begins with "weft."`
@@ -44,11 +45,24 @@ func TestOwnWorkflowsAreRefused(t *testing.T) {
 		}
 		_, plain := p.Start(start())
 		_, waits := p.StartAndAwait(start(), "1s")
-		_, signal := p.Signal(c.id, "", "paid", &schema.SignalRequest{Start: start()})
-		_, update := p.Update(c.id, "", "pay", &schema.UpdateRequest{Start: start()})
-		for with, err := range map[string]error{"nothing": plain, "a wait": waits, "a signal": signal, "an update": update} {
+		_, child := p.StartChild(start(), false)
+		s, signal := p.Signal(c.id, "", "paid", &schema.SignalRequest{Start: start()})
+		if signal == nil {
+			signal = s.Start().MayOpen()
+		}
+		u, update := p.Update(c.id, "", "pay", &schema.UpdateRequest{Start: start()})
+		if update == nil {
+			update = u.Start().MayOpen()
+		}
+		for with, err := range map[string]error{"nothing": plain, "a wait": waits, "a parent": child, "a signal": signal, "an update": update} {
 			refused(t, c.typ+" "+c.id+" with "+with, err, c.want)
 		}
+	}
+	for id, want := range map[string]string{"w": "", "weft.mine": "", "weft.batch:b": ""} {
+		_, err := p.StartChild(&schema.StartRequest{WorkflowID: &id, Type: "order"}, true)
+		refused(t, "a child of a schedule, "+id, err, want)
+		_, err = p.StartChild(&schema.StartRequest{WorkflowID: &id, Type: "weft.batch"}, true)
+		refused(t, "a batch as a child of a schedule, "+id, err, ofType)
 	}
 	if _, err := p.Start(&schema.StartRequest{Type: "weft.batch"}); !errors.Is(err, refusal.Invalid) {
 		t.Errorf("without an id: %v", err)

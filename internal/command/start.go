@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -44,6 +45,7 @@ type Start struct {
 	event    history.WorkflowExecutionStarted
 	reuse    ReusePolicy
 	conflict ConflictPolicy
+	opens    error
 }
 
 // Workflow returns the id of the workflow.
@@ -69,6 +71,10 @@ func (s *Start) Reuse() ReusePolicy { return s.reuse }
 // Conflict returns the conflict policy.
 func (s *Start) Conflict() ConflictPolicy { return s.conflict }
 
+// MayOpen returns why the start may not open a run, or nil. What comes with it still reaches a run
+// that is open.
+func (s *Start) MayOpen() error { return s.opens }
+
 // Start parses a start.
 func (p *Parser) Start(r *schema.StartRequest) (*Start, error) {
 	if r.WorkflowID != nil {
@@ -85,6 +91,17 @@ func (p *Parser) Start(r *schema.StartRequest) (*Start, error) {
 // StartOwn parses the start of one of Weft's own workflows. Only the route of that workflow may
 // call it. Start refuses these types and their ids.
 func (p *Parser) StartOwn(r *schema.StartRequest) (*Start, error) {
+	return p.anyStart(*r.WorkflowID, r)
+}
+
+// StartChild parses the start of a child. own says that the parent is one of Weft's own workflows:
+// a schedule. Schedules that earlier versions created may start runs with ids that begin with
+// "weft.". No request creates such a schedule any more, and none starts one of Weft's own
+// workflows.
+func (p *Parser) StartChild(r *schema.StartRequest, own bool) (*Start, error) {
+	if !own || engine.OwnType(r.Type) {
+		return p.start(*r.WorkflowID, r)
+	}
 	return p.anyStart(*r.WorkflowID, r)
 }
 
@@ -111,13 +128,26 @@ func (p *Parser) workflowID(requestID string) string {
 
 // start parses the start of a workflow that is not one of Weft's own.
 func (p *Parser) start(workflowID string, r *schema.StartRequest) (*Start, error) {
-	if engine.OwnType(r.Type) {
-		return nil, refusal.Invalid.New("workflow type %q is one of Weft's own: start a batch with POST /v1/batches (weft batch start), create a schedule with POST /v1/schedules (weft schedule create), or give a type of the program", r.Type)
-	}
-	if engine.OwnID(workflowID) {
-		return nil, refusal.Invalid.New("the workflow id begins with \"weft.\", as only those of batches and schedules do: give another")
+	if err := cmp.Or(checkOwnType(r.Type), checkOwnID(workflowID)); err != nil {
+		return nil, err
 	}
 	return p.anyStart(workflowID, r)
+}
+
+// checkOwnType refuses a start of one of Weft's own workflows.
+func checkOwnType(typ string) error {
+	if engine.OwnType(typ) {
+		return refusal.Invalid.New("workflow type %q is one of Weft's own: start a batch with POST /v1/batches (weft batch start), create a schedule with POST /v1/schedules (weft schedule create), or give a type of the program", typ)
+	}
+	return nil
+}
+
+// checkOwnID refuses the start of a workflow with an id that only Weft's own have.
+func checkOwnID(workflowID string) error {
+	if engine.OwnID(workflowID) {
+		return refusal.Invalid.New("the workflow id begins with \"weft.\", as only those of batches and schedules do: give another")
+	}
+	return nil
 }
 
 // anyStart parses the start of any workflow.
@@ -258,5 +288,13 @@ func (p *Parser) withStart(t Target, r *schema.StartRequest) (*Start, error) {
 	case r.StartDelay != 0:
 		return nil, refusal.Invalid.New("a start that comes with something cannot be delayed: leave the startDelay out")
 	}
-	return p.start(t.workflow, r)
+	if err := checkOwnType(r.Type); err != nil {
+		return nil, err
+	}
+	s, err := p.anyStart(t.workflow, r)
+	if err != nil {
+		return nil, err
+	}
+	s.opens = checkOwnID(t.workflow) // a run that an earlier version started may be open
+	return s, nil
 }

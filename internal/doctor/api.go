@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/version"
 )
 
@@ -25,8 +26,10 @@ type API interface {
 // CheckAPI checks what the deployment says of itself. now is the clock of this machine. described
 // is nil if the deployment did not describe itself: then nothing else was looked at. err is why it
 // did not answer; a server that is too old to describe itself has answered.
-func CheckAPI(ctx context.Context, api API, now func() time.Time) (found []Finding, described *client.Deployment, err error) {
+// command returns a command of weft for the same deployment.
+func CheckAPI(ctx context.Context, api API, now func() time.Time, command Command) (found []Finding, described *client.Deployment, err error) {
 	var f findings
+	var refused *client.Problem
 	began := now()
 	err = within(ctx, func(ctx context.Context) (err error) {
 		described, err = api.Deployment(ctx)
@@ -37,6 +40,12 @@ func CheckAPI(ctx context.Context, api API, now func() time.Time) (found []Findi
 	case errors.Is(err, client.ErrNotFound):
 		f.bad("api", "deploy this version of Weft", "the server answers, and is older than weft doctor: it does not describe itself")
 		return f, nil, nil
+	case errors.Is(err, client.ErrNotWeft):
+		f.bad("api", "check the address, and the path in it", "what answers there is not Weft: %v", err)
+		return f, nil, err
+	case errors.As(err, &refused) && problem.Foreign(refused):
+		f.bad("api", "check the address, and the path in it", "what answers there is not Weft: %s", refused.Detail)
+		return f, nil, err
 	case err != nil:
 		f.bad("api", "check the address, the authorization and the log of the api function or the server", "it does not describe itself: %v", err)
 		return f, nil, err
@@ -47,11 +56,11 @@ func CheckAPI(ctx context.Context, api API, now func() time.Time) (found []Findi
 	f.store(ctx, api)
 	if described.Features.List {
 		f.ok("list", "runs are listed")
-		f.stuck(ctx, api)
+		f.stuck(ctx, api, command)
 	} else {
 		f.warn("list", "set List to on (WEFT_LIST) to find runs by what they do", "runs are not listed, so stuck ones are not found")
 	}
-	f.queues(ctx, api, described)
+	f.queues(ctx, api, described, command)
 	f.builds(ctx, api, described)
 	return f, described, nil
 }
@@ -63,7 +72,11 @@ func (f *findings) versions(d *client.Deployment) {
 		f.warn("version", "use the command of the version that is deployed, or deploy this one", "the server has Weft %s, and this command is %s", d.Version, here)
 		return
 	}
-	f.ok("version", "Weft %s, build %s", d.Version, d.Build)
+	if d.Version == version.Unreleased || here == version.Unreleased {
+		f.ok("version", "the server has Weft %s, build %s, and this command is %s: a version that is no release is not compared", d.Version, d.Build, here)
+		return
+	}
+	f.ok("version", "Weft %s, build %s, as this command", d.Version, d.Build)
 }
 
 // tolerated is how far a clock may be off: half of what two processes of a deployment may differ
@@ -109,7 +122,7 @@ func (f *findings) store(ctx context.Context, api API) {
 
 // stuck looks for runs whose code fails. A server that cannot filter by that is asked about its
 // latest open runs, one by one.
-func (f *findings) stuck(ctx context.Context, api API) {
+func (f *findings) stuck(ctx context.Context, api API, command Command) {
 	const check = "stuck runs"
 	var found []string
 	more, all := false, ""
@@ -129,7 +142,7 @@ func (f *findings) stuck(ctx context.Context, api API) {
 	case err != nil:
 		f.bad(check, "the log of the api function or the server says why", "the runs cannot be listed: %v", err)
 	case len(found) > 0:
-		f.bad(check, fmt.Sprintf("weft describe %s says why; deploy code that does not fail, or terminate or reset them", found[0]),
+		f.bad(check, fmt.Sprintf("%s says why; deploy code that does not fail, or terminate or reset them", command("describe", found[0])),
 			"%s%s, because code fails; the latest is %s", counted(len(found), more, "run is stuck", "runs are stuck"), all, found[0])
 	default:
 		f.ok(check, "none%s", all)
@@ -178,7 +191,7 @@ func counted(n int, more bool, one, many string) string {
 const manyWaiting = 1000
 
 // queues looks for dead letters and backlogs.
-func (f *findings) queues(ctx context.Context, api API, d *client.Deployment) {
+func (f *findings) queues(ctx context.Context, api API, d *client.Deployment, command Command) {
 	if !d.Features.Queues {
 		f.warn("queues", "give the program's queues queue.Inspector", "the server does not count messages")
 		return
@@ -193,11 +206,11 @@ func (f *findings) queues(ctx context.Context, api API, d *client.Deployment) {
 		return
 	}
 	for _, q := range queues {
-		f.queue(q, d.Features.Redrive)
+		f.queue(q, d.Features.Redrive, command)
 	}
 }
 
-func (f *findings) queue(q client.Queue, redrives bool) {
+func (f *findings) queue(q client.Queue, redrives bool, command Command) {
 	check := "queue " + q.Name
 	dead := int64(0)
 	if q.Dead != nil {
@@ -211,7 +224,7 @@ func (f *findings) queue(q client.Queue, redrives bool) {
 	case dead > 0:
 		do := "find the reason in the log of the dead function (\"a message was received too often\"): it sends them again after five minutes, if it works"
 		if redrives {
-			do += "; weft dead redrive " + q.Name + " moves them back at once"
+			do += "; " + command("dead redrive", q.Name) + " moves them back at once"
 		}
 		whose := ""
 		if len(q.DeadLetters) > 0 {

@@ -83,6 +83,11 @@ func healthy() *recorded {
 	}
 }
 
+// command returns commands for a deployment at another address than usual.
+func command(name string, args ...string) string {
+	return "weft " + name + " --url U " + strings.Join(args, " ")
+}
+
 // text returns findings as lines.
 func text(all []Finding) (lines []string) {
 	for _, f := range all {
@@ -97,7 +102,7 @@ func text(all []Finding) (lines []string) {
 
 func check(t *testing.T, r *recorded) []Finding {
 	t.Helper()
-	found, _, err := CheckAPI(t.Context(), r, func() time.Time { return noon })
+	found, _, err := CheckAPI(t.Context(), r, func() time.Time { return noon }, command)
 	want := r.err
 	if errors.Is(want, client.ErrNotFound) { // it has answered, and is too old
 		want = nil
@@ -113,7 +118,7 @@ func TestHealthyAPI(t *testing.T) {
 	found := check(t, healthy())
 	want := []string{
 		"ok api: it answered in 0s",
-		"ok version: Weft (devel), build b2",
+		"ok version: the server has Weft (devel), build b2, and this command is " + version.Weft() + ": a version that is no release is not compared",
 		"ok clock: the server's clock is 1s ahead of this machine's",
 		"ok store: the server reads its store",
 		"ok list: runs are listed",
@@ -149,20 +154,20 @@ func TestTroubledAPI(t *testing.T) {
 		"no list":         {func(r *recorded) { r.deployment.Features.List = false }, Warn, "list", "not listed", "WEFT_LIST"},
 		"a stuck run that is described": {func(r *recorded) {
 			r.runs, r.states = runsOf("gone", "order-6", "order-7"), map[string]client.RunState{"order-6": client.StateWaiting, "order-7": client.StateStuck}
-		}, Bad, "stuck runs", "1 run is stuck, because code fails; the latest is order-7", "weft describe order-7"},
+		}, Bad, "stuck runs", "1 run is stuck, because code fails; the latest is order-7", "weft describe --url U order-7"},
 		"a list that fails": {func(r *recorded) { r.noList = denied }, Bad, "stuck runs", "access denied", "log"},
 		"a stuck run": {func(r *recorded) {
 			r.runs = runsOf("order-7")
-		}, Bad, "stuck runs", "1 run is stuck", "weft describe order-7"},
+		}, Bad, "stuck runs", "1 run is stuck", "weft describe --url U order-7"},
 		"many stuck runs": {func(r *recorded) {
 			r.runs, r.next = runsOf("order-7", "order-8"), "more"
-		}, Bad, "stuck runs", "2 or more runs are stuck", "weft describe order-7"},
+		}, Bad, "stuck runs", "2 or more runs are stuck", "weft describe --url U order-7"},
 		"no counts":            {func(r *recorded) { r.deployment.Features.Queues = false }, Warn, "queues", "does not count", "Inspector"},
 		"queues that fail":     {func(r *recorded) { r.noQueues = denied }, Bad, "queues", "access denied", "log"},
 		"a queue that fails":   {func(r *recorded) { r.queues[0].Problem = "not all can be read" }, Warn, "queue timers", "not all", "GetQueueAttributes"},
 		"a queue that is gone": {func(r *recorded) { r.queues[0].Messages = nil }, Bad, "queue timers", "does not exist", "create"},
 		"no dead letters":      {func(r *recorded) { r.queues[0].Dead = nil }, Warn, "queue timers", "no dead letters", "redrive policy"},
-		"dead letters":         {func(r *recorded) { r.queues[0].Dead = &client.QueueDepth{Waiting: 1, InFlight: 1} }, Warn, "queue timers", "2 dead letters", "weft dead redrive timers"},
+		"dead letters":         {func(r *recorded) { r.queues[0].Dead = &client.QueueDepth{Waiting: 1, InFlight: 1} }, Warn, "queue timers", "2 dead letters", "weft dead redrive --url U timers"},
 		"a dead letter, no redrive": {func(r *recorded) {
 			r.deployment.Features.Redrive = false
 			r.queues[0].Dead, r.queues[0].DeadLetters = &client.QueueDepth{Delayed: 1}, []client.DeadLetter{{WorkflowID: "order-9"}}
@@ -223,7 +228,7 @@ func TestClockOfASlowAnswer(t *testing.T) {
 			now := times[0]
 			times = times[1:]
 			return now
-		})
+		}, command)
 		for _, f := range found {
 			if f.Check == "clock" && f.Verdict != c.want {
 				t.Errorf("an answer after %v with a clock that is %v ahead: %s, want %s", c.took, c.ahead, f.Verdict, c.want)
@@ -245,13 +250,13 @@ func TestSilentAPI(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		found, described, err := CheckAPI(t.Context(), &silent{}, time.Now)
+		found, described, err := CheckAPI(t.Context(), &silent{}, time.Now, command)
 		if described != nil || !errors.Is(err, context.DeadlineExceeded) || len(found) != 1 || !strings.Contains(found[0].Seen, "no answer within 8s") || time.Since(began) != perCheck {
 			t.Errorf("after %v: %q", time.Since(began), text(found))
 		}
 		ctx, end := context.WithCancelCause(t.Context())
 		end(errors.New("nobody listens there"))
-		if found, _, _ := CheckAPI(ctx, &silent{}, time.Now); len(found) != 1 || !strings.Contains(found[0].Seen, "nobody listens there") {
+		if found, _, _ := CheckAPI(ctx, &silent{}, time.Now, command); len(found) != 1 || !strings.Contains(found[0].Seen, "nobody listens there") {
 			t.Errorf("found %q", text(found))
 		}
 	})

@@ -39,6 +39,10 @@ type Finding struct {
 	Do string `json:"do,omitempty"`
 }
 
+// Command returns a command of weft with its arguments, quoted for a shell, for the deployment that
+// is checked.
+type Command func(name string, args ...string) string
+
 // Worst returns the worst verdict of findings; OK if there are none.
 func Worst(all []Finding) Verdict {
 	for _, v := range []Verdict{Bad, Warn} {

@@ -231,6 +231,47 @@ func (s *longTestbed) wantHistory() {
 	}
 }
 
+// A page of a history reads the commits of its events, and no others.
+func TestAPageReadsItsCommits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLongTestbed(t)
+		log := s.d.Runs("a")[0].Log
+		for _, restarted := range []bool{false, true} {
+			if restarted {
+				s.restart()
+			}
+			s.p.Do(http.MethodGet, "/v1/workflows/a", "")
+			for _, c := range []struct {
+				query      string
+				from, size int64
+			}{
+				{"pageSize=1&from=100", 100, 1},
+				{"pageSize=1&from=1&wait=1s", 1, 1},
+				{"pageSize=7&from=150&wait=1s", 150, 7},
+				{"pageSize=40&from=3", 3, 40},
+			} {
+				most := int64(0) // the size of the commits that have events of the page
+				for _, commit := range log {
+					if commit.NextEventID() > c.from && commit.FirstEventID < c.from+c.size {
+						body, err := history.Encode(commit)
+						if err != nil {
+							t.Fatal(err)
+						}
+						most += int64(len(body))
+					}
+				}
+				before := s.read.n.Load()
+				var page schema.HistoryResponse
+				s.p.Do(http.MethodGet, "/v1/workflows/a/history?"+c.query, "").Into(t, &page)
+				if read := s.read.n.Load() - before; read > most || int64(len(page.Events)) != c.size || page.Events[0].ID != c.from || page.NextPageToken == "" {
+					t.Errorf("%s: %d events, and %d bytes of the log were read, want %d at most", c.query, len(page.Events), read, most)
+				}
+			}
+		}
+	})
+}
+
 // A run with a long log continues from its state. Each operation reads a few commits, even in a new
 // process.
 func TestALongLogIsNotKept(t *testing.T) {

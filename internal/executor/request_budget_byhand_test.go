@@ -12,11 +12,16 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
+// fix is an update of fickle. Processes of a build whose code has failed refuse it until the run
+// is retried with success. Those of another build try it.
+var fix = workflow.NewUpdate[workflow.None, string]("fix")
+
 // fickle returns a workflow whose code panics while the bench is broken. Its activity always fails.
 func (b *bench) fickle() []workflow.Registration {
 	jam := activity.New("jam", func(context.Context, int) (string, error) { return "", errors.New("no paper") },
 		activity.Options{Retry: activity.Retry{InitialInterval: time.Hour}})
 	return []workflow.Registration{jam, workflow.Bind(workflow.NewWorkflow[string, string]("fickle"), func(ctx workflow.Context, how string) (string, error) {
+		fix.Handle(ctx, func(workflow.Context, workflow.None) (string, error) { return "done", nil })
 		if b.broken.Load() {
 			panic("not today")
 		}
@@ -25,6 +30,15 @@ func (b *bench) fickle() []workflow.Registration {
 		}
 		return jam.Run(ctx, 1)
 	})}
+}
+
+// deploy stops the process. The next one is of a build.
+func (b *bench) deploy(build string) {
+	b.build = build
+	if b.last != nil {
+		b.last.Stop()
+		b.last = nil
+	}
 }
 
 // byHand measures what operators do.
@@ -48,6 +62,22 @@ func (b *bench) byHand(reads int64) {
 	b.broken.Store(false)
 	b.measure("retry of a stuck run, its timer included", meter.Cost{Writes: 1, Reads: 1, Messages: 1}, func() { b.do(http.MethodPost, "/"+stuck+"/retry", "") })
 	b.do(http.MethodPost, "/"+stuck+"/terminate", "")
+
+	// If attempts have failed meanwhile, their record says how many. The commit of the retry has
+	// the number, so that the cost of the run does not fall.
+	for _, r := range []struct{ name, target, body string }{
+		{"a run gets stuck, is retried by hand", "/retry", ""},
+		{"a run gets stuck, an update finds its code fixed", "/updates/fix", `{}`},
+	} {
+		b.broken.Store(true)
+		id, _ := start("waits")
+		b.measure(r.name+": a minute before that", meter.Cost{Writes: 5, Reads: 7 * reads, Messages: 5}, func() { b.next(time.Minute) })
+		b.broken.Store(false)
+		b.deploy("build-fixed")
+		b.measure(r.name, meter.Cost{Writes: 1, Reads: 2, Messages: 1}, func() { b.do(http.MethodPost, "/"+id+r.target, r.body) })
+		b.deploy("")
+		b.do(http.MethodPost, "/"+id+"/terminate", "")
+	}
 
 	// The process reads the log, and then the record of the activity. The record says that the
 	// attempt is due.

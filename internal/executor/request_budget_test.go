@@ -32,7 +32,9 @@ type bench struct {
 	rows  []row
 	// broken says that the code of fickle panics.
 	broken atomic.Bool
-	logs   map[store.Key]*engine.Run // by their first commits
+	// build is that of the processes; empty for the usual one.
+	build string
+	logs  map[store.Key]*engine.Run // by their first commits
 }
 
 // row is a row of the table of budgets.
@@ -81,7 +83,7 @@ func (b *bench) process() *testbed.Process {
 		if b.last != nil {
 			b.last.Stop()
 		}
-		b.last = b.d.Idle(executor.Options{Rate: rateOfSlow}, slices.Concat(testbed.Workload("build-2"), brood(), b.fickle())...)
+		b.last = b.d.Idle(executor.Options{Rate: rateOfSlow, Build: b.build}, slices.Concat(testbed.Workload("build-2"), brood(), b.fickle())...)
 	}
 	return b.last
 }

@@ -35,7 +35,8 @@ type tornLog struct {
 	hide    int    // the index of the hidden item
 	applied func() // called when the transaction was applied, and then set to nil
 	hidden  *store.Key
-	reads   int // reads that did not see the item
+	reads   int    // reads that did not see the item
+	missed  func() // called after each read that did not see the item; may be nil
 }
 
 func (l *tornLog) Append(ctx context.Context, items ...store.Item) error {
@@ -76,7 +77,14 @@ func (l *tornLog) see(page store.Page, err error) (store.Page, error) {
 }
 
 func (l *tornLog) Backward(ctx context.Context, w string, before, until store.Key, limit int) (store.Page, error) {
-	return l.see(l.Log.Backward(ctx, w, before, until, limit))
+	l.mu.Lock()
+	hidden := l.hidden != nil
+	l.mu.Unlock()
+	page, err := l.see(l.Log.Backward(ctx, w, before, until, limit))
+	if hidden && l.missed != nil {
+		l.missed()
+	}
+	return page, err
 }
 
 func (l *tornLog) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
@@ -492,6 +500,52 @@ func TestHalfOfAnOldTransaction(t *testing.T) {
 		began := time.Now()
 		if err := relayNote.Send(context.Background(), b.Client, "w", "x"); !errors.Is(err, refusal.NotFound) || time.Since(began) != 0 {
 			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+// A writer's clock may be an hour behind. Half of what it has put just now is not taken for half of
+// an old transaction.
+func TestHalfOfATransactionOfAClockThatIsBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, a, b, _ := tornTestbed(t, 1)
+		log.applied = func() {}
+		if err := relayNote.Send(context.Background(), a.Client, "w", "lap"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(host.ClockGap + host.ClockSkew) // for b this is as if a's clock were behind
+		again := func() error {
+			_, err := b.Service.Signal(context.Background(), "w", "", relayNote.Name(), schema.SignalRequest{Input: []byte(`"x"`), RequestID: "new"})
+			return err
+		}
+		if err := again(); !errors.Is(err, refusal.Busy) {
+			t.Errorf("while half is missing: %v", err)
+		}
+		log.reveal()
+		if err := again(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A process reads half of a transaction, sleeps for a week, and goes on. It reads again, and does
+// not take what it has read for half of an old transaction.
+func TestASleepAfterHalfOfATransaction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, a, b, _ := tornTestbed(t, 1)
+		log.applied = func() {}
+		if err := relayNote.Send(context.Background(), a.Client, "w", "lap"); err != nil {
+			t.Fatal(err)
+		}
+		log.missed = func() {
+			time.Sleep(7 * 24 * time.Hour)
+			log.reveal()
+		}
+		_, err := b.Service.Signal(context.Background(), "w", "", relayNote.Name(), schema.SignalRequest{Input: []byte(`"x"`), RequestID: "new"})
+		if err != nil && !errors.Is(err, refusal.Busy) {
+			t.Error(err)
 		}
 	})
 }

@@ -25,6 +25,7 @@ var (
 	shop      = workflow.NewWorkflow[string, string]("shop")
 	paid      = workflow.NewSignal[string]("paid")
 	addItem   = workflow.NewUpdate[string, string]("addItem")
+	pricing   = workflow.NewQuery[workflow.None, int]("price")
 	warehouse = workflow.NewWorkflow[string, string]("warehouse")
 	charge    = activity.New("charge", func(context.Context, string) (string, error) {
 		return "", failure.New("CardDeclined", "no money")
@@ -43,6 +44,7 @@ func runShop(ctx workflow.Context, item string) (string, error) {
 			_, _ = warehouse.RunChild(ctx, item, workflow.ChildOptions{WorkflowID: fmt.Sprint("ship-", i)})
 		})
 	}
+	pricing.Handle(ctx, func(workflow.None) (int, error) { return 3, nil })
 	err := workflow.Select(ctx,
 		workflow.OnSignal(paid, func(how string) {
 			if how == "broken" {
@@ -149,7 +151,7 @@ func TestWaits(t *testing.T) {
 		w := waits(1)
 		wantWaits(t, w, selecting+"signalpaid timer", charging, shipping+"childwarehouseship-0 running childwarehouseship-1", adding)
 		if w.State != client.StateRetrying || w.BuildHere != "b1" || w.BuildOfTask != "b1" || w.Stopped != nil || w.More != 0 ||
-			!slices.Equal(w.UpdateHandlers, []string{"addItem"}) {
+			!slices.Equal(w.UpdateHandlers, []string{"addItem"}) || !slices.Equal(w.QueryHandlers, []string{"price"}) || !slices.Equal(w.Signals, []string{"paid"}) || w.BeforeTask {
 			t.Errorf("%+v", w)
 		}
 		what := describe(100)
@@ -178,7 +180,7 @@ func TestWaits(t *testing.T) {
 		wantWaits(t, w, selecting+"signalpaid unread 1 timer", strings.Replace(charging, "attempt 2", "attempt 4", 1),
 			shipping+"childwarehouseship-0 childwarehouseship-1", adding)
 		what = describe(0)
-		if w.State != client.StateStuck || what.State != client.StateStuck || w.AtEventID >= what.HistoryLength-3 {
+		if w.State != client.StateStuck || what.State != client.StateStuck || w.AtEventID >= what.HistoryLength-3 || !w.BeforeTask {
 			t.Errorf("%v, %v; the code has seen event %d of %d", w.State, what.State, w.AtEventID, what.HistoryLength)
 		}
 		s := what.StuckTask

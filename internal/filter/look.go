@@ -120,8 +120,19 @@ func nearest(to string, names []string) (near string) {
 			near, least = name, d
 		}
 	}
+	if near != "" || len(to) < shortestPart {
+		return near
+	}
+	for _, name := range names { // Status is half of ExecutionStatus
+		if strings.HasSuffix(strings.ToLower(name), strings.ToLower(to)) && (near == "" || len(name) < len(near)) {
+			near = name
+		}
+	}
 	return near
 }
+
+// shortestPart is how long a part of a name has to be to be taken for it.
+const shortestPart = 4
 
 // distance returns how many letters have to be added, removed or replaced to make one word of
 // another.

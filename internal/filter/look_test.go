@@ -43,7 +43,7 @@ func TestUnknownNames(t *testing.T) {
 		"Regoin = 'eu'":                         "1 runs were looked at, and none has the search attribute Regoin. Is it Region? Every run has BuildId, CloseReason, CloseTime,",
 		"region = 'eu'":                         "Is it Region?",
 		"NOT (WorkflowId = 'x' OR amounts = 5)": "the search attribute amounts. Is it Amount?",
-		"Status = 'running'":                    "the search attribute Status. Every run has",
+		"Status = 'running'":                    "the search attribute Status. Is it ExecutionStatus? Every run has",
 		"Typo IS NULL":                          "Search attributes of these runs: Amount, Due, Least, Most, Paid, Rate, Region, Small, Tags. Give unknown=allow if other runs have Typo",
 	} {
 		f, err := filter.Parse(text)

@@ -109,7 +109,7 @@ func (h *handler) batch(id string, body *schema.StartBatchRequest) (*command.Sta
 	if err != nil {
 		return nil, err
 	}
-	in := batches.State{Input: batches.Input{
+	in := batches.State{Begun: h.service.Process.Timestamp().Time(), Input: batches.Input{
 		ID: id, Key: h.newID(), Filter: body.Filter, Action: storedAction(body.Action), DryRun: body.DryRun, Rate: body.Rate, MostRuns: body.MostRuns,
 	}}
 	about := batches.Memo{DryRun: body.DryRun, Filter: firstBytes(body.Filter, filterInMemo)}

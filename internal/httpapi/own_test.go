@@ -121,3 +121,33 @@ func TestOwnRoutesStartOwnWorkflows(t *testing.T) {
 		}
 	})
 }
+
+// A workflow that an earlier version started with an id that begins with "weft." goes on to take
+// signals and updates with a start while it is open. They open no run after it has closed.
+func TestRunsWithOwnIDsTakeSignalsWithStart(t *testing.T) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
+		id := "weft.mine"
+		c, err := p.Process.Service.Process.Parser().StartOwn(&schema.StartRequest{WorkflowID: &id, Type: "counter"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Process.Service.Requests.Start(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		at := workflows + "/" + id
+		signal, update := `{"start":{"type":"counter"}}`, `{"input":1,"start":{"type":"counter","idConflictPolicy":"useExisting"}}`
+		if a := p.Do(http.MethodPost, at+"/signals/poke", signal); a.Status != http.StatusAccepted {
+			t.Errorf("a signal: %d %s", a.Status, a.Body)
+		}
+		if a := p.Do(http.MethodPost, at+"/updates/add", update); a.Status != http.StatusOK {
+			t.Errorf("an update: %d %s", a.Status, a.Body)
+		}
+		terminates := strings.Replace(signal, `"counter"`, `"counter","idConflictPolicy":"terminateExisting"`, 1)
+		refused(t, d, p, http.MethodPost, at+"/signals/poke", terminates, http.StatusBadRequest)
+		if a := p.Do(http.MethodPost, at+"/terminate", `{}`); a.Status != http.StatusOK {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		refused(t, d, p, http.MethodPost, at+"/signals/poke", signal, http.StatusBadRequest)
+		refused(t, d, p, http.MethodPost, at+"/updates/add", strings.Replace(update, "1", "2", 1), http.StatusBadRequest)
+	})
+}

@@ -227,9 +227,8 @@ func (l *line) record(r slog.Record, fields []field) {
 	for _, f := range p.blocks {
 		l.block(f)
 	}
-	if p.multiple && (p.see != "" || len(p.last) > 0) {
+	if p.multiple && len(p.last) > 0 {
 		l.next()
-		l.write("", plain(p.see))
 	}
 	for _, f := range p.last {
 		style := ""
@@ -237,6 +236,10 @@ func (l *line) record(r slog.Record, fields []field) {
 			style = styleDim
 		}
 		l.attribute(f, style)
+	}
+	if p.see != "" { // on a line of its own, so that it works when it is pasted
+		l.next()
+		l.write("", plain(p.see))
 	}
 }
 

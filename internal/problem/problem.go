@@ -88,5 +88,16 @@ func (p *Problem) Is(target error) bool {
 	return target == p.kind() || p.kind().Is(target)
 }
 
+// Foreign reports whether a refusal is none of Weft, and none of what lets callers in or limits
+// requests: something else has answered, as at a mistyped address. Weft's own defects have the
+// status 500.
+func Foreign(p *Problem) bool {
+	switch p.Status {
+	case http.StatusInternalServerError, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge:
+		return false
+	}
+	return p.kind() == refusal.Internal
+}
+
 // Unwrap returns the failure of the code that the request ran, as an error.
 func (p *Problem) Unwrap() error { return p.Failure.Err() }

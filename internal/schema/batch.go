@@ -9,7 +9,8 @@ import (
 
 // BatchAction is what a batch does with each run.
 type BatchAction struct {
-	// Kind is cancel, terminate, signal, reset, delete, retry, pause, resume or move.
+	// Kind is cancel, terminate, signal, reset, delete, retry, pause, resume or move. A retry is of
+	// the failed task of a stuck run, and of each activity that backs off.
 	Kind string `json:"kind"`
 	// Reason is for readers of the histories, at most 1 KiB.
 	Reason string `json:"reason,omitempty"`

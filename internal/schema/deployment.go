@@ -70,8 +70,9 @@ type BuildListResponse struct {
 	Here string `json:"here"`
 	// Versions are the published versions of the api function; absent if nothing is pinned.
 	Versions []BuildVersion `json:"versions,omitempty"`
-	// OpenRuns counts the open runs that this page has looked at, by build. Callers add up the
-	// pages. It is absent if the deployment keeps no list of workflows.
+	// OpenRuns counts the open runs that this page has looked at, by the build that they are pinned
+	// to. Those that are not pinned are an entry without a build: they do not belong to Here.
+	// Callers add up the pages. It is absent if the deployment keeps no list of workflows.
 	OpenRuns []BuildRuns `json:"openRuns,omitzero"`
 	// NextPageToken is the token of the next page; absent if this is the last.
 	NextPageToken string `json:"nextPageToken,omitempty"`
@@ -83,9 +84,10 @@ type BuildVersion struct {
 	Version string `json:"version"`
 }
 
-// BuildRuns counts open runs.
+// BuildRuns counts the open runs that are pinned to a build, or to none.
 type BuildRuns struct {
-	// Build is the build that the runs are pinned to; absent for those that the newest build runs.
+	// Build is the build that the runs are pinned to; absent for those that are not pinned, which
+	// the newest build runs.
 	Build string `json:"build,omitempty"`
 	Runs  int    `json:"runs"`
 }

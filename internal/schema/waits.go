@@ -37,6 +37,9 @@ type Waits struct {
 	// AtEventID is the last event that the code has seen. It is not the last event of a run that is
 	// stuck, or whose replay has stopped.
 	AtEventID int64 `json:"atEventId"`
+	// BeforeTask says that the events after AtEventID wait for a workflow task that has failed or
+	// has not run yet. Coroutines are those before that task: what they wait for may have come.
+	BeforeTask bool `json:"beforeTask,omitempty"`
 	// BuildOfTask is the build that ran the last workflow task, and BuildHere the build whose code
 	// says where it waits.
 	BuildOfTask string `json:"buildOfTask,omitempty"`
@@ -49,6 +52,11 @@ type Waits struct {
 	// UpdateHandlers are the names of the updates that the code handles, in their order: 100 at
 	// most. Each can let it continue.
 	UpdateHandlers []string `json:"updateHandlers,omitempty"`
+	// QueryHandlers are the names of the queries that the code answers, and Signals those of the
+	// signals that it has received or waits for, each in their order: 100 at most. It may receive
+	// other signals later.
+	QueryHandlers []string `json:"queryHandlers,omitempty"`
+	Signals       []string `json:"signals,omitempty"`
 	// Stopped is why the code could not be replayed to the end of the log; absent if it could. The
 	// coroutines are those that are left then, and their event ids what the code says.
 	Stopped *failure.Failure `json:"stopped,omitempty"`

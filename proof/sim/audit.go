@@ -43,6 +43,8 @@ type audit struct {
 	journal   []journaled    // what has landed and what was deleted, only in seeds with a restore
 	attempts  attemptAudit
 	pausedAt  map[*engine.Run]int // runs that are paused, each with the step at which the pause landed
+	batches   *batchAudit
+	members   []string
 }
 
 // ack is a request whose success was acknowledged to a client.
@@ -63,6 +65,7 @@ func newAudit(s *simulation) *audit {
 		codec: codec, view: codec.Log(s.store),
 		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, going: map[*engine.Run]bool{}, told: map[string][]*schema.UpdateResponse{},
 		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[outbound]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(), pausedAt: map[*engine.Run]int{},
+		batches: newBatchAudit(s),
 	}
 }
 
@@ -97,6 +100,7 @@ func (a *audit) landed(items []store.Item) {
 		}
 		a.checkUnpaused(run, c)
 		a.checkPending(run)
+		a.batches.landed(run, c)
 		a.note(journaled{Item: item, commit: c, size: len(item.Body)})
 		runs, commits = append(runs, run), append(commits, c)
 		if c.Task != nil && c.Task.Kind == history.Speculative && !c.Failed() && len(c.Commands) == 0 {
@@ -346,6 +350,7 @@ func (s *simulation) end() {
 	a.checkSchedules()
 	a.checkLetters()
 	a.checkPace()
+	a.checkBatches()
 	if s.plan.maintenance && len(s.wrong) == 0 {
 		s.endMaintenance()
 	}
@@ -374,6 +379,9 @@ func (a *audit) checkRun(run *engine.Run) {
 		a.s.fail("%s does not replay: %v", name, err)
 	}
 	in.Close()
+	if result, _ := run.State.Outcome(); run.State.Started.WorkflowType == member.Name() && run.State.Status == history.Completed {
+		a.checkMember(name, run, result)
+	}
 	if run.State.Started.WorkflowType != ledger.Name() {
 		return
 	}

@@ -160,9 +160,13 @@ func (a *audit) endedByHand(run *engine.Run, event int64, reason string, err err
 	}
 }
 
-// beganCounted demands that an activity begins no more attempts than it may.
+// beganCounted demands that an activity begins no more attempts than it may. A copy of a message
+// may begin an attempt again whose failure an earlier version has recorded, without the run.
 func (a *audit) beganCounted(info activity.Info) {
 	p := a.programs[info.WorkflowID]
+	if a.attempts.unnamed[effort{workflow: info.WorkflowID, run: history.RunID(info.RunID).Number(), event: info.EventID}] {
+		return
+	}
 	if n := a.attempts.begun[tried{info.RunID, info.EventID}]; p.Tries > 0 && n > p.Tries && !a.s.has(restored) {
 		a.s.fail("event %d of %s may be tried %d times, and %d attempts have begun", info.EventID, info.RunID, p.Tries, n)
 	}

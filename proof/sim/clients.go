@@ -42,12 +42,16 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, edge
 	return a.did, err
 }
 
+// quickTries is after how many tries clients wait longer and longer: what they wait for, the rule
+// that sweeps say, may be away for a day.
+const quickTries = 100
+
 // insist repeats a request while its outcome is unknown, and returns the last answer. If only
 // another build can serve the request, it sends it to a process of that build, or moves the run if
 // there is no such process.
 func (s *simulation) insist(name string, fn func(context.Context, edge.Service) error) (deeds, error) {
 	var p *process
-	for {
+	for tries := 0; ; tries++ {
 		did, err := s.call(p, name, fn)
 		var other *executor.OtherBuild
 		if p = nil; errors.As(err, &other) {
@@ -61,7 +65,7 @@ func (s *simulation) insist(name string, fn func(context.Context, edge.Service) 
 		if !errors.Is(err, errDied) && !errors.Is(err, refusal.Busy) && !errors.Is(err, refusal.OutcomeUnknown) && !s.held(err) {
 			return did, err
 		}
-		s.pause(wait{until: s.now.Add(s.patient(s.random))})
+		s.pause(wait{until: s.now.Add(s.patient(s.random) * time.Duration(1+max(0, tries-quickTries)))})
 	}
 }
 
@@ -101,19 +105,24 @@ func (s *simulation) erase(r *draws, id string) {
 		return
 	}
 	run := runs[r.IntN(len(runs))].State.RunID
-	if s.outages.excuse > time.Hour {
-		// Messages of the run may have waited for as long as it has been closed. When they arrive,
-		// nobody can read which other log they concern. The slow check of that log sends what it
-		// owes.
-		if !s.plan.maintenance {
-			return
-		}
-		s.maintenance.purged = true
+	if !s.mayErase() {
+		return
 	}
 	_, err := s.insist(fmt.Sprintf("delete %s of %s", run, id), func(ctx context.Context, t edge.Service) error { return t.Delete(ctx, id, run) })
 	if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.AlreadyOpen) && !errors.Is(err, refusal.ClosedRecently) {
 		s.fail("delete %s of %s: %v", run, id, err)
 	}
+}
+
+// mayErase reports whether a run may be deleted. After a long outage its messages may have waited
+// for as long as it has been closed. When they arrive, nobody can read which other log they
+// concern. The slow check of that log sends what it owes.
+func (s *simulation) mayErase() bool {
+	if s.outages.excuse <= time.Hour {
+		return true
+	}
+	s.maintenance.purged = s.maintenance.purged || s.plan.maintenance
+	return s.plan.maintenance
 }
 
 func (s *simulation) program(r *draws) program {
@@ -368,6 +377,7 @@ func (s *simulation) finishWorkflows() {
 		s.spawn(s.name("finisher %s", id), nil, func() { s.signal(id, "the-end", finish) })
 	}
 	s.finishLetters()
+	s.finishMembers()
 	for _, id := range s.audit.schedules {
 		s.spawn(s.name("finisher %s", id), nil, func() { s.remove(id) })
 	}

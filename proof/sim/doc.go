@@ -49,6 +49,19 @@
 //   - No two runs are open if the policy forbids it.
 //   - Nothing begins after a deletion.
 //
+// Batches keep what docs/batches.md promises (batchaudit.go). A witness sees each action of a step,
+// and the logs say what the action did:
+//
+//   - A run that the list has when the batch begins is acted on if the filter selects it until the
+//     batch has completed. The log has what the batch counts as done.
+//   - No other run is acted on, and no run twice, whatever was repeated.
+//   - A dry run acts on nothing. Its count lies between the runs that the list had all the time and
+//     those that there ever were.
+//   - The counts add up, and each step's are those of one of its attempts.
+//   - A batch acts on no more runs than it may, and on those of one step more for each attempt
+//     whose result is lost.
+//   - A batch that was stopped takes no step. Each batch closes. One id is one batch.
+//
 // The answers to updates and queries of one run are also checked for linearizability: each must
 // have taken effect at one moment between its request and its answer (linear_test.go, with
 // porcupine). A request of unknown outcome takes effect at any moment after it, or never.
@@ -67,6 +80,9 @@
 // has their scripts. TestSeedsKept and TestScriptsKept play them. A script replays with
 //
 //	go test ./proof/sim -run 'TestScript$' -script=testdata/scripts/NAME.script -v
+//
+// A seed in testdata/seeds.txt that is marked as plain failed before there were batches. It is
+// played without them, and so is a seed with -without=batches.
 //
 // Mutants test the simulation itself (mutants_*_test.go). They break the protocol on purpose, and a
 // seed must find each within the number that it states. `make sim-fixed` plays the main ones, and

@@ -66,6 +66,7 @@ func (l *list) follow() {
 		if c.when.After(l.s.now) {
 			return false
 		}
+		l.s.audit.batches.changed(c.at, c.row)
 		if c.row == nil {
 			delete(l.rows, c.at)
 		} else {

@@ -18,7 +18,7 @@ var attemptMutants = []mutant{
 		new: "	follows := &continuation{s: s, of: w}\n	if err := s.Outbox.SendResult(within, resultMessage(w, e, 0)); true {\n		return nil, err\n	}\n	if err := commitResult(within, s, w, e, follows); err != nil {\n", more: true,
 	},
 	{
-		name: "an attempt that is counted begins without a record", file: "internal/executor/activities/begin.go", hint: 19,
+		name: "an attempt that is counted begins without a record", file: "internal/executor/activities/begin.go", hint: 27,
 		old: "	if !w.isCounted() {\n", new: "	if true {\n",
 	},
 	{

@@ -10,7 +10,7 @@ import (
 )
 
 // mutants are all breaks of the protocol that the simulation must find.
-var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants, attemptMutants, pauseMutants, sizeMutants, worldMutants, outageMutants)
+var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants, attemptMutants, pauseMutants, sizeMutants, worldMutants, outageMutants, batchMutants)
 
 // coreMutants break the protocol between log and queues. The other lists are beside the faults that
 // find them.
@@ -24,7 +24,7 @@ var coreMutants = []mutant{
 		old: "done := handle(ctx, part)", new: "for _, d := range part {\n_ = p.Receiver.Delete(ctx, name, d.Receipt)\n}\ndone := handle(ctx, part)",
 	},
 	{
-		name: "the children of a run that closes are left to themselves", file: "engine/closing.go", hint: 14,
+		name: "the children of a run that closes are left to themselves", file: "engine/closing.go", hint: 40,
 		old: "for _, id := range children {", new: "for _, id := range children[:0] {",
 	},
 	{
@@ -56,7 +56,7 @@ var coreMutants = []mutant{
 		old: "	if run == nil {\n		return nil\n	}\n	trigger := Foreign(m)\n", new: "	if true || run == nil {\n		return nil\n	}\n	trigger := Foreign(m)\n",
 	},
 	{
-		name: "the instance is kept after an activation that was discarded", file: "internal/executor/session/session.go", hint: 96,
+		name: "the instance is kept after an activation that was discarded", file: "internal/executor/session/session.go", hint: 505,
 		old: "	if t.Code.Tainted {\n		t.Forget()\n	} else {\n		t.Code.Drop()\n	}", new: "",
 		guard: "t.Code.IsAhead(t.Run())",
 	},

@@ -17,9 +17,9 @@ func TestSeedsKept(t *testing.T) {
 	for _, k := range keptSeeds(t) {
 		t.Run(fmt.Sprint(k.game.test, " ", k.seed), func(t *testing.T) {
 			t.Parallel()
-			s := &simulation{seed: k.seed}
+			s := &simulation{seed: k.seed, plain: k.plain}
 			if k.game.play(s); len(s.wrong) > 0 {
-				t.Error(k.game.explain(failing{seed: k.seed, number: 1, kind: s.kind, wrong: s.wrong[0]}))
+				t.Error(k.game.explain(failing{seed: k.seed, plain: k.plain, number: 1, kind: s.kind, wrong: s.wrong[0]}))
 			}
 		})
 	}

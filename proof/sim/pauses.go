@@ -91,8 +91,9 @@ func (a *audit) checkPaused(run *engine.Run, c *history.Commit) {
 }
 
 // checkUnpaused demands that a run that a reset has opened is not paused. The run has the commit.
+// What a reset copies may contain a pause; the last commit of its put resumes the run.
 func (a *audit) checkUnpaused(run *engine.Run, c *history.Commit) {
-	if c.FromReset() && run.State.Paused != nil {
+	if c.FromReset() && !c.PartOfReset() && run.State.Paused != nil {
 		a.s.fail("%s was opened by a reset, and is paused", run.State.RunID)
 	}
 }
@@ -100,6 +101,9 @@ func (a *audit) checkUnpaused(run *engine.Run, c *history.Commit) {
 // checkPending demands that the last commit of a run says that nothing may run if and only if the
 // run is paused, and notes since when that is so.
 func (a *audit) checkPending(run *engine.Run) {
+	if len(run.Log) > 0 && run.Log[len(run.Log)-1].PartOfReset() {
+		return // the put has more commits
+	}
 	paused := run.State.Paused != nil && !run.State.Status.Closed()
 	if says := run.State.Pending == history.PendingPaused; says != paused {
 		a.s.fail("%s: it is %t that the run is paused, and %t that its last commit says so", run.State.RunID, paused, says)
@@ -108,6 +112,9 @@ func (a *audit) checkPending(run *engine.Run) {
 		delete(a.pausedAt, run)
 	} else if !noted {
 		a.pausedAt[run] = a.s.steps
+		if a.s.calm || len(a.batches.all) > 0 {
+			a.s.resumeSoon(run)
+		}
 	}
 }
 

@@ -52,6 +52,7 @@ func (s *simulation) boot(build int) *process {
 		Ports: lossy.ports(all), Receiver: lossyReceiver{lossy, ports}, Registry: registry(s, build), Host: world{s, p},
 		Codec: s.codec(p, ports), Watch: s.events.watchPorts, Options: s.options(p),
 	})
+	s.witnessed(p)
 	s.processes = append(s.processes, p)
 	return p
 }

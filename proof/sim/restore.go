@@ -195,6 +195,11 @@ func (s *simulation) putBack(b *backup) {
 		}
 	}
 	s.audit.putBack(b)
+	for _, id := range slices.Sorted(maps.Keys(s.audit.runs)) { // the resumption of a run may be gone
+		if run := s.audit.latest(id); run != nil && run.State.Paused != nil {
+			s.resumeSoon(run)
+		}
+	}
 	for _, id := range s.audit.schedules { // a client that had deleted one, or was about to, does it again
 		s.spawn(s.name("keeper %s", id), nil, func() {
 			s.pause(wait{until: s.now.Add(length + time.Duration(r.IntN(180))*time.Minute)})

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/seed-41655fb1/weft/internal/batch/stored"
 )
 
 var (
@@ -45,7 +47,8 @@ var (
 // failing is a seed that fails.
 type failing struct {
 	seed   uint64
-	number int // the index among those of the search, from 1
+	plain  bool // it was played without batches
+	number int  // the index among those of the search, from 1
 	kind   string
 	wrong  string
 }
@@ -135,10 +138,15 @@ func (q *search) next() (seed uint64, ok bool) {
 	return q.base + uint64(q.number) - 1, true
 }
 
-// demandFaults fails the test if a fault has not happened. A rare fault happens in at most one of
-// ten seeds that have it, so even a thousand seeds may miss it. So demandFaults first plays the
-// next seeds that have the fault, at most mostSought.
+// demandFaults fails the test if a fault has not happened, or no batch has done one of its actions.
+// A rare fault happens in at most one of ten seeds that have it, so even a thousand seeds may miss
+// it. So demandFaults first plays the next seeds that have the fault, at most mostSought.
 func (q *search) demandFaults() {
+	for _, kind := range stored.Kinds {
+		if q.counts[batchActs+string(kind)] == 0 {
+			q.t.Errorf("%d seeds have not played a batch that does %s", len(q.steps), kind)
+		}
+	}
 	const mostSought = 400
 	after := q.base + uint64(q.number)
 	for _, f := range q.faults.missing() {
@@ -170,7 +178,7 @@ func (q *search) one(seed uint64) {
 		q.counts[what] += n
 	}
 	if len(s.wrong) > 0 {
-		q.failed = append(q.failed, failing{seed, int(seed-q.base) + 1, s.kind, s.wrong[0]})
+		q.failed = append(q.failed, failing{seed: seed, number: int(seed-q.base) + 1, kind: s.kind, wrong: s.wrong[0]})
 		q.t.Logf("seed %d fails: %s", seed, s.wrong[0]) // at once, because the explanation is printed at the end
 	} else if q.look != nil {
 		q.look(v)
@@ -208,7 +216,7 @@ func (g game) command(seed uint64) string {
 // explain plays a failing seed again and shrinks it. It returns what a reader needs: the steps, and
 // how to replay them.
 func (g game) explain(f failing) string {
-	whole := &simulation{seed: f.seed, tracing: true, recording: true}
+	whole := &simulation{seed: f.seed, plain: f.plain, tracing: true, recording: true}
 	g.play(whole)
 	if whole.kind != f.kind {
 		return fmt.Sprintf("seed %d failed with %q, and does not fail like that when it is played again: something in it is not drawn", f.seed, f.wrong)

@@ -66,6 +66,7 @@ type simulation struct {
 	buckets     map[string]*bucket
 	hot         map[string]time.Time // workflows whose calls are throttled, each with the time until then; an empty name means the table
 	calm        bool                 // no faults any more: everything has to end
+	plain       bool                 // there are no batches
 
 	// hub and logger receive the processes' events and logs. They may be nil.
 	hub    *observe.Hub
@@ -187,6 +188,7 @@ func (s *simulation) perform() {
 	s.startLarge()
 	s.startSpinner()
 	s.startSchedules()
+	s.startBatches()
 	if s.has(indexLags) {
 		s.spawn("reader of the list", nil, s.readList)
 	}

@@ -34,7 +34,8 @@ const manySeeds = 1000
 //
 //	go test ./proof/sim -run 'TestSeeds$' -seed=N -seeds=1
 //
-// -without=NAME,NAME leaves out faults that the failure does not need.
+// -without=NAME,NAME leaves out faults that the failure does not need. -without=batches leaves out
+// batches.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	q := &search{t: t, game: deployments, demandsFaults: true}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -43,6 +42,9 @@ func (d Deployment) List(ctx context.Context, q flow.Query) (rows []flow.Row, ne
 	}
 	return rows, next, nil
 }
+
+// World implements flow.Deployment.
+func (d Deployment) World() flow.World { return d.Service.Process.World }
 
 // Act implements flow.Deployment. It costs what the same request costs by hand.
 func (d Deployment) Act(ctx context.Context, a *stored.Action, on stored.Run, requestID string) flow.Outcome {
@@ -94,7 +96,7 @@ func outcome(err error) flow.Outcome {
 // notReady returns why a run whose code fails was not acted on: also where it fails, and never what
 // a panic says that may hold a payload. A batch keeps its problems in plain sight.
 func notReady(r *refusal.Error) string {
-	if r.Failure == nil || r.Failure.Message != "" && strings.Contains(r.Detail, r.Failure.Message) {
+	if r.Failure == nil || r.Detail == r.Failure.Message {
 		return r.Error()
 	}
 	return r.Kind.Title() + ": " + observe.Brief(r.Failure) + "; " + r.Detail
@@ -144,7 +146,7 @@ var actions = map[stored.Kind]action{
 	stored.Retry: func(ctx context.Context, s *executor.Service, _ *stored.Action, on stored.Run, _ string) error {
 		c, err := s.Process.Parser().Target(on.WorkflowID, history.RunID(on.RunID))
 		if err == nil {
-			_, err = s.Steering.Retry(ctx, c)
+			err = s.Steering.RetryAll(ctx, c)
 		}
 		return err
 	},

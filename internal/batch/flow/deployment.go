@@ -17,6 +17,17 @@ type Deployment interface {
 	// Act acts on a run. requestID is the same each time that a batch acts on a run. It does not
 	// panic.
 	Act(ctx context.Context, a *stored.Action, on stored.Run, requestID string) Outcome
+	// World is the clock and the goroutines of the process.
+	World() World
+}
+
+// World is the part of host.Host that a step needs. A simulation has one of its own.
+type World interface {
+	Now() time.Time
+	Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error
+	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
+	Within(limit time.Duration, fn func()) bool
+	Together(fns ...func())
 }
 
 // Query says which runs a step asks for.

@@ -73,6 +73,22 @@ func (l panicking) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
+// hanging is a log whose puts for a workflow wait until a channel is closed, whatever their context
+// says.
+type hanging struct {
+	store.Log
+	workflow string
+	until    <-chan struct{}
+}
+
+// Append implements store.Log.
+func (l hanging) Append(ctx context.Context, items ...store.Item) error {
+	if items[0].Workflow == l.workflow {
+		<-l.until
+	}
+	return l.Log.Append(ctx, items...)
+}
+
 // logged is what was logged.
 type logged struct {
 	mu   sync.Mutex

@@ -8,7 +8,8 @@
 //
 // A step that dies is repeated from its place. The actions are idempotent, and those that are not
 // by themselves have a request id that names the batch and the run. Only runs that started before
-// the batch are listed, so no step sees runs that an earlier one has caused.
+// the batch are listed, so no step sees runs that an earlier one has caused. The input of the
+// workflow says when that was, so this also holds after the batch was reset.
 package flow
 
 import (
@@ -77,7 +78,7 @@ type flow struct {
 
 func run(ctx workflow.Context, s stored.State) (d stored.Description, err error) {
 	f := &flow{State: s, ctx: ctx, phase: stored.PhaseRunning}
-	if f.Begun.IsZero() {
+	if f.Begun.IsZero() { // an earlier version has started it
 		f.Begun = workflow.Now(ctx)
 	}
 	f.handle()

@@ -549,6 +549,36 @@ func TestBusy(t *testing.T) {
 	})
 }
 
+// An action that does not return holds up neither its step nor the other runs. What it does after
+// its step counts for nothing.
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := testbed.New(t)
+		p := d.Start(executor.Options{}, registrations()...)
+		open(t, p, named("w", 12)...)
+		p.Stop()
+		until := make(chan struct{})
+		d.Ports.Log = hanging{d.Ports.Log, "w-005", until}
+		p = d.Start(executor.Options{}, registrations()...)
+		defer p.Stop()
+		b := begin(t, p, client.BatchOptions{Filter: running, Action: cancels})
+		time.Sleep(5 * time.Second)
+		if got := describe(t, b); got.State != "running" || got.Counts != (schema.BatchCounts{Matched: 12, Done: 11}) {
+			t.Errorf("after a step it is %s, %+v, %v", got.State, got.Counts, got.Problems)
+		}
+		got := ended(t, b)
+		close(until)
+		if want := (schema.BatchCounts{Matched: 12, Done: 11, Failed: 1}); got.State != "completed" || got.Counts != want || len(got.Problems) != 1 || got.Problems[0].WorkflowID != "w-005" {
+			t.Errorf("%s, %+v, %v", got.State, got.Counts, got.Problems)
+		}
+		synctest.Wait()
+		if again := describe(t, b); again.Counts != got.Counts {
+			t.Errorf("after the action has returned: %+v", again.Counts)
+		}
+	})
+}
+
 // A process dies after a step has acted on runs and before its result is in the log. The repetition
 // does not see runs that no longer match: it acts on as many runs again as the step may.
 func TestMostRunsAfterADeath(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-41655fb1/weft/activity"
@@ -37,9 +38,11 @@ var errNone = activity.NewError("BatchesOff", "this deployment runs no batches: 
 // stepper takes a step.
 type stepper struct {
 	stored.Step
-	d   Deployment
-	end time.Time // no action begins later
-	out stored.Stepped
+	d     Deployment
+	world World
+	begun time.Time
+	end   time.Time // no action begins later
+	out   stored.Stepped
 }
 
 // takeStep lists runs and acts on each, for about two seconds.
@@ -48,9 +51,10 @@ func takeStep(ctx context.Context, in stored.Step) (stored.Stepped, error) {
 	if d == nil {
 		return stored.Stepped{}, errNone
 	}
-	now := time.Now()
-	s := &stepper{Step: in, d: d, end: now.Add(beginFor), out: stored.Stepped{Place: in.Place, Ended: in.Ended}}
-	ctx, cancel := context.WithDeadline(ctx, now.Add(waitFor))
+	world := d.World()
+	now := world.Now()
+	s := &stepper{Step: in, d: d, world: world, begun: now, end: now.Add(beginFor), out: stored.Stepped{Place: in.Place, Ended: in.Ended}}
+	ctx, cancel := world.WithTimeout(ctx, waitFor)
 	defer cancel()
 	var err error
 	if in.Action == nil {
@@ -64,7 +68,7 @@ func takeStep(ctx context.Context, in stored.Step) (stored.Stepped, error) {
 // count counts the runs of a dry run.
 func (s *stepper) count(ctx context.Context) error {
 	by := map[stored.Group]int{}
-	for !s.out.Ended && s.out.Counts.Matched < countRuns && time.Now().Before(s.end) {
+	for !s.out.Ended && s.out.Counts.Matched < countRuns && s.world.Now().Before(s.end) && ctx.Err() == nil {
 		rows, err := s.list(ctx, countPage)
 		if err != nil {
 			return err
@@ -92,29 +96,42 @@ func (s *stepper) list(ctx context.Context, limit int) ([]Row, error) {
 	return rows, nil
 }
 
-// act acts on runs: on those that are left, and then on those that the list has next. An error of
-// the list after the first action ends the step, and what it did counts.
+// act acts on runs: on those that are left, and on those that the list has next. An error of the
+// list ends the step only if it has no run to act on.
 func (s *stepper) act(ctx context.Context) error {
-	todo, most := s.Left, s.most()
-	actions := s.pool(ctx)
-	for n := 0; ; n++ {
-		if len(todo) == 0 && n < most {
-			var err error
-			if todo, err = s.next(ctx, most-n); err != nil && n == 0 {
-				return err
-			}
-		}
-		if len(todo) == 0 || n == most || !s.inTime(ctx, n) {
-			break
-		}
-		actions.begin(todo[0])
-		todo = todo[1:]
+	runs, err := s.collect(ctx)
+	if len(runs) == 0 && err != nil {
+		return err
 	}
-	s.out.Left = append(actions.finish(), todo...)
+	p := &pool{s: s, ctx: ctx, todo: runs, most: s.most()}
+	workers := make([]func(), min(atOnce, len(runs), p.most))
+	for i := range workers {
+		workers[i] = p.work
+	}
+	if len(workers) > 0 {
+		left := s.begun.Add(waitFor).Sub(s.world.Now())
+		s.world.Within(min(max(left, 0), waitFor), func() { s.world.Together(workers...) })
+	}
+	s.out.Left = p.end()
 	if s.Rate >= 1 && (!s.out.Ended || len(s.out.Left) > 0) {
-		s.inTime(ctx, most) // the next step continues at the rate
+		s.inTime(ctx, p.most) // the next step continues at the rate
 	}
 	return nil
+}
+
+// collect returns the runs that the step acts on. It lists for half of the time in which actions
+// begin, so that a filter that selects few runs leaves time for them.
+func (s *stepper) collect(ctx context.Context) (runs []stored.Run, err error) {
+	runs = s.Left
+	until, most := s.begun.Add(beginFor/2), s.most()
+	for len(runs) < most && s.world.Now().Before(until) && ctx.Err() == nil {
+		more, err := s.next(ctx, most-len(runs), until)
+		if err != nil || len(more) == 0 {
+			return runs, err
+		}
+		runs = append(runs, more...)
+	}
+	return runs, nil
 }
 
 // most is how many runs the step acts on: at a rate, those of the time in which it begins actions.
@@ -128,9 +145,10 @@ func (s *stepper) most() int {
 	return min(int(s.Rate*beginFor.Seconds()), stepRuns)
 }
 
-// next returns the next runs of the list, no more than the batch may match.
-func (s *stepper) next(ctx context.Context, limit int) (runs []stored.Run, err error) {
-	for len(runs) == 0 && !s.out.Ended && !s.out.Over && time.Now().Before(s.end) {
+// next returns the next runs of the list, no more than the batch may match. It lists until a
+// moment.
+func (s *stepper) next(ctx context.Context, limit int, until time.Time) (runs []stored.Run, err error) {
+	for len(runs) == 0 && !s.out.Ended && !s.out.Over && s.world.Now().Before(until) && ctx.Err() == nil {
 		room := s.Room - s.out.Counts.Matched
 		place := s.out.Place
 		rows, err := s.list(ctx, max(min(limit, room), 1))
@@ -152,16 +170,34 @@ func (s *stepper) next(ctx context.Context, limit int) (runs []stored.Run, err e
 // inTime waits until the n-th action may begin. It reports whether the step may still begin it.
 func (s *stepper) inTime(ctx context.Context, n int) bool {
 	if s.Rate >= 1 {
-		begun := s.end.Add(-beginFor)
-		wait := time.NewTimer(time.Until(begun.Add(time.Duration(float64(n) / s.Rate * float64(time.Second)))))
-		defer wait.Stop()
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
+		at := s.begun.Add(time.Duration(float64(n) / s.Rate * float64(time.Second)))
+		if s.world.Wait(ctx, at.Sub(s.world.Now()), nil) != nil {
 			return false
 		}
 	}
-	return time.Now().Before(s.end) && ctx.Err() == nil
+	return s.world.Now().Before(s.end) && ctx.Err() == nil
+}
+
+// pool acts on runs, several at once.
+type pool struct {
+	s    *stepper
+	ctx  context.Context
+	most int
+
+	mu    sync.Mutex
+	ended bool // the step has, and nothing counts any more
+	taken int
+	todo  []stored.Run
+	// working are the runs that workers have taken and not settled.
+	working []*work
+	// again are those that have to be tried again.
+	again []stored.Run
+}
+
+// work is a run that a worker has taken.
+type work struct {
+	run   stored.Run
+	began bool // its action has
 }
 
 // settled is a run whose action has returned.
@@ -170,62 +206,71 @@ type settled struct {
 	Outcome
 }
 
-// pool acts on runs, several at once.
-type pool struct {
-	s       *stepper
-	ctx     context.Context
-	free    chan struct{}
-	results chan settled
-	// working are the runs whose actions have begun and not returned.
-	working []stored.Run
-	// again are those that have to be tried again.
-	again []stored.Run
+// work acts on one run after the other.
+func (p *pool) work() {
+	for {
+		w, n := p.take()
+		if w == nil || !p.s.inTime(p.ctx, n) || !p.begin(w) {
+			return
+		}
+		o := p.s.d.Act(p.ctx, p.s.Action, w.run, p.s.Key+"."+w.run.RunID)
+		p.settle(w, o)
+	}
 }
 
-func (s *stepper) pool(ctx context.Context) *pool {
-	return &pool{s: s, ctx: ctx, free: make(chan struct{}, atOnce), results: make(chan settled, stepRuns)}
+// take returns the next run and its number in the step, or nil if the step takes no more.
+func (p *pool) take() (w *work, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended || len(p.todo) == 0 || p.taken == p.most {
+		return nil, 0
+	}
+	w, n = &work{run: p.todo[0]}, p.taken
+	p.todo, p.taken, p.working = p.todo[1:], p.taken+1, append(p.working, w)
+	return w, n
 }
 
-// begin begins an action when another one has returned. A step that ends meanwhile leaves the run
-// to the next.
-func (p *pool) begin(r stored.Run) {
-	select {
-	case p.free <- struct{}{}:
-	case <-p.ctx.Done():
-		p.again = append(p.again, r)
+// begin notes that the action of a run begins. It returns false if the step has ended.
+func (p *pool) begin(w *work) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
+	w.began = true
+	w.run.Tries++
+	return true
+}
+
+// settle counts how an action went, unless the step has ended.
+func (p *pool) settle(w *work, o Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
 		return
 	}
-	r.Tries++
-	p.working = append(p.working, r)
-	go func() {
-		defer func() { <-p.free }()
-		p.results <- settled{r, p.s.d.Act(p.ctx, p.s.Action, r, p.s.Key+"."+r.RunID)}
-	}()
+	p.working = slices.DeleteFunc(p.working, func(other *work) bool { return other == w })
+	p.count(settled{w.run, o})
 }
 
-// finish waits for the actions in progress, until the step's time is over. It returns the runs that
-// have to be tried again.
-func (p *pool) finish() []stored.Run {
-	for len(p.working) > 0 {
-		select {
-		case done := <-p.results:
-			p.settle(done)
-			continue
-		case <-p.ctx.Done():
-		}
-		if len(p.results) == 0 {
-			break
+// end ends the pool. It returns the runs that are left: those whose actions did not begin, and
+// those that have to be tried again.
+func (p *pool) end() (left []stored.Run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	for _, w := range p.working {
+		if w.began {
+			p.count(settled{w.run, Outcome{Again, "the action took longer than a step"}})
+		} else {
+			left = append(left, w.run)
 		}
 	}
-	for _, r := range p.working {
-		p.settle(settled{r, Outcome{Again, "the action took longer than a step"}})
-	}
-	return p.again
+	return slices.Concat(p.again, left, p.todo)
 }
 
-// settle counts how an action went.
-func (p *pool) settle(done settled) {
-	p.working = slices.DeleteFunc(slices.Clone(p.working), func(r stored.Run) bool { return r == done.run })
+// count counts how an action went.
+func (p *pool) count(done settled) {
 	out := &p.s.out
 	switch done.Verdict {
 	case Done:

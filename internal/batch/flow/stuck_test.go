@@ -17,7 +17,7 @@ import (
 
 // brokenAt is how a batch describes the panic of broken code: by its kind and its place, and not by
 // its text.
-var brokenAt = regexp.MustCompile(`^The run's code fails: panic at flow/stuck_test\.go:\d+; the workflow's code fails`)
+var brokenAt = regexp.MustCompile(`^The run's code fails: panic at flow/stuck_test\.go:\d+; the run continues from here when fixed code is deployed`)
 
 // After a deployment that fixes the code, a batch retries all stuck runs of a type, and no others.
 // While the code is broken, each of them counts as failed.

@@ -90,6 +90,8 @@ type Input struct {
 // run to run.
 type State struct {
 	Input
+	// Begun is when the batch was started: it acts on runs that had started by then, also after it
+	// was reset. Inputs that earlier versions stored do not have it; their first task says when.
 	Begun time.Time `json:"begun,omitzero"`
 	Steps int       `json:"steps,omitempty"`
 	// Place is where the list goes on; empty is its beginning. Ended says that it has ended.

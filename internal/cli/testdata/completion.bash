@@ -11,7 +11,7 @@ _shop() {
     case "$at $prev" in
         " list --output"|" list -o") COMPREPLY=($(compgen -W "table json jsonl auto" -- "$cur")); return ;;
         " box send --by") COMPREPLY=($(compgen -W "train ship" -- "$cur")); return ;;
-        " box send --to") COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" complete towns "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)" -- "$cur")); return ;;
+        " box send --to") COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]/#\~/$HOME}" complete towns "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)" -- "$cur")); return ;;
         " list --file") return ;; # a file name
     esac
     case "$at" in
@@ -20,7 +20,7 @@ _shop() {
         " box") flags="--help -h"; commands="open close send" ;;
         " box open") flags="--help -h"; commands="gently fast" ;;
         " box close") flags="--help -h"; commands="" ;;
-        " box send") flags="--help -h --by --to"; [[ $cur == -* ]] || commands="$("${COMP_WORDS[0]}" complete boxes "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)" ;;
+        " box send") flags="--help -h --by --to"; [[ $cur == -* ]] || commands="$("${COMP_WORDS[0]/#\~/$HOME}" complete boxes "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)" ;;
     esac
     if [[ $cur == -* ]]; then commands=$flags; fi
     COMPREPLY=($(compgen -W "$commands" -- "$cur"))

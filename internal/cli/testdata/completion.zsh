@@ -11,7 +11,7 @@ _shop() {
     case "$at $prev" in
         " list --output"|" list -o") compadd -- table json jsonl auto; return ;;
         " box send --by") compadd -- train ship; return ;;
-        " box send --to") compadd -- ${(f)"$("${words[1]}" complete towns "${words[1,CURRENT]}" 2>/dev/null)"}; return ;;
+        " box send --to") compadd -- ${(f)"$("${words[1]/#\~/$HOME}" complete towns "${words[1,CURRENT]}" 2>/dev/null)"}; return ;;
         " list --file") _files; return ;;
     esac
     case "$at" in
@@ -31,7 +31,7 @@ _shop() {
             commands=( )
             flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' ) ;;
         " box send")
-            [[ $PREFIX == -* ]] || commands=( ${(f)"$("${words[1]}" complete boxes "${words[1,CURRENT]}" 2>/dev/null)"} )
+            [[ $PREFIX == -* ]] || commands=( ${(f)"$("${words[1]/#\~/$HOME}" complete boxes "${words[1,CURRENT]}" 2>/dev/null)"} )
             flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' '--by:How it travels' '--to:Where it goes' ) ;;
     esac
     if [[ $PREFIX == -* ]]; then

@@ -63,7 +63,7 @@ func ensureChild(ctx context.Context, s *session.Process, e *outbound) (history.
 		if f := engine.OversizeChild(child.StartChildWorkflowExecutionInitiated, s.Options.MaxPayload); f != nil {
 			return fails(f)
 		}
-		if start, e.refused = s.Parser().Start(requestOf(child)); e.refused == nil {
+		if start, e.refused = s.Parser().StartChild(requestOf(child), e.own); e.refused == nil {
 			started = starts.Event(ctx, s, start)
 			started.Parent = &history.Parent{WorkflowID: e.message.WorkflowID, RunID: e.message.RunID, InitiatedEventID: child.EventID}
 		}

@@ -15,6 +15,8 @@ type outbound struct {
 	message  *engine.Message
 	child    *engine.PendingChild
 	external *engine.PendingExternal
+	// own says that the run is of one of Weft's own types.
+	own bool
 	// request is the request id of the start of the child that external is for.
 	request string
 	// refused is why the child cannot be started here, or nil. An earlier delivery, to a process of
@@ -64,7 +66,7 @@ func load(ctx context.Context, s *session.Process, m *engine.Message) (e *outbou
 			}
 			return nil
 		}
-		e = &outbound{message: m, closed: closed, closeTime: run.State.CloseTime}
+		e = &outbound{message: m, closed: closed, closeTime: run.State.CloseTime, own: engine.OwnType(run.State.Started.WorkflowType)}
 		child := m.EventID
 		if m.Kind == engine.DeliverExternal {
 			e.external = run.State.Externals[m.EventID]

@@ -75,7 +75,11 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 		}
 		return t.RequireFresh(ctx, nil)
 	}
-	task := engine.Task{}
+	attempt, err := nextAttempt(ctx, t, run)
+	if err != nil {
+		return err
+	}
+	task := engine.Task{Attempt: attempt}
 	for _, c := range calls {
 		task.Updates = append(task.Updates, c.request)
 	}

@@ -322,7 +322,7 @@ func historyBy(ctx context.Context, s *session.Process, end time.Time, runID his
 }
 
 // readEvents returns the events of a page of a run's history. If memory lacks their commits, it
-// reads only those.
+// reads those, and no others.
 func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from int64, most int) (events []schema.HistoryEvent, more bool, err error) {
 	if run.Lacks(1) == 0 {
 		events, more = schema.Events(run.Log, from, most, historyPageBytes)
@@ -333,16 +333,22 @@ func readEvents(ctx context.Context, t *session.Session, run *engine.Run, from i
 		return nil, false, nil
 	}
 	var log []*history.Commit
-	size := int64(0)
-	for c, err := range t.View.Commits(ctx, run, slot) {
+	for c, err := range t.View.Between(ctx, run, slot, endOfPage(run, slot, max(from, 1), most)) {
 		if err != nil {
 			return nil, false, err
 		}
-		log, size = append(log, c), size+run.SizeOf(c.Slot)
-		if size > historyPageBytes || c.NextEventID() > max(from, 1)+int64(most) {
-			break
-		}
+		log = append(log, c)
 	}
 	events, more = schema.EventsAfter(run.BatchesBefore(slot), log, from, most, historyPageBytes)
 	return events, more || log[len(log)-1].NextEventID() < run.State.NextEventID, nil
+}
+
+// endOfPage returns the slot that follows the commits of a page: those of most events from one on,
+// whose commit is in slot, or of fewer if they are too large.
+func endOfPage(run *engine.Run, slot uint32, from int64, most int) uint32 {
+	last, _ := run.SlotOf(min(from+int64(most), run.State.NextEventID) - 1)
+	for size := int64(0); slot <= last && size <= historyPageBytes; slot++ {
+		size += run.SizeOf(slot)
+	}
+	return slot
 }

@@ -20,7 +20,7 @@ func refused(t *session.Session, run *engine.Run, kind runner.CodeKind) error {
 
 // notReady is the refusal of a request whose code fails.
 func notReady(f *failure.Failure) *refusal.Error {
-	return refusal.NotReady.New("the workflow's code fails: its next deployment that does not will go on from here").With(f)
+	return refusal.NotReady.New("the run continues from here when fixed code is deployed").With(f)
 }
 
 // Requests carries out what callers ask for.

@@ -1,8 +1,11 @@
 package requests
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -50,8 +53,12 @@ func (s *Steering) Retry(ctx context.Context, of command.Target) (*schema.RetryR
 
 // retryTask runs the failed task of a run once more, and commits it if its code does not fail.
 func retryTask(ctx context.Context, t *session.Session, run *engine.Run) error {
+	attempt, err := nextAttempt(ctx, t, run)
+	if err != nil {
+		return err
+	}
 	known, fresh := session.EndOf(run), t.View.Fresh
-	task := engine.Task{}
+	task := engine.Task{Attempt: attempt}
 	transition, err := t.Step(ctx, run, task)
 	if err != nil {
 		return err
@@ -69,6 +76,95 @@ func retryTask(ctx context.Context, t *session.Session, run *engine.Run) error {
 		return err
 	}
 	return notReady(f)
+}
+
+// retryAtOnce is how many activities RetryAll retries.
+const retryAtOnce = 100
+
+// RetryAll retries now what a run retries by itself later: its failed task, as Retry does, and each
+// activity that waits for its next attempt, as RetryActivity does. It refuses a run that has
+// neither. It begins the attempts of retryAtOnce activities, and returns refusal.Busy if more wait:
+// a further call begins those of the others. If the run's code fails, the activities are retried
+// nevertheless.
+//
+// It costs what Retry does; a read of the records of attempts if activities are pending; and a
+// write and a message for each activity that waits.
+func (s *Steering) RetryAll(ctx context.Context, of command.Target) error {
+	_, err := s.Retry(ctx, of)
+	if err != nil && !errors.Is(err, refusal.NothingToDo) && !errors.Is(err, refusal.NotReady) {
+		return err
+	}
+	begun, left, failed := s.retryActivities(ctx, of)
+	switch {
+	case failed != nil && !errors.Is(failed, refusal.NotFound):
+		return failed
+	case left > 0:
+		return refusal.Busy.New("%d activities of the run begin their next attempts now, and %d more wait for theirs: retry it again for those", begun, left)
+	case begun > 0 && errors.Is(err, refusal.NothingToDo):
+		return nil
+	}
+	return err
+}
+
+// retryActivities begins the next attempts now of the activities of a run that wait for them. It
+// returns how many it has begun, and how many more wait. The process has just read the log.
+func (s *Steering) retryActivities(ctx context.Context, of command.Target) (begun, left int, err error) {
+	err = s.Process.Request(ctx, of.Workflow(), func(ctx context.Context, t *session.Session) error {
+		run, err := t.OpenRun(ctx, of.Run())
+		if run == nil || len(run.State.Activities) == 0 || run.State.Paused != nil {
+			return err
+		}
+		records, err := t.Process.Attempts.All(ctx, run)
+		if err != nil {
+			return err
+		}
+		left = 0
+		byDue := slices.SortedFunc(maps.Keys(records), func(a, b int64) int { // those that have failed again just now come last
+			return cmp.Or(cmp.Compare(records[a].Next, records[b].Next), cmp.Compare(a, b))
+		})
+		for _, event := range byDue {
+			kept := records[event]
+			switch {
+			case run.State.Activities[event] == nil || activities.NotBackingOff(kept, t.Process.Timestamp()) != "":
+				continue
+			case begun == retryAtOnce:
+				left++
+				continue
+			}
+			m, err := messageOf(ctx, t, run, event, kept.LastFailed+1)
+			if err == nil {
+				err = recordProblem(activities.BeginNow(ctx, t.Process, run, m, kept))
+			}
+			if err != nil {
+				return err
+			}
+			begun++
+		}
+		return nil
+	})
+	return begun, left, err
+}
+
+// nextAttempt returns the number of the next attempt at the task of a run, or 0 if the task has not
+// failed. The commit of that attempt has the number, so that the log says how many have failed. The
+// record of the failed attempts has it, which nextAttempt reads if the second attempt has been due.
+func nextAttempt(ctx context.Context, t *session.Session, run *engine.Run) (int, error) {
+	if run.State.Stuck() == nil {
+		return 0, nil
+	}
+	failed := run.State.LastTask
+	first := failed.Task.Attempt
+	if t.Process.Timestamp() < failed.Time.Add(engine.TaskRetryDelay(first)) {
+		return first + 1, nil
+	}
+	kept, err := t.Process.Attempts.Of(ctx, run, failed.TaskScheduledID())
+	switch {
+	case err != nil:
+		return 0, err
+	case kept == nil:
+		return first + 1, nil
+	}
+	return max(kept.LastFailed, first) + 1, nil
 }
 
 // RetryActivity begins the next attempt at an activity now that waits for it. A message for that

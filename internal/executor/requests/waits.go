@@ -61,7 +61,8 @@ func (s *Reports) Waits(ctx context.Context, of command.Describe) (*schema.Waits
 		}
 	}
 	answer.AtEventID, answer.Stopped = found.LastSeen, found.Stopped
-	answer.UpdateHandlers = found.UpdateHandlers[:min(len(found.UpdateHandlers), maxWaits)]
+	answer.BeforeTask = found.Stopped == nil && found.LastSeen < found.End
+	answer.UpdateHandlers, answer.QueryHandlers, answer.Signals = first(found.Updates), first(found.Queries), first(found.Signals)
 	f := newFolder(d)
 	for i := range found.Coroutines {
 		f.add(&found.Coroutines[i])
@@ -69,6 +70,9 @@ func (s *Reports) Waits(ctx context.Context, of command.Describe) (*schema.Waits
 	answer.Coroutines, answer.More = f.coroutines()
 	return answer, nil
 }
+
+// first returns the first of many names.
+func first(names []string) []string { return names[:min(len(names), maxWaits)] }
 
 // waitsOf returns what a run's log says, without its code.
 func waitsOf(run *engine.Run, d *schema.Description, build string) *schema.Waits {

@@ -18,8 +18,13 @@ import (
 // Commits returns the commits of a run from a slot on, in order. It reads those that the run lacks,
 // page by page, while the caller goes on.
 func (v *View) Commits(ctx context.Context, run *engine.Run, from uint32) engine.Commits {
+	return v.Between(ctx, run, from, run.State.NextSlot)
+}
+
+// Between is Commits before the slot end. It reads no commits from there on.
+func (v *View) Between(ctx context.Context, run *engine.Run, from, end uint32) engine.Commits {
 	return func(yield func(*history.Commit, error) bool) {
-		for page, err := range v.Pages(ctx, run, from) {
+		for page, err := range v.pages(ctx, run, from, end) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -35,10 +40,16 @@ func (v *View) Commits(ctx context.Context, run *engine.Run, from uint32) engine
 
 // Pages is Commits in pages as they are read. What the run keeps is a page as well.
 func (v *View) Pages(ctx context.Context, run *engine.Run, from uint32) iter.Seq2[[]*history.Commit, error] {
+	return v.pages(ctx, run, from, run.State.NextSlot)
+}
+
+// pages is Pages before the slot end.
+func (v *View) pages(ctx context.Context, run *engine.Run, from, end uint32) iter.Seq2[[]*history.Commit, error] {
 	return func(yield func([]*history.Commit, error) bool) {
 		var decoder history.Decoder
-		for from < run.State.NextSlot {
-			page, err := readPage(ctx, v, run, from, run.Lacks(from), &decoder)
+		for from < end {
+			page, err := readPage(ctx, v, run, from, min(run.Lacks(from), int(end-from)), &decoder)
+			page = page[:min(len(page), int(end-from))]
 			from += uint32(len(page))
 			if !yield(page, err) || err != nil {
 				return

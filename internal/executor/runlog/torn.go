@@ -33,18 +33,28 @@ var errTorn = errors.New("executor: the read saw a part of a transaction")
 // tornFor is how long after a commit was made another commit of its put may be missing from reads.
 // Later, what is missing was deleted, or was lost in a restored backup. No put lands as late as
 // this: a session puts no commit that is older than 15 minutes (session.Put), and AWS refuses a
-// request 15 minutes after it was signed.
-const tornFor = time.Hour
+// request 15 minutes after it was signed. The clock of the writer may be host.ClockGap behind.
+const tornFor = host.ClockGap + 30*time.Minute
 
 // IsRecent reports whether reads may lack items that were put together with a commit of this time.
 func (r *Reader) IsRecent(t history.Timestamp) bool { return r.now().Sub(t) < tornFor }
 
-// whole calls read again while it sees a part of a transaction. After the soft limit it returns
-// outcome.ErrBusy: nothing was written, and nothing was found out.
+// longestRead is how long a read and its conclusions may take. A process that slept meanwhile would
+// take half of what was put just before for half of an old transaction.
+const longestRead = 15 * time.Minute
+
+// whole calls read again while it sees a part of a transaction, and if the process slept during the
+// read. After the soft limit it returns outcome.ErrBusy: nothing was written, and nothing was found
+// out.
 func (r *Reader) whole(ctx context.Context, read func() error) error {
 	end := r.host.Now().Add(r.options.SoftLimit)
 	for try := 0; ; try++ {
+		began := r.host.Now()
 		err := read()
+		if slept := r.host.Now().Sub(began); slept > longestRead && err == nil {
+			end = end.Add(slept)
+			continue
+		}
 		if !errors.Is(err, errTorn) {
 			return err
 		}

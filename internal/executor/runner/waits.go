@@ -10,10 +10,13 @@ import (
 // Waits is where the code of a run waits.
 type Waits struct {
 	Coroutines []engine.CoroutineWait
-	// UpdateHandlers are the names of the updates that the code handles.
-	UpdateHandlers []string
+	// Updates and Queries are the names of those that the code handles, and Signals of those that
+	// it has received or waits for.
+	Updates, Queries, Signals []string
 	// LastSeen is the last event that the code has seen: see engine.Run.LastSeen.
 	LastSeen int64
+	// End is the last event of the log.
+	End int64
 	// Stopped is why the replay ended before the end of the log, or nil.
 	Stopped *failure.Failure
 }
@@ -43,7 +46,9 @@ func WaitsOf(ctx context.Context, c *Code, run *engine.Run) (*Waits, error) {
 	if lost != nil { // a condition
 		return &Waits{Stopped: lost}, nil
 	}
-	return &Waits{Coroutines: all, UpdateHandlers: in.UpdateHandlers(), LastSeen: run.LastSeen(in), Stopped: stopped}, nil
+	return &Waits{
+		Coroutines: all, Updates: in.UpdateHandlers(), Queries: in.QueryHandlers(), Signals: in.ReceivedSignals(), LastSeen: run.LastSeen(in), End: run.State.NextEventID - 1, Stopped: stopped,
+	}, nil
 }
 
 // traced runs code of a traced instance, and returns its result. lost is the failure of code that

@@ -14,8 +14,17 @@ import (
 
 // CheckConflict says whether there is room for another run: replaced is the one that is open and to
 // be terminated. The run that an earlier sending of the same start opened, or one that is to be
-// used in its place, is in the answer.
+// used in its place, is in the answer. It refuses a start that may not open a run.
 func CheckConflict(ctx context.Context, t *session.Session, c *command.Start, answer *schema.StartResponse) (replaced *engine.Run, err error) {
+	replaced, err = findRoom(ctx, t, c, answer)
+	if err == nil && answer.RunID == "" {
+		err = c.MayOpen()
+	}
+	return replaced, err
+}
+
+// findRoom is CheckConflict for a start that may open a run.
+func findRoom(ctx context.Context, t *session.Session, c *command.Start, answer *schema.StartResponse) (replaced *engine.Run, err error) {
 	latest := t.Run()
 	if latest == nil {
 		return nil, nil
