@@ -129,7 +129,8 @@ test("updates are completed, refused, and accepted", async () => {
 test("an unknown query is refused with the reason", async () => {
   const run = await start("asked");
   const { page, form } = await openForm(run, "Query");
-  await form.getByLabel("Query").fill("status");
+  await form.getByText("The code answers status.").waitFor();
+  assert.equal(await form.getByLabel("Query").inputValue(), "status");
   await button(form, "Ask").click();
   await form.locator(".outcome").getByText("waiting for the delivery").waitFor();
   await form.getByText(/^writes=0, /).waitFor();

@@ -95,6 +95,7 @@ test("the page says where the code waits, and goes to the children's children", 
   await waits.getByText(/uiserver\/main\.go:\d+/).first().waitFor();
   await waits.getByText("signal paid").waitFor();
   await waits.getByRole("heading", { name: /update approve/ }).waitFor();
+  await waits.getByText("handles updates addItem, approve").waitFor();
   const relatives = page.locator(".card", { hasText: "Parent and children" });
   await relatives.getByRole("button", { name: "Children of order-1042-shipment", exact: true }).click();
   await relatives.getByRole("button", { name: "Children of order-1042-shipment-leg", exact: true }).click();
@@ -147,6 +148,7 @@ test("a run that is watched shows what happens to it", async () => {
   const { runId } = await api(server, "POST", "workflows", { workflowId: "watched", type: "import", input: 2 });
   const page = await openPage(browser, server, `#/workflows/watched/${runId}`);
   await page.locator(".card", { hasText: "Where the code waits" }).getByText("signal delivered").waitFor();
+  await page.locator(".card", { hasText: "Where the code waits" }).getByText("answers query status").waitFor();
   await api(server, "POST", "workflows/watched/signals/delivered", { input: "now" });
   await page.getByRole("list", { name: "Timeline" }).getByRole("img", { name: /^Signal delivered/ }).waitFor();
   await page.locator(".run-title").getByText("Completed").waitFor();

@@ -81,7 +81,8 @@ export function BatchForm({
   });
   const runs = JSON.stringify([filter, unknown]);
   const total = counted?.of === runs ? counted.batch.counts.matched : undefined;
-  const acted = total === undefined ? 0 : possible(counted?.batch.groups ?? [], kind);
+  const groups = counted?.batch.groups;
+  const acted = total === undefined ? 0 : groups ? possible(groups, kind) : total;
   const submit = async (): Promise<void> => {
     const body = { filter, unknown: unknown ? ("allow" as const) : undefined, action: action(), rate: rate ? Number(rate) : undefined, mostRuns: mostRuns ? Number(mostRuns) : undefined };
     if (total === undefined) {

@@ -16,7 +16,9 @@ import { useAwaited } from "./awaited.js";
 
 /** Asks a query, and shows its answers. */
 export function QueryForm({ run, onClose }: { run: RunKey; onClose: () => void }): JSX.Element {
-  const [name, setName] = useState("");
+  const handled = useAwaited(run, (w) => w.queryHandlers ?? []);
+  const [typed, setName] = useState<string>();
+  const name = typed ?? handled[0] ?? "";
   const [input, setInput] = useState("");
   const [answer, setAnswer] = useState<{ name: string; result: unknown; cost: Cost | undefined }>();
   return (
@@ -31,7 +33,7 @@ export function QueryForm({ run, onClose }: { run: RunKey; onClose: () => void }
       }}
     >
       <p class="does">The run's code answers from the present state. Nothing is written.</p>
-      <TextField label="Query" value={name} onInput={setName} required />
+      <TextField label="Query" value={name} onInput={setName} required options={handled} {...(handled.length > 0 ? { hint: `The code answers ${handled.join(", ")}.` } : {})} />
       <JsonField label="Input" value={input} onInput={setInput} rows={3} />
       <div role="status">
         {answer && (

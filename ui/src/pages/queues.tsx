@@ -65,7 +65,7 @@ export function QueuesPage(): JSX.Element {
                     )}
                   </td>
                   <td class="num" data-label="Rate">
-                    {q.rate ? `${q.rate.perSecond}/s${q.rate.burst ? `, ${count(q.rate.burst)} at once` : ""}` : <span class="dim">no limit known</span>}
+                    {q.rate ? `${q.rate.perSecond}/s${q.rate.burst ? `, ${count(q.rate.burst)} at once` : ""}` : <span class="dim">not known</span>}
                   </td>
                   <td>
                     {dead.includes(q) && (

@@ -224,7 +224,7 @@ function Row({ item, range, end, begin, eventHref }: { item: Item; range: Range;
   const to = clamp(percent(item.to ?? end, range));
   const pending = item.to === undefined;
   const waits = pending && item.failedAt !== undefined ? clamp(percent(item.failedAt, range)) : undefined;
-  const about = item.point ? item.outcome : pending ? (item.attempts > 1 ? `${attemptsOf(item)} · ` : "") + (item.due !== undefined ? ago(item.due, end) : item.outcome) : `${duration((item.to ?? end) - item.from)}${item.attempts > 1 ? ` · ${attemptsOf(item)}` : ""}`;
+  const about = item.point ? item.outcome : pending ? (item.attempts > 1 ? `${attemptsOf(item)} · ` : "") + (item.due !== undefined ? `${item.kind === "task" ? "next " : ""}${ago(item.due, end)}` : item.outcome) : `${duration((item.to ?? end) - item.from)}${item.attempts > 1 ? ` · ${attemptsOf(item)}` : ""}`;
   const text = story(item, begin, end);
   // The text stands beside the bar where there is room, and otherwise on the end of it.
   const side = to <= 60 ? "" : from >= 30 ? " before" : " on";

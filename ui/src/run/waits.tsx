@@ -33,6 +33,7 @@ export function WaitsView({ d, eventHref }: { d: Description; eventHref: (id: nu
   if (asked.error !== undefined) return <Trouble error={asked.error} onRetry={asked.refresh} />;
   const found = asked.value;
   if (!found) return asked.loading ? <p class="dim">The code is asked…</p> : null;
+  const awaited = new Set(found.coroutines.flatMap((c) => c.waitsFor.map((w) => (w.kind === "signal" ? w.name : undefined))));
   return (
     <div class="waits">
       {found.stopped && (
@@ -44,6 +45,7 @@ export function WaitsView({ d, eventHref }: { d: Description; eventHref: (id: nu
           </div>
         </div>
       )}
+      {found.beforeTask && !d.stuckTask && <p class="does">A task follows. These are the places before it.</p>}
       {d.stuckTask && (
         <p class="does">
           The code waits nowhere: its task fails{d.stuckTask.place ? ` at ${d.stuckTask.place}` : ""}. These are the places before that task, which begins after <a href={eventHref(found.atEventId)}>#{found.atEventId}</a>.
@@ -53,13 +55,25 @@ export function WaitsView({ d, eventHref }: { d: Description; eventHref: (id: nu
         <CoroutineView key={i} c={c} d={d} eventHref={eventHref} />
       ))}
       {found.coroutines.length === 0 && !found.stopped && <p class="dim">No code waits: it has not begun, or a task follows.</p>}
-      {found.updateHandlers && (
-        <p>
-          <Icon name="update" size={13} /> <span class="dim">handles {found.updateHandlers.length === 1 ? "update" : "updates"}</span> <strong>{found.updateHandlers.join(", ")}</strong>
-        </p>
-      )}
+      <Names icon="update" does="handles" one="update" many="updates" names={found.updateHandlers} />
+      <Names icon="search" does="answers" one="query" many="queries" names={found.queryHandlers} />
+      <Names icon="signal" does="has received" one="signal" many="signals" names={found.signals?.filter((s) => !awaited.has(s))} />
       {found.more && <p class="dim">and {plural(found.more, "further coroutine")}</p>}
     </div>
+  );
+}
+
+/** Lists names that the code handles; nothing if there are none. */
+function Names({ icon, does, one, many, names }: { icon: IconName; does: string; one: string; many: string; names: string[] | undefined }): JSX.Element | null {
+  if (!names?.length) return null;
+  return (
+    <p>
+      <Icon name={icon} size={13} />{" "}
+      <span class="dim">
+        {does} {names.length === 1 ? one : many}
+      </span>{" "}
+      <strong>{names.join(", ")}</strong>
+    </p>
   );
 }
 
