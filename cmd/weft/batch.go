@@ -37,8 +37,13 @@ type batchStart struct {
 	Unpin     bool     `group:"Action" help:"For move: let the newest build run them."`
 	cli.Input `embed:""`
 
-	cli.Remote `embed:"" set:"timeout=-1ns" set:"timeoutPlaceholder=DURATION" set:"timeoutHelp=How long the command may take; without it, 30s, and for ever with --watch and --dry-run. 0s is for ever."`
+	cli.Remote `embed:"" set:"timeout=-1ns"`
 	cli.Output `embed:""`
+}
+
+// timeoutHelp implements mayWait.
+func (*batchStart) timeoutHelp() string {
+	return "without it, 30s, and for ever with --watch and --dry-run."
 }
 
 // AfterApply sets the time-out.

@@ -23,7 +23,7 @@ type costCommand struct {
 	Until      string `placeholder:"TIME" help:"Only runs that started before, in the same forms."`
 	By         string `default:"WorkflowType" placeholder:"NAME" complete:"WorkflowType,ExecutionStatus,BuildId,Stuck,FailureType,Paused,Retrying,CloseReason" help:"Sum up by the values of WorkflowType, ExecutionStatus, BuildId, or another name that docs/list.md has."`
 	Unknown    bool   `name:"allow-unknown" help:"Allow names in the filter that no recent run has."`
-	cli.Remote `embed:"" set:"timeout=-1ns" set:"timeoutPlaceholder=DURATION" set:"timeoutHelp=How long the command may take; without it, 30s for a run, and for ever for a sum. 0s is for ever."`
+	cli.Remote `embed:"" set:"timeout=-1ns"`
 	cli.Output `embed:""`
 }
 
@@ -38,6 +38,9 @@ func (c *costCommand) Validate() error {
 	}
 	return nil
 }
+
+// timeoutHelp implements mayWait.
+func (*costCommand) timeoutHelp() string { return "without it, 30s for a run, and for ever for a sum." }
 
 // AfterApply sets the time-out.
 func (c *costCommand) AfterApply() error {

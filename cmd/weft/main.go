@@ -134,8 +134,34 @@ func commandOf(c *kong.Context) string {
 
 // parser returns the parser of the command line. It calls exit after it has printed help.
 func parser(s *cli.Session, exit func(int)) (*kong.Kong, error) {
-	return kong.New(&commands{}, kong.Name("weft"), kong.Description("Durable workflows without servers."), kong.Exit(exit), kong.Writers(s, s.Err),
+	k, err := kong.New(&commands{}, kong.Name("weft"), kong.Description("Durable workflows without servers."), kong.Exit(exit), kong.Writers(s, s.Err),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: helpWidth}), cli.Vars)
+	if err != nil {
+		return nil, err
+	}
+	for _, command := range k.Model.Leaves(false) {
+		explainTimeout(command)
+	}
+	return k, nil
+}
+
+// mayWait is a command that waits with some flags, and not with others.
+type mayWait interface {
+	// timeoutHelp says what its time-out is without --timeout.
+	timeoutHelp() string
+}
+
+// explainTimeout sets the help of --timeout of a command that may wait.
+func explainTimeout(command *kong.Node) {
+	waits, ok := command.Target.Addr().Interface().(mayWait)
+	if !ok {
+		return
+	}
+	for _, f := range command.Flags {
+		if f.Name == "timeout" {
+			f.PlaceHolder, f.Help = "DURATION", "How long the command may take; "+waits.timeoutHelp()+" 0s is for ever."
+		}
+	}
 }
 
 // helpWidth is the longest line of help, in columns.

@@ -21,7 +21,7 @@ type startCommand struct {
 	cli.Input `embed:""`
 	startFlags
 	visibilityFlags
-	cli.Remote `embed:"" set:"timeout=-1ns" set:"timeoutPlaceholder=DURATION" set:"timeoutHelp=How long the command may take; without it, 30s, and for ever with --wait. 0s is for ever."`
+	cli.Remote `embed:"" set:"timeout=-1ns"`
 	cli.Output `embed:""`
 }
 
@@ -142,6 +142,9 @@ type oneStarted struct {
 	WorkflowID string `json:"workflowId"`
 	RunID      string `json:"runId,omitempty"`
 }
+
+// timeoutHelp implements mayWait.
+func (*startCommand) timeoutHelp() string { return "without it, 30s, and for ever with --wait." }
 
 // AfterApply sets the time-out.
 func (c *startCommand) AfterApply() error {

@@ -30,7 +30,7 @@ type updateSend struct {
 	NoWait     bool   `help:"Do not wait for the result: print the update's id when it is accepted."`
 	cli.Input  `embed:""`
 	withStart
-	cli.Remote `embed:"" set:"timeout=-1ns" set:"timeoutPlaceholder=DURATION" set:"timeoutHelp=How long the command may take; without it, for ever, and 30s with --no-wait. 0s is for ever."`
+	cli.Remote `embed:"" set:"timeout=-1ns"`
 	cli.Output `embed:""`
 }
 
@@ -40,6 +40,9 @@ type oneUpdate struct {
 	WorkflowID string `json:"workflowId"`
 	RunID      string `json:"runId,omitempty"`
 }
+
+// timeoutHelp implements mayWait.
+func (*updateSend) timeoutHelp() string { return "without it, for ever, and 30s with --no-wait." }
 
 // AfterApply sets the time-out.
 func (c *updateSend) AfterApply() error {

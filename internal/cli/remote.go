@@ -29,14 +29,14 @@ type Remote struct {
 	Token      string `group:"Connection" xor:"token" placeholder:"TOKEN" help:"Bearer token ($$WEFT_TOKEN). Other users of this machine see it: prefer --token-file."`
 	TokenFile  string `group:"Connection" xor:"token" placeholder:"FILE" help:"File with the bearer token, as .weft/token ($$WEFT_TOKEN_FILE)."`
 
-	Timeout time.Duration `group:"Connection" default:"${timeout}" placeholder:"${timeoutPlaceholder}" help:"${timeoutHelp}"`
+	Timeout time.Duration `group:"Connection" default:"${timeout}" help:"${timeoutHelp}"`
 }
 
 // timeout is how long a command may take that waits for nothing.
 const timeout = 30 * time.Second
 
 // MayWait sets the time-out of a command that waits only with some flags, if it was not given. Such
-// a command calls it in AfterApply, and has `set:"timeout=-1ns" set:"timeoutPlaceholder=DURATION"`.
+// a command calls it in AfterApply, and has `set:"timeout=-1ns"`.
 func (r *Remote) MayWait(waits bool) {
 	switch {
 	case r.Timeout >= 0:
@@ -52,7 +52,7 @@ const defaultURL = "http://127.0.0.1:8080"
 
 // Vars are the variables of kong that the flags need. A command sets others where it embeds the
 // flags. One that waits for something that may take any time has `set:"timeout=0s"`.
-var Vars = kong.Vars{"timeout": timeout.String(), "timeoutPlaceholder": "${timeout}", "timeoutHelp": "How long the command may take; 0s is for ever.", "output": "table"}
+var Vars = kong.Vars{"timeout": timeout.String(), "timeoutHelp": "How long the command may take; 0s is for ever.", "output": "table"}
 
 // target is how a deployment is reached, before it is.
 type target struct {
