@@ -79,7 +79,7 @@ func (v *View) EnsureFresh(ctx context.Context) error {
 // a transaction.
 func (v *View) Refresh(ctx context.Context) error {
 	v.owner.BeforeRead()
-	err := v.Reader.whole(ctx, func() error { return v.refreshOnce(ctx) })
+	err := v.Reader.whole(ctx, func() error { return refreshOnce(ctx, v) })
 	v.Fresh = v.Fresh || err == nil
 	if err == nil {
 		v.Known.Prove(v.began)
@@ -89,7 +89,7 @@ func (v *View) Refresh(ctx context.Context) error {
 
 // refreshOnce is one read of Refresh. It returns errTorn if the read saw a part of a transaction.
 // What was seen is committed and stays, so it becomes part of what is known in any case.
-func (v *View) refreshOnce(ctx context.Context) error {
+func refreshOnce(ctx context.Context, v *View) error {
 	v.moot = nil
 	until, limit := store.Key{}, firstPage+v.Expect
 	if r := v.Known.Run; r != nil {
@@ -289,14 +289,14 @@ func (v *View) Previous(ctx context.Context, run *engine.Run) (*engine.Run, erro
 // The read is repeated while it sees a part of a transaction.
 func (v *View) Other(ctx context.Context, id history.RunID) (run *engine.Run, err error) {
 	err = v.Reader.whole(ctx, func() (err error) {
-		run, err = v.otherOnce(ctx, id)
+		run, err = otherOnce(ctx, v, id)
 		return err
 	})
 	return run, err
 }
 
 // otherOnce is one read of Other.
-func (v *View) otherOnce(ctx context.Context, id history.RunID) (*engine.Run, error) {
+func otherOnce(ctx context.Context, v *View, id history.RunID) (*engine.Run, error) {
 	run := engine.NewRun(v.Known.WorkflowID, id.Number())
 	var decoder history.Decoder
 	for more := true; more; {
