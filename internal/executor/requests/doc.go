@@ -35,7 +35,7 @@
 //	outbox.Outbox       Send
 //	outcome             OfRead
 //	runlog.Reader       FirstCommit LastCommit RunBefore
-//	runlog.View         Before Command Commit Commits EnsureFresh EnsureLoaded Other Refresh
+//	runlog.View         Before Between Command Commit Commits EnsureFresh EnsureLoaded Other Refresh
 //	runner              Ident WaitsOf
 //	runner.Code         CatchUp Drop Query
 //	runner.Runner       Barred
