@@ -486,16 +486,24 @@ func TestStartDuringHalfOfAStart(t *testing.T) {
 	}
 }
 
+// halfOfALap returns another process, and its log, which lacks half of the transaction that has
+// continued run 1 as run 2.
+func halfOfALap(t *testing.T) (*tornLog, *testbed.Process) {
+	t.Helper()
+	log, a, b, _ := tornTestbed(t, 1)
+	log.applied = func() {}
+	if err := relayNote.Send(context.Background(), a.Client, "w", "lap"); err != nil {
+		t.Fatal(err)
+	}
+	return log, b
+}
+
 // Half of an old transaction is without its other half, because a backup restored it so or because
 // a deletion has left it. Requests to the existing run are answered at once.
 func TestHalfOfAnOldTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		log, a, b, _ := tornTestbed(t, 1)
-		log.applied = func() {}
-		if err := relayNote.Send(context.Background(), a.Client, "w", "lap"); err != nil {
-			t.Fatal(err)
-		}
+		_, b := halfOfALap(t)
 		time.Sleep(2 * time.Hour)
 		began := time.Now()
 		if err := relayNote.Send(context.Background(), b.Client, "w", "x"); !errors.Is(err, refusal.NotFound) || time.Since(began) != 0 {
@@ -509,11 +517,7 @@ func TestHalfOfAnOldTransaction(t *testing.T) {
 func TestHalfOfATransactionOfAClockThatIsBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		log, a, b, _ := tornTestbed(t, 1)
-		log.applied = func() {}
-		if err := relayNote.Send(context.Background(), a.Client, "w", "lap"); err != nil {
-			t.Fatal(err)
-		}
+		log, b := halfOfALap(t)
 		time.Sleep(host.ClockGap + host.ClockSkew) // for b this is as if a's clock were behind
 		again := func() error {
 			_, err := b.Service.Signal(context.Background(), "w", "", relayNote.Name(), schema.SignalRequest{Input: []byte(`"x"`), RequestID: "new"})
@@ -534,11 +538,7 @@ func TestHalfOfATransactionOfAClockThatIsBehind(t *testing.T) {
 func TestASleepAfterHalfOfATransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		log, a, b, _ := tornTestbed(t, 1)
-		log.applied = func() {}
-		if err := relayNote.Send(context.Background(), a.Client, "w", "lap"); err != nil {
-			t.Fatal(err)
-		}
+		log, b := halfOfALap(t)
 		log.missed = func() {
 			time.Sleep(7 * 24 * time.Hour)
 			log.reveal()

@@ -213,7 +213,7 @@ func (c concurrent) Together(fns ...func()) {
 		for !a.ended {
 			s.pause(wait{until: s.now.Add(time.Hour), wake: a.gone})
 		}
-		me.did.landed, me.did.lost, me.did.lied, me.did.sent = me.did.landed+a.did.landed, me.did.lost+a.did.lost, me.did.lied+a.did.lied, me.did.sent+a.did.sent
+		me.did.add(a.did)
 	}
 }
 
@@ -321,8 +321,8 @@ func (a *audit) checkBatch(one *batch, run *engine.Run) {
 					return
 				}
 				a.checkStep(one, name, run, e, out)
-				include(&sum, out.Counts)
-				if done := settled(sum); !one.request.DryRun && sum.Matched != done+len(out.Left) {
+				sum.Add(out.Counts)
+				if done := sum.Settled(); !one.request.DryRun && sum.Matched != done+len(out.Left) {
 					a.s.fail("%s has matched %d runs, of which %d have an outcome and %d are left", name, sum.Matched, done, len(out.Left))
 				}
 			}
@@ -350,29 +350,22 @@ func (a *audit) checkBatch(one *batch, run *engine.Run) {
 	}
 }
 
-// settled returns how many runs have an outcome.
-func settled(c stored.Counts) int { return c.Done + c.Already + c.Refused + c.Failed }
-
-func include(sum *stored.Counts, by stored.Counts) {
-	sum.Matched, sum.Done, sum.Already, sum.Refused, sum.Failed = sum.Matched+by.Matched, sum.Done+by.Done, sum.Already+by.Already, sum.Refused+by.Refused, sum.Failed+by.Failed
-}
-
 // checkStep compares the result of a step with what one of its attempts did.
 func (a *audit) checkStep(one *batch, name string, run *engine.Run, e *history.ActivityTaskCompleted, out stored.Stepped) {
 	if one.request.DryRun {
 		return
 	}
 	same := slices.ContainsFunc(one.attempts, func(w *witness) bool {
-		return w.info.RunID == string(run.State.RunID) && w.info.EventID == e.ScheduledEventID && w.tells(out.Counts)
+		return w.info.RunID == string(run.State.RunID) && w.info.EventID == e.ScheduledEventID && w.mayReturn(out.Counts)
 	})
 	if !same {
-		a.s.fail("%s has a step, event %d, with %+v, and none of its attempts did that", name, e.ScheduledEventID, out.Counts)
+		a.s.fail("%s: the step of event %d has the counts %+v, which no attempt at it can have returned", name, e.ScheduledEventID, out.Counts)
 	}
 }
 
-// tells reports whether an attempt may have had these counts. An action that returned late may be
-// counted as failed, or tried again.
-func (w *witness) tells(c stored.Counts) bool {
+// mayReturn reports whether an attempt may have returned these counts. An action that returned late
+// may be counted as failed, or tried again.
+func (w *witness) mayReturn(c stored.Counts) bool {
 	var by [flow.Again + 1]int
 	late, spent := 0, 0
 	for _, d := range w.deeds {
@@ -409,7 +402,7 @@ func (a *audit) checkMost(one *batch, runs []*engine.Run) {
 			for _, e := range c.Events() {
 				done, is := e.Attributes.(*history.ActivityTaskCompleted)
 				var out stored.Stepped
-				if is && json.Unmarshal(done.Result, &out) == nil && settled(out.Counts) > 0 {
+				if is && json.Unmarshal(done.Result, &out) == nil && out.Counts.Settled() > 0 {
 					results++
 				}
 			}

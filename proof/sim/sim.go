@@ -127,6 +127,10 @@ type actor struct {
 // deeds are an actor's effects on the store and the queues.
 type deeds struct{ landed, lost, lied, sent int }
 
+func (d *deeds) add(more deeds) {
+	d.landed, d.lost, d.lied, d.sent = d.landed+more.landed, d.lost+more.lost, d.lied+more.lied, d.sent+more.sent
+}
+
 // wait is what an actor waits for: a moment, a channel, or the end of a context.
 type wait struct {
 	until time.Time

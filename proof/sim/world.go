@@ -42,7 +42,7 @@ func (w world) Within(limit time.Duration, fn func()) bool {
 	for !a.ended && s.now.Before(until) {
 		s.pause(wait{until: until, wake: a.gone})
 	}
-	me.did.landed, me.did.lost, me.did.lied, me.did.sent = me.did.landed+a.did.landed, me.did.lost+a.did.lost, me.did.lied+a.did.lied, me.did.sent+a.did.sent
+	me.did.add(a.did)
 	return a.ended
 }
 

@@ -145,8 +145,7 @@ func (f *flow) step() (idle bool, err error) {
 func (f *flow) take(out *stored.Stepped) (idle bool) {
 	f.Steps++
 	f.Place, f.Ended, f.Left = out.Place, out.Ended, out.Left
-	c, by := &f.Counts, out.Counts
-	c.Matched, c.Done, c.Already, c.Refused, c.Failed = c.Matched+by.Matched, c.Done+by.Done, c.Already+by.Already, c.Refused+by.Refused, c.Failed+by.Failed
+	f.Counts.Add(out.Counts)
 	f.Groups = merge(f.Groups, out.Groups)
 	f.Problems = append(f.Problems, out.Problems...)
 	f.Problems = f.Problems[max(len(f.Problems)-mostProblems, 0):]
@@ -156,7 +155,7 @@ func (f *flow) take(out *stored.Stepped) (idle bool) {
 	case f.Ended && len(f.Left) == 0 && f.phase == stored.PhaseRunning:
 		f.phase = stored.PhaseCompleted
 	}
-	return by.Done+by.Already+by.Refused+by.Failed == 0 && len(f.Left) > 0
+	return out.Counts.Settled() == 0 && len(f.Left) > 0
 }
 
 // busyPause is how long a batch waits if the deployment was too busy to act on any run.

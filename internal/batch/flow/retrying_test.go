@@ -55,6 +55,22 @@ func (b *bank) registrations() []workflow.Registration {
 	})}
 }
 
+// outage starts payers, each with a number of charges, while the bank is down. It returns when
+// their activities back off.
+func outage(t *testing.T, charges map[string]int) (*bank, *testbed.Process) {
+	t.Helper()
+	b := &bank{}
+	b.down.Store(true)
+	p := testbed.New(t).Start(executor.Options{}, b.registrations()...)
+	for id, n := range charges {
+		if _, err := payer.Start(t.Context(), p.Client, id, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(time.Minute)
+	return b, p
+}
+
 var retries = &client.BatchAction{Kind: "retry"}
 
 // After an outage, a batch retries each activity that backs off now. A run without one that is not
@@ -62,16 +78,7 @@ var retries = &client.BatchAction{Kind: "retry"}
 func TestRetriesActivities(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := testbed.New(t)
-		var b bank
-		b.down.Store(true)
-		p := d.Start(executor.Options{}, b.registrations()...)
-		for id, n := range map[string]int{"waits": 0, "one": 1, "three": 3} {
-			if _, err := payer.Start(t.Context(), p.Client, id, n); err != nil {
-				t.Fatal(err)
-			}
-		}
-		time.Sleep(time.Minute)
+		b, p := outage(t, map[string]int{"waits": 0, "one": 1, "three": 3})
 		b.down.Store(false)
 		if n := b.calls.Load(); n != 4 {
 			t.Fatalf("%d attempts were made", n)
@@ -108,14 +115,7 @@ func TestRetriesManyActivities(t *testing.T) {
 		{290, true, schema.BatchCounts{Matched: 1, Failed: 1}, strings.Replace(more, "10 more", "190 more", 1)},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := testbed.New(t)
-			var b bank
-			b.down.Store(true)
-			p := d.Start(executor.Options{}, b.registrations()...)
-			if _, err := payer.Start(t.Context(), p.Client, "many", c.activities); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Minute)
+			b, p := outage(t, map[string]int{"many": c.activities})
 			if calls := b.calls.Swap(0); calls != int64(c.activities) {
 				t.Fatalf("%d attempts were made", calls)
 			}
@@ -142,16 +142,7 @@ func TestRetriesManyActivities(t *testing.T) {
 func TestRetriesCost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := testbed.New(t)
-		var b bank
-		b.down.Store(true)
-		p := d.Start(executor.Options{}, b.registrations()...)
-		for id, n := range map[string]int{"waits": 0, "three": 3} {
-			if _, err := payer.Start(t.Context(), p.Client, id, n); err != nil {
-				t.Fatal(err)
-			}
-		}
-		time.Sleep(time.Minute)
+		_, p := outage(t, map[string]int{"waits": 0, "three": 3})
 		for id, want := range map[string]meter.Cost{"waits": {Reads: 1}, "three": {Reads: 2, Writes: 3, Messages: 3}} {
 			target, err := p.Process.Service.Process.Parser().Target(id, "")
 			if err != nil {

@@ -41,9 +41,11 @@ type stepper struct {
 	d     Deployment
 	world World
 	begun time.Time
-	end   time.Time // no action begins later
 	out   stored.Stepped
 }
+
+// inTime reports whether an action may still begin.
+func (s *stepper) inTime() bool { return s.world.Now().Before(s.begun.Add(beginFor)) }
 
 // takeStep lists runs and acts on each, for about two seconds.
 func takeStep(ctx context.Context, in stored.Step) (stored.Stepped, error) {
@@ -52,8 +54,7 @@ func takeStep(ctx context.Context, in stored.Step) (stored.Stepped, error) {
 		return stored.Stepped{}, errNone
 	}
 	world := d.World()
-	now := world.Now()
-	s := &stepper{Step: in, d: d, world: world, begun: now, end: now.Add(beginFor), out: stored.Stepped{Place: in.Place, Ended: in.Ended}}
+	s := &stepper{Step: in, d: d, world: world, begun: world.Now(), out: stored.Stepped{Place: in.Place, Ended: in.Ended}}
 	ctx, cancel := world.WithTimeout(ctx, waitFor)
 	defer cancel()
 	var err error
@@ -68,7 +69,7 @@ func takeStep(ctx context.Context, in stored.Step) (stored.Stepped, error) {
 // count counts the runs of a dry run.
 func (s *stepper) count(ctx context.Context) error {
 	by := map[stored.Group]int{}
-	for !s.out.Ended && s.out.Counts.Matched < countRuns && s.world.Now().Before(s.end) && ctx.Err() == nil {
+	for !s.out.Ended && s.out.Counts.Matched < countRuns && s.inTime() && ctx.Err() == nil {
 		rows, err := s.list(ctx, countPage)
 		if err != nil {
 			return err
@@ -114,7 +115,7 @@ func (s *stepper) act(ctx context.Context) error {
 	}
 	s.out.Left = p.end()
 	if s.Rate >= 1 && (!s.out.Ended || len(s.out.Left) > 0) {
-		s.inTime(ctx, p.most) // the next step continues at the rate
+		s.await(ctx, p.most) // the next step continues at the rate
 	}
 	return nil
 }
@@ -167,15 +168,15 @@ func (s *stepper) next(ctx context.Context, limit int, until time.Time) (runs []
 	return runs, nil
 }
 
-// inTime waits until the n-th action may begin. It reports whether the step may still begin it.
-func (s *stepper) inTime(ctx context.Context, n int) bool {
+// await waits until the n-th action may begin. It reports whether the step may still begin it.
+func (s *stepper) await(ctx context.Context, n int) bool {
 	if s.Rate >= 1 {
 		at := s.begun.Add(time.Duration(float64(n) / s.Rate * float64(time.Second)))
 		if s.world.Wait(ctx, at.Sub(s.world.Now()), nil) != nil {
 			return false
 		}
 	}
-	return s.world.Now().Before(s.end) && ctx.Err() == nil
+	return s.inTime() && ctx.Err() == nil
 }
 
 // pool acts on runs, several at once.
@@ -200,17 +201,11 @@ type work struct {
 	began bool // its action has
 }
 
-// settled is a run whose action has returned.
-type settled struct {
-	run stored.Run
-	Outcome
-}
-
 // work acts on one run after the other.
 func (p *pool) work() {
 	for {
 		w, n := p.take()
-		if w == nil || !p.s.inTime(p.ctx, n) || !p.begin(w) {
+		if w == nil || !p.s.await(p.ctx, n) || !p.begin(w) {
 			return
 		}
 		o := p.s.d.Act(p.ctx, p.s.Action, w.run, p.s.Key+"."+w.run.RunID)
@@ -250,7 +245,7 @@ func (p *pool) settle(w *work, o Outcome) {
 		return
 	}
 	p.working = slices.DeleteFunc(p.working, func(other *work) bool { return other == w })
-	p.count(settled{w.run, o})
+	p.count(w.run, o)
 }
 
 // end ends the pool. It returns the runs that are left: those whose actions did not begin, and
@@ -261,7 +256,7 @@ func (p *pool) end() (left []stored.Run) {
 	p.ended = true
 	for _, w := range p.working {
 		if w.began {
-			p.count(settled{w.run, Outcome{Again, "the action took longer than a step"}})
+			p.count(w.run, Outcome{Again, "the action took longer than a step"})
 		} else {
 			left = append(left, w.run)
 		}
@@ -269,33 +264,33 @@ func (p *pool) end() (left []stored.Run) {
 	return slices.Concat(p.again, left, p.todo)
 }
 
-// count counts how an action went.
-func (p *pool) count(done settled) {
+// count counts how the action on a run went.
+func (p *pool) count(run stored.Run, o Outcome) {
 	out := &p.s.out
-	switch done.Verdict {
+	switch o.Verdict {
 	case Done:
 		out.Counts.Done++
 	case Already:
 		out.Counts.Already++
 	case Refused:
 		out.Counts.Refused++
-		p.problem(done)
+		p.problem(run, o)
 	case Failed:
 		out.Counts.Failed++
-		p.problem(done)
+		p.problem(run, o)
 	case Again:
-		if done.run.Tries < mostTries {
-			p.again = append(p.again, done.run)
+		if run.Tries < mostTries {
+			p.again = append(p.again, run)
 			return
 		}
 		out.Counts.Failed++
-		p.problem(done)
+		p.problem(run, o)
 	}
 }
 
-func (p *pool) problem(done settled) {
+func (p *pool) problem(run stored.Run, o Outcome) {
 	all := append(p.s.out.Problems, stored.Problem{
-		WorkflowID: done.run.WorkflowID, RunID: done.run.RunID, Refused: done.Verdict == Refused, Reason: cut(done.Reason),
+		WorkflowID: run.WorkflowID, RunID: run.RunID, Refused: o.Verdict == Refused, Reason: cut(o.Reason),
 	})
 	p.s.out.Problems = all[max(len(all)-mostProblems, 0):]
 }

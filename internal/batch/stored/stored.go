@@ -116,6 +116,18 @@ type Counts struct {
 	Failed  int `json:"failed,omitempty"`
 }
 
+// Add adds the runs of a step to those of a batch.
+func (c *Counts) Add(more Counts) {
+	c.Matched += more.Matched
+	c.Done += more.Done
+	c.Already += more.Already
+	c.Refused += more.Refused
+	c.Failed += more.Failed
+}
+
+// Settled returns how many runs have an outcome.
+func (c Counts) Settled() int { return c.Done + c.Already + c.Refused + c.Failed }
+
 // Run is a run that a batch acts on.
 type Run struct {
 	WorkflowID string `json:"workflowId"`
