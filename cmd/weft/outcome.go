@@ -30,11 +30,12 @@ func unhappy(s *cli.Session, o cli.Output, of outcome, err error) error {
 	var refused *client.Problem
 	var rejected *client.Rejected
 	var value any
+	_, foreign := problem.NotWeft(err)
 	switch {
 	case errors.As(err, &rejected):
 		of.Stage, of.Failure = "rejected", rejected.Failure
 		value = of
-	case errors.As(err, &refused) && !problem.Foreign(refused):
+	case errors.As(err, &refused) && !foreign:
 		value = refused
 	case refused == nil && cli.CodeOf(err) == cli.Failed:
 		of.Failure = failure.FromError(err)

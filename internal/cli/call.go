@@ -220,16 +220,14 @@ func noAnswer(address string, err error) error {
 // of Weft what may be wrong.
 func (d *Deployment) refused(err error) error {
 	var p *client.Problem
-	isProblem := errors.As(err, &p)
-	switch {
+	answer, foreign := problem.NotWeft(err)
+	switch isProblem := errors.As(err, &p); {
 	case d == nil:
 		return err
-	case isProblem && problem.Foreign(p):
-		return Errorf(Unreachable, "what answers at %s is not Weft: %s: check the address, and the path in it", d.URL, p.Detail)
+	case foreign:
+		return Errorf(Unreachable, "what answers at %s is not Weft: %s: check the address, and the path in it", d.URL, answer)
 	case isProblem && problem.WrongPath(p):
 		return Errorf(Unreachable, "the path in the address %s is wrong: %s", d.URL, p.Detail)
-	case !isProblem && errors.Is(err, problem.ErrNotWeft):
-		return Errorf(Unreachable, "what answers at %s is not Weft: %w: check the address, and the path in it", d.URL, err)
 	case !isProblem, p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden:
 		return err
 	}

@@ -85,7 +85,7 @@ func CodeOf(err error) Code {
 		return Usage
 	case errors.Is(err, client.ErrRejected):
 		return Refused
-	case errors.Is(err, problem.ErrNotWeft):
+	case isForeign(err):
 		return Unreachable
 	case errors.As(err, &p):
 		return ofProblem(p)
@@ -102,12 +102,18 @@ func ofCode(err error) bool {
 		is(new(*failure.ActivityError)) || is(new(*failure.ChildWorkflowError)) || is(new(*failure.OtherError))
 }
 
-// ofProblem returns the exit code of a refusal.
+// isForeign reports whether what has answered is not Weft.
+func isForeign(err error) bool {
+	_, foreign := problem.NotWeft(err)
+	return foreign
+}
+
+// ofProblem returns the exit code of a refusal of Weft.
 func ofProblem(p *client.Problem) Code {
 	switch {
 	case errors.Is(p, client.ErrQueryFailed):
 		return Failed
-	case problem.Foreign(p), problem.WrongPath(p):
+	case problem.WrongPath(p):
 		return Unreachable
 	case p.Status == http.StatusNotFound:
 		return NotFound

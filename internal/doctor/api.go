@@ -25,8 +25,8 @@ type API interface {
 
 // CheckAPI checks what the deployment says of itself. now is the clock of this machine. described
 // is nil if the deployment did not describe itself: then nothing else was looked at. err is why it
-// did not answer; a server that is too old to describe itself has answered.
-// command returns a command of weft for the same deployment.
+// did not answer; a server that is too old to describe itself has answered. command returns a
+// command of weft for the same deployment.
 func CheckAPI(ctx context.Context, api API, now func() time.Time, command Command) (found []Finding, described *client.Deployment, err error) {
 	var f findings
 	var refused *client.Problem
@@ -36,6 +36,7 @@ func CheckAPI(ctx context.Context, api API, now func() time.Time, command Comman
 		return err
 	})
 	took := now().Sub(began)
+	answer, foreign := problem.NotWeft(err)
 	switch {
 	case errors.As(err, &refused) && problem.WrongPath(refused):
 		f.bad("api", "correct the path in the address", "%s", refused.Detail)
@@ -43,11 +44,8 @@ func CheckAPI(ctx context.Context, api API, now func() time.Time, command Comman
 	case errors.Is(err, client.ErrNotFound):
 		f.bad("api", "deploy this version of Weft", "the server answers, and is older than weft doctor: it does not describe itself")
 		return f, nil, nil
-	case errors.Is(err, problem.ErrNotWeft):
-		f.bad("api", "check the address, and the path in it", "what answers there is not Weft: %v", err)
-		return f, nil, err
-	case errors.As(err, &refused) && problem.Foreign(refused):
-		f.bad("api", "check the address, and the path in it", "what answers there is not Weft: %s", refused.Detail)
+	case foreign:
+		f.bad("api", "check the address, and the path in it", "what answers there is not Weft: %s", answer)
 		return f, nil, err
 	case err != nil:
 		f.bad("api", "check the address, the authorization and the log of the api function or the server", "it does not describe itself: %v", err)

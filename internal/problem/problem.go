@@ -96,14 +96,26 @@ func WrongPath(p *Problem) bool {
 	return nothing && p.kind() == refusal.NotFound && !strings.HasPrefix(path, "/v1/")
 }
 
-// ErrNotWeft matches an error of a client that has got an answer which is no refusal, and none of
-// Weft: something else answers at the address.
+// ErrNotWeft matches an error of a client that has got an answer which is no refusal, and which
+// Weft does not give: see NotWeft.
 var ErrNotWeft = errors.New("weft: the answer is none of Weft")
 
-// Foreign reports whether a refusal is none of Weft, and none of what lets callers in or limits
-// requests: something else has answered, as at a mistyped address. Weft's own defects have the
-// status 500.
-func Foreign(p *Problem) bool {
+// NotWeft reports whether an error is of an answer that Weft does not give: something else has
+// answered, as at a mistyped address. what is what is wrong with the answer.
+func NotWeft(err error) (what string, is bool) {
+	var p *Problem
+	switch {
+	case errors.As(err, &p):
+		return p.Detail, isForeign(p)
+	case errors.Is(err, ErrNotWeft):
+		return err.Error(), true
+	}
+	return "", false
+}
+
+// isForeign reports whether a refusal is none of Weft, and none of what lets callers in or limits
+// requests. Weft's own defects have the status 500.
+func isForeign(p *Problem) bool {
 	switch p.Status {
 	case http.StatusInternalServerError, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge:
 		return false
