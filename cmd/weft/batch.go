@@ -77,16 +77,16 @@ func (b batchStart) Run(ctx context.Context, s *cli.Session) error {
 		case b.DryRun || b.Watch:
 			return watchBatch(ctx, s, b.Output, batch)
 		}
-		return batched(s, b.Output, batch.ID, "Started the batch %s. "+strings.ReplaceAll(b.Command("batch watch", batch.ID), "%", "%%")+" shows how far it is.")
+		return batched(s, b.Output, batch.ID, "Started the batch %s. %s shows how far it is.", cli.Clean(b.Command("batch watch", batch.ID)))
 	})
 }
 
 // batched prints what a command has done to a batch.
-func batched(s *cli.Session, o cli.Output, id, text string) error {
+func batched(s *cli.Session, o cli.Output, id, text string, more ...any) error {
 	value := struct {
 		BatchID string `json:"batchId"`
 	}{id}
-	return o.One(s, id, value, func() error { return cli.Line(s, text, cli.Clean(id)) })
+	return o.One(s, id, value, func() error { return cli.Line(s, text, append([]any{cli.Clean(id)}, more...)...) })
 }
 
 // oneBatch names a batch.
@@ -205,7 +205,7 @@ func (b batchRate) Run(ctx context.Context, s *cli.Session) error {
 		if err := batch.SetRate(ctx, b.Rate); err != nil {
 			return err
 		}
-		return batched(s, b.Output, b.ID, "The batch %s has "+batchRateText(b.Rate)+".")
+		return batched(s, b.Output, b.ID, "The batch %s has %s.", batchRateText(b.Rate))
 	})
 }
 

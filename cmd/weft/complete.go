@@ -66,9 +66,9 @@ func (c completeCommand) values(ctx context.Context, s *cli.Session) (all []stri
 // it is: half an address must not get a token.
 func remoteOf(words []string, typing bool) (r *cli.Remote, complete bool) {
 	r = &cli.Remote{Timeout: completeTime}
-	flags := map[string]*string{
-		"--url": &r.URL, "--profile": &r.Profile, "--stack": &r.Stack, "--region": &r.Region, "--aws-profile": &r.AWSProfile,
-		"--auth": &r.Auth, "--token": &r.Token, "--token-file": &r.TokenFile,
+	flags := map[string]*string{}
+	for _, f := range r.Selectors() {
+		flags[f.Name] = f.Value
 	}
 	for i, one := range words {
 		name, value, given := strings.Cut(one, "=")

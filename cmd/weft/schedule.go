@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
@@ -46,7 +47,7 @@ func ofSchedule(r *cli.Remote, id string, err error) error {
 		return err
 	case errors.Is(err, client.ErrAlreadyStarted):
 		return cli.Errorf(cli.Refused, "there is a schedule %q already: weft schedule update changes it, and %s removes it", id, r.Command("schedule delete", id))
-	case p.Status == http.StatusNotFound && strings.Contains(p.Detail, "weft.schedule:"):
+	case p.Status == http.StatusNotFound && strings.Contains(p.Detail, stored.IDPrefix):
 		return cli.Errorf(cli.NotFound, "there is no schedule %q: %s has those that there are", id, r.Command("schedule list"))
 	}
 	return err
@@ -136,10 +137,10 @@ func (d scheduleDescribe) Run(ctx context.Context, s *cli.Session) error {
 			return ofSchedule(&d.Remote, d.ID, err)
 		}
 		value := describedSchedule{ScheduleDescription: known}
-		if run, err := api.Describe(ctx, scheduleWorkflow+d.ID, ""); err == nil { // who may not read it gets the rest
+		if run, err := api.Describe(ctx, stored.IDPrefix+d.ID, ""); err == nil { // who may not read it gets the rest
 			value.WorkflowPaused = run.Paused
 		}
-		return d.One(s, d.ID, value, func() error { return scheduleText(s, value, d.Command("resume", scheduleWorkflow+d.ID)) })
+		return d.One(s, d.ID, value, func() error { return scheduleText(s, value, d.Command("resume", stored.IDPrefix+d.ID)) })
 	})
 }
 

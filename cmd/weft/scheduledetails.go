@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
@@ -17,10 +18,7 @@ import (
 type scheduleDetails struct {
 	ScheduleID string    `json:"scheduleId"`
 	CreatedAt  time.Time `json:"createdAt"`
-	*client.ScheduleDescription
-	// WorkflowPaused says since when an operator has paused the schedule's workflow: it starts no
-	// runs meanwhile.
-	WorkflowPaused *schema.Paused `json:"workflowPaused,omitempty"`
+	describedSchedule
 	// Problem says why there is no description.
 	Problem string `json:"problem,omitempty"`
 }
@@ -67,16 +65,13 @@ func detailOf(ctx context.Context, api *client.Client, one client.ScheduleSummar
 	return d, nil
 }
 
-// scheduleWorkflow begins the id of the workflow of a schedule.
-const scheduleWorkflow = "weft.schedule:"
-
 // pausedSchedules returns since when the workflows of schedules are paused, by the schedule. It
 // costs a page of the list. A deployment with an earlier version of Weft, which cannot list them,
 // has none.
 func pausedSchedules(ctx context.Context, api *client.Client) (map[string]*schema.Paused, error) {
 	found := map[string]*schema.Paused{}
 	for token := ""; ; {
-		page, err := api.ListPage(ctx, client.ListOptions{Filter: "WorkflowType = 'weft.schedule' AND ExecutionStatus = 'Running' AND Paused", PageToken: token, PageSize: largestPage})
+		page, err := api.ListPage(ctx, client.ListOptions{Filter: "WorkflowType = '" + stored.WorkflowType + "' AND ExecutionStatus = 'Running' AND Paused", PageToken: token, PageSize: largestPage})
 		var p *client.Problem
 		switch {
 		case errors.As(err, &p) && p.Status == http.StatusBadRequest:
@@ -86,7 +81,7 @@ func pausedSchedules(ctx context.Context, api *client.Client) (map[string]*schem
 		}
 		for _, run := range page.Workflows {
 			if run.Paused != nil {
-				found[strings.TrimPrefix(run.WorkflowID, scheduleWorkflow)] = &schema.Paused{Since: run.Paused.Since}
+				found[strings.TrimPrefix(run.WorkflowID, stored.IDPrefix)] = &schema.Paused{Since: run.Paused.Since}
 			}
 		}
 		if token = page.NextPageToken; token == "" {

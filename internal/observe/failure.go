@@ -102,17 +102,25 @@ func (r *Run) names() []slog.Attr {
 	return []slog.Attr{slog.String("workflowId", r.WorkflowID), slog.String("workflowType", r.Type)}
 }
 
-// See returns the command that shows a workflow, quoted for a shell. flags are those of the command
-// that name the deployment; they are quoted already, and may be empty.
-func See(flags, workflowID string) string {
-	words := []string{"weft describe"}
+// See returns the command that shows a workflow: see Command.
+func See(flags, workflowID string) string { return Command(flags, "describe", workflowID) }
+
+// Command returns a command of weft that works when it is pasted. flags are those that name the
+// deployment; they are quoted for a shell already, and may be empty.
+func Command(flags, name string, args ...string) string {
+	words := []string{"weft " + name}
 	if flags != "" {
 		words = append(words, flags)
 	}
-	if strings.HasPrefix(workflowID, "-") {
-		words = append(words, "--")
+	dashed := false
+	for _, a := range args {
+		if strings.HasPrefix(a, "-") && !dashed {
+			dashed = true
+			words = append(words, "--")
+		}
+		words = append(words, Quoted(a))
 	}
-	return strings.Join(append(words, Quoted(workflowID)), " ")
+	return strings.Join(words, " ")
 }
 
 // Quoted returns a text as a word of a shell.
