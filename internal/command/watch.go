@@ -15,8 +15,8 @@ func (h History) Wait() time.Duration { return h.wait }
 type HistoryPage struct {
 	// PageToken is the token of a page. From is the id of the first event of the page instead.
 	PageToken, From string
-	// Size is how many events the page has at most. Without it that is MostEvents.
-	Size string
+	// Size is how many events the page has at most: 1 to MostEvents.
+	Size int
 	// Wait is a duration such as "20s".
 	Wait string
 }
@@ -31,12 +31,7 @@ func (p *Parser) HistoryPage(workflowID string, runID history.RunID, page Histor
 	if err != nil {
 		return History{}, err
 	}
-	h.wait = wait
-	if page.Size != "" {
-		if h.size, err = strconv.Atoi(page.Size); err != nil || h.size < 1 || h.size > MostEvents {
-			return History{}, refusal.Invalid.New("pageSize is how many events a page has: give 1 to %d", MostEvents)
-		}
-	}
+	h.size, h.wait = page.Size, wait
 	if page.From == "" {
 		return h, nil
 	}

@@ -33,7 +33,7 @@ func (h *handler) list(r *http.Request) (int, *schema.ListResponse, error) {
 		return 0, nil, err
 	}
 	page := command.ListPage{Query: asked("workflows", q), Token: q.Get("pageToken")}
-	if page.Limit, err = pageSize(q); err != nil {
+	if page.Limit, err = pageSize(q, "runs", maxListPage, listPage); err != nil {
 		return 0, nil, err
 	}
 	if page.AllowUnknown, err = allowsUnknown(q); err != nil {
@@ -98,14 +98,16 @@ func moment(q url.Values, name string) (time.Time, error) {
 	return t, nil
 }
 
-func pageSize(q url.Values) (int, error) {
+// pageSize returns how many things a page may have: 1 to most, or otherwise if the query does not
+// say it.
+func pageSize(q url.Values, things string, most, otherwise int) (int, error) {
 	text := q.Get("pageSize")
 	if text == "" {
-		return listPage, nil
+		return otherwise, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxListPage {
-		return 0, refusal.Invalid.New("pageSize is how many runs a page has: give 1 to %d", maxListPage)
+	if err != nil || n < 1 || n > most {
+		return 0, refusal.Invalid.New("pageSize is how many %s a page has: give 1 to %d", things, most)
 	}
 	return n, nil
 }

@@ -44,7 +44,11 @@ func resumeAt(answer any) string {
 
 func (h *handler) history(r *http.Request) (int, historyPage, error) {
 	q := r.URL.Query()
-	of, err := h.service.Process.Parser().HistoryPage(r.PathValue("id"), runID(r), command.HistoryPage{PageToken: q.Get("pageToken"), From: q.Get("from"), Size: q.Get("pageSize"), Wait: q.Get("wait")})
+	size, err := pageSize(q, "events", command.MostEvents, command.MostEvents)
+	if err != nil {
+		return 0, historyPage{}, err
+	}
+	of, err := h.service.Process.Parser().HistoryPage(r.PathValue("id"), runID(r), command.HistoryPage{PageToken: q.Get("pageToken"), From: q.Get("from"), Size: size, Wait: q.Get("wait")})
 	if err != nil {
 		return 0, historyPage{}, err
 	}
