@@ -30,43 +30,45 @@ if (params?.workflow && params.run && params.run !== "latest") {
   ask("description", of, describe(...of));
 }
 
-const longestMoment = 100; // milliseconds
+const longestWait = 100; // milliseconds
 
 /** Waits until all that was asked for early is answered, for a moment at most. Reports whether there are answers. */
-export async function moment(): Promise<boolean> {
+export async function awaitEarly(): Promise<boolean> {
   if (early.size === 0) return false;
   const all = [...early.values()];
-  await Promise.race([Promise.allSettled(all.map((e) => e.answer)), new Promise((done) => setTimeout(done, longestMoment))]);
+  await Promise.race([Promise.allSettled(all.map((e) => e.answer)), new Promise((done) => setTimeout(done, longestWait))]);
   return all.some((e) => e.value !== undefined);
 }
 
-function find(what: string, workflowId: string, runId: string): Early | undefined {
-  const e = early.get(what);
-  return e?.of === JSON.stringify([workflowId, runId]) ? e : undefined;
+/** An answer that was asked for early, once: whoever takes it first gets it. */
+export interface EarlyAnswer<T> {
+  /** Takes the answer if it has arrived already. */
+  arrived(workflowId: string, runId: string): T | undefined;
+  /** Takes the answer, which may still be on its way. */
+  coming(workflowId: string, runId: string): Promise<T> | undefined;
 }
 
-/** Returns an answer that has arrived already, once. */
-function arrived<T>(what: string, workflowId: string, runId: string): T | undefined {
-  const e = find(what, workflowId, runId);
-  if (e?.value !== undefined) early.delete(what);
-  return e?.value as T | undefined;
+function answerTo<T>(what: string): EarlyAnswer<T> {
+  const find = (workflowId: string, runId: string): Early | undefined => {
+    const e = early.get(what);
+    return e?.of === JSON.stringify([workflowId, runId]) ? e : undefined;
+  };
+  return {
+    arrived(workflowId, runId) {
+      const e = find(workflowId, runId);
+      if (e?.value !== undefined) early.delete(what);
+      return e?.value as T | undefined;
+    },
+    coming(workflowId, runId) {
+      const e = find(workflowId, runId);
+      early.delete(what);
+      return e?.answer as Promise<T> | undefined;
+    },
+  };
 }
 
-/** Returns an answer that may still be on its way, once. */
-function coming<T>(what: string, workflowId: string, runId: string): Promise<T> | undefined {
-  const e = find(what, workflowId, runId);
-  early.delete(what);
-  return e?.answer as Promise<T> | undefined;
-}
+/** The first page of a history. */
+export const earlyHistory = answerTo<HistoryPage>("history");
 
-/** The first page of a history, if it was asked for early and nobody has taken it. */
-export const earlyHistory = {
-  arrived: (workflowId: string, runId: string) => arrived<HistoryPage>("history", workflowId, runId),
-  coming: (workflowId: string, runId: string) => coming<HistoryPage>("history", workflowId, runId),
-};
-
-/** The same for a description. */
-export const earlyDescription = {
-  arrived: (workflowId: string, runId: string) => arrived<Description>("description", workflowId, runId),
-  coming: (workflowId: string, runId: string) => coming<Description>("description", workflowId, runId),
-};
+/** A description. */
+export const earlyDescription = answerTo<Description>("description");

@@ -121,7 +121,10 @@ export function filterOf(c: Choice, now: number, without?: Group): string {
 /** What filterOf can leave out: a group of choices, or only the order. */
 export type Group = "statuses" | "facts" | "types" | "reasons" | "order";
 
-const ownTypes = ["weft.schedule", "weft.batch"];
+/** The type of the workflows of schedules. Their ids begin with it, and a colon. */
+export const scheduleType = "weft.schedule";
+
+const ownTypes = [scheduleType, "weft.batch"];
 
 /**
  * Returns the filter of a choice as filterOf does, without Weft's own workflows unless they are shown,

@@ -4,7 +4,7 @@ import { useRef } from "preact/hooks";
 import type { AttributeValue, Summary } from "../api/types.js";
 import { reasonText, StateBadge, StatusBadge } from "../components/badge.js";
 import { Ago, Span } from "../components/time.js";
-import { quote } from "../lib/filter.js";
+import { quote, scheduleType } from "../lib/filter.js";
 import { useKeys } from "../lib/keys.js";
 import { href, runHref } from "../lib/route.js";
 
@@ -106,7 +106,7 @@ function Why({ run: r }: { run: Summary }): JSX.Element | null {
   );
 }
 
-const ofSchedule = "weft.schedule:";
+const ofSchedule = `${scheduleType}:`;
 
 /** Says which workflow has started a run as its child, or which schedule. */
 function StartedBy({ parent }: { parent: string }): JSX.Element {
