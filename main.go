@@ -28,11 +28,10 @@ import (
 )
 
 // Main runs the local server with these workflows and activities until it is interrupted. If the
-// server cannot run, Main prints the reason and ends the process with status 1,
-// or 2 if its command line is wrong. A flag or variable
-// of Flags replaces the option of the same name. Several sets of options are merged: lists and maps
-// are joined, and of any other field the last that is given counts. A function that two sets give
-// panics.
+// server cannot run, Main prints the reason and ends the process with status 1, or 2 if its command
+// line is wrong. A flag or variable of Flags replaces the option of the same name. Several sets of
+// options are merged: lists and maps are joined, and of any other field the last that is given
+// counts. A function that two sets give panics.
 //
 // If Log is nil and the program has not set a default logger for slog, Main logs to standard error,
 // from the level in WEFT_LOG_LEVEL on (debug, info, warn or error; info by default).
