@@ -483,7 +483,7 @@ func (p *pkg) handle(u *unit, e ast.Expr, pos token.Pos) {
 }
 
 // add adds a declaration, and reports whether that changed something. Of several places and
-// variables of one name, the first stays, so that findings do not depend on the order of the search.
+// variables of one name, the first stays. So findings do not depend on the order of the search.
 func (u *unit) add(h handled) bool {
 	id := h.id()
 	if old, ok := u.names[id]; ok && h.compare(old) >= 0 {

@@ -18,8 +18,8 @@
 //	            what a function does that is not workflow code, where it is mentioned, with the
 //	            way there.
 //
-// The rule [Names] follows code from a binding instead: it collects the declarations whose names the
-// code handles, through parameters and variables, and compares them with those that the binding
+// The rule [Names] follows code from a binding instead. It collects the declarations whose names
+// the code handles, through parameters and variables, and compares them with those that the binding
 // names.
 //
 // The standard library is not followed: a table lists its functions by rule. Weft's own packages
