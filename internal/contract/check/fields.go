@@ -82,7 +82,10 @@ func fieldAt(e embedded, i int) (f field, inner reflect.Type) {
 		return field{}, nil
 	}
 	name, rest, _ := strings.Cut(tag, ",")
-	options := strings.Split(rest, ",")
+	var options []string
+	if rest != "" {
+		options = strings.Split(rest, ",")
+	}
 	if !isName(name) {
 		name = ""
 	}

@@ -55,7 +55,7 @@ type quoted struct {
 	L []int       `json:"l,string"` // no value that the option is for
 }
 
-type maps struct {
+type mapped struct {
 	S map[string]int        `json:"s"`
 	I map[int8]bool         `json:"i"`
 	U map[uint16]any        `json:"u"`
@@ -206,7 +206,7 @@ var types = map[string]reflect.Type{
 	"numbers":  reflect.TypeFor[numbers](),
 	"texts":    reflect.TypeFor[texts](),
 	"quoted":   reflect.TypeFor[quoted](),
-	"maps":     reflect.TypeFor[maps](),
+	"maps":     reflect.TypeFor[mapped](),
 	"lists":    reflect.TypeFor[lists](),
 	"outer":    reflect.TypeFor[Outer](),
 	"unset":    reflect.TypeFor[unset](),
