@@ -161,6 +161,7 @@ func (a Activity[In, Out]) register(r *engine.Registry) error {
 	}
 	return r.AddActivity(&engine.Activity{
 		Name: a.name, Where: a.where, Run: code(a.name, a.run), CheckResult: checkResult[Out],
+		Input: payload.ValueOf[In](), Result: payload.ValueOf[Out](),
 		StartToClose: orDefault(a.options.StartToClose, DefaultStartToClose), TaskQueue: a.options.TaskQueue,
 	})
 }

@@ -24,8 +24,14 @@ type Workflow struct {
 	Name string
 	// Where is the place at which it was registered, for messages.
 	Where string
+	// Declared is the place at which the type is declared, for its comment.
+	Declared string
 	// Pinned keeps a run on the build that started it.
 	Pinned bool
+	// Names are the declarations that the binding names; nil is open.
+	Names *Names
+	// Input and Result are the types of the input and the result.
+	Input, Result Value
 	// CheckInput returns what is wrong with an input before a run is started with it.
 	CheckInput func(history.Payload) error
 	// Run is the code. It runs in the run's first coroutine, under its outermost scope.
@@ -39,6 +45,8 @@ type Activity struct {
 	Name string
 	// Where is the place at which it was registered, for messages.
 	Where string
+	// Input and Result are the types of the input and the result.
+	Input, Result Value
 	// CheckResult returns what is wrong with a result from outside, before it is recorded; nil
 	// accepts any.
 	CheckResult func(history.Payload) error

@@ -19,10 +19,12 @@ type None = payload.None
 
 // Type is a workflow type: its name, and the types of its input and its result. Bind binds its code
 // at registration, so that the code itself can name its type.
-type Type[In, Out any] struct{ name string }
+type Type[In, Out any] struct{ name, where string }
 
 // NewWorkflow declares a workflow type. Declare each once, as a package variable, beside its code.
-func NewWorkflow[In, Out any](name string) Type[In, Out] { return Type[In, Out]{name} }
+func NewWorkflow[In, Out any](name string) Type[In, Out] {
+	return Type[In, Out]{name, where.Caller()}
+}
 
 // Name returns the name under which runs of the type are recorded. A changed name strands open
 // runs.
@@ -40,12 +42,24 @@ type BindOptions struct {
 	// been moved to another build (Run.Move); see docs/operations.md. Changing the option changes
 	// no open run.
 	Pinned bool
+	// Names are all that the code handles: the signals that it receives, the updates and queries
+	// that it handles, also those whose handlers it sets later, in an update or in an interceptor,
+	// and the search attributes and memo fields that it sets. The program's contract has them, and
+	// requests are checked against their types.
+	Names []Name
+	// Dynamic are the kinds of names that the code decides about when it runs. For these, names
+	// that Names omits are allowed, and nothing is checked about them.
+	Dynamic Kinds
+	// Lenient requires no field of what callers send: a missing one is the zero value. By default,
+	// a field without omitempty or omitzero is required.
+	Lenient bool
 }
 
 // Bind binds a workflow type to its code.
 func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets ...BindOptions) Registration {
 	w := &engine.Workflow{
-		Name: t.name, Where: where.Caller(), Pinned: options.Of(sets).Pinned,
+		Name: t.name, Where: where.Caller(), Declared: t.where, Pinned: options.Of(sets).Pinned,
+		Input: payload.ValueOf[In](), Result: payload.ValueOf[Out](),
 		CheckInput: func(p history.Payload) error {
 			_, err := payload.DecodeOrZero[In](p)
 			return err

@@ -13,10 +13,12 @@ import (
 
 // Query is a request to a workflow that reads its state. It changes nothing and is not recorded. It
 // has a name and the types of its input and its answer.
-type Query[In, Out any] struct{ name string }
+type Query[In, Out any] struct{ name, where string }
 
 // NewQuery declares a query. Declare each once, as a package variable.
-func NewQuery[In, Out any](name string) Query[In, Out] { return Query[In, Out]{name} }
+func NewQuery[In, Out any](name string) Query[In, Out] {
+	return Query[In, Out]{name, where.Caller()}
+}
 
 // Name returns the query's name.
 func (q Query[In, Out]) Name() string { return q.name }

@@ -10,14 +10,17 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/payload"
+	"github.com/seed-41655fb1/weft/internal/where"
 )
 
 // Signal is a message to a running workflow that has no answer. It has a name and the type of its
 // value.
-type Signal[T any] struct{ name string }
+type Signal[T any] struct{ name, where string }
 
 // NewSignal declares a signal. Declare each once, as a package variable.
-func NewSignal[T any](name string) Signal[T] { return Signal[T]{name} }
+func NewSignal[T any](name string) Signal[T] {
+	return Signal[T]{name, where.Caller()}
+}
 
 // Name returns the signal's name.
 func (g Signal[T]) Name() string { return g.name }

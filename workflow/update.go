@@ -15,10 +15,12 @@ import (
 // Update is a call into a running workflow that is validated and answered. It has a name and the
 // types of its input and its result. An update that its validator refuses leaves no trace. An
 // accepted one is durable.
-type Update[In, Out any] struct{ name string }
+type Update[In, Out any] struct{ name, where string }
 
 // NewUpdate declares an update. Declare each once, as a package variable.
-func NewUpdate[In, Out any](name string) Update[In, Out] { return Update[In, Out]{name} }
+func NewUpdate[In, Out any](name string) Update[In, Out] {
+	return Update[In, Out]{name, where.Caller()}
+}
 
 // Name returns the update's name.
 func (u Update[In, Out]) Name() string { return u.name }

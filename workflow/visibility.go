@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/payload"
+	"github.com/seed-41655fb1/weft/internal/where"
 )
 
 // AttributeType lists the types that a search attribute may have: a keyword (string), a whole
@@ -24,7 +25,7 @@ type MemoField = client.MemoField
 
 // Attribute is a search attribute: a named value by which runs are found. The list of workflows
 // holds its value in plain text, even if payloads are encrypted: do not put secrets in it.
-type Attribute[T AttributeType] struct{ name string }
+type Attribute[T AttributeType] struct{ name, where string }
 
 // NewAttribute declares a search attribute. Declare each once, as a package variable. A name has
 // letters, digits and underscores, a letter first, at most 64. The deployment needs no preparation
@@ -32,7 +33,9 @@ type Attribute[T AttributeType] struct{ name string }
 // type.
 //
 //	var Region = workflow.NewAttribute[string]("Region")
-func NewAttribute[T AttributeType](name string) Attribute[T] { return Attribute[T]{name} }
+func NewAttribute[T AttributeType](name string) Attribute[T] {
+	return Attribute[T]{name, where.Caller()}
+}
 
 // Name returns the attribute's name.
 func (a Attribute[T]) Name() string { return a.name }
@@ -93,12 +96,14 @@ func upserted(changes []SearchAttribute) *history.UpsertWorkflowSearchAttributes
 
 // Memo is a field of the memo that runs show in descriptions and lists: a named value of any type.
 // Nobody can search for it. It is encrypted if payloads are.
-type Memo[T any] struct{ name string }
+type Memo[T any] struct{ name, where string }
 
 // NewMemo declares a field of memos. Declare each once, as a package variable.
 //
 //	var Customer = workflow.NewMemo[Person]("customer")
-func NewMemo[T any](name string) Memo[T] { return Memo[T]{name} }
+func NewMemo[T any](name string) Memo[T] {
+	return Memo[T]{name, where.Caller()}
+}
 
 // Name returns the field's name.
 func (m Memo[T]) Name() string { return m.name }

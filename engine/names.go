@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// NameKind is a kind of declaration that a workflow's binding names.
+type NameKind uint8
+
+// The kinds of declarations.
+const (
+	SignalName NameKind = 1 + iota
+	QueryName
+	UpdateName
+	TopicName
+	AttributeName
+	MemoName
+)
+
+// String returns the kind as messages have it.
+func (k NameKind) String() string {
+	switch k {
+	case SignalName:
+		return "signal"
+	case QueryName:
+		return "query"
+	case UpdateName:
+		return "update"
+	case TopicName:
+		return "topic"
+	case AttributeName:
+		return "search attribute"
+	case MemoName:
+		return "memo field"
+	}
+	return "name"
+}
+
+// Value is the type of a payload, as a declaration has it. The engine passes it on, and knows
+// nothing about the type.
+type Value struct {
+	// Type is the Go type; nil if nothing is known of the payload.
+	Type reflect.Type
+	// Check returns what is wrong with a payload of the type, or nil. at begins the path of the
+	// error, as in "input". lenient requires no field. A nil Check accepts everything.
+	Check func(at string, p history.Payload, lenient bool) error
+	// Schema returns the JSON Schema of the type if its converter has one; nil if the schema
+	// follows from the Go type.
+	Schema func() ([]byte, error)
+}
+
+// Name is a declaration: a name, its kind, and the types that go with it.
+type Name struct {
+	Kind NameKind
+	Name string
+	// Where is the place of the declaration, for messages and for its comment.
+	Where string
+	// Input is what an update or a query takes, a signal's value, a topic's item, and the value of
+	// an attribute or a memo field. Result is what an update or a query returns.
+	Input, Result Value
+	// Errors are the errors that an update declares, each with the type of its details.
+	Errors []DeclaredError
+}
+
+// DeclaredError is an error that an update declares: callers branch on it.
+type DeclaredError struct {
+	Error *failure.Error
+	// Details is the type of the error's details; its Type is nil if they are not declared.
+	Details Value
+}
+
+// Names are the declarations that a binding names: all that the code of a workflow type handles. A
+// nil Names is open: it names nothing, and the code may handle everything.
+type Names struct {
+	// Where is the place of the binding, for messages.
+	Where string
+	// Lenient requires no field of what callers send.
+	Lenient bool
+
+	dynamic map[NameKind]bool
+	named   map[NameKind]map[string]*Name
+}
+
+// Add adds a declaration. It returns an error if there is another one of the same kind and name
+// with other types.
+func (n *Names) Add(d *Name) error {
+	if before := n.Find(d.Kind, d.Name); before != nil {
+		if before.Input.Type == d.Input.Type && before.Result.Type == d.Result.Type {
+			return nil
+		}
+		return fmt.Errorf("%s %q is named twice with different types: declared at %s and at %s", d.Kind, d.Name, before.Where, d.Where)
+	}
+	if n.named == nil {
+		n.named = map[NameKind]map[string]*Name{}
+	}
+	if n.named[d.Kind] == nil {
+		n.named[d.Kind] = map[string]*Name{}
+	}
+	n.named[d.Kind][d.Name] = d
+	return nil
+}
+
+// AddDynamic allows names of a kind that the binding does not name.
+func (n *Names) AddDynamic(k NameKind) {
+	if n.dynamic == nil {
+		n.dynamic = map[NameKind]bool{}
+	}
+	n.dynamic[k] = true
+}
+
+// Find returns the declaration of a name, or nil.
+func (n *Names) Find(k NameKind, name string) *Name {
+	if n == nil {
+		return nil
+	}
+	return n.named[k][name]
+}
+
+// Open reports whether the code may handle names of a kind that the binding does not name.
+func (n *Names) Open(k NameKind) bool { return n == nil || n.dynamic[k] }
+
+// Of returns the names of a kind, sorted.
+func (n *Names) Of(k NameKind) []string {
+	if n == nil {
+		return nil
+	}
+	return sortedKeys(n.named[k])
+}
