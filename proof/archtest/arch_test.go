@@ -152,6 +152,8 @@ var rules = []rule{
 	{"internal/embedded/diskblobs", []string{"blob", "internal/disk"}},
 	{"internal/embedded/diskqueue", []string{"queue", "internal/disk", "internal/lines"}},
 	{"internal/embedded/diskstore", []string{"store", "internal/disk"}},
+	{"internal/contract/diff", []string{"internal/contract"}},
+	{"internal/contract", nil},
 	{"internal/where", nil},
 	{"internal/terminal", nil},
 	{"internal/cron", nil},
