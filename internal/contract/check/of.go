@@ -21,8 +21,8 @@ func Of(t reflect.Type) (*Checker, error) {
 	return first.(*Checker), nil
 }
 
-// Verify returns the error of Compile, or nil. It compiles only what may have one, so a process that
-// starts can verify all of its types.
+// Verify returns the error of Compile, or nil. It compiles only what may have one, so a process
+// that starts can verify all of its types.
 func Verify(t reflect.Type) error {
 	if !suspicious(t, map[reflect.Type]bool{}) {
 		return nil

@@ -196,7 +196,8 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 	}
 }
 
-// FuzzCheck looks for a text about which a Checker and encoding/json differ, or that makes it panic.
+// FuzzCheck looks for a text about which a Checker and encoding/json differ, or that makes it
+// panic.
 func FuzzCheck(f *testing.F) {
 	compiled := checkers(f)
 	keys := slices.Sorted(maps.Keys(types))
