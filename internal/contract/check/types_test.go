@@ -81,7 +81,7 @@ type pointed struct {
 	Deep  int `json:"deep" jsonschema:"required"`
 }
 
-type inner struct{ Shown int }
+type inner struct{ Inward int }
 
 // Outer has the rules of embedding: a shadowed field, a pointer, an unexported struct, one that has
 // a name by its tag, and two that hide each other.
