@@ -68,7 +68,9 @@ func TestProperty(t *testing.T) {
 			t.Fatalf("white space changes the verdict of %s: %v, %v", text, a, b)
 		}
 		examine(t, c, typ, text)
-		examine(t, c, typ, mutate(t, text))
+		for range 10 {
+			examine(t, c, typ, mutate(t, text))
+		}
 	})
 }
 
@@ -105,7 +107,19 @@ func mutate(t *rapid.T, text []byte) []byte {
 		to = min(len(text), from+rapid.IntRange(0, 3).Draw(t, "length"))
 	}
 	piece := rapid.SampledFrom(pieces).Draw(t, "piece")
-	switch rapid.IntRange(0, 4).Draw(t, "change") {
+	switch rapid.IntRange(0, 5).Draw(t, "change") {
+	case 2: // a member twice, or one less
+		for from > 0 && !strings.ContainsRune("{,", rune(text[from-1])) {
+			from--
+		}
+		to = from
+		for to < len(text) && !strings.ContainsRune("},", rune(text[to])) {
+			to++
+		}
+		if rapid.Bool().Draw(t, "less") {
+			return slices.Concat(text[:from], text[min(to+1, len(text)):])
+		}
+		return slices.Concat(text[:to], []byte(","), text[from:])
 	case 0:
 		return slices.Concat(text[:from], []byte(strings.ToUpper(string(text[from:to]))), text[to:])
 	case 1:
