@@ -136,6 +136,8 @@ func executorBelow(layers ...string) []string {
 var rules = []rule{
 	{"engine", []string{"engine/...", "internal/jsontext"}},
 	{"internal/jsontext", nil},
+	{"internal/near", nil},
+	{"internal/contract/check", []string{"internal/jsontext", "internal/near"}},
 	{"store/storetest", []string{"store"}},
 	{"store/memory", []string{"store"}},
 	{"store/dynamo", []string{"store", "internal/awstry"}},
@@ -168,7 +170,7 @@ var rules = []rule{
 	{"internal/attempt", nil},
 	{"internal/bridge", []string{"engine", "engine/failure", "engine/history"}},
 	{"internal/awstry", nil},
-	{"internal/filter", []string{"engine", "engine/history", "store"}},
+	{"internal/filter", []string{"engine", "engine/history", "internal/near", "store"}},
 	{"internal/meter", []string{"blob", "store", "queue"}},
 	{"internal/tracelog", nil},
 	{"internal/observe", []string{"engine/failure", "engine/history", "internal/meter", "internal/observe", "internal/terminal", "internal/tracelog", "internal/where"}},
