@@ -31,7 +31,11 @@ const (
 )
 
 func (u Update[In, Out]) declared() *engine.Name {
-	return &engine.Name{Kind: engine.UpdateName, Name: u.name, Where: u.where, Input: payload.ValueOf[In](), Result: payload.ValueOf[Out]()}
+	n := &engine.Name{Kind: engine.UpdateName, Name: u.name, Where: u.where, Input: payload.ValueOf[In](), Result: payload.ValueOf[Out]()}
+	if u.options != nil {
+		n.Errors = u.options.errors
+	}
+	return n
 }
 
 func (q Query[In, Out]) declared() *engine.Name {
