@@ -45,6 +45,8 @@ func (d declaredErrors) declareUpdate(o *updateOptions) {
 func Errors(errors ...DeclaredError) UpdateOption { return declaredErrors(errors) }
 
 // NewUpdate declares an update. Declare each once, as a package variable.
+//
+//go:noinline
 func NewUpdate[In, Out any](name string, options ...UpdateOption) Update[In, Out] {
 	u := Update[In, Out]{name: name, where: where.Caller()}
 	if len(options) > 0 {
