@@ -62,7 +62,11 @@ func (o BindOptions) named(at string) (*engine.Names, error) {
 }
 
 func (u Update[In, Out]) declared() *engine.Name {
-	return &engine.Name{Kind: engine.UpdateName, Name: u.name, Where: u.where, Input: payload.ValueOf[In](), Result: payload.ValueOf[Out]()}
+	n := &engine.Name{Kind: engine.UpdateName, Name: u.name, Where: u.where, Input: payload.ValueOf[In](), Result: payload.ValueOf[Out]()}
+	if u.options != nil {
+		n.Errors = u.options.errors
+	}
+	return n
 }
 
 func (q Query[In, Out]) declared() *engine.Name {
