@@ -12,6 +12,10 @@ export interface Problem {
   text: string;
   /** The value is not there. A form says that only of a field that was left. */
   missing?: boolean;
+  /** It is the name of a member that is wrong, not the value. */
+  ofName?: boolean;
+  /** The server has refused the value. A form shows it, and sends the value again if the user wants. */
+  refused?: boolean;
 }
 
 /** How a check goes. */
@@ -211,13 +215,13 @@ function checkObject(run: Run, s: Keywords, items: Entry[], path: string, depth:
   const names = new Set<string>();
   for (const { name, value } of items) {
     const at = path + step(name);
-    const add = (text: string): void => void run.found.push({ path: at, text });
     const meant = isField(name) || isMap ? undefined : Object.keys(fields).find((f) => fold(f) === fold(name));
-    if (names.has(name) && (isField(name) || isMap)) add("is there twice");
+    const addName = (text: string): void => void run.found.push({ path: at, text, ofName: true });
+    if (names.has(name) && (isField(name) || isMap)) addName("is there twice");
     else if (isField(name)) isGiven(value) && check(run, fields[name] as Schema, value, at, depth + 1);
-    else if (meant !== undefined) add(`write ${meant}`);
+    else if (meant !== undefined) addName(`write ${meant}`);
     else {
-      if (s.propertyNames !== undefined) checkName(run, s.propertyNames, name, add);
+      if (s.propertyNames !== undefined) checkName(run, s.propertyNames, name, addName);
       if (s.additionalProperties !== undefined) checkEntry(run, s.additionalProperties, value, at, depth);
     }
     names.add(name);
