@@ -188,6 +188,7 @@ func scriptRegistry(build string) *engine.Registry {
 		workflow.Bind(workflow.NewWorkflow[workflow.None, string]("idler"), idler),
 		workflow.Bind(workflow.NewWorkflow[[]string, []string]("collector"), collector),
 		workflow.Bind(workflow.NewWorkflow[string, string]("saga"), saga), workflow.Bind(workflow.NewWorkflow[string, string]("careful"), careful),
+		workflow.Bind(reporterType, reporter),
 		workflow.Bind(workflow.NewWorkflow[int, string]("fan"), fan), workflow.Bind(workflow.NewWorkflow[string, string]("pricer"), pricer), Price,
 	}
 	for name, code := range parents {
