@@ -399,6 +399,6 @@ func Workload(build string) []workflow.Registration {
 		workflow.Bind(leaver, runLeaver), workflow.Bind(Parent, runParent), workflow.Bind(Member, runMember), workflow.Bind(meddler, runMeddler), workflow.Bind(flaky, runFlaky),
 		workflow.Bind(Shower, runShower),
 		workflow.Bind(waiter, runWaiter, workflow.BindOptions{Pinned: true}), workflow.Bind(patient, runPatient), approve,
-		workflow.Bind(Courier, courier),
+		workflow.Bind(Courier, courier), workflow.Bind(Publisher, publisher),
 	)
 }
