@@ -1,8 +1,15 @@
 package workflow
 
 import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/payload"
 	"github.com/seed-41655fb1/weft/internal/where"
 )
@@ -42,6 +49,48 @@ func (t Topic[T]) Next(ctx Context) int64 { return ctx.instance().TopicNext(t.na
 //
 //	Progress.Truncate(ctx, Progress.Next(ctx)-100) // keeps the last hundred
 func (t Topic[T]) Truncate(ctx Context, before int64) { ctx.instance().Truncate(t.name, before) }
+
+// Item is an item of a topic.
+type Item[T any] struct {
+	// Offset is its place in the topic, and At is when it was published.
+	Offset int64
+	At     time.Time
+	Value  T
+}
+
+// ReadOptions tunes the reading of a topic. [client.ReadOptions] documents its fields. The zero
+// value is the default.
+type ReadOptions = client.ReadOptions
+
+// Read returns the items of a workflow's topic from an offset on, in order, and waits for the next
+// one. It follows the runs that go on with the topic: after continue-as-new, retries, cron and
+// resets. It ends when no run goes on, when ctx ends, or with an error. An item whose value does not
+// decode has an error of its own, after which a caller may go on.
+//
+//	for item, err := range Progress.Read(ctx, c, "agent-1", 0) {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(item.Offset, item.Value)
+//	}
+//
+// A reader that begins again gives the offset of its last item, plus 1: nothing is lost, and nothing
+// repeated. Items that were truncated are left out.
+func (t Topic[T]) Read(ctx context.Context, c *client.Client, workflowID string, from int64, sets ...ReadOptions) iter.Seq2[Item[T], error] {
+	return func(yield func(Item[T], error) bool) {
+		for item, err := range c.ReadTopic(ctx, workflowID, t.name, from, options.Of(sets)) {
+			got := Item[T]{Offset: item.Offset, At: item.At}
+			if err == nil {
+				if got.Value, err = payload.DecodeOrZero[T](item.Value); err != nil {
+					err = fmt.Errorf("item %d of topic %q does not decode: %w", item.Offset, t.name, err)
+				}
+			}
+			if !yield(got, err) {
+				return
+			}
+		}
+	}
+}
 
 func (t Topic[T]) declared() *engine.Name {
 	return &engine.Name{Kind: engine.TopicName, Name: t.name, Where: t.where, Input: payload.ValueOf[T]()}
