@@ -7,8 +7,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
-// Name is a declaration that a binding names: an Update, a Query, a Signal, an Attribute or a Memo.
-// Only Weft's packages implement it.
+// Name is a declaration that a binding names: an Update, a Query, a Signal, a Topic, an Attribute
+// or a Memo. Only Weft's packages implement it.
 type Name interface {
 	// Name returns the declared name.
 	Name() string
