@@ -34,6 +34,7 @@ var watch = workflow.Interceptor{Run: func(ctx workflow.Context, next func(workf
 // adds a name.
 func nameRegistrations(build string) []workflow.Registration {
 	listens, watches := workflow.NewWorkflow[workflow.None, string]("listener"), workflow.NewWorkflow[workflow.None, string]("watched")
+	//weftvet:ignore names the first build omits the query
 	around := workflow.Intercept(watch)
 	var named workflow.BindOptions
 	switch build {
