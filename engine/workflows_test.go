@@ -191,6 +191,7 @@ func scriptRegistry(build string) *engine.Registry {
 		workflow.Bind(workflow.NewWorkflow[int, string]("fan"), fan), workflow.Bind(workflow.NewWorkflow[string, string]("pricer"), pricer, workflow.Names(Slow, Poke)), Price,
 	}
 	for name, code := range parents {
+		//weftvet:ignore names each handles some of them
 		registrations = append(registrations, workflow.Bind(workflow.NewWorkflow[string, string](name), code, workflow.Names(Poke, Slow)))
 	}
 	registrations = append(registrations, nameRegistrations(build)...)
