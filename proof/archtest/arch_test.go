@@ -136,6 +136,8 @@ func executorBelow(layers ...string) []string {
 var rules = []rule{
 	{"engine", []string{"engine/...", "internal/jsontext"}},
 	{"internal/jsontext", nil},
+	{"internal/near", nil},
+	{"internal/contract/check", []string{"internal/jsontext", "internal/near"}},
 	{"store/storetest", []string{"store"}},
 	{"store/memory", []string{"store"}},
 	{"store/dynamo", []string{"store", "internal/awstry"}},
@@ -168,12 +170,12 @@ var rules = []rule{
 	{"internal/attempt", nil},
 	{"internal/bridge", []string{"engine", "engine/failure", "engine/history"}},
 	{"internal/awstry", nil},
-	{"internal/filter", []string{"engine", "engine/history", "store"}},
+	{"internal/filter", []string{"engine", "engine/history", "internal/near", "store"}},
 	{"internal/meter", []string{"blob", "store", "queue"}},
 	{"internal/tracelog", nil},
 	{"internal/observe", []string{"engine/failure", "engine/history", "internal/meter", "internal/observe", "internal/terminal", "internal/tracelog", "internal/where"}},
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
-	{"internal/payload", []string{"engine", "engine/history"}},
+	{"internal/payload", []string{"engine", "engine/history", "internal/contract/check"}},
 	{"internal/refusal", []string{"engine/failure"}},
 	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/filter", "internal/schema", "internal/cron", "internal/refusal"}},
 	{"internal/schema", []string{"engine/history", "engine/failure", "internal/jsontext"}},
@@ -255,8 +257,8 @@ func TestImports(t *testing.T) {
 // authors are the packages of this module that packages workflow and activity may import, directly
 // or not. They contain no store, queue, blob or meter.
 var authors = []string{
-	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
-	"internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/tracelog", "internal/where", "internal/schema",
+	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/contract/check", "internal/header", "internal/jsontext",
+	"internal/near", "internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/tracelog", "internal/where", "internal/schema",
 }
 
 func TestAuthorsImports(t *testing.T) {
