@@ -60,7 +60,7 @@ func listened(rules history.Rules) []*history.Commit {
 	}
 }
 
-// What older rules have recorded replays whatever the binding names, and the code continues with the
+// What older rules have recorded replays whatever the binding names. The code continues with the
 // names that it handled then.
 func TestNamesOfOlderRules(t *testing.T) {
 	t.Parallel()

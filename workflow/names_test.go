@@ -1,10 +1,12 @@
 package workflow_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/proof/enginetest"
@@ -65,10 +67,15 @@ func TestNamesAreRefusedAtRegistration(t *testing.T) {
 		registrations []workflow.Registration
 		want          string
 	}{
-		"the same declaration twice":        {[]workflow.Registration{bind(typ, call, call, same)}, ""},
-		"one name of two kinds":             {[]workflow.Registration{bind(typ, call, workflow.NewQuery[int, int]("call"), workflow.NewSignal[int]("call"))}, ""},
-		"two types of one name":             {[]workflow.Registration{bind(typ, call, differs)}, twice},
-		"a name without text":               {[]workflow.Registration{bind(typ, workflow.NewSignal[int](""))}, `workflow type "named" (bound at workflow/names_test.go`},
+		"the same declaration twice": {[]workflow.Registration{bind(typ, call, call, same)}, ""},
+		"one name of two kinds":      {[]workflow.Registration{bind(typ, call, workflow.NewQuery[int, int]("call"), workflow.NewSignal[int]("call"))}, ""},
+		"two types of one name":      {[]workflow.Registration{bind(typ, call, differs)}, twice},
+		"a name without text":        {[]workflow.Registration{bind(typ, workflow.NewSignal[int](""))}, `workflow type "named" (bound at workflow/names_test.go`},
+		"a type that JSON cannot hold": {
+			[]workflow.Registration{bind(typ, workflow.NewSignal[struct{ Done chan int }]("done"))},
+			`workflow type "named" (bound at workflow/names_test.go:61): signal "done" (declared at `,
+		},
+		"a field that JSON cannot hold":     {[]workflow.Registration{bind(typ, workflow.NewQuery[none, struct{ Done []chan int }]("done"))}, `Done[]: JSON cannot hold a chan int`},
 		"nil":                               {[]workflow.Registration{bind(typ, workflow.Name(nil))}, "a nil Name"},
 		"an interceptor, too":               {[]workflow.Registration{bind(typ, call), around.With(workflow.Names(same))}, ""},
 		"an interceptor, other types":       {[]workflow.Registration{bind(typ, call), around.With(workflow.Names(differs))}, twice},
@@ -118,6 +125,21 @@ func TestNamesOfARegistry(t *testing.T) {
 		}
 		if !names.Lenient || !names.Open(engine.SignalName) || names.Open(engine.UpdateName) || names.Find(engine.UpdateName, "call").Where == "" {
 			t.Errorf("%+v", names)
+		}
+	}
+}
+
+// Types that JSON cannot hold are refused at registration, with the place and the field.
+func TestTypesThatJSONCannotHold(t *testing.T) {
+	t.Parallel()
+	type job struct{ Done chan int }
+	typ := workflow.NewWorkflow[job, none]("job")
+	for want, r := range map[string]workflow.Registration{
+		`workflow type "job" (bound at workflow/names_test.go:`: workflow.Bind(typ, func(workflow.Context, job) (none, error) { return none{}, nil }),
+		`activity type "job" (declared at workflow/names_test`:  activity.New("job", func(context.Context, none) (job, error) { return job{}, nil }),
+	} {
+		if err := bridge.Register(&engine.Registry{}, r); err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), ".Done: JSON cannot hold a chan int") {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -211,7 +211,7 @@ type code struct {
 	// runsOn is called with the id of a run whose code runs after the workflow's function has
 	// returned, which must not happen.
 	runsOn func(runID string)
-	// handled is called with the id of a run whose code handles a name that its binding omits, which
+	// handled is called with the id of a run whose code handles a name that its binding omits. That
 	// must not happen.
 	handled func(runID string)
 }
