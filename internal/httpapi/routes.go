@@ -103,7 +103,7 @@ var routes = slices.Concat(
 	runRoutes,
 	scheduleRoutes, batchRoutes,
 	activityRoutes,
-	deploymentRoutes,
+	deploymentRoutes, typeRoutes,
 	documentRoutes,
 )
 
