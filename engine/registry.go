@@ -75,6 +75,7 @@ type Registry struct {
 	reserved bool
 
 	aroundWorkflows  []any
+	namedForAll      []*Name // what the interceptors of workflows handle
 	aroundActivities []func(next ActivityCode) ActivityCode
 }
 
@@ -92,6 +93,16 @@ func (r *Registry) AddWorkflow(w *Workflow) error {
 	}
 	own := *w // it may be in several registries
 	own.registry = r
+	if w.Names != nil {
+		own.Names = w.Names.clone()
+	}
+	if !OwnType(w.Name) {
+		for _, d := range r.namedForAll {
+			if err := own.alsoNames(d); err != nil {
+				return err
+			}
+		}
+	}
 	r.workflows[w.Name] = &own
 	return nil
 }

@@ -325,16 +325,21 @@ func (r *Reader) escaped() {
 	if !r.must('"') {
 		return
 	}
-	for r.at < len(r.text) {
-		c := r.text[r.at]
-		r.at++
-		switch {
+	text := r.text
+	for i := r.at; i < len(text); i++ {
+		switch c := text[i]; {
 		case c == '"':
+			r.at = i + 1
 			return
 		case c < ' ':
 			r.Fail()
+			return
 		case c == '\\':
-			r.escape()
+			r.at = i + 1
+			if r.escape(); r.failed {
+				return
+			}
+			i = r.at - 1
 		}
 	}
 	r.Fail()

@@ -177,7 +177,7 @@ var rules = []rule{
 	{"internal/tracelog", nil},
 	{"internal/observe", []string{"engine/failure", "engine/history", "internal/meter", "internal/observe", "internal/terminal", "internal/tracelog", "internal/where"}},
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
-	{"internal/payload", []string{"engine", "engine/history"}},
+	{"internal/payload", []string{"engine", "engine/history", "internal/contract/check"}},
 	{"internal/refusal", []string{"engine/failure"}},
 	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/filter", "internal/schema", "internal/cron", "internal/refusal"}},
 	{"internal/schema", []string{"engine/history", "engine/failure", "internal/contract", "internal/jsontext"}},
@@ -259,8 +259,8 @@ func TestImports(t *testing.T) {
 // authors are the packages of this module that packages workflow and activity may import, directly
 // or not. They contain no store, queue, blob or meter.
 var authors = []string{
-	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/contract", "internal/header", "internal/jsontext",
-	"internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/tracelog", "internal/where", "internal/schema",
+	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/contract", "internal/contract/check", "internal/header", "internal/jsontext",
+	"internal/near", "internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/tracelog", "internal/where", "internal/schema",
 }
 
 func TestAuthorsImports(t *testing.T) {

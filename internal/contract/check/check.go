@@ -1,5 +1,5 @@
-// Package check checks JSON against a Go type before it is decoded. A [Checker] is compiled once for
-// a type, and reports the place of the first error.
+// Package check checks JSON against a Go type before it is decoded. A [Checker] is compiled once
+// for a type, and reports the place of the first error.
 //
 // A Checker has two paths. The fast one reads the text with jsontext. It accepts the text or gives
 // up, and allocates nothing. The slow one decides then, and knows the place of the error. What a
@@ -20,8 +20,8 @@ type Checker struct {
 	fast  sync.Pool // of *fast
 }
 
-// Compile returns a Checker for the JSON of a type. Its error names the field that JSON cannot hold,
-// or the tag that is wrong.
+// Compile returns a Checker for the JSON of a type. Its error names the field that JSON cannot
+// hold, or the tag that is wrong.
 func Compile(t reflect.Type) (*Checker, error) {
 	shape, err := compile(t)
 	if err != nil {
@@ -33,8 +33,8 @@ func Compile(t reflect.Type) (*Checker, error) {
 // Shape describes what the Checker accepts.
 func (c *Checker) Shape() *Shape { return c.shape }
 
-// Check returns an [Error] about the first place of a text that the type does not accept, or nil. at
-// begins the path of the error, as in "input". A lenient check requires no field.
+// Check returns an [Error] about the first place of a text that the type does not accept, or nil.
+// at begins the path of the error, as in "input". A lenient check requires no field.
 func (c *Checker) Check(at string, text []byte, lenient bool) error {
 	f := c.fast.Get().(*fast)
 	ok := f.accepts(c.shape, text, lenient)
@@ -71,8 +71,8 @@ func (e *Error) Reason() string {
 
 // Sizes of what a caller sent and a message repeats, in characters.
 const (
-	maxShown  = 40
-	maxReason = 200 // of a type's own decoder
+	maxExcerpt = 40
+	maxReason  = 200 // of a type's own decoder
 )
 
 // cut returns a text for a message, which has at most n characters.

@@ -115,6 +115,14 @@ func TestCompileRefuses(t *testing.T) {
 		if _, err := Compile(reflect.TypeOf(test.value)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%T: %v, want %s", test.value, err, test.want)
 		}
+		if err := Verify(reflect.TypeOf(test.value)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("Verify of %T: %v, want %s", test.value, err, test.want)
+		}
+	}
+	for key, typ := range types {
+		if err := Verify(typ); err != nil {
+			t.Errorf("Verify of %s: %v", key, err)
+		}
 	}
 }
 

@@ -32,8 +32,8 @@ type embedded struct {
 }
 
 // fieldsOf returns the members of the JSON of a struct, in the order in which encoding/json writes
-// them. Its rules are those of encoding/json: the shallowest field of a name wins, then the only one
-// that has the name by its tag; otherwise there is none.
+// them. Its rules are those of encoding/json: the shallowest field of a name wins, then the only
+// one that has the name by its tag; otherwise there is none.
 func fieldsOf(t reflect.Type) []field {
 	var all []field
 	visited := map[reflect.Type]bool{}
@@ -66,8 +66,8 @@ func fieldsOf(t reflect.Type) []field {
 	return visible(all)
 }
 
-// fieldAt returns a field of an embedded struct. inner is the struct whose fields take its place. The
-// field has no name if it is no member.
+// fieldAt returns a field of an embedded struct. inner is the struct whose fields take its place.
+// The field has no name if it is no member.
 func fieldAt(e embedded, i int) (f field, inner reflect.Type) {
 	sf := e.t.Field(i)
 	target := sf.Type
@@ -82,7 +82,10 @@ func fieldAt(e embedded, i int) (f field, inner reflect.Type) {
 		return field{}, nil
 	}
 	name, rest, _ := strings.Cut(tag, ",")
-	options := strings.Split(rest, ",")
+	var options []string
+	if rest != "" {
+		options = strings.Split(rest, ",")
+	}
 	if !isName(name) {
 		name = ""
 	}

@@ -162,7 +162,7 @@ func (w *walker) any() *Error {
 		})
 	default:
 		if text := w.skip(); typeOf(c) == "number" && !isFloat(text, 64) {
-			return &Error{Want: "number that 64 bits hold", Got: shown(text)}
+			return &Error{Want: "number that 64 bits hold", Got: excerpt(text)}
 		}
 		return nil
 	}
@@ -183,7 +183,7 @@ func (w *walker) quoted(s *Shape) *Error {
 		return &Error{Want: want, Got: got}
 	}
 	if value, raw := w.string(); !s.unquotes([]byte(value)) {
-		return &Error{Want: want, Got: shown(raw)}
+		return &Error{Want: want, Got: excerpt(raw)}
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (w *walker) scalar(s *Shape) *Error {
 		return nil
 	case Int, Uint, Float, Number:
 		if text := w.skip(); !s.holds(text) {
-			return &Error{Want: s.wantNumber(text), Got: shown(text)}
+			return &Error{Want: s.wantNumber(text), Got: excerpt(text)}
 		}
 		return nil
 	}
@@ -204,15 +204,15 @@ func (w *walker) scalar(s *Shape) *Error {
 	switch s.Kind {
 	case Time:
 		if new(time.Time).UnmarshalJSON(raw) != nil {
-			return &Error{Want: s.want(), Got: shown(raw)}
+			return &Error{Want: s.want(), Got: excerpt(raw)}
 		}
 	case Bytes:
 		if decode(raw, s.Type) != nil {
-			return &Error{Want: s.want(), Got: shown(raw)}
+			return &Error{Want: s.want(), Got: excerpt(raw)}
 		}
 	default:
 		if want := s.Limits.broken([]byte(value)); want != "" {
-			return &Error{Want: want, Got: shown(raw)}
+			return &Error{Want: want, Got: excerpt(raw)}
 		}
 		if s.Kind == Text {
 			if err := s.own(raw); err != nil {
@@ -255,7 +255,7 @@ func (w *walker) members(s *Shape) *Error {
 			}
 		case Int, Uint:
 			if !s.Key.isKey([]byte(name)) {
-				return under(member(name), &Error{Want: s.Key.wantNumber([]byte(name)) + " as the name", Got: shown(raw)})
+				return under(member(name), &Error{Want: s.Key.wantNumber([]byte(name)) + " as the name", Got: excerpt(raw)})
 			}
 		}
 		return under(member(name), w.value(s.Elem))
@@ -294,7 +294,7 @@ func (w *walker) object(s *Shape) *Error {
 		if f.Required && !seen[i] {
 			text := "is missing"
 			if name := near.Name(f.Name, unknown); name != "" {
-				text += fmt.Sprintf("; there is %q", cut(name, maxShown))
+				text += fmt.Sprintf("; there is %q", cut(name, maxExcerpt))
 			}
 			return under(member(f.Name), &Error{Text: text})
 		}
@@ -332,7 +332,7 @@ func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 // member returns the step to a member.
 func member(name string) string {
-	name = cut(name, maxShown)
+	name = cut(name, maxExcerpt)
 	for _, c := range name {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-', c == '$':
@@ -346,8 +346,8 @@ func member(name string) string {
 	return "." + name
 }
 
-// shown returns the text of a value for a message.
-func shown(text []byte) string { return cut(string(text), maxShown) }
+// excerpt returns the text of a value for a message.
+func excerpt(text []byte) string { return cut(string(text), maxExcerpt) }
 
 // typeOf returns the JSON type of a value that begins with c.
 func typeOf(c byte) string {

@@ -18,7 +18,11 @@ type tags []string
 // tagsOf returns the parts of a field's tag. They are separated by commas. A backslash before a
 // comma makes it part of the text.
 func tagsOf(f reflect.StructField) (all tags) {
-	for i, part := range strings.Split(f.Tag.Get("jsonschema"), ",") {
+	tag := f.Tag.Get("jsonschema")
+	if tag == "" {
+		return nil
+	}
+	for i, part := range strings.Split(tag, ",") {
 		if before := len(all) - 1; i > 0 && strings.HasSuffix(all[before], `\`) {
 			all[before] = strings.TrimSuffix(all[before], `\`) + "," + part
 			continue
@@ -32,6 +36,9 @@ func (t tags) has(part string) bool { return slices.Contains(t, part) }
 
 // limited returns the shape with the limits of a field's tag.
 func (s *Shape) limited(t tags) (*Shape, error) {
+	if len(t) == 0 {
+		return s, nil
+	}
 	switch s.Kind {
 	case List, Array:
 		elem := s.Elem

@@ -55,7 +55,7 @@ type quoted struct {
 	L []int       `json:"l,string"` // no value that the option is for
 }
 
-type maps struct {
+type mapped struct {
 	S map[string]int        `json:"s"`
 	I map[int8]bool         `json:"i"`
 	U map[uint16]any        `json:"u"`
@@ -81,10 +81,10 @@ type pointed struct {
 	Deep  int `json:"deep" jsonschema:"required"`
 }
 
-type inner struct{ Shown int }
+type inner struct{ Inward int }
 
-// Outer has the rules of embedding: a shadowed field, a pointer, an unexported struct, one that has a
-// name by its tag, and two that hide each other.
+// Outer has the rules of embedding: a shadowed field, a pointer, an unexported struct, one that has
+// a name by its tag, and two that hide each other.
 type Outer struct {
 	base
 	*Pointed
@@ -130,7 +130,7 @@ type box[T any] struct {
 	Value T `json:"value"`
 }
 
-type sealed struct {
+type interfaces struct {
 	Err error
 	Str fmt.Stringer `json:"str,omitempty"`
 }
@@ -201,29 +201,29 @@ type selfList []selfList
 
 // types are the types of cases.json and of the properties.
 var types = map[string]reflect.Type{
-	"item":     reflect.TypeFor[item](),
-	"order":    reflect.TypeFor[order](),
-	"numbers":  reflect.TypeFor[numbers](),
-	"texts":    reflect.TypeFor[texts](),
-	"quoted":   reflect.TypeFor[quoted](),
-	"maps":     reflect.TypeFor[maps](),
-	"lists":    reflect.TypeFor[lists](),
-	"outer":    reflect.TypeFor[Outer](),
-	"unset":    reflect.TypeFor[unset](),
-	"tree":     reflect.TypeFor[tree](),
-	"box":      reflect.TypeFor[box[[]item]](),
-	"sealed":   reflect.TypeFor[sealed](),
-	"folded":   reflect.TypeFor[folded](),
-	"wide":     reflect.TypeFor[wide](),
-	"selfList": reflect.TypeFor[selfList](),
-	"string":   reflect.TypeFor[string](),
-	"int":      reflect.TypeFor[int](),
-	"pointer":  reflect.TypeFor[**item](),
-	"any":      reflect.TypeFor[any](),
-	"raw":      reflect.TypeFor[json.RawMessage](),
-	"time":     reflect.TypeFor[struct{ time.Time }](),
-	"big":      reflect.TypeFor[big.Int](),
-	"list":     reflect.TypeFor[[]item](),
-	"map":      reflect.TypeFor[map[string]item](),
-	"empty":    reflect.TypeFor[struct{}](),
+	"item":       reflect.TypeFor[item](),
+	"order":      reflect.TypeFor[order](),
+	"numbers":    reflect.TypeFor[numbers](),
+	"texts":      reflect.TypeFor[texts](),
+	"quoted":     reflect.TypeFor[quoted](),
+	"maps":       reflect.TypeFor[mapped](),
+	"lists":      reflect.TypeFor[lists](),
+	"outer":      reflect.TypeFor[Outer](),
+	"unset":      reflect.TypeFor[unset](),
+	"tree":       reflect.TypeFor[tree](),
+	"box":        reflect.TypeFor[box[[]item]](),
+	"interfaces": reflect.TypeFor[interfaces](),
+	"folded":     reflect.TypeFor[folded](),
+	"wide":       reflect.TypeFor[wide](),
+	"selfList":   reflect.TypeFor[selfList](),
+	"string":     reflect.TypeFor[string](),
+	"int":        reflect.TypeFor[int](),
+	"pointer":    reflect.TypeFor[**item](),
+	"any":        reflect.TypeFor[any](),
+	"raw":        reflect.TypeFor[json.RawMessage](),
+	"time":       reflect.TypeFor[struct{ time.Time }](),
+	"big":        reflect.TypeFor[big.Int](),
+	"list":       reflect.TypeFor[[]item](),
+	"map":        reflect.TypeFor[map[string]item](),
+	"empty":      reflect.TypeFor[struct{}](),
 }
