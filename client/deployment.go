@@ -81,10 +81,11 @@ func (c *Client) Deployment(ctx context.Context) (*Deployment, error) {
 }
 
 // Types returns the types of workflows and activities of the program that answers, without Weft's
-// own. It costs nothing besides the request.
-func (c *Client) Types(ctx context.Context) (*Types, error) {
+// own, with the names that each workflow type handles. It returns ErrOtherBuild if a build is asked
+// for that is not deployed. It costs nothing besides the request.
+func (c *Client) Types(ctx context.Context, sets ...ContractOptions) (*Types, error) {
 	var answer Types
-	if err := c.about(ctx, "types", "/v1/types", nil, &answer); err != nil {
+	if err := c.about(ctx, "types", "/v1/types", options.Of(sets).query(), &answer); err != nil {
 		return nil, err
 	}
 	if answer.Workflows == nil {
