@@ -18,8 +18,8 @@ var typeRoutes = []Route{
 	{ID: "getType", Pattern: "GET /v1/types/{type}", Query: []string{"build"}, Access: Reads, endpoint: gives((*handler).typeOf)},
 }
 
-// contractOf returns a function that returns the contract of a registry. It builds the contract when
-// it is first called, because few processes are asked for it.
+// contractOf returns a function that returns the contract of a registry. It builds the contract
+// when it is first called, because few processes are asked for it.
 func contractOf(r *engine.Registry) func() (*contract.Document, error) {
 	return sync.OnceValues(func() (*contract.Document, error) {
 		c, err := build.Of(r)
@@ -30,8 +30,8 @@ func contractOf(r *engine.Registry) func() (*contract.Document, error) {
 	})
 }
 
-// checkBuild returns an OtherBuild if a request asks for the contract of another build. That build's
-// code is the only place that has it.
+// checkBuild returns an OtherBuild if a request asks for the contract of another build. That
+// build's code is the only place that has it.
 func (h *handler) checkBuild(r *http.Request) error {
 	asked, here := r.URL.Query().Get("build"), h.service.Process.Options.Build
 	if asked == "" || asked == here {
