@@ -10,14 +10,20 @@ import (
 )
 
 // The checks of this file hold a request against the contract of the code that takes it: the names
-// and the types that its binding declares. They decode nothing. Code that is nil, and a binding
-// whose names are open, accept everything.
+// and the types that its binding declares. They decode nothing. Code that this process
+// does not have accepts everything, and so does a binding whose names are open.
+
+// isOpen reports whether nothing is checked of what code takes. Weft's own workflows check what
+// they get themselves.
+func isOpen(code *engine.Workflow) bool {
+	return code == nil || code.Names == nil || engine.OwnType(code.Name)
+}
 
 // CheckInput refuses an input that is not of the declared type of a workflow. at is its place in
 // the request. If at is empty, or nothing is declared, the input only has to decode. A missing
 // input is the zero value.
 func CheckInput(code *engine.Workflow, at string, input history.Payload) error {
-	if at == "" || code.Names == nil || code.Input.Check == nil || len(input) == 0 || engine.OwnType(code.Name) {
+	if at == "" || isOpen(code) || code.Input.Check == nil || len(input) == 0 {
 		switch err := code.CheckInput(input); {
 		case errors.Is(err, refusal.Invalid):
 			return err // from one of Weft's own workflows, whose type callers do not know
@@ -36,7 +42,7 @@ func CheckInput(code *engine.Workflow, at string, input history.Payload) error {
 // type. A missing value is the zero value. fromCode says that workflow code has encoded the value,
 // so it only has to decode.
 func CheckSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignaled, fromCode bool) error {
-	if code == nil || code.Names == nil {
+	if isOpen(code) {
 		return nil
 	}
 	declared := code.Names.Find(engine.SignalName, signal.SignalName)
@@ -62,7 +68,7 @@ func CheckSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignale
 // CheckQuery refuses a query that the code does not name, or whose input is not of the declared
 // type.
 func CheckQuery(code *engine.Workflow, q *Query) error {
-	if code == nil || code.Names == nil {
+	if isOpen(code) {
 		return nil
 	}
 	declared := code.Names.Find(engine.QueryName, q.Name())
@@ -94,7 +100,7 @@ type UpdateRefusal struct {
 // CheckUpdate returns the failure with which an update is rejected that the code does not name, or
 // whose input is not of the declared type. It refuses the request if an input is missing.
 func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (rejected *failure.Failure, err error) {
-	if code == nil || code.Names == nil {
+	if isOpen(code) {
 		return nil, nil
 	}
 	declared := code.Names.Find(engine.UpdateName, u.Name)
