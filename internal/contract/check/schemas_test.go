@@ -49,4 +49,3 @@ func TestSchemas(t *testing.T) {
 		t.Errorf("%s is not what the types have: run go test ./internal/contract/check -run TestSchemas -rewrite", file)
 	}
 }
-
