@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +48,8 @@ type Activity struct {
 	Where string
 	// Input and Result are the types of the input and the result.
 	Input, Result Value
+	// Local says that it runs within the workflow's task.
+	Local bool
 	// CheckResult returns what is wrong with a result from outside, before it is recorded; nil
 	// accepts any.
 	CheckResult func(history.Payload) error
@@ -67,6 +70,7 @@ type Registry struct {
 	workflows  map[string]*Workflow
 	activities map[string]*Activity
 	taskQueues map[string]bool
+	schemas    map[reflect.Type]declaredSchema
 	// reserved says that names of Weft's own types are refused.
 	reserved bool
 

@@ -1,6 +1,6 @@
-// Package contract is the model of a program's contract: its workflow types with the names and types
-// of all that they take and return, and its activity types. It is plain data with a JSON form. It
-// reflects on no Go types and does no I/O.
+// Package contract is the model of a program's contract: its workflow types with the names and
+// types of all that they take and return, and its activity types. It is plain data with a JSON
+// form. It reflects on no Go types and does no I/O.
 //
 // The same program gives the same bytes: names are sorted, and the fields of a type keep their
 // order.
@@ -116,8 +116,8 @@ func (d *Document) Text() []byte {
 	return b.Bytes()
 }
 
-// Read reads a document. It refuses a text that is no contract, one of a later version, and one that
-// refers to a schema that it lacks.
+// Read reads a document. It refuses a text that is no contract, one of a later version, and one
+// that refers to a schema that it lacks.
 func Read(text []byte) (*Document, error) {
 	var head struct {
 		Version *json.Number `json:"weftContract"`
@@ -301,9 +301,9 @@ func (d *Document) Types() []string {
 	return slices.Compact(names)
 }
 
-// Resolve returns the schema that s stands for: if s is only a reference, the one that it refers to.
-// name is the name in $defs, or "" if s is no reference. A reference to nothing, or to itself, is
-// returned as it is.
+// Resolve returns the schema that s stands for: if s is only a reference, the one that it refers
+// to. name is the name in $defs, or "" if s is no reference. A reference to nothing, or to itself,
+// is returned as it is.
 func (d *Document) Resolve(s *Schema) (name string, to *Schema) {
 	to = s
 	for range len(d.Defs) + 1 {

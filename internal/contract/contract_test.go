@@ -226,3 +226,31 @@ func TestKnown(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What is read is written, and then reads as the same.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(cart))
+	f.Add([]byte(`{"weftContract":1,"workflows":{"a":{"input":{"anyOf":[true,false,{"type":["null"],"not":{},"properties":{"b":{}}}]}}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := Read(text)
+		if err != nil {
+			return
+		}
+		written := d.Text()
+		again, err := Read(written)
+		if err != nil {
+			t.Fatalf("%s cannot be read: %v", written, err)
+		}
+		if diff := cmp.Diff(string(written), string(again.Text())); diff != "" {
+			t.Error(diff)
+		}
+		for _, s := range d.Schemas() {
+			_, s := d.Resolve(s)
+			s.Nullable()
+			s.Any()
+		}
+		if _, err := d.Only(d.Types()...); err != nil {
+			t.Error(err)
+		}
+	})
+}

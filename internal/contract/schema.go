@@ -12,15 +12,15 @@ import (
 // refPrefix begins a reference to a schema of the document.
 const refPrefix = "#/$defs/"
 
-// Schema is a JSON Schema of draft 2020-12. Its fields are the keywords that Weft writes; More keeps
-// all others, which a type's own schema may have. The zero value accepts any value.
+// Schema is a JSON Schema of draft 2020-12. Its fields are the keywords that Weft writes; More
+// keeps all others, which a type's own schema may have. The zero value accepts any value.
 type Schema struct {
 	// Nothing is the schema false, which accepts no value. It has no keywords.
 	Nothing     bool   `json:"-"`
 	Ref         string `json:"$ref,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Type lists the types of which a value has one: of null, boolean, object, array, number, string
-	// and integer.
+	// Type lists the types of which a value has one: of null, boolean, object, array, number,
+	// string and integer.
 	Type                 Types             `json:"type,omitempty"`
 	Format               string            `json:"format,omitempty"`
 	ContentEncoding      string            `json:"contentEncoding,omitempty"`
@@ -88,9 +88,9 @@ func (s *Schema) Property(name string) *Schema {
 // IsRequired reports whether an object has to have this field.
 func (s *Schema) IsRequired(name string) bool { return slices.Contains(s.Required, name) }
 
-// Nullable reports whether null is one of the accepted values, and returns the schema of the others.
-// It knows the forms that Weft writes: "null" among the types, and an anyOf of null and one more. It
-// does not follow references.
+// Nullable reports whether null is one of the accepted values, and returns the schema of the
+// others. It knows the forms that Weft writes: "null" among the types, and an anyOf of null and one
+// more. It does not follow references.
 func (s *Schema) Nullable() (rest *Schema, nullable bool) {
 	if i := slices.Index(s.Type, "null"); i >= 0 && len(s.Type) > 1 {
 		rest := *s

@@ -138,6 +138,10 @@ var rules = []rule{
 	{"internal/jsontext", nil},
 	{"internal/near", nil},
 	{"internal/contract/check", []string{"internal/jsontext", "internal/near"}},
+	{"internal/contract/schemas", []string{"internal/contract", "internal/contract/check"}},
+	{"internal/contract/build", []string{"engine", "internal/contract", "internal/contract/schemas", "internal/payload"}},
+	{"internal/contract/diff", []string{"internal/contract"}},
+	{"internal/contract", nil},
 	{"store/storetest", []string{"store"}},
 	{"store/memory", []string{"store"}},
 	{"store/dynamo", []string{"store", "internal/awstry"}},
@@ -152,8 +156,6 @@ var rules = []rule{
 	{"internal/embedded/diskblobs", []string{"blob", "internal/disk"}},
 	{"internal/embedded/diskqueue", []string{"queue", "internal/disk", "internal/lines"}},
 	{"internal/embedded/diskstore", []string{"store", "internal/disk"}},
-	{"internal/contract/diff", []string{"internal/contract"}},
-	{"internal/contract", nil},
 	{"internal/generate", []string{"internal/contract"}},
 	{"internal/where", nil},
 	{"internal/terminal", nil},
@@ -219,7 +221,7 @@ var rules = []rule{
 	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/codec", "internal/executor", "internal/executor/host", "internal/batch/flow", "internal/batch/acts"}},
 	{"internal/worker", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
 	{"client", []string{"engine/...", "internal/bridge", "internal/header", "internal/options", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/schema"}},
-	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
+	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/contract", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/assembly", "internal/bridge", "internal/httpapi",
@@ -258,7 +260,7 @@ func TestImports(t *testing.T) {
 // authors are the packages of this module that packages workflow and activity may import, directly
 // or not. They contain no store, queue, blob or meter.
 var authors = []string{
-	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/contract/check", "internal/header", "internal/jsontext",
+	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/contract", "internal/contract/check", "internal/header", "internal/jsontext",
 	"internal/near", "internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/tracelog", "internal/where", "internal/schema",
 }
 

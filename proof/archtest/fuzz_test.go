@@ -30,6 +30,7 @@ var decoders = map[string]map[string]string{
 	"internal/contract/check": {"decode": "FuzzCheck"},
 	"internal/schema":         {"UnmarshalJSON": "FuzzReadHistory"},
 	"internal/limits":         {"UnmarshalText": "FuzzText"},
+	"internal/contract":       {"UnmarshalJSON": "FuzzRead"},
 	"internal/payload": {
 		"Decode": "- it reads into a type of the author's, with encoding/json", "DecodeOrZero": "- it reads into a type of the author's, with encoding/json",
 	},

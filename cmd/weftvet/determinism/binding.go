@@ -2,7 +2,6 @@ package determinism
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -239,7 +238,7 @@ func (b *binding) report(pass *analysis.Pass) {
 	for _, h := range b.listed {
 		names[h.id()] = true
 	}
-	all := slices.SortedFunc(maps.Values(b.code.names), compareHandled)
+	all := slices.SortedFunc(maps.Values(b.code.names), handled.compare)
 	var missing, hidden []handled
 	var texts, imports []string
 	for _, h := range all {
@@ -301,21 +300,6 @@ func (b *binding) who() string {
 		return "the interceptor"
 	}
 	return "the workflow"
-}
-
-// compareHandled orders by kind, then by the place in the code.
-func compareHandled(a, b handled) int {
-	rank := func(h handled) int {
-		return slices.IndexFunc(kinds, func(k struct{ typ, kind string }) bool { return k.kind == h.Kind })
-	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), comparePlaces(a.At, b.At), cmp.Compare(a.Var, b.Var), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Sel, b.Sel))
-}
-
-// comparePlaces compares two texts file:line.
-func comparePlaces(a, b string) int {
-	fileA, lineA, _ := strings.Cut(a, ":")
-	fileB, lineB, _ := strings.Cut(b, ":")
-	return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(len(lineA), len(lineB)), cmp.Compare(lineA, lineB))
 }
 
 // list returns declarations as messages have them.

@@ -189,10 +189,7 @@ func exportable(names func(func(handled) bool)) (all []handled) {
 			all = append(all, h)
 		}
 	}
-	slices.SortFunc(all, func(a, b handled) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Var, b.Var), cmp.Compare(a.Param, b.Param),
-			cmp.Compare(a.Sel, b.Sel), cmp.Compare(a.Name, b.Name), cmp.Compare(a.At, b.At))
-	})
+	slices.SortFunc(all, handled.compare)
 	return all
 }
 
@@ -485,14 +482,40 @@ func (p *pkg) handle(u *unit, e ast.Expr, pos token.Pos) {
 	}
 }
 
-// add adds a declaration, and reports whether it was not there.
+// add adds a declaration, and reports whether that changed something. Of several places and
+// variables of one name, the first stays. So findings do not depend on the order of the search.
 func (u *unit) add(h handled) bool {
 	id := h.id()
-	if _, ok := u.names[id]; ok {
+	if old, ok := u.names[id]; ok && h.compare(old) >= 0 {
 		return false
 	}
 	u.names[id] = h
 	return true
+}
+
+// compare orders by kind, then by the place in the code.
+func (h handled) compare(o handled) int {
+	rank := func(h handled) int {
+		return slices.IndexFunc(kinds, func(k struct{ typ, kind string }) bool { return k.kind == h.Kind })
+	}
+	at := func(h handled) (pos token.Pos) {
+		if h.local != nil {
+			return h.local.Pos()
+		}
+		if h.made != nil {
+			return h.made.Pos()
+		}
+		return token.NoPos
+	}
+	return cmp.Or(cmp.Compare(rank(h), rank(o)), comparePlaces(h.At, o.At), cmp.Compare(h.Path, o.Path), cmp.Compare(h.Var, o.Var),
+		cmp.Compare(h.Name, o.Name), cmp.Compare(h.Param, o.Param), cmp.Compare(h.Sel, o.Sel), cmp.Compare(at(h), at(o)))
+}
+
+// comparePlaces compares two texts file:line.
+func comparePlaces(a, b string) int {
+	fileA, lineA, _ := strings.Cut(a, ":")
+	fileB, lineB, _ := strings.Cut(b, ":")
+	return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(len(lineA), len(lineB)), cmp.Compare(lineA, lineB))
 }
 
 // farthestField bounds the way from a variable to a declaration, as a function may hand its
