@@ -51,8 +51,8 @@ func topicNames(s *session.Process, run *engine.Run) []string {
 	return slices.Compact(names)
 }
 
-// namesOfRun returns what the binding of a run's workflow type names here; nil if that is not known,
-// or not the binding that the run has.
+// namesOfRun returns what the binding of a run's workflow type names here; nil if that is not
+// known, or not the binding that the run has.
 func namesOfRun(s *session.Process, run *engine.Run) *engine.Names {
 	pinned := run.State.Pinned
 	if w := s.Registry.Workflow(run.State.Started.WorkflowType); w != nil && (pinned == "" || pinned == s.Options.Build) {
@@ -62,7 +62,8 @@ func namesOfRun(s *session.Process, run *engine.Run) *engine.Names {
 }
 
 // Topic returns items of a topic, from an offset on, in order. If the command waits and there are
-// none, it waits until there is one, or until the run has closed, but no longer than the soft limit.
+// none, it waits until there is one, or until the run has closed, but no longer than the soft
+// limit.
 //
 //   - The first look of a reader reads at once. Between two reads is a second at least, also if they
 //     are those of two requests: one that names the run goes on, and its reader has just read.
