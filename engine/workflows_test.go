@@ -190,6 +190,7 @@ func scriptRegistry(build string) *engine.Registry {
 		workflow.Bind(workflow.NewWorkflow[[]string, []string]("collector"), collector, named),
 		workflow.Bind(workflow.NewWorkflow[string, string]("saga"), saga, named), workflow.Bind(workflow.NewWorkflow[string, string]("careful"), careful, named),
 		workflow.Bind(workflow.NewWorkflow[int, string]("fan"), fan, named), workflow.Bind(workflow.NewWorkflow[string, string]("pricer"), pricer, named), Price,
+		workflow.Bind(reporterType, reporter, named),
 	}
 	for name, code := range parents {
 		registrations = append(registrations, workflow.Bind(workflow.NewWorkflow[string, string](name), code, named))

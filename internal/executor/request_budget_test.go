@@ -151,6 +151,7 @@ func TestBudgets(t *testing.T) {
 				b.activities(reads)
 				b.byHand(reads)
 				b.waits(reads)
+				b.topics(reads)
 				b.rates(reads)
 				b.visibility(reads)
 				b.facts(reads)

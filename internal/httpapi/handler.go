@@ -20,6 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/internal/version"
 )
 
@@ -137,6 +138,9 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, do serve) (stat
 	}
 	if at := resumeAt(answer); at != "" {
 		w.Header().Set(ResumeHeader, at)
+	}
+	if page, ok := answer.(*schema.TopicResponse); ok && page.Withdrawn != nil {
+		w.Header().Set(EventHeader, EventWithdrawn)
 	}
 	write(w, status, "application/json", append(body, '\n'))
 	return status, cost

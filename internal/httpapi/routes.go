@@ -100,7 +100,7 @@ var routes = slices.Concat(
 	waitRoutes,
 	countRoutes,
 	byHandRoutes, pauseRoutes,
-	runRoutes,
+	runRoutes, topicRoutes,
 	scheduleRoutes, batchRoutes,
 	activityRoutes,
 	deploymentRoutes, typeRoutes,

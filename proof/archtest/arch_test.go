@@ -156,6 +156,7 @@ var rules = []rule{
 	{"internal/embedded/diskblobs", []string{"blob", "internal/disk"}},
 	{"internal/embedded/diskqueue", []string{"queue", "internal/disk", "internal/lines"}},
 	{"internal/embedded/diskstore", []string{"store", "internal/disk"}},
+	{"internal/generate", []string{"internal/contract"}},
 	{"internal/where", nil},
 	{"internal/terminal", nil},
 	{"internal/cron", nil},

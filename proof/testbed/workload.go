@@ -399,6 +399,6 @@ func Workload(build string) []workflow.Registration {
 		workflow.Bind(leaver, runLeaver, workflow.Names(stay, linger, part)), workflow.Bind(Parent, runParent), workflow.Bind(Member, runMember, workflow.Names(Word)), workflow.Bind(meddler, runMeddler, workflow.Names(meddle, stumble, extra, Mail)), workflow.Bind(flaky, runFlaky, workflow.Names(see, look, Poke)),
 		workflow.Bind(Shower, runShower, workflow.Names(Show, VisibilityNow, On, Region, Amount, Tags, Rate, Paid, Due, Note, Size)),
 		workflow.Bind(waiter, runWaiter, workflow.BindOptions{Pinned: true}, workflow.Names(giveUp)), workflow.Bind(patient, runPatient, workflow.Names(giveUp)), approve,
-		workflow.Bind(Courier, courier),
+		workflow.Bind(Courier, courier), workflow.Bind(Publisher, publisher),
 	)
 }
