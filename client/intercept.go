@@ -18,8 +18,8 @@ type Request struct {
 	// Operation is start, signal, query, update, poll, result, describe, history, runs, waits,
 	// topics, topic, list, count, costs, cancel, terminate, failUpdate, reset, move, delete, retry,
 	// pause, resume, retryActivity, completeByHand or failByHand; deployment, types, type, builds,
-	// queues or redrive; or "complete activity", "fail activity" or "heartbeat activity". A request to a
-	// schedule is a request to its workflow, whose id is "weft.schedule:" and the schedule's: a
+	// queues or redrive; or "complete activity", "fail activity" or "heartbeat activity". A request
+	// to a schedule is a request to its workflow, whose id is "weft.schedule:" and the schedule's: a
 	// start, an update, a query, a list, a terminate. So is a request to a batch, with
 	// "weft.batch:".
 	Operation string

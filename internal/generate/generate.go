@@ -39,9 +39,11 @@ type language struct {
 	// errorName returns the name of an error.
 	errorName func(name string) string
 	functions func(m *model) template.FuncMap
+	// finish changes the text that the template has written; nil changes nothing.
+	finish func(text []byte, o Options) ([]byte, error)
 }
 
-var languages = []*language{&typescript}
+var languages = []*language{&typescript, &golang}
 
 // Languages returns the names of the languages.
 func Languages() (names []string) {
@@ -83,5 +85,9 @@ func Client(d *contract.Document, languageName string, o Options) ([]byte, error
 	if err := t.Execute(&b, m); err != nil {
 		return nil, fmt.Errorf("generate %s: %w", l.name, err)
 	}
-	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
+	text := append(bytes.TrimRight(b.Bytes(), "\n"), '\n')
+	if l.finish != nil {
+		return l.finish(text, o)
+	}
+	return text, nil
 }

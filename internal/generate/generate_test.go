@@ -5,16 +5,23 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/seed-41655fb1/weft/internal/contract"
+	"github.com/seed-41655fb1/weft/workflow"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
 
-// suffixes are the suffixes of files, by language.
-var suffixes = map[string]string{"typescript": ".ts", "python": ".py", "go": ".go.txt"}
+// goldenFile returns the reviewed file of a contract in a language. In Go it is a package.
+func goldenFile(contract, language string) string {
+	return filepath.Join("testdata", map[string]string{
+		"typescript": contract + ".ts", "python": contract + ".py", "go": filepath.Join("golang", contract, "client.go"),
+	}[language])
+}
 
 func read(t *testing.T, name string) *contract.Document {
 	t.Helper()
@@ -29,18 +36,17 @@ func read(t *testing.T, name string) *contract.Document {
 	return d
 }
 
-// Generated code is what was reviewed. make test-ts, make test-python and TestGo compile the same
-// contracts.
+// Generated code is what was reviewed. make test-ts, make test-python and golang_test.go compile it.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, contract := range []string{"cart", "types", "hostile"} {
 		d := read(t, contract+".json")
 		for _, language := range Languages() {
-			got, err := Client(d, language, Options{})
+			got, err := Client(d, language, Options{Package: contract})
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", contract+suffixes[language])
+			golden := goldenFile(contract, language)
 			if *rewrite {
 				if err := os.WriteFile(golden, got, 0o644); err != nil {
 					t.Fatal(err)
@@ -81,8 +87,9 @@ func TestRefused(t *testing.T) {
 		o        Options
 		want     string
 	}{
-		{d, "cobol", Options{}, `no language "cobol": there are typescript`},
+		{d, "cobol", Options{}, `no language "cobol": there are typescript, go`},
 		{d, "typescript", Options{Types: []string{"cart", "card"}}, `no workflow type "card"; it has "approval", "cart"`},
+		{d, "go", Options{Package: "my shop"}, `"my shop" is no name of a package in Go`},
 		{&contract.Document{Version: 1}, "typescript", Options{}, "the contract has no workflow type"},
 	} {
 		got, err := Client(c.d, c.language, c.o)
@@ -128,5 +135,16 @@ func TestTexts(t *testing.T) {
 	}
 	if got := lines(" a\tb\r\nc\u2028d \u202e\n\n"); strings.Join(got, "|") != "a b||c|d" {
 		t.Errorf("%q", got)
+	}
+}
+
+// In Go a class embeds workflow.Type, so no update may take the name of one of its methods.
+func TestGoMembers(t *testing.T) {
+	t.Parallel()
+	typ := reflect.TypeFor[workflow.Type[int, int]]()
+	for i := range typ.NumMethod() {
+		if name := typ.Method(i).Name; !slices.Contains(golang.members, name) {
+			t.Errorf("add %s to the members of golang", name)
+		}
 	}
 }

@@ -188,7 +188,7 @@ func runPublishing(ctx workflow.Context, laps int) (int64, error) {
 
 // Registrations returns the registrations of the workflows and the activities.
 func Registrations() []workflow.Registration {
-	return registrations(workflow.Names(add, end, note, city))
+	return registrations(workflow.Names(add, end, note, city, news))
 }
 
 // Unnamed returns the registrations with bindings that name nothing, as those of programs of older

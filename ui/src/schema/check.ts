@@ -57,7 +57,7 @@ function check(run: Run, schema: Schema, node: Node, path: string, depth: number
   }
   if (depth > mostDepth || run.left.values-- <= 0) return;
   const { schema: s, nullable, nothing } = resolve(schema, run.defs);
-  if (nothing) return add("cannot be set");
+  if (nothing) return add("cannot be set: the field is in an embedded pointer to an unexported struct"); // no other Go type has this schema
   if (node.kind === "null" && nullable) return;
   const choices = s.oneOf ?? s.anyOf;
   if (choices) checkChoice(run, choices, node, path, depth);
@@ -77,13 +77,13 @@ function check(run: Run, schema: Schema, node: Node, path: string, depth: number
   }
 }
 
-/** What a string holds if a schema has this pattern: a field of Go with the option "string". */
+/** What a string holds if a schema has this pattern: a field of Go with the option "string". internal/contract/schemas has the same ones. */
 const quoted: Record<string, string> = {
   "^(true|false)$": "boolean",
-  "^-?[0-9]+$": "integer",
-  "^[0-9]+$": "integer",
-  "^-?[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)?$": "number",
-  '^"(.|\\n)*"$': "string",
+  "^(0|-?[1-9][0-9]*)$": "integer",
+  "^(0|[1-9][0-9]*)$": "integer",
+  "^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$": "number",
+  '^"[\\s\\S]*"$': "string",
 };
 
 /** Returns the type that a schema wants, in the words of a message. */
@@ -120,7 +120,6 @@ function checkNumber(s: Keywords, text: string, add: (text: string) => void): vo
   const refuse = (want: string): void => add(`want ${s.enum ? listed(s) : want}, got ${cut(text)}`);
   const type = whole ? "integer" : "number";
   if (!(whole ? integer : number).test(text)) return refuse(type);
-  if (!whole && !Number.isFinite(Number(text))) return refuse("number that 64 bits hold");
   const ends = bounds[whole ? (s.format ?? "") : ""];
   const least = bound([s.minimum, ends?.[0]], whole, Math.ceil, 1);
   const most = bound([s.maximum, ends?.[1]], whole, Math.floor, -1);
@@ -236,16 +235,13 @@ function checkObject(run: Run, s: Keywords, items: Entry[], path: string, depth:
   }
 }
 
-/** The patterns of the names of maps whose keys are integers. */
-const integerNames = ["^[+-]?[0-9]+$", "^-?[0-9]+$", "^[0-9]+$"];
-
 /** Checks the name of a member of a map. */
 function checkName(run: Run, schema: Schema, name: string, add: (text: string) => void): void {
   const { schema: s } = resolve(schema, run.defs);
   const found: string[] = [];
   checkString(s, { kind: "string", value: name }, (text) => found.push(text));
   if (found[0] === undefined) return;
-  add(integerNames.includes(s.pattern ?? "") ? `want integer as the name, got ${cut(JSON.stringify(name))}` : `the name: ${found[0]}`);
+  add(quoted[s.pattern ?? ""] === "integer" ? `want integer as the name, got ${cut(JSON.stringify(name))}` : `the name: ${found[0]}`);
 }
 
 /** Returns a name as encoding/json compares it, which ignores capitals. */

@@ -37,7 +37,7 @@ function NoPayload({ label, value, onInput }: Pick<PayloadProps, "label" | "valu
   useEffect(() => {
     if (value !== "") onInput("");
   }, []);
-  return <p class="does">{label}: none. The program declares that it takes nothing.</p>;
+  return <p class="does">It takes no {label.toLowerCase()}.</p>;
 }
 
 /** Returns the tree of a JSON text; one that is no JSON stays a text. */
@@ -56,7 +56,7 @@ function TypedField({ label, at, type, value, onInput, rows, refused }: PayloadP
   const onlyJson = shapeOf(schema, defs).kind === "json";
   const [asJson, setAsJson] = useState(onlyJson || node?.kind === "text");
   const inForm = useContext(RefusalContext);
-  const refusal = [refused, inForm].find((r) => r?.at !== undefined && isBelow(r.at, at));
+  const refusal = [refused, inForm].find((r) => r?.at !== undefined && pathBelow(r.at, at) !== undefined);
   const [settled, setSettled] = useState<Refusal>();
   useEffect(() => {
     if (value.trim() === "") onInput(writeNode(node));
@@ -69,7 +69,7 @@ function TypedField({ label, at, type, value, onInput, rows, refused }: PayloadP
   const text = writeNode(node);
   const state = useMemo(() => {
     const problems: Problem[] = problemsOf(schema, defs, at, node);
-    const mark = refusal && refusal !== settled ? { path: refusal.at ?? at, text: refusal.text, refused: true } : undefined;
+    const mark = refusal && refusal !== settled ? { path: pathBelow(refusal.at ?? at, at) ?? at, text: refusal.text, refused: true } : undefined;
     return { defs, problems: mark ? [mark, ...problems.filter((p) => p.path !== mark.path)] : problems };
   }, [schema, defs, at, node, refusal, settled]);
   const back = (): void => {
@@ -92,7 +92,8 @@ function TypedField({ label, at, type, value, onInput, rows, refused }: PayloadP
   );
 }
 
-/** Reports whether a path is that of a value, or of a part of it. */
-function isBelow(path: string, at: string): boolean {
-  return path.startsWith(at) && /^([.[]|$)/.test(path.slice(at.length));
+/** Returns the path that begins with at, of a path of the request: it may begin with members around the value. Undefined if the path leads elsewhere. */
+function pathBelow(path: string, at: string): string | undefined {
+  const from = path.startsWith(at) ? 0 : path.indexOf(`.${at}`) + 1;
+  return (from === 0 && !path.startsWith(at)) || !/^([.[]|$)/.test(path.slice(from + at.length)) ? undefined : path.slice(from);
 }

@@ -96,7 +96,7 @@ export function Leaf({ label, given, problem, hints = [], tools, behind, lenient
 }
 
 /** The help of a field. */
-export function Hints({ id, texts }: { id: string; texts: readonly (string | undefined)[] }): JSX.Element | null {
+export function Hints({ id, texts }: { id?: string; texts: readonly (string | undefined)[] }): JSX.Element | null {
   const given = texts.filter((t) => t !== undefined && t !== "");
   if (given.length === 0) return null;
   return (

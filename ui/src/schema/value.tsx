@@ -79,7 +79,6 @@ export function Value(props: ValueProps): JSX.Element {
 
 /** The field of a value that is not null. */
 function Shown(p: FieldProps): JSX.Element {
-  const { defs } = useContext(FormContext);
   if (p.depth > mostNested || !fits(p.shape, p.node)) {
     const leave = (text: string): void => {
       if (p.shape.kind === "json" || p.depth > mostNested) return;
@@ -111,13 +110,24 @@ function Shown(p: FieldProps): JSX.Element {
     case "choice":
       return <ChoiceField {...p} />;
     default:
-      return (
-        <div class="field field-head">
-          <span class="fixed">{p.label}</span> <code>{p.shape.kind === "null" ? "null" : writeNode(p.node ?? blank(p.schema, defs))}</code>
-          {p.tools}
-        </div>
-      );
+      return <FixedField {...p} />;
   }
+}
+
+/** A value that a schema leaves no choice about. */
+function FixedField({ label, path, schema, node, tools, hints }: FieldProps): JSX.Element {
+  const { defs } = useContext(FormContext);
+  const problem = useProblem(path);
+  return (
+    <div class="field">
+      <div class="field-head">
+        <span class="fixed">{label}</span> <code>{writeNode(node ?? blank(schema, defs))}</code>
+        {tools}
+      </div>
+      {problem && <p class="field-problem">{problem.text}</p>}
+      <Hints texts={hints} />
+    </div>
+  );
 }
 
 function NullField({ label, tools, hints, onGive }: FieldProps & { onGive: () => void }): JSX.Element {
@@ -171,7 +181,7 @@ function StringField({ label, path, node, onChange, tools, hints }: FieldProps):
   const text = node?.kind === "string" ? node.value : "";
   const set = (value: string): void => onChange({ kind: "string", value });
   return (
-    <Leaf label={label} problem={useProblem(path)} given={node !== undefined} hints={hints} tools={tools}>
+    <Leaf label={label} problem={useProblem(path)} given={text !== ""} hints={hints} tools={tools}>
       {(control) =>
         text.includes("\n") ? (
           <textarea {...control} class="text" rows={Math.min(10, text.split("\n").length + 1)} value={text} onInput={(e) => set(e.currentTarget.value)} />
