@@ -5,7 +5,7 @@
 // and, on AWS, the Lambda functions:
 //
 //	func main() {
-//		weft.Main(weft.Register(workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge))
+//		weft.Main(weft.Register(workflow.Bind(cart.Workflow, cart.Run, cart.Names), cart.Reserve, cart.Charge))
 //	}
 //
 // Workflows are written with package workflow, activities with package activity, and called with

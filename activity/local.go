@@ -107,7 +107,10 @@ func (a Local[In, Out]) register(r *engine.Registry) error {
 	if _, err := a.call(); err != nil {
 		return err
 	}
-	return r.AddActivity(&engine.Activity{Name: a.name, Where: a.where, Run: code(a.name, a.run)})
+	return r.AddActivity(&engine.Activity{
+		Name: a.name, Where: a.where, Run: code(a.name, a.run), Local: true,
+		Input: payload.ValueOf[In](), Result: payload.ValueOf[Out](),
+	})
 }
 
 // call returns the call with the defaults filled in, or an error that says what is wrong with the

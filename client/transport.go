@@ -142,6 +142,7 @@ func (c *Client) once(ctx context.Context, r request, body []byte) (int, error) 
 		return 0, &lostAnswer{err}
 	}
 	defer func() { _ = resp.Body.Close() }()
+	meter(ctx, resp)
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return 0, &lostAnswer{err}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -85,9 +86,12 @@ type Names struct {
 	named   map[NameKind]map[string]*Name
 }
 
-// Add adds a declaration. It returns an error if there is another one of the same kind and name
-// with other types.
+// Add adds a declaration. It returns an error if its name is empty or too long, or if there is
+// another one of the same kind and name with other types.
 func (n *Names) Add(d *Name) error {
+	if err := CheckName(d.Kind.String()+" name", d.Name); err != nil {
+		return err
+	}
 	if before := n.Find(d.Kind, d.Name); before != nil {
 		if before.Input.Type == d.Input.Type && before.Result.Type == d.Result.Type {
 			return nil
@@ -129,4 +133,54 @@ func (n *Names) Of(k NameKind) []string {
 		return nil
 	}
 	return sortedKeys(n.named[k])
+}
+
+// clone returns a copy, to which names can be added.
+func (n *Names) clone() *Names {
+	own := *n
+	own.dynamic, own.named = maps.Clone(n.dynamic), make(map[NameKind]map[string]*Name, len(n.named))
+	for kind, named := range n.named {
+		own.named[kind] = maps.Clone(named)
+	}
+	return &own
+}
+
+// NameForAll adds a declaration to the names of each workflow type of the registry, also of those
+// that are added later: an interceptor handles it. Types of Weft's own have no interceptors. It
+// returns an error if a type names the same with other types.
+func (r *Registry) NameForAll(d *Name) error {
+	for _, name := range r.WorkflowNames() {
+		if err := r.workflows[name].alsoNames(d); err != nil {
+			return err
+		}
+	}
+	r.namedForAll = append(r.namedForAll, d)
+	return nil
+}
+
+// alsoNames adds a declaration to the names of the binding.
+func (w *Workflow) alsoNames(d *Name) error {
+	if w.Names == nil {
+		return nil
+	}
+	if err := w.Names.Add(d); err != nil {
+		return fmt.Errorf("workflow type %q (bound at %s): %w", w.Name, w.Where, err)
+	}
+	return nil
+}
+
+// mustName fails the task if the binding does not name what the code is about to handle.
+func (in *Instance) mustName(k NameKind, name string) {
+	if in.rules < history.NamesOfBinding || in.workflow == nil {
+		return // before these rules, code handled every name
+	}
+	names := in.workflow.Names
+	if names.Open(k) || names.Find(k, name) != nil {
+		return
+	}
+	panic(&failure.OtherError{
+		Kind: failure.KindMisuse,
+		Message: fmt.Sprintf("workflow type %q does not name %s %q: add its declaration to workflow.Names of the Bind at %s",
+			in.workflow.Name, k, name, names.Where),
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +48,8 @@ type Activity struct {
 	Where string
 	// Input and Result are the types of the input and the result.
 	Input, Result Value
+	// Local says that it runs within the workflow's task.
+	Local bool
 	// CheckResult returns what is wrong with a result from outside, before it is recorded; nil
 	// accepts any.
 	CheckResult func(history.Payload) error
@@ -67,10 +70,12 @@ type Registry struct {
 	workflows  map[string]*Workflow
 	activities map[string]*Activity
 	taskQueues map[string]bool
+	schemas    map[reflect.Type]declaredSchema
 	// reserved says that names of Weft's own types are refused.
 	reserved bool
 
 	aroundWorkflows  []any
+	namedForAll      []*Name // what the interceptors of workflows handle
 	aroundActivities []func(next ActivityCode) ActivityCode
 }
 
@@ -88,6 +93,16 @@ func (r *Registry) AddWorkflow(w *Workflow) error {
 	}
 	own := *w // it may be in several registries
 	own.registry = r
+	if w.Names != nil {
+		own.Names = w.Names.clone()
+	}
+	if !OwnType(w.Name) {
+		for _, d := range r.namedForAll {
+			if err := own.alsoNames(d); err != nil {
+				return err
+			}
+		}
+	}
 	r.workflows[w.Name] = &own
 	return nil
 }

@@ -26,10 +26,12 @@ func (in *Instance) Signals(name string) *coro.Channel[history.Payload] {
 type receivers map[string]func(history.Payload) error
 
 // ReceivesSignal records that code receives the signals of a name as values of a type. check
-// returns what is wrong with a value.
+// returns what is wrong with a value. The task fails if the binding does not name the signal,
+// unless the code has received it already, by older rules.
 func (in *Instance) ReceivesSignal(name, typ string, check func(history.Payload) error) {
 	known := in.receivers[name]
 	if known == nil {
+		in.mustName(SignalName, name)
 		known = receivers{}
 		in.receivers[name] = known
 	}
@@ -166,9 +168,10 @@ type QueryHandler struct {
 }
 
 // HandleQuery sets the handler of the queries of one name. A second one of the same name fails the
-// task.
+// task, and so does a name that the binding omits.
 func (in *Instance) HandleQuery(name string, h *QueryHandler) {
 	in.s.MustRun("set a query handler")
+	in.mustName(QueryName, name)
 	if before := in.queries[name]; before != nil {
 		panic(twice("query", name, before.Where, h.Where))
 	}

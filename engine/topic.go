@@ -241,6 +241,7 @@ func (in *Instance) TopicNext(name string) int64 {
 // item that is too large fails the task.
 func (in *Instance) Publish(topic string, encode func() history.Payload) {
 	in.s.MustRun("publish items")
+	in.mustName(TopicName, topic)
 	var item history.Payload
 	late := func() {
 		item = encode()
@@ -283,6 +284,7 @@ func (in *Instance) newTopic(name string) {
 // Truncate hides the items of a topic before an offset from readers.
 func (in *Instance) Truncate(topic string, before int64) {
 	in.s.MustRun("truncate a topic")
+	in.mustName(TopicName, topic)
 	in.newTopic(topic)
 	in.issueEvent(&history.TopicTruncated{Topic: topic, Before: max(0, min(before, in.TopicNext(topic)))})
 }

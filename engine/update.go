@@ -108,9 +108,10 @@ func (u *updates) init() { u.handlers = map[string]*UpdateHandler{} }
 
 // HandleUpdate sets the handler of the updates of one name. Updates of that name that were
 // delivered before any handler was set run here and now. A second handler of the same name fails
-// the task.
+// the task, and so does a name that the binding omits.
 func (in *Instance) HandleUpdate(name string, h *UpdateHandler) {
 	in.s.MustRun("set an update handler")
+	in.mustName(UpdateName, name)
 	if before := in.updates.handlers[name]; before != nil {
 		panic(twice("update", name, before.Where, h.Where))
 	}

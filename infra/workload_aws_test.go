@@ -168,5 +168,5 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 }
 
 func (v *traveller) registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(walk, v.run), workflow.Bind(pinned, v.run, workflow.BindOptions{Pinned: true}), working, hauling, failing, beating, asking}
+	return []workflow.Registration{workflow.Bind(walk, v.run, workflow.Names(detour, left, note)), workflow.Bind(pinned, v.run, workflow.BindOptions{Pinned: true}, workflow.Names(detour, left, note)), working, hauling, failing, beating, asking}
 }

@@ -4,7 +4,7 @@
 //
 //	func TestReminder(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
-//			env := weftest.New(t, workflow.Bind(cart.Workflow, cart.Run), cart.Charge, cart.Remind)
+//			env := weftest.New(t, workflow.Bind(cart.Workflow, cart.Run, cart.Names), cart.Charge, cart.Remind)
 //			accept := func(context.Context, string) (activity.None, error) { return activity.None{}, nil }
 //			remind := weftest.Mock(env, cart.Remind, accept)
 //

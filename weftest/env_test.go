@@ -67,7 +67,7 @@ func order(ctx workflow.Context, item string) (string, error) {
 
 func newEnv(t testing.TB) *weftest.Env {
 	t.Helper()
-	return weftest.New(t, workflow.Bind(Order, order), Charge, Ship)
+	return weftest.New(t, workflow.Bind(Order, order, workflow.Names(Rename, Item, Approve)), Charge, Ship)
 }
 
 func start(t testing.TB, env *weftest.Env) workflow.Run[string] {

@@ -134,7 +134,7 @@ func TestWaitsWithoutEnd(t *testing.T) {
 			}
 			t.Parallel()
 			said := play(t, func(r *recorder) {
-				env := weftest.New(r, workflow.Bind(Waiter, waiter), Broken)
+				env := weftest.New(r, workflow.Bind(Waiter, waiter, workflow.Names(Never, Coming)), Broken)
 				run, err := Waiter.Start(r.Context(), env.Client(), "w", what)
 				if err == nil {
 					_, err = run.Result(r.Context())
@@ -171,7 +171,7 @@ func TestMocksThatFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			said := play(t, func(r *recorder) {
-				env := weftest.New(r, workflow.Bind(Waiter, waiter))
+				env := weftest.New(r, workflow.Bind(Waiter, waiter, workflow.Names(Never, Coming)))
 				weftest.Mock(env, Broken, func(ctx context.Context, _ workflow.None) (workflow.None, error) {
 					return workflow.None{}, test.broken(r, ctx)
 				})
@@ -194,7 +194,7 @@ func TestMocksThatFail(t *testing.T) {
 func TestAnUpdateWithoutEnd(t *testing.T) {
 	t.Parallel()
 	said := play(t, func(r *recorder) {
-		env := weftest.New(r, workflow.Bind(Waiter, waiter))
+		env := weftest.New(r, workflow.Bind(Waiter, waiter, workflow.Names(Never, Coming)))
 		if _, err := Waiter.Start(r.Context(), env.Client(), "w", "signal"); err != nil {
 			t.Error(err)
 		}
@@ -210,7 +210,7 @@ func TestAnUpdateWithoutEnd(t *testing.T) {
 func TestGoroutinesOfTheTestMaySleep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		env := weftest.New(t, workflow.Bind(Waiter, waiter))
+		env := weftest.New(t, workflow.Bind(Waiter, waiter, workflow.Names(Never, Coming)))
 		run, err := Waiter.Start(t.Context(), env.Client(), "w", "signal")
 		if err != nil {
 			t.Fatal(err)
@@ -233,7 +233,7 @@ func TestCodeThatIsNotDeterministic(t *testing.T) {
 	t.Parallel()
 	for _, skip := range []bool{false, true} {
 		wrong := func(r *recorder) {
-			env := weftest.New(r, workflow.Bind(Waiter, waiter))
+			env := weftest.New(r, workflow.Bind(Waiter, waiter, workflow.Names(Never, Coming)))
 			if skip {
 				env.SkipReplay()
 			}
@@ -272,7 +272,7 @@ func TestMisuse(t *testing.T) {
 			weftest.New(r).After(time.Hour, func() {})
 		}, "the function that env.After was to call at 2000-01-01 01:00:00.000 has not been called"},
 		"mocked too late": {func(r *recorder) {
-			env := weftest.New(r, workflow.Bind(Waiter, waiter))
+			env := weftest.New(r, workflow.Bind(Waiter, waiter, workflow.Names(Never, Coming)))
 			if _, err := Waiter.Start(r.Context(), env.Client(), "w", "signal"); err != nil {
 				t.Error(err)
 			}
@@ -283,7 +283,7 @@ func TestMisuse(t *testing.T) {
 				Never.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { panic("no tea") })
 				_, err := Coming.Receive(ctx)
 				return "", err
-			}))
+			}, workflow.Names(Never, Coming)))
 			if _, err := Waiter.Start(r.Context(), env.Client(), "w", ""); err != nil {
 				t.Error(err)
 			}
@@ -293,7 +293,7 @@ func TestMisuse(t *testing.T) {
 			env.Settle()
 		}, `an update of workflow w failed its task (panic)`},
 		"an unregistered activity": {func(r *recorder) {
-			env := weftest.New(r, workflow.Bind(Waiter, waiter))
+			env := weftest.New(r, workflow.Bind(Waiter, waiter, workflow.Names(Never, Coming)))
 			run, err := Waiter.Start(r.Context(), env.Client(), "w", "retries")
 			if err == nil {
 				_, err = run.Result(r.Context())

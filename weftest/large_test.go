@@ -43,7 +43,7 @@ func archive(ctx workflow.Context, first string) (int, error) {
 // inArchive runs a test with an open archive.
 func inArchive(t *testing.T, small bool, fn func(t *testing.T, env *weftest.Env, run workflow.Run[int])) {
 	synctest.Test(t, func(t *testing.T) {
-		env := weftest.New(t, workflow.Bind(Archive, archive), Render)
+		env := weftest.New(t, workflow.Bind(Archive, archive, workflow.Names(Keep, NewPage, CloseBook)), Render)
 		if small {
 			env.SmallPayloads()
 		}
@@ -99,7 +99,7 @@ func TestLargePayloads(t *testing.T) {
 func TestLogOfLargePayloads(t *testing.T) {
 	t.Parallel()
 	said := play(t, func(r *recorder) {
-		env := weftest.New(r, workflow.Bind(Archive, archive), Render)
+		env := weftest.New(r, workflow.Bind(Archive, archive, workflow.Names(Keep, NewPage, CloseBook)), Render)
 		if _, err := Archive.Start(r.Context(), env.Client(), "archive-1", "first"+strings.Repeat("p", 1<<20)+"last"); err != nil {
 			t.Error(err)
 		}

@@ -29,7 +29,7 @@ func TestImpureValidator(t *testing.T) {
 			return nil
 		}))
 		return "", workflow.Await(ctx, func() bool { return stock == 0 })
-	})
+	}, workflow.Names(buy))
 	synctest.Test(t, func(t *testing.T) {
 		env := weftest.New(t, shop)
 		env.AllowFailedUpdates()
@@ -76,7 +76,7 @@ func TestFailedUpdatesAreReported(t *testing.T) {
 				return 0, nil
 			})
 			return 0, workflow.Await(ctx, func() bool { return ended })
-		})
+		}, workflow.Names(add, end, state))
 	}
 	returns := func(_ workflow.Context, _, looked int) (int, error) { return looked, nil }
 	call := func(r *recorder, env *weftest.Env, n int) {
@@ -160,7 +160,7 @@ func TestSleepingValidator(t *testing.T) {
 			return nil
 		}))
 		return 0, workflow.Await(ctx, func() bool { return false })
-	})
+	}, workflow.Names(add))
 	for d, returns := range map[time.Duration]bool{3 * time.Second: true, 48 * time.Hour: false} {
 		said := play(t, func(r *recorder) {
 			env := weftest.New(r, code)
@@ -202,7 +202,7 @@ func TestSkipReplaySkipsChecks(t *testing.T) {
 					return n, nil
 				}, workflow.Validate(func(int) error { return nil }))
 				return 0, workflow.Await(ctx, func() bool { return false })
-			})
+			}, workflow.Names(buy))
 			synctest.Test(t, func(t *testing.T) {
 				env := weftest.New(t, shop)
 				test.skip(env)

@@ -18,7 +18,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the history in testdata")
 
-var registrations = []workflow.Registration{workflow.Bind(Order, order), Charge, Ship}
+var registrations = []workflow.Registration{workflow.Bind(Order, order, workflow.Names(Rename, Item, Approve)), Charge, Ship}
 
 // exported returns the history of an order, as JSON.
 func exported(t *testing.T) (text []byte) {

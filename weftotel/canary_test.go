@@ -234,7 +234,7 @@ func tellSecrets(t *testing.T, texts bool) (all *everything) {
 		hooks := d.Hook()
 		start := func(build string) *testbed.Process {
 			return d.Start(executor.Options{Build: build, Observe: all.hub, Logger: all.log, LogTexts: texts},
-				workflow.Bind(secretive, secrets(build)), workflow.Bind(fragile, func(workflow.Context, panicky) (string, error) { return "", nil }), keep)
+				workflow.Bind(secretive, secrets(build), workflow.Names(tell, explode, poison, repeat, say)), workflow.Bind(fragile, func(workflow.Context, panicky) (string, error) { return "", nil }), keep)
 		}
 		p := start("build-1")
 		post := func(target, body string) {

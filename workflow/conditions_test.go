@@ -90,7 +90,7 @@ func TestOneValueForEachCondition(t *testing.T) {
 			activity.Options{Retry: activity.Retry{MaxAttempts: 1}})
 		meets := workflow.NewWorkflow[string, []string]("meets")
 		returns := workflow.NewWorkflow[string, none]("returns")
-		ctx, p := t.Context(), testbed.One(t, workflow.Bind(shop, sells), ask,
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(shop, sells, workflow.Names(buy, sold, shut)), ask,
 			workflow.Bind(meets, func(ctx workflow.Context, what string) ([]string, error) {
 				_, err := ask.Run(ctx, what)
 				return namesOf(err), nil

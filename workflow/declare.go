@@ -22,6 +22,8 @@ type None = payload.None
 type Type[In, Out any] struct{ name, where string }
 
 // NewWorkflow declares a workflow type. Declare each once, as a package variable, beside its code.
+//
+//go:noinline
 func NewWorkflow[In, Out any](name string) Type[In, Out] {
 	return Type[In, Out]{name, where.Caller()}
 }
@@ -55,10 +57,13 @@ type BindOptions struct {
 	Lenient bool
 }
 
-// Bind binds a workflow type to its code.
+// Bind binds a workflow type to its code. The code handles the signals, the updates and the queries
+// that the options name, and no others: see Names. Several sets of options are merged.
 func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets ...BindOptions) Registration {
+	o, at := options.Of(sets), where.Caller()
+	names, err := o.named(at)
 	w := &engine.Workflow{
-		Name: t.name, Where: where.Caller(), Declared: t.where, Pinned: options.Of(sets).Pinned,
+		Name: t.name, Where: at, Declared: t.where, Pinned: o.Pinned, Names: names,
 		Input: payload.ValueOf[In](), Result: payload.ValueOf[Out](),
 		CheckInput: func(p history.Payload) error {
 			_, err := payload.DecodeOrZero[In](p)
@@ -81,7 +86,12 @@ func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets
 			return mustEncode(result), nil
 		},
 	}
-	return bridge.PartOf(func(r *engine.Registry) error { return r.AddWorkflow(w) })
+	return bridge.PartOf(func(r *engine.Registry) error {
+		if err != nil {
+			return fmt.Errorf("workflow type %q (bound at %s): %w", t.name, at, err)
+		}
+		return r.AddWorkflow(w)
+	})
 }
 
 // mustEncode encodes a value of workflow code.

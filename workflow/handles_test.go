@@ -49,7 +49,7 @@ func sells(ctx workflow.Context, limit int) (int, error) {
 
 func openShop(t *testing.T) (context.Context, *testbed.Process, workflow.Run[int]) {
 	t.Helper()
-	ctx, p := t.Context(), testbed.One(t, workflow.Bind(shop, sells))
+	ctx, p := t.Context(), testbed.One(t, workflow.Bind(shop, sells, workflow.Names(buy, sold, shut)))
 	run, err := shop.Start(ctx, p.Client, "shop-1", 100)
 	if err != nil || run.WorkflowID != "shop-1" || run.RunID == "" {
 		t.Fatalf("%+v, %v", run, err)
@@ -215,7 +215,7 @@ func TestAMisusedValidatorFailsNoRun(t *testing.T) {
 			_, err := shut.Receive(ctx)
 			return none{}, err
 		}
-		ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, code))
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, code, workflow.Names(call, good, shut)))
 		run, err := typ.Start(ctx, p.Client, "w", none{})
 		if err != nil {
 			t.Fatal(err)

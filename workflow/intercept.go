@@ -1,11 +1,15 @@
 package workflow
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/header"
+	"github.com/seed-41655fb1/weft/internal/options"
 )
 
 // Interceptor wraps the code of all workflows of a program. A nil field does nothing. Its functions
@@ -39,13 +43,54 @@ func (s *Starting) SetHeader(name string, value any) { s.header = with(s.header,
 // called first. They wrap the runs that a schedule starts, and not the schedule.
 //
 //	weft.Register(workflow.Intercept(tenants), workflow.Bind(cart.Workflow, cart.Run), cart.Charge)
-func Intercept(interceptors ...Interceptor) Registration {
-	return bridge.PartOf(func(r *engine.Registry) error {
+func Intercept(interceptors ...Interceptor) Interception {
+	return registration(interceptors, nil)
+}
+
+// Interception is a registration of interceptors. Intercept returns one.
+type Interception struct {
+	part
+	interceptors []Interceptor
+	names        []Name
+}
+
+// part makes an Interception a Registration.
+type part = bridge.Part
+
+// With returns the registration with names that the interceptors handle: signals, queries and
+// updates. They count for each workflow of the registry, besides those that its binding names.
+//
+//	weft.Register(workflow.Intercept(status).With(workflow.Names(Status)), workflow.Bind(cart.Workflow, cart.Run))
+//
+// Registering it fails if the options have anything but names.
+func (i Interception) With(sets ...BindOptions) Interception {
+	o := options.Of(sets)
+	if o.Pinned || o.Lenient || o.Dynamic != 0 {
+		i.part = bridge.PartOf(func(*engine.Registry) error {
+			return errors.New("interceptors take names and no other options of a binding: give Pinned, Dynamic and Lenient to each Bind")
+		})
+		return i
+	}
+	return registration(i.interceptors, slices.Concat(i.names, o.Names))
+}
+
+// registration returns the registration of interceptors and of the names that they handle.
+func registration(interceptors []Interceptor, names []Name) Interception {
+	return Interception{interceptors: interceptors, names: names, part: bridge.PartOf(func(r *engine.Registry) error {
+		for _, n := range names {
+			d, err := declaredBy(n)
+			if err == nil {
+				err = r.NameForAll(d)
+			}
+			if err != nil {
+				return err
+			}
+		}
 		for _, i := range interceptors {
 			r.AroundWorkflows(i)
 		}
 		return nil
-	})
+	})}
 }
 
 // around calls run within the interceptors' functions that pick returns.

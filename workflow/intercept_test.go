@@ -97,7 +97,7 @@ func TestInterceptors(t *testing.T) {
 				return next(ctx)
 			}
 		}
-		env := weftest.New(t, workflow.Bind(guarded, guard), workflow.Bind(nested, nests), seen,
+		env := weftest.New(t, workflow.Bind(guarded, guard, workflow.Names(nudge)), workflow.Bind(nested, nests), seen,
 			workflow.Intercept(layer("outer", &log), layer("inner", &log)), activity.Intercept(around("first"), around("second")))
 		ctx := client.WithHeader(t.Context(), "tenant", "acme")
 		run, err := guarded.Start(ctx, env.Client(), "w", 1)
@@ -137,7 +137,7 @@ func TestInterceptedErrorsAndUpdates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log []string
-		env := weftest.New(t, workflow.Bind(guarded, guard), seen, workflow.Intercept(layer("only", &log)))
+		env := weftest.New(t, workflow.Bind(guarded, guard, workflow.Names(nudge)), seen, workflow.Intercept(layer("only", &log)))
 		run, err := guarded.Start(t.Context(), env.Client(), "w", -1)
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func TestSchedulesAreNotIntercepted(t *testing.T) {
 			Update: func(workflow.Context, string, func(workflow.Context) error) error { return errSaved },
 			Start:  func(ctx workflow.Context, _ *workflow.Starting) { _ = workflow.Sleep(ctx, time.Hour) },
 		}
-		env := weftest.New(t, workflow.Bind(guarded, guard), workflow.Bind(nested, nests), seen, workflow.Intercept(needy))
+		env := weftest.New(t, workflow.Bind(guarded, guard, workflow.Names(nudge)), workflow.Bind(nested, nests), seen, workflow.Intercept(needy))
 		hourly := workflow.ScheduleOptions{Every: []client.Every{{Interval: time.Hour}}}
 		if _, err := guarded.Schedule(t.Context(), env.Client(), "nobodys", -1, hourly); err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ func TestErrorsWhoseTextPanics(t *testing.T) {
 					update.Handle(ctx, func(workflow.Context, none) (none, error) { return none{}, nil }, workflow.Validate(func(none) error { return returned }))
 					_, err := word.Receive(ctx)
 					return none{}, err
-				}))
+				}, workflow.Names(query, update, word)))
 				if _, err := typ.Start(ctx, p.Client, "w", none{}); err != nil {
 					t.Fatal(err)
 				}

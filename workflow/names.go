@@ -1,6 +1,8 @@
 package workflow
 
 import (
+	"errors"
+
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
@@ -28,7 +30,37 @@ const (
 	Signals Kinds = 1 << iota
 	Queries
 	Updates
+	Topics
 )
+
+// declaredBy returns the declaration of a name.
+func declaredBy(n Name) (*engine.Name, error) {
+	if n == nil {
+		return nil, errors.New("a nil Name is among its names: give a Signal, a Query, an Update, an Attribute or a Memo")
+	}
+	return n.declared(), nil
+}
+
+// named returns the names of a binding at a place. It returns an error if two of them contradict
+// each other.
+func (o BindOptions) named(at string) (*engine.Names, error) {
+	names := &engine.Names{Where: at, Lenient: o.Lenient}
+	for _, n := range o.Names {
+		d, err := declaredBy(n)
+		if err == nil {
+			err = names.Add(d)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for kinds, kind := range map[Kinds]engine.NameKind{Signals: engine.SignalName, Queries: engine.QueryName, Updates: engine.UpdateName, Topics: engine.TopicName} {
+		if o.Dynamic&kinds != 0 {
+			names.AddDynamic(kind)
+		}
+	}
+	return names, nil
+}
 
 func (u Update[In, Out]) declared() *engine.Name {
 	return &engine.Name{Kind: engine.UpdateName, Name: u.name, Where: u.where, Input: payload.ValueOf[In](), Result: payload.ValueOf[Out]()}

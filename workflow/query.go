@@ -16,6 +16,8 @@ import (
 type Query[In, Out any] struct{ name, where string }
 
 // NewQuery declares a query. Declare each once, as a package variable.
+//
+//go:noinline
 func NewQuery[In, Out any](name string) Query[In, Out] {
 	return Query[In, Out]{name, where.Caller()}
 }

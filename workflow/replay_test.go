@@ -112,7 +112,7 @@ func logs(ctx workflow.Context, _ none) (none, error) {
 func runLogs(t *testing.T) {
 	ctx, typ, d := t.Context(), workflow.NewWorkflow[none, none]("logs"), testbed.New(t)
 	for i := range 4 {
-		p := d.Start(executor.Options{}, workflow.Bind(typ, logs))
+		p := d.Start(executor.Options{}, workflow.Bind(typ, logs, workflow.Names(ask, word)))
 		var err error
 		if i == 0 {
 			_, err = typ.Start(ctx, p.Client, "w", none{})
@@ -219,7 +219,7 @@ func exitAt(ctx workflow.Context, where string) (none, error) {
 // Code that calls runtime.Goexit fails its task. The process survives.
 func TestGoexitFailsTheTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), testbed.One(t, workflow.Bind(exits, exitAt))
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(exits, exitAt, workflow.Names(exit, ask, word)))
 		for _, where := range []string{"main", "coroutine", "condition"} {
 			if _, err := exits.Start(ctx, p.Client, where, where); err != nil {
 				t.Errorf("%s: %v", where, err)
@@ -238,7 +238,7 @@ func TestGoexitFailsTheTask(t *testing.T) {
 // If only an update or a query runs such code, its caller gets the error and the run continues.
 func TestGoexitInHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), testbed.One(t, workflow.Bind(exits, exitAt))
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(exits, exitAt, workflow.Names(exit, ask, word)))
 		for _, where := range []string{"handler", "validator"} {
 			run, err := exits.Start(ctx, p.Client, where, where)
 			if err != nil {

@@ -18,6 +18,8 @@ import (
 type Signal[T any] struct{ name, where string }
 
 // NewSignal declares a signal. Declare each once, as a package variable.
+//
+//go:noinline
 func NewSignal[T any](name string) Signal[T] {
 	return Signal[T]{name, where.Caller()}
 }

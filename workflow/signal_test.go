@@ -77,7 +77,7 @@ func TestSignalFlood(t *testing.T) {
 func TestSignalFloodThroughTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typ := workflow.NewWorkflow[none, []string]("collect")
-		ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, collect))
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, collect, workflow.Names(word)))
 		run, err := typ.Start(ctx, p.Client, "w", none{})
 		if err != nil {
 			t.Fatal(err)
@@ -180,7 +180,7 @@ func TestPoisonThroughTheAPI(t *testing.T) {
 			_, err := word.Receive(ctx)
 			return none{}, err
 		}
-		ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, code))
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, code, workflow.Names(update, query, word)))
 		body := []byte(`{"a":1}`)
 		if _, _, err := p.Client.Start(ctx, "w", typ.Name(), body, workflow.StartOptions{}); err == nil {
 			t.Error("a start whose input's decoder panics: no error")

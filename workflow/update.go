@@ -18,6 +18,8 @@ import (
 type Update[In, Out any] struct{ name, where string }
 
 // NewUpdate declares an update. Declare each once, as a package variable.
+//
+//go:noinline
 func NewUpdate[In, Out any](name string) Update[In, Out] {
 	return Update[In, Out]{name, where.Caller()}
 }

@@ -33,6 +33,8 @@ type Attribute[T AttributeType] struct{ name, where string }
 // type.
 //
 //	var Region = workflow.NewAttribute[string]("Region")
+//
+//go:noinline
 func NewAttribute[T AttributeType](name string) Attribute[T] {
 	return Attribute[T]{name, where.Caller()}
 }
@@ -101,6 +103,8 @@ type Memo[T any] struct{ name, where string }
 // NewMemo declares a field of memos. Declare each once, as a package variable.
 //
 //	var Customer = workflow.NewMemo[Person]("customer")
+//
+//go:noinline
 func NewMemo[T any](name string) Memo[T] {
 	return Memo[T]{name, where.Caller()}
 }

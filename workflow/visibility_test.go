@@ -38,7 +38,7 @@ func showing(does map[string]func(workflow.Context)) workflow.Registration {
 			}
 		}
 		return n, err
-	})
+	}, workflow.Names(turnUp, place, level, when, words, about))
 }
 
 // failing sends a signal to a run, and returns the failure of its task, or an empty text.

@@ -29,7 +29,7 @@ func TestUpdateFail(t *testing.T) {
 		})
 		ping.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil })
 		return "", workflow.Sleep(ctx, 48*time.Hour)
-	}))
+	}, workflow.Names(nap, ping)))
 	c := client.New(api)
 	if _, err := waits.Start(t.Context(), c, "w", workflow.None{}); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func napping() workflow.Registration {
 		})
 		add.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }, workflow.Validate(func(int) error { return failure.New("tooMany", "at most 10") }))
 		return "", workflow.Sleep(ctx, 48*time.Hour)
-	})
+	}, workflow.Names(nap, add))
 }
 
 // A command that is out of time names the update that it has sent, what the update waits for, and

@@ -2,7 +2,10 @@
 // ask for the time, draw random numbers, start goroutines, and so on.
 //
 //	weftvet ./...
+//	weftvet -fix ./...
 //	go vet -vettool=$(which weftvet) ./...
+//
+// It also reports names that workflow code handles and that its binding omits; -fix adds them.
 //
 // Its rules, and what each of them misses, are in package determinism and in docs/weftvet.md. The
 // exit status is not zero if it found something.

@@ -82,5 +82,5 @@ func mail(ctx context.Context, e Expense) (activity.None, error) { return activi
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), Mail}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(HandIn, Answer, Retire)), Mail}
 }

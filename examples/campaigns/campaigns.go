@@ -53,5 +53,5 @@ func Forget(ctx context.Context, run workflow.Run[int]) error { return run.Delet
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run)}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Pledge, Standing))}
 }

@@ -84,5 +84,5 @@ func (t *trip) compensate(ctx workflow.Context) (failed error) {
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), Book, Refund}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Log)), Book, Refund}
 }

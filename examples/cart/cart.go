@@ -20,6 +20,9 @@ var (
 	Note     = workflow.NewSignal[string]("note")
 )
 
+// Names are all that a cart handles, for whoever binds Workflow to Run.
+var Names = workflow.Names(AddItem, Checkout, Contents, Note)
+
 // idleAfter is how long a cart lies idle before its owner is reminded.
 const idleAfter = 24 * time.Hour
 
@@ -135,5 +138,5 @@ func (c *cart) contained() Contained {
 
 // Registrations returns everything that a program has to register to run carts.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), Reserve, Charge, Ship, Remind}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, Names), Reserve, Charge, Ship, Remind}
 }

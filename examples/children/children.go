@@ -115,5 +115,5 @@ func release(_ context.Context, seat string) (string, error) { return seat + " i
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), workflow.Bind(Part, RunPart), Reserve, Release}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Held)), workflow.Bind(Part, RunPart, workflow.Names(Confirm)), Reserve, Release}
 }

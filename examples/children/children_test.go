@@ -54,7 +54,7 @@ func TestATripThatCannotBeHadIsUndone(t *testing.T) {
 // A test of the trip alone replaces the code of its parts. Code of another type would not compile.
 func TestATripWithoutItsParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		env := weftest.New(t, workflow.Bind(children.Workflow, children.Run),
+		env := weftest.New(t, workflow.Bind(children.Workflow, children.Run, workflow.Names(children.Held)),
 			workflow.Bind(children.Part, func(ctx workflow.Context, b children.Booking) (string, error) {
 				if err := workflow.Sleep(ctx, 24*time.Hour); err != nil {
 					return "", err

@@ -59,5 +59,5 @@ func Run(ctx workflow.Context, plan Plan) (d Dinner, err error) {
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run)}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Accept, Eat))}
 }

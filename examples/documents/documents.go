@@ -64,5 +64,5 @@ func redact(_ context.Context, d Document) (Public, error) {
 
 // Registrations returns everything that a program has to register to run this example.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), Redact}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Release, Draft)), Redact}
 }

@@ -11,7 +11,7 @@ import (
 
 func TestHello(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		env := weftest.New(t, workflow.Bind(hello, run), greet)
+		env := weftest.New(t, workflow.Bind(hello, run, workflow.Names(meet)), greet)
 		run, err := hello.Start(t.Context(), env.Client(), "hello-1", "Ada")
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	weft.Main(weft.Register(workflow.Bind(hello, run), greet), weft.Options{Greeting: greeting})
+	weft.Main(weft.Register(workflow.Bind(hello, run, workflow.Names(meet)), greet), weft.Options{Greeting: greeting})
 }
 
 // greeting prints what to do next. Without a Greeting, a program prints how to start its first

@@ -76,5 +76,5 @@ func confirm(ctx context.Context, coins int) (activity.None, error) { return act
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), Confirm}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Withdraw, Audit, Close)), Confirm}
 }

@@ -98,5 +98,5 @@ func rate(_ context.Context, currency string) (percent int, err error) {
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), Price, Rate}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Take)), Price, Rate}
 }

@@ -67,5 +67,5 @@ func count(_ context.Context, f Figures) (int, error) {
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), Count}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Last)), Count}
 }

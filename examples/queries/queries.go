@@ -55,5 +55,5 @@ func bake(ctx context.Context, number int) (activity.None, error) {
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), Bake}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Progress, Loaf)), Bake}
 }

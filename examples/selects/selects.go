@@ -83,5 +83,5 @@ func call(ctx context.Context, d time.Duration) (activity.None, error) {
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), Call}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Say, Tip)), Call}
 }

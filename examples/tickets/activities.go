@@ -29,5 +29,5 @@ func charge(ctx context.Context, o Order) (string, error) {
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), Charge}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Buy, Close)), Charge}
 }

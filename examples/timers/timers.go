@@ -51,5 +51,5 @@ func awaitPayment(ctx workflow.Context, deadline time.Time) (paid bool, err erro
 
 // Registrations returns everything that a program has to register to run this.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run)}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Pay))}
 }

@@ -9,7 +9,7 @@ import (
 
 // One program that is deployed as every function, with WEFT_ROLE in each function's environment.
 func Example() {
-	adapter.Main(adapter.FromEnvironment(), workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge, cart.Ship, cart.Remind)
+	adapter.Main(adapter.FromEnvironment(), workflow.Bind(cart.Workflow, cart.Run, cart.Names), cart.Reserve, cart.Charge, cart.Ship, cart.Remind)
 }
 
 // A program with the permissions of activities and without workflow code. Its results pass through
@@ -20,5 +20,5 @@ func Example_activitiesSeparate() {
 
 // A program that exports traces by OTLP to OTEL_EXPORTER_OTLP_ENDPOINT.
 func ExampleSettings() {
-	adapter.Settings{Telemetry: weftotel.Open}.Main(adapter.FromEnvironment(), workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge, cart.Ship, cart.Remind)
+	adapter.Settings{Telemetry: weftotel.Open}.Main(adapter.FromEnvironment(), workflow.Bind(cart.Workflow, cart.Run, cart.Names), cart.Reserve, cart.Charge, cart.Ship, cart.Remind)
 }

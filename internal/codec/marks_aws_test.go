@@ -138,7 +138,7 @@ func run(ctx workflow.Context, in string) (string, error) {
 }
 
 func registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(keeper, run), workflow.Bind(child, runChild), works, breaks, grows, looks, outside}
+	return []workflow.Registration{workflow.Bind(keeper, run, workflow.Names(tell, say, public, note)), workflow.Bind(child, runChild), works, breaks, grows, looks, outside}
 }
 
 // use gives a service every kind of data that users can give.

@@ -52,7 +52,7 @@ func TestAbandonedInstanceIsUnwoundAfterItsCodeReturns(t *testing.T) {
 					return nil
 				}))
 				return 0, workflow.Await(ctx, func() bool { return back.Load() > 100 })
-			})
+			}, workflow.Names(hanging))
 			synctest.Test(t, func(t *testing.T) {
 				p := testbed.New(t).Start(executor.Options{CheckLooks: 10}, code)
 				if _, err := hangs.Start(t.Context(), p.Client, "w", workflow.None{}); err != nil {
@@ -90,7 +90,7 @@ func TestFailedCodeIsNotKept(t *testing.T) {
 					return n, nil
 				})
 				return 0, workflow.Await(ctx, func() bool { return false })
-			})
+			}, workflow.Names(tallyAdd, tallySum))
 			synctest.Test(t, func(t *testing.T) {
 				d := testbed.New(t)
 				hooks := d.Hook()

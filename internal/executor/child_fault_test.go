@@ -51,7 +51,7 @@ func playChildren(t *testing.T, number int, f fault) (seen []string, count int) 
 		d := testbed.New(t)
 		ports := &faulty{Ports: d.Ports, number: number, fault: f}
 		d.Ports = executor.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: d.Store, Queue: ports}
-		registrations := []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, runChildren)}
+		registrations := []workflow.Registration{workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)), workflow.Bind(parent, runChildren)}
 		p := d.Start(executor.Options{}, registrations...)
 		run, err := parent.Start(context.Background(), p.Client, "p", "", workflow.StartOptions{RequestID: "start"})
 		if err != nil {

@@ -36,7 +36,7 @@ func TestAStartedChildIsNotRefused(t *testing.T) {
 		brood := workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
 			return kid.RunChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k"})
 		})
-		knows, lacks := d.Idle(executor.Options{}, workflow.Bind(kid, runKid), brood), d.Idle(executor.Options{}, brood)
+		knows, lacks := d.Idle(executor.Options{}, workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)), brood), d.Idle(executor.Options{}, brood)
 		run, err := parent.Start(t.Context(), knows.Client, "p", "")
 		if err != nil {
 			t.Fatal(err)

@@ -65,7 +65,7 @@ type parents struct {
 
 func newParents(t testing.TB, code func(workflow.Context, string) (string, error)) *parents {
 	d := testbed.New(t)
-	f := &parents{Deployment: d, t: t, registrations: []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, code)}}
+	f := &parents{Deployment: d, t: t, registrations: []workflow.Registration{workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)), workflow.Bind(parent, code)}}
 	f.Process = d.Start(executor.Options{}, f.registrations...)
 	return f
 }
@@ -182,7 +182,7 @@ func TestChildErrors(t *testing.T) {
 				t.Errorf("%s: the error names the run %q", how, e.RunID)
 			}
 		}
-		f.Deployment.Replay(append(f.registrations, workflow.Bind(unknown, runKid))...)
+		f.Deployment.Replay(append(f.registrations, workflow.Bind(unknown, runKid, workflow.Names(kidEnd, kidGo)))...)
 	})
 }
 
@@ -493,7 +493,7 @@ func TestChildThatWaitedForATaskAfterAReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
-		f := &parents{Deployment: d, t: t, registrations: []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
+		f := &parents{Deployment: d, t: t, registrations: []workflow.Registration{workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)), workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
 			first, second := kid.StartChild(ctx, "wait"), kid.StartChild(ctx, "wait")
 			_ = kidGo.SendTo(ctx, first, "from "+second.WorkflowID())
 			_ = kidGo.SendTo(ctx, second, "from "+first.WorkflowID())

@@ -42,7 +42,7 @@ func sluggishTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
-		p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish)) // queries of this test take long
+		p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish, workflow.Names(sluggishAdd, sluggishWait, sluggishNap))) // queries of this test take long
 		if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestTimeoutAfterAWaitBehindABusyRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		hooks := d.Hook()
-		p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish))
+		p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish, workflow.Names(sluggishAdd, sluggishWait, sluggishNap)))
 		if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func startSluggish(t *testing.T) (*testbed.Process, *silentLog) {
 	d := testbed.New(t)
 	log := &silentLog{d.Ports.Log, time.Now().Add(24 * time.Hour)}
 	d.Ports.Log = log
-	p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish))
+	p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish, workflow.Names(sluggishAdd, sluggishWait, sluggishNap)))
 	if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +371,7 @@ func TestPanicAfterTheCallersTime(t *testing.T) {
 				var warnings testbed.Warnings
 				d := testbed.New(t)
 				hooks := d.Hook()
-				p := d.Start(executor.Options{Logger: warnings.Logger()}, workflow.Bind(sluggish, runSluggish))
+				p := d.Start(executor.Options{Logger: warnings.Logger()}, workflow.Bind(sluggish, runSluggish, workflow.Names(sluggishAdd, sluggishWait, sluggishNap)))
 				if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 					t.Fatal(err)
 				}

@@ -52,7 +52,7 @@ func hear(broken bool) func(workflow.Context, []string) ([]string, error) {
 func TestASignalToAStuckRunIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
-		p := d.Start(executor.Options{Build: "build-1"}, workflow.Bind(hearer, hear(true)))
+		p := d.Start(executor.Options{Build: "build-1"}, workflow.Bind(hearer, hear(true), workflow.Names(hearing)))
 		send := func(text string) {
 			t.Helper()
 			if err := hearing.Send(ctx, p.Client, "w", text); err != nil {
@@ -67,7 +67,7 @@ func TestASignalToAStuckRunIsKept(t *testing.T) {
 		send("one")
 		send("two")
 		p.Stop()
-		p = d.Start(executor.Options{Build: "build-2"}, workflow.Bind(hearer, hear(false)))
+		p = d.Start(executor.Options{Build: "build-2"}, workflow.Bind(hearer, hear(false), workflow.Names(hearing)))
 		time.Sleep(time.Hour)
 		send("end")
 		got, err := hearer.Get(p.Client, "w").Result(ctx)
@@ -98,7 +98,7 @@ func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
 	for _, cached := range []int{0, -1} {
 		synctest.Test(t, func(t *testing.T) {
 			d, ctx := testbed.New(t), context.Background()
-			p := d.Start(executor.Options{CacheEntries: cached, Engine: engine.Options{MaxStarts: 1}}, workflow.Bind(typ, leave))
+			p := d.Start(executor.Options{CacheEntries: cached, Engine: engine.Options{MaxStarts: 1}}, workflow.Bind(typ, leave, workflow.Names(slow, add)))
 			run, err := typ.Start(ctx, p.Client, "w", workflow.None{}, workflow.StartOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -151,7 +151,7 @@ func TestUpdateIsPreventedByTheReturn(t *testing.T) {
 					return typ.ContinueAsNew(ctx, 1)
 				}
 				return "over", nil
-			}))
+			}, workflow.Names(second, first)))
 			if _, err := typ.Start(ctx, p.Client, "w", 0, workflow.StartOptions{StartDelay: time.Minute}); err != nil {
 				t.Fatal(err)
 			}

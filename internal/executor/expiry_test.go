@@ -103,7 +103,7 @@ func TestRetentionOfRunsThatFollow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
-		bind := []workflow.Registration{workflow.Bind(kid, runKid)}
+		bind := []workflow.Registration{workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo))}
 		for i, retention := range []time.Duration{30 * day, day} {
 			p := d.Start(executor.Options{Retention: retention}, bind...)
 			run, err := kid.Start(ctx, p.Client, "w", "again", workflow.StartOptions{})
@@ -137,7 +137,7 @@ func TestOpenRunOutlivesAnOutage(t *testing.T) {
 	for _, out := range []time.Duration{8 * day, 13 * day, 60 * day} {
 		synctest.Test(t, func(t *testing.T) {
 			d, ctx := maintained(t), context.Background()
-			bind := []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
+			bind := []workflow.Registration{workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)), workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
 				_, err := kid.RunChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "c", RunTimeout: time.Hour})
 				if timedOut := new(workflow.TimeoutError); errors.As(err, &timedOut) {
 					return "its child timed out", nil
@@ -362,7 +362,7 @@ func TestStartOverVoidRuns(t *testing.T) {
 		for _, expired := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				d, ctx := testbed.New(t), context.Background()
-				p := d.Idle(executor.Options{}, workflow.Bind(kid, runKid))
+				p := d.Idle(executor.Options{}, workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)))
 				start := func(id string) history.RunID {
 					t.Helper()
 					w := "w"
@@ -381,7 +381,7 @@ func TestStartOverVoidRuns(t *testing.T) {
 					time.Sleep(30 * day)
 					deleteAllExpired(d)
 				}
-				p = d.Idle(executor.Options{}, workflow.Bind(kid, runKid))
+				p = d.Idle(executor.Options{}, workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)))
 				if again := start("r-1"); again != first {
 					t.Errorf("%d void runs, expired %v: the same start opened %v, and then %v", voids, expired, first, again)
 				}
@@ -399,7 +399,7 @@ func TestChildOverOtherRuns(t *testing.T) {
 	for _, between := range []string{"", "v", "r", "vr", "rv", "rr", "rvrv", "vvrr"} {
 		synctest.Test(t, func(t *testing.T) {
 			d, ctx := testbed.New(t), context.Background()
-			bind := []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
+			bind := []workflow.Registration{workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)), workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
 				return kid.RunChild(ctx, "quick", workflow.ChildOptions{WorkflowID: "c"})
 			})}
 			p := d.Idle(executor.Options{}, bind...)
@@ -669,7 +669,7 @@ func TestDeletionContinuesUnderAStart(t *testing.T) {
 		d, ctx := maintained(t), context.Background()
 		scanner := &keepLast{Scanner: d.Store}
 		d.Ports.Scanner = scanner
-		bind := append(counters(), workflow.Bind(kid, runKid))
+		bind := append(counters(), workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)))
 		p := d.Start(executor.Options{}, bind...)
 		if _, err := kid.Start(ctx, p.Client, "w", "quick", workflow.StartOptions{}); err != nil { // the run's only commit is its last
 			t.Fatal(err)

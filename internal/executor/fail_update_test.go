@@ -73,7 +73,7 @@ func playFailUpdate(t *testing.T, how string, cold bool) {
 	if cold {
 		o.CacheEntries = -1
 	}
-	p := d.Start(o, workflow.Bind(office, runOffice))
+	p := d.Start(o, workflow.Bind(office, runOffice, workflow.Names(slowly, quickly, closeNow)))
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

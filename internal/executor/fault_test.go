@@ -214,7 +214,7 @@ func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 		d := testbed.New(t)
 		ports := &faulty{Ports: d.Ports, number: number, fault: f}
 		d.Ports = executor.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: d.Store, Rates: ports, Queue: ports}
-		registrations := []workflow.Registration{workflow.Bind(faultType, faultRun), faultOnce, faultFlaky}
+		registrations := []workflow.Registration{workflow.Bind(faultType, faultRun, workflow.Names(faultAdd, faultWork, faultNote)), faultOnce, faultFlaky}
 		p := d.Start(executor.Options{Rate: func(string) limits.Rate { return limits.Rate{PerSecond: 0.5} }}, registrations...)
 		seen, count = faultScenario(t, p), ports.written()
 		// A cold process sees the same.

@@ -41,7 +41,7 @@ func pulse(t *testing.T, o activity.Options, code func(context.Context) (string,
 			return "canceled", workflow.Sleep(ctx, time.Hour) // long enough to see the end of the activity
 		}
 		return result, err
-	})
+	}, workflow.Names(stop))
 	return testbed.New(t), []workflow.Registration{run, act}
 }
 

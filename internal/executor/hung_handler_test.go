@@ -29,7 +29,7 @@ func TestHungHandlerSentTwice(t *testing.T) {
 			return n, nil
 		})
 		return 0, workflow.Await(ctx, func() bool { return back })
-	})
+	}, workflow.Names(hanging))
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.New(t).Start(executor.Options{}, code)
 		if _, err := hangs.Start(t.Context(), p.Client, "w", workflow.None{}); err != nil {

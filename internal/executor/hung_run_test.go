@@ -56,7 +56,7 @@ func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, act
 			return n, err
 		}
 		return n, workflow.Sleep(ctx, time.Second) // the signals that arrived with the timer are received now
-	})
+	}, workflow.Names(stubbornHang, stubbornQuery, stubbornSteps))
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.New(t).Start(executor.Options{}, code)
 		if _, err := stubborn.Start(t.Context(), p.Client, "w", ""); err != nil {

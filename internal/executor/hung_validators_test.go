@@ -48,7 +48,7 @@ func hangingTestbed(t *testing.T, fn func(t *testing.T, p *hangingProcess)) {
 			return count, nil
 		})
 		return 0, workflow.Await(ctx, func() bool { return false })
-	})
+	}, workflow.Names(broken, hanging, healthy))
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		p := &hangingProcess{t: t, broke: broke, hooks: d.Hook(), Process: d.Start(executor.Options{}, code)}

@@ -45,7 +45,7 @@ func landingTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, hook
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		hooks := d.Hook()
-		p := d.Idle(executor.Options{}, workflow.Bind(landing, runLanding))
+		p := d.Idle(executor.Options{}, workflow.Bind(landing, runLanding, workflow.Names(landMore, landEnd)))
 		fn(t, p, hooks)
 		hooks.Always(testbed.OnPut, nil)
 	})
@@ -122,7 +122,7 @@ func TestStartThatLosesARaceAfterwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		hooks := d.Hook()
-		p, other := d.Idle(executor.Options{}, workflow.Bind(landing, runLanding)), d.Idle(executor.Options{}, workflow.Bind(landing, runLanding))
+		p, other := d.Idle(executor.Options{}, workflow.Bind(landing, runLanding, workflow.Names(landMore, landEnd))), d.Idle(executor.Options{}, workflow.Bind(landing, runLanding, workflow.Names(landMore, landEnd)))
 		hooks.Next(testbed.OnPut, func(put func() error) error { return put() })
 		hooks.Next(testbed.OnPut, func(put func() error) error {
 			if a, err := other.Service.Update(t.Context(), "w", "", "end", schema.UpdateRequest{Input: []byte("0")}); err != nil {

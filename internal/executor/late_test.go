@@ -49,7 +49,7 @@ func lateCode() []workflow.Registration {
 		}
 		return "", nil
 	}
-	return []workflow.Registration{workflow.Bind(hears, listen), workflow.Bind(speaks, speak)}
+	return []workflow.Registration{workflow.Bind(hears, listen, workflow.Names(lateNote)), workflow.Bind(speaks, speak)}
 }
 
 // notes counts the signals in all runs of a workflow.

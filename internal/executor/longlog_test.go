@@ -102,7 +102,7 @@ func diaryCode(tokens *[]string) []workflow.Registration {
 				}
 				sum += len(word)
 			}
-		}),
+		}, workflow.Names(diaryAdd, diarySum, diaryWord)),
 	}
 }
 
@@ -505,7 +505,7 @@ func hangingLogTestbed(t *testing.T, at int, stop func(), fn func(t *testing.T, 
 					return n, err
 				}
 			}
-		})
+		}, workflow.Names(hangingLogAdd, hangingLogSum, diaryWord))
 		d := testbed.New(t)
 		p := d.Start(executor.Options{LogBytes: diaryLog}, code)
 		if _, err := hangingLog.Start(t.Context(), p.Client, "a", workflow.None{}); err != nil {

@@ -58,7 +58,7 @@ func handles(handler func(ctx workflow.Context, n int) (int, error)) workflow.Re
 	return workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 		tallyAdd.Handle(ctx, handler, workflow.Validate(notNegative))
 		return 0, workflow.Await(ctx, func() bool { return false })
-	})
+	}, workflow.Names(tallyAdd))
 }
 
 // tell calls an activity with a text.
@@ -184,7 +184,7 @@ func TestEffectsOfImpureLooks(t *testing.T) {
 						return notNegative(n)
 					}))
 					return 0, workflow.Await(ctx, func() bool { return false })
-				})
+				}, workflow.Names(tallyAdd, lookN, lookMemo))
 				w := checkedProcess(t, executor.Options{}, &testbed.Warnings{}, code)
 				w.add(-1, http.StatusUnprocessableEntity)
 				if body := w.add(1, http.StatusConflict); !strings.Contains(body, `the validator of update \"add\" changes the workflow's state`) {
@@ -235,7 +235,7 @@ func TestFoundLooksAreLogged(t *testing.T) {
 						return nil
 					}))
 					return 0, workflow.Await(ctx, func() bool { return false })
-				})
+				}, workflow.Names(tallyAdd))
 				var warnings testbed.Warnings
 				w := checkedProcess(t, executor.Options{}, &warnings, code)
 				w.add(-1, http.StatusUnprocessableEntity)
@@ -262,7 +262,7 @@ func TestImpureLooksOfOneUpdate(t *testing.T) {
 				return notNegative(n)
 			}))
 			return 0, workflow.Await(ctx, func() bool { return false })
-		})
+		}, workflow.Names(tallyAdd))
 		w := checkedProcess(t, executor.Options{}, &testbed.Warnings{}, code)
 		for _, test := range []struct {
 			input  string
@@ -309,7 +309,7 @@ func TestChecksThatTakeLong(t *testing.T) {
 			time.Sleep(6 * time.Second) //weftvet:ignore time a long calculation
 			tallyAdd.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }, workflow.Validate(notNegative))
 			return 0, workflow.Await(ctx, func() bool { return false })
-		}))
+		}, workflow.Names(tallyAdd)))
 		for i := range 4 {
 			before, begins := time.Now(), began
 			w.add(i, http.StatusOK)
@@ -337,7 +337,7 @@ func TestCheckThatHangs(t *testing.T) {
 				return sum, nil
 			}, workflow.Validate(notNegative))
 			return 0, workflow.Await(ctx, func() bool { return sum > 10 })
-		}))
+		}, workflow.Names(tallyAdd)))
 		for i := range 5 {
 			if body := w.add(1, http.StatusOK); !strings.Contains(body, fmt.Sprintf(`"result":%d`, i+1)) {
 				t.Errorf("update %d: %s", i, body)
@@ -389,7 +389,7 @@ func oneCheckAtATime(t *testing.T, always bool, want int) {
 			}
 			tallyAdd.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }, workflow.Validate(notNegative))
 			return 0, workflow.Await(ctx, func() bool { return false })
-		}))
+		}, workflow.Names(tallyAdd)))
 		var group sync.WaitGroup
 		for i := range 5 {
 			id := fmt.Sprint("x", i)
@@ -420,7 +420,7 @@ func TestLargeRunsAreNotChecked(t *testing.T) {
 				return n, nil
 			}, workflow.Validate(notNegative))
 			return 0, workflow.Await(ctx, func() bool { return false })
-		}))
+		}, workflow.Names(tallyAdd)))
 		for range 5 {
 			w.add(1, http.StatusOK)
 		}
@@ -474,7 +474,7 @@ func TestLaterLooksAreChecked(t *testing.T) {
 					return nil
 				}))
 				return 0, workflow.Await(ctx, func() bool { return false })
-			})
+			}, workflow.Names(other, tallyAdd))
 			synctest.Test(t, func(t *testing.T) {
 				p := testbed.New(t).Start(executor.Options{CheckLooks: checks}, code, lookTell)
 				if test.start == "" {

@@ -42,7 +42,7 @@ func tally(began *int, before func(sum *int)) workflow.Registration {
 			return nil
 		}))
 		return sum, workflow.Await(ctx, func() bool { return sum >= 1000 })
-	})
+	}, workflow.Names(tallyAdd, tallySum))
 }
 
 func (w *tallied) add(n, status int) string {
@@ -141,7 +141,7 @@ func TestRefusalsAskNoCondition(t *testing.T) {
 				asked++ //weftvet:ignore readonly the test needs it
 				return asked > 5
 			})
-		})
+		}, workflow.Names(add))
 		w := &tallied{t, testbed.New(t).Start(executor.Options{}, code)}
 		w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
 		first := asked

@@ -205,8 +205,8 @@ func TestNewsOfAChildOfAClosedParent(t *testing.T) {
 				d := maintained(t)
 				q := &forgetful{Sender: d.Ports.Queue, loses: true}
 				d.Ports.Queue = q
-				frozen := d.Idle(executor.Options{}, workflow.Bind(late, wait), workflow.Bind(parent, code))
-				other := d.Idle(executor.Options{}, workflow.Bind(late, wait), workflow.Bind(parent, code))
+				frozen := d.Idle(executor.Options{}, workflow.Bind(late, wait), workflow.Bind(parent, code, workflow.Names(kidGo)))
+				other := d.Idle(executor.Options{}, workflow.Bind(late, wait), workflow.Bind(parent, code, workflow.Names(kidGo)))
 				run, err := parent.Start(t.Context(), frozen.Client, "p", "")
 				if err != nil {
 					t.Fatal(err)
@@ -252,7 +252,7 @@ func TestOutcomeOfAChildOfARunThatWasReset(t *testing.T) {
 		d := testbed.New(t)
 		q := &forgetful{Sender: d.Ports.Queue, kinds: []engine.MessageKind{engine.NotifyParent}}
 		d.Ports.Queue = q
-		registrations := []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, code)}
+		registrations := []workflow.Registration{workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)), workflow.Bind(parent, code)}
 		frozen, other := d.Idle(executor.Options{}, registrations...), d.Idle(executor.Options{}, registrations...)
 		drain := func() {
 			t.Helper()

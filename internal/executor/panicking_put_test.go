@@ -32,7 +32,7 @@ func TestPanicInThePutOfTwoRuns(t *testing.T) {
 			return 0, err
 		}
 		return chain.ContinueAsNew(ctx, generation+1)
-	})
+	}, workflow.Names(turnOver))
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		hooks := d.Hook()

@@ -155,7 +155,7 @@ func TestQueryOfAPausedRun(t *testing.T) {
 				}
 				total += n
 			}
-		}))
+		}, workflow.Names(sum, add)))
 		do := func(err error) {
 			t.Helper()
 			if err != nil {

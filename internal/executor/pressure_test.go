@@ -58,7 +58,7 @@ func keeps(m *countedMemory, smallClosed *atomic.Int64) workflow.Registration {
 		_, err := finish.Receive(ctx)
 		done = true
 		return n, err
-	})
+	}, workflow.Names(finish))
 }
 
 // Runs that keep much in variables are evicted before memory is used up, and before runs that keep

@@ -22,7 +22,7 @@ func TestRefusedForLong(t *testing.T) {
 		var said testbed.Warnings
 		d := testbed.New(t)
 		hooks := d.Hook()
-		p := d.Start(executor.Options{Logger: said.Logger()}, workflow.Bind(relayType, runRelay))
+		p := d.Start(executor.Options{Logger: said.Logger()}, workflow.Bind(relayType, runRelay, workflow.Names(relayAdd, relaySum, relayNote)))
 		if _, err := relayType.Start(t.Context(), p.Client, "w", 0); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func (b *bench) fickle() []workflow.Registration {
 			return "", workflow.Sleep(ctx, time.Minute)
 		}
 		return jam.Run(ctx, 1)
-	})}
+	}, workflow.Names(fix))}
 }
 
 // deploy stops the process. The next one is of a build.

@@ -300,7 +300,7 @@ func (b *bench) chains(reads int64) {
 // also waits for the child's start, one has many children at once, and one sends a signal to
 // another workflow.
 func brood() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, how string) (string, error) {
+	return []workflow.Registration{workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)), workflow.Bind(parent, func(ctx workflow.Context, how string) (string, error) {
 		switch how {
 		case "run":
 			return kid.RunChild(ctx, "ok")

@@ -33,7 +33,7 @@ func TestAnActivityUpdatesItsOwnWorkflow(t *testing.T) {
 			work.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return call.Run(ctx, n) })
 			err := workflow.Await(ctx, func() bool { return sum > 0 && workflow.AllHandlersFinished(ctx) })
 			return sum, err
-		}))
+		}, workflow.Names(note, work)))
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"own"}`)
 		if a := p.Do(http.MethodPost, "/v1/workflows/a/updates/work", `{"input":5}`); !strings.Contains(string(a.Body), `"result":5`) {
 			t.Errorf("%d %s", a.Status, a.Body)

@@ -59,7 +59,7 @@ func TestTextsThatAreNotUTF8(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
-		registrations := []workflow.Registration{workflow.Bind(garbler, garble), garbledAct}
+		registrations := []workflow.Registration{workflow.Bind(garbler, garble, workflow.Names(garbledUpd, garbledAsk)), garbledAct}
 		p := d.Start(executor.Options{Build: garbled}, registrations...)
 		post := func(target, body string) { p.Do(http.MethodPost, "/v1/workflows"+target, body) }
 		ways := []string{"panic", "fail", "error", "stuck", "sleep"}

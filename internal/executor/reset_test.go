@@ -125,7 +125,7 @@ func TestResetKeepsRandomNumbers(t *testing.T) {
 		p := d.Start(executor.Options{}, workflow.Bind(dice, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 			rolls.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (int64, error) { return workflow.Random(ctx).Int64(), nil })
 			return workflow.None{}, workflow.Await(ctx, func() bool { return false })
-		}))
+		}, workflow.Names(rolls)))
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"dice"}`)
 		roll := func() (n int64) {
 			var answer struct{ Result int64 }
@@ -243,7 +243,7 @@ func TestResetIsKept(t *testing.T) {
 			return "waited", err
 		}
 		d := testbed.New(t)
-		p := d.Start(executor.Options{}, workflow.Bind(waiting, run))
+		p := d.Start(executor.Options{}, workflow.Bind(waiting, run, workflow.Names(enough)))
 		_, err := waiting.Start(t.Context(), p.Client, "w", workflow.None{}, workflow.StartOptions{ExecutionTimeout: whole, Retry: &workflow.Retry{}})
 		if err != nil {
 			t.Fatal(err)
@@ -254,7 +254,7 @@ func TestResetIsKept(t *testing.T) {
 		}
 		time.Sleep(whole - time.Hour)
 		p.Stop() // the process's memory would hide what the store lacks
-		p = d.Start(executor.Options{}, workflow.Bind(waiting, run))
+		p = d.Start(executor.Options{}, workflow.Bind(waiting, run, workflow.Names(enough)))
 		if err := enough.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 			t.Fatal(err)
 		}

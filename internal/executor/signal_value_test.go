@@ -49,7 +49,7 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
 		var log testbed.Warnings
 		o := executor.Options{Logger: log.Logger()}
-		p, cold := d.Start(o, workflow.Bind(listener, listen)), d.Idle(o, workflow.Bind(listener, listen))
+		p, cold := d.Start(o, workflow.Bind(listener, listen, workflow.Names(spoken))), d.Idle(o, workflow.Bind(listener, listen, workflow.Names(spoken)))
 		if _, err := listener.Start(ctx, p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
 		var log testbed.Warnings
-		p := d.Start(executor.Options{Logger: log.Logger()}, workflow.Bind(listener, listen))
+		p := d.Start(executor.Options{Logger: log.Logger()}, workflow.Bind(listener, listen, workflow.Names(spoken)))
 		if _, err := listener.Start(ctx, p.Client, "w", time.Minute, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestReplayOfASignalThatDidNotDecode(t *testing.T) {
 			return got, workflow.Sleep(ctx, time.Hour)
 		}
 		return got, nil
-	})); err != nil {
+	}, workflow.Names(spoken))); err != nil {
 		t.Fatal(err)
 	}
 	fireAt := history.At(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
@@ -161,7 +161,7 @@ func TestUnhandledSignalsAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, told := testbed.New(t), &testbed.Observed{}
-		p := d.Start(executor.Options{Observe: observe.New(told)}, workflow.Bind(listener, listen))
+		p := d.Start(executor.Options{Observe: observe.New(told)}, workflow.Bind(listener, listen, workflow.Names(spoken)))
 		if _, err := listener.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestUnhandledSignalsAreCounted(t *testing.T) {
 // listed only there.
 func TestUnreadSignalsOfARunThatContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := testbed.One(t, workflow.Bind(relayType, runRelay))
+		p := testbed.One(t, workflow.Bind(relayType, runRelay, workflow.Names(relayAdd, relaySum, relayNote)))
 		ctx := context.Background()
 		first, err := relayType.Start(ctx, p.Client, "w", 0, workflow.StartOptions{})
 		if err != nil {

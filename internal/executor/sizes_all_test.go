@@ -64,7 +64,7 @@ func runEvery(ctx workflow.Context, in everything) (string, error) {
 func TestLargestPayloadsEverywhere(t *testing.T) {
 	t.Parallel()
 	registrations := []workflow.Registration{
-		workflow.Bind(every, runEvery), everyCopy,
+		workflow.Bind(every, runEvery, workflow.Names(everyEcho, everyTell)), everyCopy,
 		workflow.Bind(everyKid, func(_ workflow.Context, s string) (string, error) { return s, nil }),
 	}
 	buckets := shortform.Or([]bool{false, true}, []bool{false}) // payloads of 5 MiB are slow with the race detector

@@ -88,7 +88,7 @@ func echo(ctx workflow.Context) {
 
 func meetings() []workflow.Registration {
 	return []workflow.Registration{
-		workflow.Bind(meet, runMeet), meetCopy,
+		workflow.Bind(meet, runMeet, workflow.Names(meetEcho, meetSay, meetStop)), meetCopy,
 		workflow.Bind(meetKid, func(_ workflow.Context, s string) (string, error) { return s, nil }),
 	}
 }
@@ -289,7 +289,7 @@ func runBig(ctx workflow.Context, m meeting) (string, error) {
 func TestLargeThingsOfOneTask(t *testing.T) {
 	t.Parallel()
 	const most = engine.MaxPayload - len(`{"Kind":"coroutines","Text":""}`)
-	registrations := append(meetings(), workflow.Bind(meetBig, runBig))
+	registrations := append(meetings(), workflow.Bind(meetBig, runBig, workflow.Names(meetBusy, meetSay, meetStop)))
 	for _, kind := range []string{"activity", "effect", "coroutines", "fails", "update"} {
 		for _, cached := range shortform.Or([]int{0, -1}, []int{0}) {
 			t.Run(fmt.Sprint(kind, " ", cached), func(t *testing.T) {

@@ -39,7 +39,7 @@ func playUpdateThatEnds(t *testing.T, waits bool, size, cache int) {
 			err = workflow.AwaitHandlers(ctx)
 		}
 		return text, err
-	})
+	}, workflow.Names(now))
 	d := testbed.New(t)
 	p := d.Start(executor.Options{CacheEntries: cache}, code)
 	defer d.Replay(code)

@@ -41,7 +41,7 @@ func TestSplitTaskContinuesInAnotherProcess(t *testing.T) {
 				all = append(all, s)
 			}
 			return strings.Join(all, " "), nil
-		}),
+		}, workflow.Names(say)),
 		workflow.Bind(parts, func(ctx workflow.Context, kind string) (string, error) {
 			var all []workflow.Future[string]
 			var sent []workflow.Future[workflow.None]

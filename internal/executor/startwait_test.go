@@ -45,7 +45,7 @@ func TestASlowUpdateThatWaits(t *testing.T) {
 		p := d.Start(executor.Options{}, workflow.Bind(waits, func(ctx workflow.Context, _ string) (string, error) {
 			slow.Handle(ctx, func(ctx workflow.Context, _ string) (string, error) { return "done", workflow.Sleep(ctx, time.Hour) })
 			return "done", workflow.Sleep(ctx, time.Hour)
-		}))
+		}, workflow.Names(slow)))
 		for i, path := range []string{"/v1/workflows/w/updates/slow", "/v1/workflows/v/updates/slow"} {
 			body := `{"updateId":"u","input":"","waitFor":"completed"}`
 			if i == 0 {

@@ -183,7 +183,7 @@ func tornTestbed(t *testing.T, hide int) (log *tornLog, a, b *testbed.Process, f
 	d := testbed.New(t)
 	log = &tornLog{Log: d.Store, hide: hide}
 	d.Ports.Log = log
-	bind := workflow.Bind(relayType, runRelay)
+	bind := workflow.Bind(relayType, runRelay, workflow.Names(relayAdd, relaySum, relayNote))
 	o := executor.Options{MaxCommit: 700} // so that a reset needs several commits
 	a, b = d.Idle(o, bind), d.Idle(o, bind)
 	ctx := context.Background()
@@ -686,7 +686,7 @@ func TestACommitOfBeforeASleepIsNotPut(t *testing.T) {
 					return answer
 				})
 				process := assembly.NewProcess(assembly.Config{
-					Ports: d.Ports, Receiver: d.Queue, Registry: testbed.Registry(t, workflow.Bind(landing, runLanding)), Host: world,
+					Ports: d.Ports, Receiver: d.Queue, Registry: testbed.Registry(t, workflow.Bind(landing, runLanding, workflow.Names(landMore, landEnd))), Host: world,
 					Options: executor.Options{Build: "build-1", Logger: slog.New(slog.DiscardHandler)}, Concurrency: 16,
 				})
 				t.Cleanup(process.Work(t.Context()))

@@ -67,7 +67,7 @@ func runWarehouse(ctx workflow.Context, item string) (string, error) {
 }
 
 func shops() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(shop, runShop), workflow.Bind(warehouse, runWarehouse), charge}
+	return []workflow.Registration{workflow.Bind(shop, runShop, workflow.Names(addItem, pricing, paid)), workflow.Bind(warehouse, runWarehouse), charge}
 }
 
 // waitsText returns what a run waits for, without lines and times.
@@ -350,7 +350,7 @@ func TestWaitsOfChangedCode(t *testing.T) {
 				}
 				return false
 			})
-		}))
+		}, workflow.Names(goOn)))
 		if _, err := changing.Start(t.Context(), p.Client, "w", ""); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-41655fb1/weft/internal/near"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -97,8 +98,8 @@ func (l *Look) Err() error {
 	seen := slices.Sorted(maps.Keys(l.seen))
 	known := slices.Sorted(maps.Keys(builtins))
 	hint := ""
-	if near := nearest(name, slices.Concat(known, seen)); near != "" {
-		hint = fmt.Sprintf(" Is it %s?", near)
+	if is := near.Name(name, slices.Concat(known, seen)); is != "" {
+		hint = fmt.Sprintf(" Is it %s?", is)
 	}
 	named := "none"
 	if len(seen) > 0 {
@@ -109,49 +110,4 @@ func (l *Look) Err() error {
 	}
 	return fmt.Errorf("the filter: %d runs were looked at, and none has the search attribute %s.%s Every run has %s. Search attributes of these runs: %s. Give unknown=allow if other runs have %s",
 		l.rows, name, hint, strings.Join(known, ", "), named, name)
-}
-
-// nearest returns the name that is most like another one, or "" if none is like it.
-func nearest(to string, names []string) (near string) {
-	least := 1 + max(1, len(to)/3)
-	for _, name := range names {
-		d := distance(strings.ToLower(name), strings.ToLower(to))
-		if d < least {
-			near, least = name, d
-		}
-	}
-	if near != "" || len(to) < shortestPart {
-		return near
-	}
-	for _, name := range names { // Status is half of ExecutionStatus
-		if strings.HasSuffix(strings.ToLower(name), strings.ToLower(to)) && (near == "" || len(name) < len(near)) {
-			near = name
-		}
-	}
-	return near
-}
-
-// shortestPart is how long a part of a name has to be to be taken for it.
-const shortestPart = 4
-
-// distance returns how many letters have to be added, removed or replaced to make one word of
-// another.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j]+1, before+1)
-		}
-	}
-	return row[len(b)]
 }

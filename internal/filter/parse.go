@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/near"
 )
 
 // MaxLength is how long a filter may be, in bytes, and MaxDepth how deep its parentheses may be
@@ -280,7 +281,7 @@ func (c *Condition) bare() bool {
 }
 
 func (c *Condition) errBare() error {
-	if known := nearest(c.Name, []string{"Stuck", "Paused", "Retrying"}); known != "" { // those that may be alone
+	if known := near.Name(c.Name, []string{"Stuck", "Paused", "Retrying"}); known != "" { // those that may be alone
 		return fmt.Errorf("%s has no operator: is it %s?", c.Name, known)
 	}
 	return fmt.Errorf("%s has no operator: give for example %s = 'x', or %s IS NOT NULL", c.Name, c.Name, c.Name)

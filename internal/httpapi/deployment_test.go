@@ -29,7 +29,7 @@ func (s *story) playDeployment(d *testbed.Deployment) {
 	process := func(build string, o ...workflow.BindOptions) *testbed.Process {
 		var options executor.Options
 		options.Build, options.Engine.TaskQueues = build, []string{}
-		return d.Idle(options, append([]workflow.Registration{workflow.Bind(cart.Workflow, cart.Run, o...)}, cart.Registrations()[1:]...)...)
+		return d.Idle(options, append([]workflow.Registration{workflow.Bind(cart.Workflow, cart.Run, append(o, cart.Names)...)}, cart.Registrations()[1:]...)...)
 	}
 	p, pinned := process("build-1"), process("build-1", workflow.BindOptions{Pinned: true})
 	pinned.Do(http.MethodPost, workflows, `{"workflowId":"cart-41","type":"cart","input":{"owner":"ada"}}`)

@@ -151,7 +151,7 @@ func (s *story) playBatches(d *testbed.Deployment) {
 // playBuilds plays a run that is pinned to a build, and moved to another.
 func (s *story) playBuilds(d *testbed.Deployment) {
 	process := func(build string) *testbed.Process {
-		return d.Idle(executor.Options{Build: build}, workflow.Bind(cart.Workflow, cart.Run, workflow.BindOptions{Pinned: true}))
+		return d.Idle(executor.Options{Build: build}, workflow.Bind(cart.Workflow, cart.Run, cart.Names, workflow.BindOptions{Pinned: true}))
 	}
 	process("build-1").Do(http.MethodPost, workflows, `{"workflowId":"cart-42","type":"cart"}`)
 	s.play(process("build-2"),

@@ -26,6 +26,9 @@ type Reader struct {
 // NewReader returns a Reader of a text.
 func NewReader(text []byte) *Reader { return &Reader{text: text} }
 
+// Reset makes the Reader read another text.
+func (r *Reader) Reset(text []byte) { *r = Reader{text: text} }
+
 // OK reports whether the Reader has not given up.
 func (r *Reader) OK() bool { return !r.failed }
 
@@ -37,6 +40,9 @@ func (r *Reader) Rest() []byte {
 
 // Fail makes the Reader give up.
 func (r *Reader) Fail() { r.at, r.failed = len(r.text), true }
+
+// Next returns the byte that the next value begins with, or 0 at the end of the text.
+func (r *Reader) Next() byte { return r.next() }
 
 // next returns the next byte that is not white space; 0 if there is none.
 func (r *Reader) next() byte {
@@ -75,6 +81,42 @@ func (r *Reader) Object(member func(name []byte)) {
 			member(name)
 		}
 	})
+}
+
+// Enter reads the byte that begins an object or an array, and returns true. More then reports
+// whether there is a value to read. Unlike Object and Array, the two need no function:
+//
+//	for first := r.Enter('['); r.More(']', first); first = false {
+//		n += r.Int()
+//	}
+func (r *Reader) Enter(begin byte) (first bool) {
+	if r.nested++; r.nested > maxNested {
+		r.Fail()
+	}
+	r.must(begin)
+	return true
+}
+
+// More reports whether another value of an object or an array follows. If not, it reads the byte
+// that ends it.
+func (r *Reader) More(end byte, first bool) bool {
+	switch {
+	case r.failed:
+		return false
+	case first && !r.is(end), !first && r.is(','):
+		return true
+	case !first:
+		r.must(end)
+	}
+	r.nested--
+	return false
+}
+
+// Name reads the name of a member and the colon.
+func (r *Reader) Name() []byte {
+	name := r.Text()
+	r.must(':')
+	return name
 }
 
 // Array reads an array. It calls item to read each value.
@@ -195,6 +237,9 @@ func (r *Reader) Float() float64 {
 	return f
 }
 
+// Number reads a number, and returns its text.
+func (r *Reader) Number() []byte { return r.number() }
+
 // number reads a number, and returns its text.
 func (r *Reader) number() []byte {
 	r.next()
@@ -280,16 +325,21 @@ func (r *Reader) escaped() {
 	if !r.must('"') {
 		return
 	}
-	for r.at < len(r.text) {
-		c := r.text[r.at]
-		r.at++
-		switch {
+	text := r.text
+	for i := r.at; i < len(text); i++ {
+		switch c := text[i]; {
 		case c == '"':
+			r.at = i + 1
 			return
 		case c < ' ':
 			r.Fail()
+			return
 		case c == '\\':
-			r.escape()
+			r.at = i + 1
+			if r.escape(); r.failed {
+				return
+			}
+			i = r.at - 1
 		}
 	}
 	r.Fail()

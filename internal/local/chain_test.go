@@ -27,7 +27,7 @@ func TestLongChain(t *testing.T) {
 			return 0, err
 		}
 		return link.ContinueAsNew(ctx, n+1)
-	})); err != nil {
+	}, workflow.Names(lap))); err != nil {
 		t.Fatal(err)
 	}
 	open := func() (*Server, *client.Client) {

@@ -95,7 +95,7 @@ func (h *heard) String() string {
 func running(t *testing.T, dir string, log *heard, keys codec.Keys) (c *client.Client, stop func()) {
 	t.Helper()
 	types := &engine.Registry{}
-	for _, r := range []workflow.Registration{workflow.Bind(vault, keep), inspect, workflow.Bind(courier, outside.Run), outside} {
+	for _, r := range []workflow.Registration{workflow.Bind(vault, keep, workflow.Names(put, look, hint, public, note)), inspect, workflow.Bind(courier, outside.Run), outside} {
 		if err := bridge.Register(types, r); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func TestPayloadLimitOfARun(t *testing.T) {
 	const n = 300 << 10
 	with := func(large bool, do func(c *client.Client)) {
 		t.Helper()
-		s, err := Open(testbed.Registry(t, workflow.Bind(repeat, repeating)), Options{Dir: dir, LargePayloads: large})
+		s, err := Open(testbed.Registry(t, workflow.Bind(repeat, repeating, workflow.Names(length))), Options{Dir: dir, LargePayloads: large})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,8 @@ import (
 var places sync.Map
 
 // Caller returns the place that called the function which calls Caller, as "folder/file.go:line".
+// A generic function that calls it has to have the directive go:noinline: the compiler records no
+// line for a generic function that it inlines into the initialization of a package's variables.
 func Caller() string {
 	var pc [1]uintptr
 	if runtime.Callers(3, pc[:]) == 0 {

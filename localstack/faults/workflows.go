@@ -128,6 +128,6 @@ func runInbox(ctx workflow.Context, letters int) ([]int, error) {
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{
 		workflow.Bind(Naps, runNaps), workflow.Bind(Chain, runChain), workflow.Bind(Flaky, runFlaky), workflow.Bind(Buried, runBuried),
-		workflow.Bind(Relay, runRelay), workflow.Bind(Inbox, runInbox), square, squareInline, stumble, die,
+		workflow.Bind(Relay, runRelay), workflow.Bind(Inbox, runInbox, workflow.Names(Letter)), square, squareInline, stumble, die,
 	}
 }

@@ -136,6 +136,12 @@ func executorBelow(layers ...string) []string {
 var rules = []rule{
 	{"engine", []string{"engine/...", "internal/jsontext"}},
 	{"internal/jsontext", nil},
+	{"internal/near", nil},
+	{"internal/contract/check", []string{"internal/jsontext", "internal/near"}},
+	{"internal/contract/schemas", []string{"internal/contract", "internal/contract/check"}},
+	{"internal/contract/build", []string{"engine", "internal/contract", "internal/contract/schemas", "internal/payload"}},
+	{"internal/contract/diff", []string{"internal/contract"}},
+	{"internal/contract", nil},
 	{"store/storetest", []string{"store"}},
 	{"store/memory", []string{"store"}},
 	{"store/dynamo", []string{"store", "internal/awstry"}},
@@ -166,12 +172,12 @@ var rules = []rule{
 	{"internal/attempt", nil},
 	{"internal/bridge", []string{"engine", "engine/failure", "engine/history"}},
 	{"internal/awstry", nil},
-	{"internal/filter", []string{"engine", "engine/history", "store"}},
+	{"internal/filter", []string{"engine", "engine/history", "internal/near", "store"}},
 	{"internal/meter", []string{"blob", "store", "queue"}},
 	{"internal/tracelog", nil},
 	{"internal/observe", []string{"engine/failure", "engine/history", "internal/meter", "internal/observe", "internal/terminal", "internal/tracelog", "internal/where"}},
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
-	{"internal/payload", []string{"engine", "engine/history"}},
+	{"internal/payload", []string{"engine", "engine/history", "internal/contract/check"}},
 	{"internal/refusal", []string{"engine/failure"}},
 	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/filter", "internal/schema", "internal/cron", "internal/refusal"}},
 	{"internal/schema", []string{"engine/history", "engine/failure", "internal/jsontext"}},
@@ -214,7 +220,7 @@ var rules = []rule{
 	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/codec", "internal/executor", "internal/executor/host", "internal/batch/flow", "internal/batch/acts"}},
 	{"internal/worker", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
 	{"client", []string{"engine/...", "internal/bridge", "internal/header", "internal/options", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/schema"}},
-	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
+	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/contract", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/assembly", "internal/bridge", "internal/httpapi",
@@ -253,8 +259,8 @@ func TestImports(t *testing.T) {
 // authors are the packages of this module that packages workflow and activity may import, directly
 // or not. They contain no store, queue, blob or meter.
 var authors = []string{
-	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
-	"internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/tracelog", "internal/where", "internal/schema",
+	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/contract", "internal/contract/check", "internal/header", "internal/jsontext",
+	"internal/near", "internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/tracelog", "internal/where", "internal/schema",
 }
 
 func TestAuthorsImports(t *testing.T) {

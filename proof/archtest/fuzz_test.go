@@ -27,8 +27,10 @@ var decoders = map[string]map[string]string{
 		"decodeSlowly": "FuzzDecodeLikeLibrary", "decodePayload": "FuzzPayloadsAreReadBack", "UnmarshalJSON": "FuzzAttributesFromJSON",
 		"UnmarshalText": "FuzzAttributesFromJSON",
 	},
-	"internal/schema": {"UnmarshalJSON": "FuzzReadHistory"},
-	"internal/limits": {"UnmarshalText": "FuzzText"},
+	"internal/contract/check": {"decode": "FuzzCheck"},
+	"internal/schema":         {"UnmarshalJSON": "FuzzReadHistory"},
+	"internal/limits":         {"UnmarshalText": "FuzzText"},
+	"internal/contract":       {"UnmarshalJSON": "FuzzRead"},
 	"internal/payload": {
 		"Decode": "- it reads into a type of the author's, with encoding/json", "DecodeOrZero": "- it reads into a type of the author's, with encoding/json",
 	},

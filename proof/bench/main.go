@@ -49,7 +49,7 @@ func main() {
 func run() error {
 	fmt.Printf("%s, %d cores, GOMAXPROCS %d\n\n", runtime.Version(), runtime.NumCPU(), runtime.GOMAXPROCS(0))
 	report(figure{"figure", "measured", "floor of the same run", "aim"})
-	for _, measure := range []func() error{switches, replays, exportedReplay, fanOut, latency, throughput, updates, hotRun, longRuns, contention, idleMemory, coldStart} {
+	for _, measure := range []func() error{switches, checks, replays, exportedReplay, fanOut, latency, throughput, updates, hotRun, longRuns, contention, idleMemory, coldStart} {
 		if err := measure(); err != nil {
 			return err
 		}

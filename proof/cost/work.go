@@ -144,8 +144,8 @@ func runCounter(ctx workflow.Context, _ workflow.None) (int, error) {
 func registry() (*engine.Registry, error) {
 	return program.Registry(
 		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
-		workflow.Bind(counter, runCounter), workflow.Bind(flaky, runFlaky), workflow.Bind(asker, runAsker), step, local, ask,
-		workflow.Bind(parent, runParent), workflow.Bind(teller, runTeller), workflow.Bind(settled, runCounter, workflow.BindOptions{Pinned: true}), workflow.Bind(shower, runShower),
+		workflow.Bind(counter, runCounter, workflow.Names(measured.Add, work, sum, poke, end)), workflow.Bind(flaky, runFlaky), workflow.Bind(asker, runAsker), step, local, ask,
+		workflow.Bind(parent, runParent), workflow.Bind(teller, runTeller), workflow.Bind(settled, runCounter, workflow.BindOptions{Pinned: true}, workflow.Names(measured.Add, work, sum, poke, end)), workflow.Bind(shower, runShower, workflow.Names(amount, region, note)),
 		workflow.Bind(brittle, runBrittle), workflow.Bind(balky, runBalky), balk,
 	)
 }

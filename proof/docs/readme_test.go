@@ -47,7 +47,7 @@ func TestReadmeCode(t *testing.T) {
 	t.Parallel()
 	quotes(t, "README.md", 2, "examples/tickets/*.go", "functions/adapter/example_test.go")
 	quotes(t, "docs/local-server.md", 1, "examples/tickets/*.go")
-	quotes(t, "docs/updates.md", 5, "examples/cart/*.go")
+	quotes(t, "docs/updates.md", 6, "examples/cart/*.go")
 	quotes(t, "docs/ports.md", 2, "backend/*_test.go", "examples/postgres/server/*.go")
 	quotes(t, "docs/testing.md", 7, "examples/cart/*.go", "examples/hello/*.go", "examples/attributes/*.go", "examples/children/*.go")
 }

@@ -35,7 +35,7 @@ func TestWalkThroughOfAnUpdate(t *testing.T) {
 		d := testbed.New(t)
 		stacks := &stackRecorder{Log: d.Ports.Log}
 		d.Ports.Log = stacks
-		p := d.Start(executor.Options{}, workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge)
+		p := d.Start(executor.Options{}, workflow.Bind(cart.Workflow, cart.Run, cart.Names), cart.Reserve, cart.Charge)
 		post := func(path, body string) {
 			t.Helper()
 			w := httptest.NewRecorder()

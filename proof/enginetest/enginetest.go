@@ -67,12 +67,15 @@ type Harness struct {
 }
 
 // Open returns a harness whose run has not started. When the test ends, the harness replays the run
-// from the log.
-func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Harness {
+// from the log. Without options the code may handle all names.
+func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error), sets ...workflow.BindOptions) *Harness {
 	t.Helper()
 	types := &engine.Registry{}
-	if err := bridge.Register(types, workflow.Bind(workflow.NewWorkflow[In, Out](Type), code)); err != nil {
+	if err := bridge.Register(types, workflow.Bind(workflow.NewWorkflow[In, Out](Type), code, sets...)); err != nil {
 		t.Fatalf("%v", err)
+	}
+	if len(sets) == 0 {
+		types.Workflow(Type).Names = nil
 	}
 	s := &Harness{
 		t: t, Run: engine.NewRun(WorkflowID, 1), code: types.Workflow(Type),
@@ -85,10 +88,10 @@ func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Harn
 	return s
 }
 
-// New returns a harness whose run has started.
-func New[In, Out any](t TB, code func(workflow.Context, In) (Out, error), in In) *Harness {
+// New returns a harness whose run has started. It takes the options of Open.
+func New[In, Out any](t TB, code func(workflow.Context, In) (Out, error), in In, sets ...workflow.BindOptions) *Harness {
 	t.Helper()
-	s := Open(t, code)
+	s := Open(t, code, sets...)
 	s.Start(in)
 	return s
 }

@@ -2,6 +2,7 @@ package kept_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,30 @@ import (
 func TestKeptHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	weftest.Replay(t, kept.Registrations(), weftest.Files("testdata/*.json"))
+}
+
+// Histories that older rules than history.NamesOfBinding have recorded replay with bindings that
+// name nothing.
+func TestKeptHistoriesReplayWithoutNames(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var older []weftest.Source
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if newer := fmt.Sprintf(`"rules": %d`, history.NamesOfBinding); !strings.Contains(string(text), newer) {
+			older = append(older, weftest.JSON(text))
+		}
+	}
+	if len(older) < 18 {
+		t.Errorf("%d histories of older rules: none may be removed", len(older))
+	}
+	weftest.Replay(t, kept.Unnamed(), older...)
 }
 
 // Each type of event that the recording version had is in a kept history. testdata/types.txt lists

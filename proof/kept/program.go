@@ -188,10 +188,19 @@ func runPublishing(ctx workflow.Context, laps int) (int64, error) {
 
 // Registrations returns the registrations of the workflows and the activities.
 func Registrations() []workflow.Registration {
+	return registrations(workflow.Names(add, end, note, city, news))
+}
+
+// Unnamed returns the registrations with bindings that name nothing, as those of programs of older
+// versions.
+func Unnamed() []workflow.Registration { return registrations(workflow.BindOptions{}) }
+
+func registrations(named workflow.BindOptions) []workflow.Registration {
 	return []workflow.Registration{
 		workflow.Bind(failing, runFailing), workflow.Bind(slow, runSlow), workflow.Bind(patient, runPatient), workflow.Bind(impatient, runImpatient),
-		workflow.Bind(continuing, runContinuing), workflow.Bind(counting, runCounting), workflow.Bind(pinned, runCounting, workflow.BindOptions{Pinned: true}),
-		workflow.Bind(shown, runShown), workflow.Bind(parent, runParent), workflow.Bind(telling, runTelling), workflow.Bind(ending, runEnding),
-		workflow.Bind(publishing, runPublishing), greet, fail, hang, await,
+		workflow.Bind(continuing, runContinuing), workflow.Bind(counting, runCounting, named),
+		workflow.Bind(pinned, runCounting, workflow.BindOptions{Pinned: true}, named),
+		workflow.Bind(shown, runShown, named), workflow.Bind(parent, runParent), workflow.Bind(telling, runTelling), workflow.Bind(ending, runEnding),
+		workflow.Bind(publishing, runPublishing, named), greet, fail, hang, await,
 	}
 }

@@ -43,6 +43,7 @@ var features = []struct {
 	{name: "ending", typ: "ending"},
 	{name: "telling", typ: "telling", input: `"receiver"`},
 	{name: "paused", typ: "counting", requests: []request{updated, paused, resumed, ended}},
+	{name: "named", typ: "counting", requests: []request{updated, ended}},
 	{name: "topics", typ: "publishing", input: "0", requests: []request{updated, resetToLast, goOn, ended}},
 }
 

@@ -85,7 +85,7 @@ func runCounter(ctx workflow.Context, most int) (int, error) {
 // Registrations returns the registrations of the programs.
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{
-		workflow.Bind(Steps, runSteps), workflow.Bind(Parallel, runParallel), workflow.Bind(Counter, runCounter), step,
+		workflow.Bind(Steps, runSteps), workflow.Bind(Parallel, runParallel), workflow.Bind(Counter, runCounter, workflow.Names(Add)), step,
 	}
 }
 

@@ -66,7 +66,7 @@ func registry() *weft.Registry {
 	return weft.Register(append(more,
 		workflow.Bind(good, func(ctx workflow.Context, n int) (int, error) { return double.Run(ctx, n) }),
 		workflow.Bind(bad, runBad),
-		workflow.Bind(counter, count),
+		workflow.Bind(counter, count, workflow.Names(add)),
 		workflow.Bind(fatal, func(ctx workflow.Context, n int) (int, error) { return exit.Run(ctx, n) }),
 		workflow.Bind(processors, func(ctx workflow.Context, _ workflow.None) (int, error) { return atOnce.Run(ctx, workflow.None{}) }),
 		lethalCode, stepsCode, double, exit, atOnce, works)...)

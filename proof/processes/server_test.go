@@ -62,7 +62,7 @@ var (
 			return exit.Run(ctx, 0)
 		}
 		return 0, workflow.Await(ctx, func() bool { return false })
-	})
+	}, workflow.Names(lethalUpdate, lethalQuery))
 	stepsCode = workflow.Bind(steps, func(ctx workflow.Context, n int) (int, error) {
 		for range 3 {
 			var err error

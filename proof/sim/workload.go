@@ -300,8 +300,8 @@ func registry(s *simulation, build int) *engine.Registry {
 
 func (l *code) registry() *engine.Registry {
 	r, err := weftprogram.Registry(
-		workflow.Bind(ledger, l.run, workflow.BindOptions{Pinned: l.pinned}), workflow.Bind(entry, l.entry), workflow.Bind(letters, l.letters),
-		workflow.Bind(job, l.job), workflow.Bind(spinner, l.spin), workflow.Bind(member, l.member), l.work(program{}, ""), l.local(program{}),
+		workflow.Bind(ledger, l.run, workflow.BindOptions{Pinned: l.pinned}, workflow.Names(add, echo, addSlow, total, note, sumAttribute, slowMemo)), workflow.Bind(entry, l.entry, workflow.Names(goOn)), workflow.Bind(letters, l.letters, workflow.Names(letter)),
+		workflow.Bind(job, l.job), workflow.Bind(spinner, l.spin, workflow.Names(wake)), workflow.Bind(member, l.member, workflow.Names(note)), l.work(program{}, ""), l.local(program{}),
 	)
 	if err != nil {
 		panic(err)

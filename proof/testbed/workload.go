@@ -389,16 +389,16 @@ func Workload(build string) []workflow.Registration {
 	return append(append(largeWorkload(build), localWorkload(build)...),
 		workflow.Bind(Counter, func(ctx workflow.Context, limit int) (int, error) {
 			return (&counter{build: build}).run(ctx, limit)
-		}),
+		}, workflow.Names(Add, Tell, Read, Nap, Do, Both, Lock, Finish, Renew, Leave, Desert, Sour, Boom, Late, Sleepy, Panicky, Sum, Plus, Wrong, Poke, Mail)),
 		workflow.Bind(Pinned, func(ctx workflow.Context, limit int) (int, error) {
 			return (&counter{build: build}).run(ctx, limit)
-		}, workflow.BindOptions{Pinned: true}),
-		workflow.Bind(Watcher, watcher(build)), workflow.Bind(Registrar, registrar(build)),
+		}, workflow.BindOptions{Pinned: true}, workflow.Names(Add, Tell, Read, Nap, Do, Both, Lock, Finish, Renew, Leave, Desert, Sour, Boom, Late, Sleepy, Panicky, Sum, Plus, Wrong, Poke, Mail)),
+		workflow.Bind(Watcher, watcher(build), workflow.Names(Look)), workflow.Bind(Registrar, registrar(build), workflow.Names(B, A)),
 		workflow.Bind(Sequence, sequence(activity.Options{})), workflow.Bind(Inline, sequence(activity.Options{Inline: true})),
 		workflow.Bind(Parallel, parallel), workflow.Bind(Sleeper, sleeper), Work,
-		workflow.Bind(leaver, runLeaver), workflow.Bind(Parent, runParent), workflow.Bind(Member, runMember), workflow.Bind(meddler, runMeddler), workflow.Bind(flaky, runFlaky),
-		workflow.Bind(Shower, runShower),
-		workflow.Bind(waiter, runWaiter, workflow.BindOptions{Pinned: true}), workflow.Bind(patient, runPatient), approve,
-		workflow.Bind(Courier, courier), workflow.Bind(Publisher, publisher),
+		workflow.Bind(leaver, runLeaver, workflow.Names(stay, linger, part)), workflow.Bind(Parent, runParent), workflow.Bind(Member, runMember, workflow.Names(Word)), workflow.Bind(meddler, runMeddler, workflow.Names(meddle, stumble, extra, Mail)), workflow.Bind(flaky, runFlaky, workflow.Names(see, look, Poke)),
+		workflow.Bind(Shower, runShower, workflow.Names(Show, VisibilityNow, On, Region, Amount, Tags, Rate, Paid, Due, Note, Size)),
+		workflow.Bind(waiter, runWaiter, workflow.BindOptions{Pinned: true}, workflow.Names(giveUp)), workflow.Bind(patient, runPatient, workflow.Names(giveUp)), approve,
+		workflow.Bind(Courier, courier), workflow.Bind(Publisher, publisher, workflow.Names(Say, Steps)),
 	)
 }

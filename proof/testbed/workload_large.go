@@ -130,7 +130,7 @@ func sideEffects(ctx workflow.Context, n, kilobytes int) (sum int) {
 // largeWorkload is what case 99 needs.
 func largeWorkload(build string) []workflow.Registration {
 	return []workflow.Registration{
-		workflow.Bind(bulky, runBulky(build)), workflow.Bind(large, func(_ workflow.Context, s string) (string, error) { return s, nil }),
+		workflow.Bind(bulky, runBulky(build), workflow.Names(hold, at, echo, later, fetch, feed, spread, publish, engrave, jot, complain, blame, doubt, letGo, end, goOn)), workflow.Bind(large, func(_ workflow.Context, s string) (string, error) { return s, nil }),
 		measure, text, fail,
 	}
 }

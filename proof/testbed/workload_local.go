@@ -90,7 +90,7 @@ func begun(ctx workflow.Context, l looks) (results []func() (string, error)) {
 
 // localWorkload registers the looker, and its activity except in the build blind.
 func localWorkload(build string) []workflow.Registration {
-	registrations := []workflow.Registration{workflow.Bind(looker, runLooker)}
+	registrations := []workflow.Registration{workflow.Bind(looker, runLooker, workflow.Names(ask, glance, peep, Poke))}
 	if build != "blind" {
 		registrations = append(registrations, lookup)
 	}

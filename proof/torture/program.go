@@ -216,7 +216,7 @@ func overflow(depth int) string {
 // registry has all workflows of the test program.
 func registry() []workflow.Registration {
 	return []workflow.Registration{
-		workflow.Bind(book, runBook), workflow.Bind(part, runPart), workflow.Bind(sleeps, runSleeps), workflow.Bind(waits, runWaits),
+		workflow.Bind(book, runBook, workflow.Names(write, finish, contain, note)), workflow.Bind(part, runPart), workflow.Bind(sleeps, runSleeps), workflow.Bind(waits, runWaits, workflow.Names(note)),
 		workflow.Bind(poison, runPoison), step, poisoned,
 	}
 }

@@ -209,7 +209,7 @@ func renew(plan string) int { return len(plan) }
 // registrations returns the workflows and the activities.
 func registrations() []workflow.Registration {
 	return []workflow.Registration{
-		workflow.Bind(order, runOrder), workflow.Bind(shipment, runShipment), workflow.Bind(bulkImport, runImport), workflow.Bind(subscription, runSubscription),
+		workflow.Bind(order, runOrder, workflow.Names(addItem, approve, paid, cents)), workflow.Bind(shipment, runShipment, workflow.Names(deliver)), workflow.Bind(bulkImport, runImport, workflow.Names(status, deliver)), workflow.Bind(subscription, runSubscription),
 		lookUp, reserve, charge, notify, book, row,
 	}
 }

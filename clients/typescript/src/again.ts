@@ -12,21 +12,25 @@ export class NoAnswer extends Error {
   }
 }
 
-/** How often a request is sent at most: enough for the time that a deployment takes to restart. */
+/**
+ * How often a request is sent at most, if it has no deadline: enough for the time that a deployment
+ * takes to restart.
+ */
 const attempts = 12;
 
 /**
  * Sends a request, and repeats it while the answer is lost, busy or unknown. It throws the last
- * error when the attempts are over, and every other error at once. The request must be safe to
- * repeat: it writes nothing, or carries an id.
+ * error when the attempts are over, and every other error at once. With a bounded signal, the
+ * attempts are over when the signal aborts. The request must be safe to repeat: it writes nothing,
+ * or carries an id.
  */
-export async function again<T>(send: () => Promise<T>, pause: Pause, signal?: AbortSignal): Promise<T> {
+export async function again<T>(send: () => Promise<T>, pause: Pause, signal?: AbortSignal, bounded = false): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await send();
     } catch (error) {
       const refused = error instanceof Problem && error.again;
-      if (signal?.aborted || attempt === attempts || !(refused || error instanceof NoAnswer)) {
+      if (signal?.aborted || (!bounded && attempt === attempts) || !(refused || error instanceof NoAnswer)) {
         throw error;
       }
       await pause(backoff(attempt, refused ? error.retryAfter : 0), signal);
@@ -40,7 +44,7 @@ export async function again<T>(send: () => Promise<T>, pause: Pause, signal?: Ab
  * who were refused together do not retry together.
  */
 function backoff(attempt: number, least: number): number {
-  const most = Math.min(25 * 2 ** attempt, 2000);
+  const most = Math.min(25 * 2 ** Math.min(attempt, 10), 2000);
   return Math.max(most - Math.random() * (most / 2), least);
 }
 

@@ -1,8 +1,10 @@
 import createClient, { type Client } from "openapi-fetch";
 
-import { again, newID, pause, whole, type Pause } from "./again.js";
+import { newID, pause, whole, type Pause } from "./again.js";
+import { costOf, type Cost } from "./cost.js";
 import { Problem, problemOf, UnexpectedAnswer } from "./problem.js";
 import type { components, paths } from "./schema.js";
+import { Wait, type WaitOptions } from "./wait.js";
 
 type Schemas = components["schemas"];
 
@@ -20,17 +22,13 @@ export interface Options {
 }
 
 /** The options of a request that reads. */
-export interface ReadOptions {
+export interface ReadOptions extends WaitOptions {
   /** The id of a run. The default is the latest run. */
   runId?: string;
-  /** Ends only the wait. A request that was sent still takes effect. */
-  signal?: AbortSignal;
 }
 
 /** The options of the start of a run. */
-export interface StartOptions extends Omit<Schemas["StartRequest"], "workflowId" | "type" | "input"> {
-  signal?: AbortSignal;
-}
+export interface StartOptions extends Omit<Schemas["StartRequest"], "workflowId" | "type" | "input">, WaitOptions {}
 
 /** The options of a signal or an update. */
 export interface CallOptions extends ReadOptions {
@@ -41,23 +39,53 @@ export interface CallOptions extends ReadOptions {
   id?: string;
   /**
    * How long one request of an update may take, for example `5s`. This includes the wait for other
-   * requests. The maximum is `20s`, which is also the default. With `0s` the request does not wait.
+   * requests. The maximum is `20s`, which is also the default, unless the deadline is earlier. With
+   * `0s` the request does not wait.
    */
   timeout?: string;
   /** Starts a run if none is open. The default of its idConflictPolicy is `useExisting`. */
   start?: Schemas["StartRequest"];
 }
 
+/** What a call has cost, with all its attempts and polls. */
+export interface Costed {
+  cost: Cost;
+}
+
 /** The run of a workflow. */
-export type Run = Schemas["StartResponse"];
+export type Run = Schemas["StartResponse"] & Costed;
+
+/** The answer of a query. */
+export interface Answer<R> extends Costed {
+  result: R;
+}
 
 /** The run and the id of an update. */
-interface Place {
+interface Place extends Costed {
   updateId: string;
   runId: string;
   /** Whether the update started the run. Only an update with a start has it. */
   started?: boolean;
 }
+
+/** An error that an update declares, by its type. */
+export interface DeclaredError<T extends string = string, D = unknown> {
+  type: T;
+  message: string;
+  details: D;
+}
+
+/** An error that an update does not declare. `failure` of the outcome has everything about it. */
+export interface OtherError {
+  type?: undefined;
+  message: string;
+}
+
+/**
+ * A failure. If the update declares errors (E), `error` is the one that the failure has, or an
+ * {@link OtherError}.
+ */
+type Failed<E> = { failure: Schemas["Failure"] } & ([E] extends [never] ? unknown : { error: E | OtherError });
 
 /** An update that was accepted. The acceptance is durable. The outcome follows. */
 export type Accepted = Place & { stage: "accepted" };
@@ -65,24 +93,23 @@ export type Accepted = Place & { stage: "accepted" };
 /**
  * An update that was refused, by its validator or because its name is unknown. It has no effect.
  */
-export type Rejected = Place & { stage: "rejected"; failure: Schemas["Failure"] };
+export type Rejected<E = never> = Place & { stage: "rejected" } & Failed<E>;
 
 /**
  * The outcome of an update: its handler's result, the error that the handler returned, or a
  * refusal.
  */
-export type Outcome<R> =
-  | (Place & { stage: "completed"; result: R })
-  | (Place & { stage: "failed"; failure: Schemas["Failure"] })
-  | Rejected;
+export type Outcome<R, E = never> = (Place & { stage: "completed"; result: R }) | (Place & { stage: "failed" } & Failed<E>) | Rejected<E>;
 
 /** The outcome of a run: a result, or a failure. */
-export type Ended<R> =
-  | { status: "completed"; runId: string; result: R }
-  | { status: Exclude<Schemas["Status"], "completed" | "running" | "continuedAsNew">; runId: string; failure: Schemas["Failure"] };
+export type Ended<R> = Costed &
+  (
+    | { status: "completed"; runId: string; result: R }
+    | { status: Exclude<Schemas["Status"], "completed" | "running" | "continuedAsNew">; runId: string; failure: Schemas["Failure"] }
+  );
 
-/** How long one request waits for an outcome. */
-const longPoll = "20s";
+/** A page of a run's history: the events that are new, in order. */
+export type Page = Schemas["HistoryResponse"] & Costed;
 
 /**
  * The wait between two such requests in milliseconds, because a server that is stopping answers at
@@ -91,7 +118,7 @@ const longPoll = "20s";
 const pollPause = 50;
 
 /** What openapi-fetch returns. */
-interface Answer<T> {
+interface Received<T> {
   data?: T;
   error?: unknown;
   response: Response;
@@ -120,86 +147,106 @@ export class Weft {
   }
 
   /** Starts a run of a workflow type. The run is durable when the promise resolves. */
-  start(workflowId: string, type: string, input?: unknown, { signal, ...options }: StartOptions = {}): Promise<Run> {
+  start(workflowId: string, type: string, input?: unknown, { signal, deadline, ...options }: StartOptions = {}): Promise<Run> {
     const body = { workflowId, type, input, ...options, requestId: options.requestId ?? newID() };
-    return this.#ask(() => this.api.POST("/v1/workflows", { body, signal }), isRun, signal);
+    return this.#waiting({ signal, deadline }, async (wait) => {
+      const run = await this.#ask(wait, () => this.api.POST("/v1/workflows", { body, signal: wait.signal }), isRun);
+      return { ...run, cost: wait.cost };
+    });
   }
 
   /**
    * Starts a run, and resolves with its outcome when it has ended. That takes one request if the
    * run ends within 20 seconds. After a continue-as-new it waits for the next run.
    */
-  async run<R>(workflowId: string, type: string, input?: unknown, { signal, ...options }: StartOptions = {}): Promise<Ended<R>> {
+  run<R>(workflowId: string, type: string, input?: unknown, { signal, deadline, ...options }: StartOptions = {}): Promise<Ended<R>> {
     const body = { workflowId, type, input, ...options, requestId: options.requestId ?? newID() };
-    const params = { query: { wait: longPoll } };
-    const { runId, outcome } = await this.#ask(() => this.api.POST("/v1/workflows", { params, body, signal }), isRun, signal);
-    const ended = outcome && endOf<R>(outcome);
-    return ended ?? this.result<R>(workflowId, { runId: outcome?.newRunId ?? runId, signal });
+    return this.#waiting({ signal, deadline }, async (wait) => {
+      const send = () => this.api.POST("/v1/workflows", { params: { query: { wait: wait.long } }, body, signal: wait.signal });
+      const { runId, outcome } = await this.#ask(wait, send, isRun);
+      const ended = outcome && endOf<R>(outcome, wait.cost);
+      return ended ?? this.#result<R>(wait, workflowId, outcome?.newRunId ?? runId);
+    });
   }
 
   /** Sends a signal. It is durable when the promise resolves. */
-  async signal(workflowId: string, signal: string, input?: unknown, options: Omit<CallOptions, "timeout"> = {}): Promise<void> {
+  signal(workflowId: string, signal: string, input?: unknown, options: Omit<CallOptions, "timeout"> = {}): Promise<Costed> {
     const params = { path: { workflowId, signal }, query: { runId: options.runId } };
     const body = { input, requestId: options.id ?? newID(), start: withID(options.start) };
-    const send = () => this.api.POST("/v1/workflows/{workflowId}/signals/{signal}", { params, body, signal: options.signal });
-    await this.#ask(send, () => true, options.signal);
+    return this.#waiting(options, async (wait) => {
+      const send = () => this.api.POST("/v1/workflows/{workflowId}/signals/{signal}", { params, body, signal: wait.signal });
+      await this.#ask(wait, send, () => true);
+      return { cost: wait.cost };
+    });
   }
 
   /** Sends a query, and resolves with its answer. A query writes nothing. */
-  async query<R>(workflowId: string, query: string, input?: unknown, options: ReadOptions = {}): Promise<R> {
+  query<R>(workflowId: string, query: string, input?: unknown, options: ReadOptions = {}): Promise<Answer<R>> {
     const params = { path: { workflowId, query }, query: { runId: options.runId } };
-    const send = () => this.api.POST("/v1/workflows/{workflowId}/queries/{query}", { params, body: { input }, signal: options.signal });
-    const answer = await this.#ask(send, (a) => "result" in a, options.signal);
-    return answer.result as R;
+    return this.#waiting(options, async (wait) => {
+      const send = () => this.api.POST("/v1/workflows/{workflowId}/queries/{query}", { params, body: { input }, signal: wait.signal });
+      const answer = await this.#ask(wait, send, (a) => "result" in a);
+      return { result: answer.result as R, cost: wait.cost };
+    });
   }
 
   /** Sends an update and waits for its outcome, however long that takes. */
-  async call<R>(workflowId: string, update: string, input?: unknown, options: CallOptions = {}): Promise<Outcome<R>> {
-    const sent = await this.#update(workflowId, update, input, "completed", options);
-    switch (sent.stage) {
-      case "completed":
-        return outcome<R>(sent);
-      case "rejected":
-        return sent;
-      default:
-        return withStarted(await this.outcome<R>(workflowId, sent.updateId, { ...options, runId: sent.runId }), sent.started);
-    }
+  call<R>(workflowId: string, update: string, input?: unknown, options: CallOptions = {}): Promise<Outcome<R>> {
+    return this.#waiting(options, async (wait) => {
+      const sent = await this.#update(wait, workflowId, update, input, "completed", options);
+      switch (sent.stage) {
+        case "completed":
+          return outcomeOf<R>(sent, wait.cost);
+        case "rejected":
+          return { ...sent, cost: wait.cost };
+        default:
+          return withStarted(await this.#outcome<R>(wait, workflowId, sent.updateId, sent.runId), sent.started);
+      }
+    });
   }
 
   /**
    * Sends an update, and resolves when it is durably accepted, or rejected. {@link outcome} waits
    * for its outcome.
    */
-  async send(workflowId: string, update: string, input?: unknown, options: CallOptions = {}): Promise<Accepted | Rejected> {
-    const sent = await this.#update(workflowId, update, input, "accepted", options);
-    if (sent.stage === "rejected") {
-      return sent;
-    }
-    return withStarted({ stage: "accepted" as const, updateId: sent.updateId, runId: sent.runId }, sent.started);
+  send(workflowId: string, update: string, input?: unknown, options: CallOptions = {}): Promise<Accepted | Rejected> {
+    return this.#waiting(options, async (wait) => {
+      const sent = await this.#update(wait, workflowId, update, input, "accepted", options);
+      if (sent.stage === "rejected") {
+        return { ...sent, cost: wait.cost };
+      }
+      return withStarted({ stage: "accepted" as const, updateId: sent.updateId, runId: sent.runId, cost: wait.cost }, sent.started);
+    });
   }
 
-  #update(workflowId: string, update: string, input: unknown, waitFor: "accepted" | "completed", options: CallOptions) {
+  #update(wait: Wait, workflowId: string, update: string, input: unknown, waitFor: "accepted" | "completed", options: CallOptions) {
     const params = { path: { workflowId, update }, query: { runId: options.runId } };
-    const { timeout, signal } = options;
-    const body = { updateId: options.id ?? newID(), input, waitFor, timeout, start: withID(options.start) };
-    const send = async (): Promise<Answer<Schemas["UpdateCompleted"] | Schemas["UpdateAccepted"] | Schemas["UpdateRejected"]>> => {
-      const answer = await this.api.POST("/v1/workflows/{workflowId}/updates/{update}", { params, body, signal });
+    const same = { updateId: options.id ?? newID(), input, waitFor, start: withID(options.start) };
+    const send = async (): Promise<Received<Schemas["UpdateCompleted"] | Schemas["UpdateAccepted"] | Schemas["UpdateRejected"]>> => {
+      const body = { ...same, timeout: options.timeout ?? (wait.bounded ? wait.long : undefined) };
+      const answer = await this.api.POST("/v1/workflows/{workflowId}/updates/{update}", { params, body, signal: wait.signal });
       return isRejection(answer.error) ? { data: answer.error, response: answer.response } : answer;
     };
-    return this.#ask(send, (a) => isStage(a.stage) || a.stage === "rejected", signal);
+    return this.#ask(wait, send, (a) => isStage(a.stage) || a.stage === "rejected");
   }
 
   /** Waits for the outcome of an accepted update. Another client may have sent it. */
-  async outcome<R>(workflowId: string, updateId: string, { runId, signal }: ReadOptions = {}): Promise<Outcome<R>> {
+  outcome<R>(workflowId: string, updateId: string, options: ReadOptions = {}): Promise<Outcome<R>> {
+    return this.#waiting(options, (wait) => this.#outcome<R>(wait, workflowId, updateId, options.runId));
+  }
+
+  async #outcome<R>(wait: Wait, workflowId: string, updateId: string, runId: string | undefined): Promise<Outcome<R>> {
     for (;;) {
-      const params = { path: { workflowId, update: updateId }, query: { runId, wait: longPoll } };
-      const poll = () => this.api.GET("/v1/workflows/{workflowId}/updates/{update}", { params, signal });
-      const answer = await this.#ask(poll, (a) => isStage(a.stage), signal);
+      const poll = () => {
+        const params = { path: { workflowId, update: updateId }, query: { runId, wait: wait.long } };
+        return this.api.GET("/v1/workflows/{workflowId}/updates/{update}", { params, signal: wait.signal });
+      };
+      const answer = await this.#ask(wait, poll, (a) => isStage(a.stage));
       if (answer.stage === "completed") {
-        return outcome<R>(answer);
+        return outcomeOf<R>(answer, wait.cost);
       }
       runId = answer.runId; // stay with this run even if another one is started
-      await this.#pause(pollPause, signal);
+      await wait.pause(pollPause);
     }
   }
 
@@ -207,12 +254,18 @@ export class Weft {
    * Waits until a run has ended, however long that takes. After a continue-as-new it waits for the
    * next run.
    */
-  async result<R>(workflowId: string, { runId, signal }: ReadOptions = {}): Promise<Ended<R>> {
+  result<R>(workflowId: string, options: ReadOptions = {}): Promise<Ended<R>> {
+    return this.#waiting(options, (wait) => this.#result<R>(wait, workflowId, options.runId));
+  }
+
+  async #result<R>(wait: Wait, workflowId: string, runId: string | undefined): Promise<Ended<R>> {
     for (;;) {
-      const params = { path: { workflowId }, query: { runId, wait: longPoll } };
-      const poll = () => this.api.GET("/v1/workflows/{workflowId}/result", { params, signal });
-      const answer = await this.#ask(poll, (a) => isRun(a) && typeof a.status === "string", signal);
-      const ended = endOf<R>(answer);
+      const poll = () => {
+        const params = { path: { workflowId }, query: { runId, wait: wait.long } };
+        return this.api.GET("/v1/workflows/{workflowId}/result", { params, signal: wait.signal });
+      };
+      const answer = await this.#ask(wait, poll, (a) => isRun(a) && typeof a.status === "string");
+      const ended = endOf<R>(answer, wait.cost);
       if (ended !== undefined) {
         return ended;
       }
@@ -221,17 +274,71 @@ export class Weft {
         continue;
       }
       runId = answer.runId;
-      await this.#pause(pollPause, signal);
+      await wait.pause(pollPause);
     }
   }
 
   /**
-   * Sends a request, repeats it as {@link again} does, and returns the answer. It throws a Problem
-   * if the server refuses the request, and UnexpectedAnswer if the answer is not one of Weft's.
+   * Returns the history of a run as it grows: pages of at least one event, until the run and those
+   * that continue it have closed. `from` is the id of the first event, 1 by default. To resume
+   * later, give the `runId` and the `next` of the last page.
    */
-  #ask<T>(send: () => Promise<Answer<T>>, isAnswer: (answer: T) => boolean, signal?: AbortSignal): Promise<T> {
-    const once = async (): Promise<T> => {
+  async *watch(workflowId: string, { runId, from = 1, ...options }: ReadOptions & { from?: number } = {}): AsyncGenerator<Page, void, undefined> {
+    for (;;) {
+      const page = await this.#waiting(options, (wait) => this.#page(wait, workflowId, runId, from));
+      if (page.events.length > 0) {
+        yield page;
+      }
+      [runId, from] = [page.runId, page.next];
+      if (page.closed) {
+        if (page.newRunId === undefined) {
+          return;
+        }
+        [runId, from] = [page.newRunId, 1];
+      }
+    }
+  }
+
+  /** Waits for the next page of a history: it has events, or is the last one. */
+  async #page(wait: Wait, workflowId: string, runId: string | undefined, from: number): Promise<Page> {
+    for (;;) {
+      const poll = () => {
+        const params = { path: { workflowId }, query: { runId, from: String(from), wait: wait.long } };
+        return this.api.GET("/v1/workflows/{workflowId}/history", { params, signal: wait.signal });
+      };
+      const page = await this.#ask(wait, poll, (a) => isRun(a) && a.next >= from);
+      if (page.events.length > 0 || page.closed) {
+        return { ...page, cost: wait.cost };
+      }
+      runId = page.runId;
+      await wait.pause(pollPause);
+    }
+  }
+
+  /** Waits as the options say. A Problem that it throws has the cost of all attempts. */
+  async #waiting<T>(options: WaitOptions, ask: (wait: Wait) => Promise<T>): Promise<T> {
+    const wait = new Wait(options, this.#pause);
+    try {
+      return await ask(wait);
+    } catch (error) {
+      if (error instanceof Problem) {
+        error.cost = wait.cost;
+      }
+      throw error;
+    } finally {
+      wait.end();
+    }
+  }
+
+  /**
+   * Sends a request, repeats it while its answer is lost, busy or unknown, and returns the answer.
+   * It throws a Problem if the server refuses the request, and UnexpectedAnswer if the answer is not
+   * one of Weft's.
+   */
+  #ask<T>(wait: Wait, send: () => Promise<Received<T>>, isAnswer: (answer: T) => boolean): Promise<T> {
+    return wait.again(async () => {
       const { data, error, response } = await read(send);
+      wait.add(costOf(response));
       if (typeof data === "object" && data !== null && isAnswer(data)) {
         return data;
       }
@@ -239,13 +346,12 @@ export class Weft {
         throw new UnexpectedAnswer(`the server answered ${response.status}, but this is not an answer of Weft: check the address`);
       }
       throw problemOf(response, error);
-    };
-    return again(once, this.#pause, signal);
+    });
   }
 }
 
 /** Sends a request once. It throws UnexpectedAnswer if the answer is not JSON. */
-async function read<T>(send: () => Promise<Answer<T>>): Promise<Answer<T>> {
+async function read<T>(send: () => Promise<Received<T>>): Promise<Received<T>> {
   try {
     return await send();
   } catch (error) {
@@ -256,7 +362,7 @@ async function read<T>(send: () => Promise<Answer<T>>): Promise<Answer<T>> {
   }
 }
 
-function isRun(answer: Partial<Run>): boolean {
+function isRun(answer: { runId?: unknown }): boolean {
   return typeof answer.runId === "string";
 }
 
@@ -269,19 +375,19 @@ function isRejection(answer: unknown): answer is Schemas["UpdateRejected"] {
 }
 
 /** Returns the outcome in an answer. */
-function outcome<R>(answer: Schemas["UpdateCompleted"]): Outcome<R> {
+function outcomeOf<R>(answer: Schemas["UpdateCompleted"], cost: Cost): Outcome<R> {
   const { updateId, runId, failure } = answer;
   const what = failure === undefined ? { stage: "completed" as const, result: answer.result as R } : { stage: "failed" as const, failure };
-  return withStarted({ updateId, runId, ...what }, answer.started);
+  return withStarted({ updateId, runId, ...what, cost }, answer.started);
 }
 
 /** Returns the outcome of a run, or undefined if the run is open or another run follows it. */
-function endOf<R>({ status, runId, result, failure, newRunId }: Schemas["ResultResponse"]): Ended<R> | undefined {
+function endOf<R>({ status, runId, result, failure, newRunId }: Schemas["ResultResponse"], cost: Cost): Ended<R> | undefined {
   if (status === "completed" && newRunId === undefined) {
-    return { status, runId, result: result as R };
+    return { status, runId, result: result as R, cost };
   }
   if (newRunId === undefined && status !== "running" && status !== "completed" && status !== "continuedAsNew" && failure !== undefined) {
-    return { status, runId, failure };
+    return { status, runId, failure, cost };
   }
   return undefined;
 }

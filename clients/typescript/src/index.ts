@@ -7,16 +7,24 @@ export { NoAnswer } from "./again.js";
 export {
   Weft,
   type Accepted,
+  type Answer,
   type CallOptions,
+  type Costed,
+  type DeclaredError,
   type Ended,
   type Options,
+  type OtherError,
   type Outcome,
+  type Page,
   type ReadOptions,
   type Rejected,
   type Run,
   type StartOptions,
 } from "./client.js";
+export { addCosts, costOf, noCost, type Cost } from "./cost.js";
 export { Problem, UnexpectedAnswer, type ProblemType } from "./problem.js";
+export { DeadlinePassed, type WaitOptions } from "./wait.js";
+export { Workflow, type InputOf, type None, type ResultOf } from "./workflow.js";
 export type { components, operations, paths } from "./schema.js";
 import type { components } from "./schema.js";
 

@@ -1,3 +1,4 @@
+import { costOf, noCost, type Cost } from "./cost.js";
 import type { components } from "./schema.js";
 
 type Document = components["schemas"]["Problem"];
@@ -21,14 +22,17 @@ export class Problem extends Error {
    * How many milliseconds to wait before sending the request again; 0 if the answer does not say.
    */
   readonly retryAfter: number;
+  /** What the request has cost, with the attempts before. */
+  cost: Cost;
 
-  constructor(document: Document, retryAfter = 0) {
+  constructor(document: Document, retryAfter = 0, cost = noCost()) {
     super(`${document.title}: ${document.detail}`);
     this.type = document.type;
     this.status = document.status;
     this.detail = document.detail;
     this.failure = document.failure;
     this.retryAfter = retryAfter;
+    this.cost = cost;
   }
 
   /** Whether the request can succeed if it is repeated with the same id. */
@@ -49,7 +53,7 @@ const longestRetryAfter = 60_000;
 export function problemOf(response: Response, body: unknown): Problem {
   const seconds = Number(response.headers.get("Retry-After"));
   const retryAfter = seconds > 0 ? Math.min(seconds * 1000, longestRetryAfter) : 0;
-  return new Problem(isDocument(body) ? { ...body, status: response.status } : foreign(response), retryAfter);
+  return new Problem(isDocument(body) ? { ...body, status: response.status } : foreign(response), retryAfter, costOf(response));
 }
 
 function isDocument(body: unknown): body is Document {

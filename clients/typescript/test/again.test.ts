@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { pause } from "../src/again.js";
-import { NoAnswer, Problem, Weft, type Options } from "../src/index.js";
+import { NoAnswer, noCost, Problem, Weft, type Options } from "../src/index.js";
 import { serve, type Server } from "./server.js";
 
 let server: Server;
@@ -84,7 +84,7 @@ test("starts, signals and queries are repeated, too", async () => {
   const signals = faulty(lostAfter, busy);
   await signals.weft.signal("cart-2", "note", "once");
   assert.equal(new Set(signals.bodies).size, 1);
-  assert.deepEqual((await faulty(busy).weft.query<{ notes: string[] }>("cart-2", "cart")).notes, ["once"]);
+  assert.deepEqual((await faulty(busy).weft.query<{ notes: string[] }>("cart-2", "cart")).result.notes, ["once"]);
   const description = await weft.api.GET("/v1/workflows/{workflowId}", { params: { path: { workflowId: "cart-2" } } });
   assert.equal(description.data?.runId, runId);
 });
@@ -158,8 +158,9 @@ test("a wait stays with its run, and follows it when it continues as new", async
     },
     pause: async () => undefined,
   });
-  assert.deepEqual(await weft.outcome("a", "u1"), { stage: "completed", updateId: "u1", runId: first, result: 1 });
-  assert.deepEqual(await weft.result("a"), { status: "failed", runId: second, failure: { kind: "application" } });
+  const cost = noCost();
+  assert.deepEqual(await weft.outcome("a", "u1"), { stage: "completed", updateId: "u1", runId: first, result: 1, cost });
+  assert.deepEqual(await weft.result("a"), { status: "failed", runId: second, failure: { kind: "application" }, cost });
   const updates = ["updates/u1?wait=20s", `updates/u1?runId=${first}&wait=20s`, `updates/u1?runId=${first}&wait=20s`];
   assert.deepEqual(asked, [...updates, "result?wait=20s", `result?runId=${first}&wait=20s`, `result?runId=${second}&wait=20s`]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { Problem, UnexpectedAnswer, Weft, type Outcome } from "../src/index.js";
+import { noCost, Problem, UnexpectedAnswer, Weft, type Outcome } from "../src/index.js";
 import { serve, type Server } from "./server.js";
 
 let server: Server;
@@ -35,7 +35,7 @@ test("call returns the result of an update, or the reason of its rejection", asy
   const unknown = await weft.call("cart-1", "a/b?c", {});
   assert(unknown.stage === "rejected");
   assert.match(unknown.failure.message ?? "", /no such update: "a\/b\?c"/);
-  assert.equal((await weft.query<{ total: Total }>("cart-1", "cart")).total.items, 2);
+  assert.equal((await weft.query<{ total: Total }>("cart-1", "cart")).result.total.items, 2);
 });
 
 test("call returns the error of a handler, and result the failure of a run", async () => {
@@ -71,8 +71,10 @@ test("send returns when an update is accepted, and outcome when it has ended", a
   const receipt = await weft.outcome<{ cents: number }>("cart-3", sent.updateId, { runId: sent.runId });
   assert(receipt.stage === "completed");
   assert.equal(receipt.result.cents, 900);
-  assert.deepEqual(await weft.result("cart-3"), { status: "completed", runId: sent.runId, result: receipt.result });
-  assert.deepEqual(await weft.call("cart-3", "checkout", undefined, { id: "checkout-1" }), receipt, "a repeated update has the same outcome");
+  const cost = noCost();
+  assert.deepEqual({ ...(await weft.result("cart-3")), cost }, { status: "completed", runId: sent.runId, result: receipt.result, cost });
+  const repeated = await weft.call("cart-3", "checkout", undefined, { id: "checkout-1" });
+  assert.deepEqual({ ...repeated, cost }, { ...receipt, cost }, "a repeated update has the same outcome");
 });
 
 test("an update starts its run if none is open", async () => {
@@ -119,7 +121,9 @@ test("a call that outlasts its request polls with the update's id and run", asyn
   const poll = `/v1/workflows/desk-1/updates/e1?runId=${runId}&wait=20s`;
   await wire.until(/^GET /);
   await weft.signal("desk-1", "approval.answer", { approved: true, why: "of course" });
-  assert.deepEqual(await call, { stage: "completed", updateId: "e1", runId, result: { approved: true, why: "of course" } });
+  const { cost, ...outcome } = await call;
+  assert.deepEqual(outcome, { stage: "completed", updateId: "e1", runId, result: { approved: true, why: "of course" } });
+  assert(cost.reads + cost.writes > 0);
   assert.equal(wire.sent.filter(({ path }) => path.includes("/updates/approval.handIn")).length, 1);
   assert(wire.sent.filter(({ method }) => method === "GET").every(({ path }) => path === poll));
 });

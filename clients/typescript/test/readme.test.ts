@@ -53,7 +53,7 @@ test("the README's example with a token", async () => {
   const address = "https://weft.test";
   const weft = new Weft(address, { headers: { Authorization: `Bearer ${token}` } });
   weft.api.use({ onRequest: ({ request }) => Response.json({ result: request.headers.get("Authorization") }) });
-  assert.equal(await weft.query("a", "b"), "Bearer secret");
+  assert.equal((await weft.query("a", "b")).result, "Bearer secret");
 });
 
 test("the examples of the documents are in these tests", async () => {

@@ -91,6 +91,7 @@ func report(pass *analysis.Pass) (any, error) {
 		}
 	}
 	r.attributes(pass)
+	r.bindings(pass)
 	for _, i := range p.ignores {
 		r.ignore(pass, i)
 	}

@@ -30,6 +30,12 @@ func TestRules(t *testing.T) {
 	analysistest.Run(t, shop.New(t, root), Analyzer, "./...")
 }
 
+// The fixes add names to bindings.
+func TestFixes(t *testing.T) {
+	t.Parallel()
+	analysistest.RunWithSuggestedFixes(t, shop.New(t, root), Analyzer, "./bindings/...")
+}
+
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", "a,,b", "(*sql.DB).Exec", "a.*"} {

@@ -18,6 +18,10 @@
 //	            what a function does that is not workflow code, where it is mentioned, with the
 //	            way there.
 //
+// The rule [Names] follows code from a binding instead. It collects the declarations whose names
+// the code handles, through parameters and variables, and compares them with those that the binding
+// names.
+//
 // The standard library is not followed: a table lists its functions by rule. Weft's own packages
 // are not followed either. Functions of other modules are followed for the rules time, random,
 // goroutine and io. The analyzer does not report that a library locks a mutex or fills a cache.

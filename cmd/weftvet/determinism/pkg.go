@@ -32,6 +32,9 @@ type pkg struct {
 	summaries map[*types.Func]*summary
 	changes   map[*types.Var]string // package-level variables that do not keep their value, and why
 	ignores   []*ignore
+
+	values map[*types.Var][]value
+	units  map[ast.Node]*unit
 }
 
 // summarizer finds the effects of a package's functions, and exports those that other packages
@@ -42,7 +45,7 @@ var summarizer = &analysis.Analyzer{
 	Requires:   []*analysis.Analyzer{inspect.Analyzer},
 	Run:        summarize,
 	ResultType: reflect.TypeFor[*pkg](),
-	FactTypes:  []analysis.Fact{new(summary), new(changed)},
+	FactTypes:  []analysis.Fact{new(summary), new(changed), new(handles), new(declares), new(listing)},
 }
 
 // summarize analyzes a package. It returns nil for packages that are not checked: those of the
@@ -56,6 +59,7 @@ func summarize(pass *analysis.Pass) (any, error) {
 		pass: pass, types: pass.Pkg, info: pass.TypesInfo, root: pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(),
 		at: map[ast.Node]*scope{}, decls: map[*types.Func]*scope{}, held: map[*types.Var]*scope{},
 		within: map[*scope][]*scope{}, summaries: map[*types.Func]*summary{}, changes: map[*types.Var]string{},
+		values: map[*types.Var][]value{}, units: map[ast.Node]*unit{},
 	}
 	if pass.Module != nil {
 		p.module = pass.Module.Path
@@ -69,6 +73,7 @@ func summarize(pass *analysis.Pass) (any, error) {
 	p.findReads()
 	p.propagate()
 	p.export()
+	p.findHandled()
 	return p, nil
 }
 

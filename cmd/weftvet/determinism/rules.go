@@ -24,6 +24,7 @@ const (
 	Runtime   = "runtime"
 	Readonly  = "readonly"
 	Attribute = "attribute"
+	Names     = "names"
 	Forbidden = "forbidden"
 )
 
@@ -98,6 +99,15 @@ var Rules = []Rule{
 			"case): filters do not find them, and starts are refused.",
 		"another name",
 		"Names that are no constants.",
+	},
+	{
+		Names, "Updates, queries, signals, topics, search attributes and memo fields that workflow code handles and that `workflow.Bind` does not " +
+			"name; and names that the code does not handle. `-fix` adds what is missing.",
+		"`workflow.Names(AddItem, Contents, Note)`, as an option of `workflow.Bind`",
+		"Code behind an interface or in a parameter, and declarations that a function returns: the " +
+			"engine refuses these names when the code handles them. Bindings whose options are not written in the call or in a variable " +
+			"(`workflow.Bind(t, run, options()...)`). Names that are not handled, if some of the code is not known. A topic that an " +
+			"activity publishes to.",
 	},
 	{
 		Forbidden, "What you name with `-forbid`.", "what your project agreed on", "The same through other names.",

@@ -77,5 +77,5 @@ func charge(_ context.Context, b Bill) (string, error) {
 
 // Registrations returns everything that the shop runs.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), Charge}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Add, Pay)), Charge}
 }

@@ -43,7 +43,7 @@ var (
 func Registration() workflow.Registration { return bridge.PartOf(register) }
 
 func register(r *engine.Registry) error {
-	if err := bridge.Register(r, workflow.Bind(Workflow, run)); err != nil {
+	if err := bridge.Register(r, workflow.Bind(Workflow, run, workflow.Names(stop, rate, describe, about))); err != nil {
 		return err
 	}
 	code := r.Workflow(Workflow.Name())

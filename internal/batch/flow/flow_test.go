@@ -37,7 +37,7 @@ func runWaiter(ctx workflow.Context, _ workflow.None) (pokes int, err error) {
 }
 
 func registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(waiter, runWaiter)}
+	return []workflow.Registration{workflow.Bind(waiter, runWaiter, workflow.Names(poke))}
 }
 
 // open opens runs of the waiter.

@@ -36,7 +36,8 @@ func Registration() workflow.Registration { return bridge.PartOf(register) }
 // register adds the workflow to the registry. The input that creates a schedule is checked against
 // the types that the registry has then.
 func register(r *engine.Registry) error {
-	bound := workflow.Bind(Workflow, func(ctx workflow.Context, s State) (workflow.None, error) { return run(ctx, s, r) })
+	bound := workflow.Bind(Workflow, func(ctx workflow.Context, s State) (workflow.None, error) { return run(ctx, s, r) },
+		workflow.Names(pause, unpause, trigger, backfill, change, describe, describeAt))
 	if err := bridge.Register(r, bound); err != nil {
 		return err
 	}

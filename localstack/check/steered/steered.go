@@ -59,5 +59,5 @@ func Run(ctx workflow.Context, how string) (string, error) {
 
 // Registrations returns the workflow and its activity.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run), pay}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(rename, approve, status, proceed)), pay}
 }

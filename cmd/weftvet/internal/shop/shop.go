@@ -43,12 +43,13 @@ func New(t *testing.T, root string) (dir string) {
 	return dir
 }
 
-// sign ends each Go file with a comment that no other copy has. With -trimpath, go vet would take
+// sign ends each Go file, and each file that a fix makes of it, with a comment that no other copy
+// has. With -trimpath, go vet would take
 // the files for those of another copy that it has looked at, and print what it found there.
 func sign(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".go" {
+		if ext := filepath.Ext(path); err != nil || ext != ".go" && ext != ".golden" {
 			return err
 		}
 		text, err := os.ReadFile(path)

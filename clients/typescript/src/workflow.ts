@@ -1,0 +1,129 @@
+import type { Answer, CallOptions, Costed, DeclaredError, Ended, Outcome, Page, ReadOptions, Run, StartOptions } from "./client.js";
+import { Weft } from "./client.js";
+import type { components } from "./schema.js";
+
+type Schemas = components["schemas"];
+
+/** The input of a workflow type that takes none. */
+export type None = void;
+
+/** The input of the workflow type of a class. */
+export type InputOf<W> = W extends Workflow<infer I, unknown> ? I : never;
+
+/** The result of the workflow type of a class. */
+export type ResultOf<W> = W extends Workflow<unknown, infer R> ? R : never;
+
+/** The input and the options of a start. A type without an input takes the options alone. */
+type StartArguments<I> = [I] extends [None] ? [options?: StartOptions] : [input: I, options?: StartOptions];
+
+/** A generated class. */
+interface WorkflowClass<W> {
+  new (weft: Weft, workflowId: string, runId?: string): W;
+  readonly type: string;
+  readonly takesInput: boolean;
+}
+
+/**
+ * A workflow of a type, with its id. `weft generate typescript` writes a subclass for each type. Its
+ * methods send the updates, queries and signals of the type to the latest run.
+ */
+export abstract class Workflow<I, R> {
+  /** The name of the workflow type. */
+  static readonly type: string;
+  /** Whether a start of the type takes an input. */
+  static readonly takesInput: boolean = true;
+
+  /** Never set: it keeps the types of the input and the result. */
+  declare protected readonly of?: { input: I; result: R };
+
+  readonly weft: Weft;
+  readonly workflowId: string;
+  /** The run that was started, or that the caller gave. {@link result} and {@link watch} begin with it. */
+  readonly runId: string | undefined;
+
+  /** Returns a workflow by its id. It does not check whether there is one. */
+  constructor(weft: Weft, workflowId: string, runId?: string) {
+    this.weft = weft;
+    this.workflowId = workflowId;
+    this.runId = runId;
+  }
+
+  /** Starts a run. It is durable when the promise resolves. `run` has its cost. */
+  static async start<W extends Workflow<unknown, unknown>>(
+    this: WorkflowClass<W>,
+    weft: Weft,
+    workflowId: string,
+    ...given: StartArguments<InputOf<W>>
+  ): Promise<W & { readonly run: Run }> {
+    const [input, options] = argumentsOf(this, given);
+    const run = await weft.start(workflowId, this.type, input, options);
+    return Object.assign(new this(weft, run.workflowId, run.runId), { run });
+  }
+
+  /** Starts a run, and resolves with its outcome when it has ended. */
+  static run<W extends Workflow<unknown, unknown>>(
+    this: WorkflowClass<W>,
+    weft: Weft,
+    workflowId: string,
+    ...given: StartArguments<InputOf<W>>
+  ): Promise<Ended<ResultOf<W>>> {
+    const [input, options] = argumentsOf(this, given);
+    return weft.run(workflowId, this.type, input, options);
+  }
+
+  /** Returns the option `start` of an update or a signal that starts a run of this type if none is open. */
+  static withStart<W extends Workflow<unknown, unknown>>(this: WorkflowClass<W>, ...given: StartArguments<InputOf<W>>): Schemas["StartRequest"] {
+    const [input, { signal, deadline, ...options } = {}] = argumentsOf(this, given);
+    return { type: this.type, input, ...options };
+  }
+
+  /** Waits until the run has ended, however long that takes. After a continue-as-new it waits for the next run. */
+  result(options: ReadOptions = {}): Promise<Ended<R>> {
+    return this.weft.result<R>(this.workflowId, { runId: this.runId, ...options });
+  }
+
+  /** Returns the history of the run as it grows: see {@link Weft.watch}. */
+  watch(options: ReadOptions & { from?: number } = {}): AsyncGenerator<Page, void, undefined> {
+    return this.weft.watch(this.workflowId, { runId: this.runId, ...options });
+  }
+
+  /** Sends an update, and resolves with its outcome. `errors` are the types that it declares. */
+  protected async sendUpdate<Out, E = never>(name: string, errors: readonly string[], input: unknown, options?: CallOptions): Promise<Outcome<Out, E>> {
+    const outcome = await this.weft.call<Out>(this.workflowId, name, input, options);
+    if (outcome.stage === "completed" || errors.length === 0) {
+      return outcome as Outcome<Out, E>;
+    }
+    return { ...outcome, error: errorOf(outcome.failure, errors) } as Outcome<Out, E>;
+  }
+
+  /** Sends a query, and resolves with its answer. */
+  protected sendQuery<Out>(name: string, input: unknown, options?: ReadOptions): Promise<Answer<Out>> {
+    return this.weft.query<Out>(this.workflowId, name, input, options);
+  }
+
+  /** Sends a signal. It is durable when the promise resolves. */
+  protected sendSignal(name: string, input: unknown, options?: Omit<CallOptions, "timeout">): Promise<Costed> {
+    return this.weft.signal(this.workflowId, name, input, options);
+  }
+}
+
+/** Returns the input and the options that a start was given. */
+function argumentsOf(of: { takesInput: boolean }, given: unknown[]): [unknown, StartOptions | undefined] {
+  return of.takesInput ? [given[0], given[1] as StartOptions | undefined] : [undefined, given[0] as StartOptions | undefined];
+}
+
+/** Returns the first error in a failure that has one of these types. */
+function errorOf(failure: Schemas["Failure"], types: readonly string[]): DeclaredError | { type?: undefined; message: string } {
+  for (let f: Schemas["Failure"] | undefined = failure; f !== undefined; f = f.cause) {
+    if (f.type !== undefined && types.includes(f.type)) {
+      return { type: f.type, message: f.message ?? f.type, details: f.details === undefined ? undefined : decode(f.details) };
+    }
+  }
+  return { message: failure.message ?? failure.kind };
+}
+
+/** Returns the value in the details of a failure, which are JSON in base64. */
+function decode(details: string): unknown {
+  const bytes = Uint8Array.from(atob(details), (c) => c.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes));
+}

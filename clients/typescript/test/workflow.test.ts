@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import {
+  DeadlinePassed,
+  Problem,
+  Weft,
+  Workflow,
+  type Answer,
+  type CallOptions,
+  type Cost,
+  type Costed,
+  type DeclaredError,
+  type None,
+  type Outcome,
+  type ReadOptions,
+} from "../src/index.js";
+import { serve, type Server } from "./server.js";
+
+let server: Server;
+before(async () => (server = await serve()));
+after(() => server.stop());
+
+interface Total {
+  items: number;
+  cents: number;
+}
+interface Receipt {
+  cents: number;
+}
+type BadQuantity = DeclaredError<"badQuantity", undefined>;
+type Declined = DeclaredError<"declined", { fee: number }>;
+
+/** A class as the generator writes it. */
+class Cart extends Workflow<{ owner: string }, Receipt> {
+  static override readonly type = "cart";
+
+  addItem(input: { sku: string; quantity: number }, options?: CallOptions): Promise<Outcome<Total, BadQuantity>> {
+    return this.sendUpdate("addItem", ["badQuantity"], input, options);
+  }
+
+  checkout(options?: CallOptions): Promise<Outcome<Receipt, Declined>> {
+    return this.sendUpdate("checkout", ["declined"], undefined, options);
+  }
+
+  cart(options?: ReadOptions): Promise<Answer<{ total: Total }>> {
+    return this.sendQuery("cart", undefined, options);
+  }
+
+  note(input: string, options?: Omit<CallOptions, "timeout">): Promise<Costed> {
+    return this.sendSignal("note", input, options);
+  }
+}
+
+class Approval extends Workflow<None, unknown> {
+  static override readonly type = "approval";
+  static override readonly takesInput = false;
+}
+
+test("a class has the calls of its workflow, with their errors and costs", async () => {
+  const weft = new Weft(server.url);
+  const cart = await Cart.start(weft, "cart-1", { owner: "ada" });
+  assert(cart.run.cost.writes > 0);
+  assert.equal(cart.runId, cart.run.runId);
+
+  const added = await cart.addItem({ sku: "tea", quantity: 2 });
+  assert(added.stage === "completed");
+  assert.equal(added.result.cents, 900);
+  assert(added.cost.writes > 0);
+
+  const refused = await cart.addItem({ sku: "tea", quantity: 100 });
+  assert(refused.stage === "rejected");
+  assert.deepEqual(refused.error, { type: "badQuantity", message: "the quantity must be between 1 and 99", details: undefined });
+  assert.equal(refused.cost.writes, 0);
+
+  const other = await cart.addItem({ sku: "unicorn", quantity: 1 });
+  assert(other.stage === "rejected" && other.error.type === undefined);
+  assert.equal(other.failure.type, "unknownSKU");
+
+  assert((await cart.note("hurry")).cost.writes > 0);
+  const contents = await cart.cart();
+  assert.deepEqual([contents.result.total.items, contents.cost.writes], [2, 0]);
+
+  const bought = await cart.checkout();
+  assert(bought.stage === "completed");
+  const ended = await cart.result();
+  assert(ended.status === "completed");
+  assert.deepEqual(ended.result, bought.result);
+});
+
+test("an error is found in the causes of a failure", async () => {
+  const cart = await Cart.start(new Weft(server.url), "cart-2", { owner: "mallory" });
+  await cart.addItem({ sku: "tea", quantity: 1 });
+  const declined = await cart.checkout();
+  assert(declined.stage === "failed" && declined.error.type === "declined");
+  assert.equal(declined.error.message, "the card was declined");
+});
+
+test("an error has its details", async () => {
+  const details = Buffer.from('{"fee":7,"why":"é"}').toString("base64");
+  const failure = { kind: "activity", cause: { kind: "application", type: "declined", details } };
+  const weft = new Weft("http://weft.test", { fetch: async () => Response.json({ stage: "completed", updateId: "u", runId: "r", failure }) });
+  const declined = await new Cart(weft, "cart-3").checkout();
+  assert(declined.stage === "failed" && declined.error.type === "declined");
+  assert.deepEqual(declined.error.details, { fee: 7, why: "é" });
+});
+
+test("an update of a class starts a run if none is open", async () => {
+  const cart = new Cart(new Weft(server.url), "cart-4");
+  const start = Cart.withStart({ owner: "ada" }, { memo: { note: "x" } });
+  const first = await cart.addItem({ sku: "tea", quantity: 1 }, { start });
+  const second = await cart.addItem({ sku: "tea", quantity: 1 }, { start });
+  assert.deepEqual([first.started, second.started], [true, false]);
+});
+
+test("a type without an input is started without one", async () => {
+  const weft = new Weft(server.url);
+  const desk = await Approval.start(weft, "desk-1", { memo: { floor: 3 } });
+  const { data } = await weft.api.GET("/v1/workflows/{workflowId}", { params: { path: { workflowId: desk.workflowId } } });
+  assert.deepEqual(data?.memo, { floor: 3 });
+});
+
+test("a wrong use of a class does not compile", () => {
+  const never = async (weft: Weft, cart: Cart): Promise<void> => {
+    // @ts-expect-error a cart needs an owner
+    await Cart.start(weft, "cart-1");
+    // @ts-expect-error there is no such field
+    await Cart.start(weft, "cart-1", { owned: "ada" });
+    // @ts-expect-error an approval takes no input
+    await Approval.start(weft, "desk-1", { owner: "ada" });
+    // @ts-expect-error there is no such update
+    await cart.addItems({ sku: "tea", quantity: 1 });
+    // @ts-expect-error a quantity is a number
+    await cart.addItem({ sku: "tea", quantity: "1" });
+    const added = await cart.addItem({ sku: "tea", quantity: 1 });
+    // @ts-expect-error a refused update has no result
+    added.result;
+    if (added.stage !== "completed") {
+      // @ts-expect-error there is no such error
+      assert(added.error.type !== "badQuality");
+    }
+    // @ts-expect-error a run that has failed has no result
+    (await cart.result()).result;
+  };
+  assert.equal(typeof never, "function");
+});
+
+/** Returns a client whose answers these are. Their costs are 1 write, 10 writes and so on. */
+function answering(...answers: (() => Promise<Response> | Response)[]): { weft: Weft; asked: string[] } {
+  const asked: string[] = [];
+  const weft = new Weft("http://weft.test", {
+    async fetch(request) {
+      asked.push(request.url.replace("http://weft.test/v1/workflows/", "") + (await request.clone().text()));
+      const answer = await answers.shift()!();
+      answer.headers.set("Weft-Cost", `writes=${10 ** (asked.length - 1)}, reads=2, messages=0, lost=1, blobPuts=1, blobGets=0, other=9`);
+      return answer;
+    },
+    pause: async () => undefined,
+  });
+  return { weft, asked };
+}
+
+const problem = (status: number, type: string) => () =>
+  Response.json({ type: `urn:weft:problem:${type}`, title: "t", detail: "d", status }, { status });
+const page = (body: object) => () => Response.json(body);
+const costOfThree: Cost = { writes: 111, reads: 6, messages: 0, lost: 3, blobPuts: 3, blobGets: 0 };
+
+test("a cost is the sum of all attempts and polls", async () => {
+  const place = { updateId: "u", runId: "r" };
+  const { weft } = answering(problem(503, "busy"), page({ ...place, stage: "accepted" }), page({ ...place, stage: "completed", result: 1 }));
+  assert.deepEqual((await weft.call("a", "b")).cost, costOfThree);
+
+  const refused = answering(problem(503, "busy"), problem(503, "outcome-unknown"), problem(404, "not-found"));
+  await assert.rejects(refused.weft.query("a", "b"), (error) => {
+    assert(error instanceof Problem);
+    assert.deepEqual(error.cost, costOfThree);
+    return true;
+  });
+});
+
+test("a deadline bounds the request, the wait and the repetitions", async () => {
+  const deadline = Date.now() + 1_000_000;
+  const call = answering(...Array<() => Response>(30).fill(problem(503, "busy")), page({ stage: "completed", updateId: "u", runId: "r" }));
+  await call.weft.call("a", "b", undefined, { deadline });
+  assert.equal(call.asked.length, 31, "with a deadline, the client repeats until then");
+  assert.match(call.asked[0]!, /"timeout":"20s"/);
+
+  const soon = answering(() => Response.json({ workflowId: "a", runId: "r", status: "completed", result: 1 }));
+  await soon.weft.result("a", { deadline: new Date(Date.now() + 10_000) });
+  const [, wait] = /wait=(\d+)ms$/.exec(soon.asked[0]!) ?? [];
+  assert(Number(wait) > 0 && Number(wait) <= 9_500, soon.asked[0]);
+
+  const kept = answering(page({ stage: "completed", updateId: "u", runId: "r" }));
+  await kept.weft.call("a", "b", undefined, { timeout: "3s", deadline });
+  assert.match(kept.asked[0]!, /"timeout":"3s"/);
+});
+
+test("at the deadline a call rejects with why it failed so far", async () => {
+  const late = answering();
+  await assert.rejects(late.weft.query("a", "b", undefined, { deadline: Date.now() - 1 }), (error) => error instanceof DeadlinePassed);
+  assert.equal(late.asked.length, 0, "nothing is sent");
+  await assert.rejects(late.weft.query("a", "b", undefined, { deadline: new Date("x") }), RangeError);
+
+  const never = () => new Promise<Response>(() => undefined);
+  const fetch = async (request: Request): Promise<Response> => {
+    const aborted = new Promise<never>((_, reject) => request.signal.addEventListener("abort", () => reject(request.signal.reason)));
+    return Promise.race([answers.shift()!(), aborted]);
+  };
+  const answers = [problem(503, "busy"), never];
+  const weft = new Weft("http://weft.test", { fetch: async (request) => fetch(request), pause: async () => undefined });
+  await assert.rejects(weft.start("a", "cart", undefined, { deadline: Date.now() + 50 }), (error) => {
+    assert(error instanceof DeadlinePassed && error.cause instanceof Problem && error.cause.again);
+    return true;
+  });
+
+  const leaving = new AbortController();
+  leaving.abort(new Error("the user has left"));
+  await assert.rejects(weft.start("a", "cart", undefined, { deadline: Date.now() + 1_000_000, signal: leaving.signal }), /the user has left/);
+});
+
+test("watch returns the history as it grows, and that of the run that follows", async () => {
+  const [first, second] = ["1-6f1a9ac0be13a5d2", "2-0d3ab1aa5fb0c972"];
+  const at = (runId: string, next: number, ids: number[], more: object) =>
+    page({ workflowId: "a", runId, events: ids.map((id) => ({ id })), next, closed: false, ...more });
+  const { weft, asked } = answering(
+    at(first, 3, [1, 2], {}),
+    problem(503, "busy"),
+    at(first, 3, [], {}),
+    at(first, 4, [3], { closed: true, newRunId: second }),
+    at(second, 2, [1], {}),
+    at(second, 2, [], { closed: true }),
+  );
+  const seen: unknown[] = [];
+  for await (const { runId, events, cost } of weft.watch("a")) {
+    seen.push([runId, events.map(({ id }) => id), cost.reads]);
+  }
+  assert.deepEqual(seen, [
+    [first, [1, 2], 2],
+    [first, [3], 6],
+    [second, [1], 2],
+  ]);
+  const from = (run: string, next: number) => `a/history?${run && `runId=${run}&`}from=${next}&wait=20s`;
+  assert.deepEqual(asked, [from("", 1), from(first, 3), from(first, 3), from(first, 3), from(second, 1), from(second, 2)]);
+});
+
+test("watch of a run on the server ends when the run has closed", async () => {
+  const cart = await Cart.start(new Weft(server.url), "cart-5", { owner: "ada" });
+  await cart.addItem({ sku: "tea", quantity: 1 });
+  const types: string[] = [];
+  for await (const { events } of cart.watch()) {
+    types.push(...events.map(({ type }) => type));
+    if (types.includes("WorkflowExecutionUpdateAccepted") && !types.includes("ActivityTaskScheduled")) {
+      await cart.checkout();
+    }
+  }
+  assert.equal(types[0], "WorkflowExecutionStarted");
+  assert.equal(types.at(-1), "WorkflowExecutionCompleted");
+});

@@ -1,0 +1,112 @@
+// Package bindings has bindings that omit names, and bindings that name too many.
+package bindings
+
+import (
+	"example.com/shop/bindings/cart"
+	"example.com/shop/bindings/side"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+var (
+	typ   = workflow.NewWorkflow[string, string]("shop")
+	open  = workflow.NewSignal[string]("open")
+	shut  = workflow.NewSignal[string]("shut")
+	count = workflow.NewQuery[workflow.None, int]("count")
+	sell  = workflow.NewUpdate[int, int]("sell")
+	all   = []workflow.Signal[string]{open, shut}
+	names = workflow.Names(open, shut)
+)
+
+var (
+	_ = workflow.Bind(cart.Workflow, cart.Run)                                                                     // want `the workflow handles update "add" \(cart.go:\d+\), query "contents" \(cart.go:\d+\), signal "note" \(cart.go:\d+\), search attribute "Region" \(cart.go:\d+\), memo field "customer" \(cart.go:\d+\), which the binding omits: add workflow.Names\(cart.Add, cart.Contents, cart.Note, cart.Region, cart.Customer\) \[names\]`
+	_ = workflow.Bind(cart.Workflow, cart.Run, workflow.BindOptions{Pinned: true})                                 // want `which the binding omits`
+	_ = workflow.Bind(cart.Workflow, cart.Run, workflow.Names(cart.Note, cart.Region, cart.Customer))              // want `the workflow handles update "add" \(cart.go:\d+\), query "contents" \(cart.go:\d+\), which the binding omits: add workflow.Names\(cart.Add, cart.Contents\)`
+	_ = workflow.Bind(cart.Workflow, cart.Run, workflow.BindOptions{Names: []workflow.Name{cart.Note, cart.Add}})  // want `query "contents"`
+	_ = workflow.Bind(cart.Workflow, cart.Run, workflow.BindOptions{Dynamic: workflow.Signals | workflow.Updates}) // want `the workflow handles query "contents" \(cart.go:\d+\), search attribute`
+	_ = workflow.Bind(cart.Workflow, cart.Run, cart.Names)
+	_ = workflow.Bind(cart.Workflow, cart.Run, workflow.BindOptions{Names: cart.Names.Names, Pinned: true})
+	_ = workflow.Bind(cart.Workflow, cart.Run, cart.Names, workflow.Names(open)) // want `the workflow does not handle signal "open": take it out of workflow.Names`
+	_ = workflow.Bind(typ, run)                                                  // want `query "count" \(bindings.go:\d+\), query "audit" \(side.go:\d+\), signal "open" \(side.go:\d+\), which` `handles signal "hidden" \(side.go:\d+\), which the binding omits and cannot name from here`
+	_ = workflow.Bind(typ, each)                                                 // want `signal "open" \(bindings.go:\d+\), signal "shut" \(bindings.go:\d+\), which`
+	_ = workflow.Bind(typ, each, names)
+	_ = workflow.Bind(typ, any)                  // want `signal "open" .*, signal "shut"`
+	_ = workflow.Bind(typ, fresh)                // want `signal "fresh"`
+	_ = workflow.Bind(typ, late)                 // want `update "sell"`
+	_ = workflow.Bind(typ, opaque(nil), names)   // it may receive them
+	_ = workflow.Bind(typ, parent)               // the attribute is the child's
+	_ = workflow.Bind(typ, (&teller{shut}).run)  // the engine finds it
+	_ = workflow.Bind(typ, teller{in: open}.run) // the engine finds it
+	_ = workflow.Bind(typ, run)                  //weftvet:ignore names the test is about what the engine says
+)
+
+func run(ctx workflow.Context, in string) (string, error) {
+	side.Watch(ctx)
+	side.Hide(ctx)
+	count.Handle(ctx, func(workflow.None) (int, error) { return 1, nil })
+	return side.Last(ctx, open), nil
+}
+
+func each(ctx workflow.Context, in string) (string, error) {
+	for _, s := range all {
+		_, _ = s.Receive(ctx)
+	}
+	return in, nil
+}
+
+func any(ctx workflow.Context, in string) (string, error) {
+	side.Any(ctx, open, shut)
+	return in, nil
+}
+
+func fresh(ctx workflow.Context, in string) (string, error) {
+	signal := workflow.NewSignal[string]("fresh")
+	return signal.Receive(ctx)
+}
+
+// late handles an update later, in a coroutine.
+func late(ctx workflow.Context, in string) (string, error) {
+	handle := func(ctx workflow.Context, update workflow.Update[int, int]) {
+		update.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil })
+	}
+	workflow.Go(ctx, func(ctx workflow.Context) { handle(ctx, sell) })
+	return in, nil
+}
+
+func opaque(code func(workflow.Context)) func(workflow.Context, string) (string, error) {
+	return func(ctx workflow.Context, in string) (string, error) {
+		code(ctx)
+		return in, nil
+	}
+}
+
+func parent(ctx workflow.Context, in string) (string, error) {
+	return cart.Workflow.RunChild(ctx, in, workflow.ChildOptions{SearchAttributes: []workflow.SearchAttribute{cart.Region.Set(in)}})
+}
+
+type teller struct{ in workflow.Signal[string] }
+
+func (t teller) run(ctx workflow.Context, in string) (string, error) { return t.in.Receive(ctx) }
+
+// register binds functions with declarations of its own.
+func register(t teller, given workflow.Signal[string]) []workflow.Registration {
+	update := workflow.NewUpdate[int, int]("own")
+	code := func(ctx workflow.Context, in string) (string, error) { return given.Receive(ctx) }
+	bound := []workflow.Registration{
+		workflow.Bind(typ, t.run), // want `signal t.in \(bindings.go:\d+\), which the binding omits: add workflow.Names\(t.in\)`
+		workflow.Bind(typ, code),  // want `signal given`
+		workflow.Bind(typ, func(ctx workflow.Context, in string) (string, error) { // want `update "own"`
+			update.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil })
+			return in, nil
+		}),
+	}
+	for _, test := range []struct {
+		code   func(workflow.Context, string) (string, error)
+		signal workflow.Signal[string]
+	}{{each, open}} {
+		bound = append(bound, workflow.Bind(typ, test.code))                                             // want `signal "open" .*, signal "shut"`
+		bound = append(bound, workflow.Bind(typ, func(ctx workflow.Context, in string) (string, error) { // want `handles signal test.signal`
+			return test.signal.Receive(ctx)
+		}))
+	}
+	return bound
+}

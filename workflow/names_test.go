@@ -1,0 +1,116 @@
+package workflow_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Each way of handling a name that the binding omits fails the task, and the message says what to
+// add. It works with the name, and if the kind is dynamic.
+func TestNamesThatTheBindingOmits(t *testing.T) {
+	t.Parallel()
+	for i, c := range []struct {
+		want    string
+		name    workflow.Name
+		dynamic workflow.Kinds
+		do      func(ctx workflow.Context)
+	}{
+		{`update "call"`, call, workflow.Updates, func(ctx workflow.Context) { call.Handle(ctx, nil) }},
+		{`query "ask"`, ask, workflow.Queries, func(ctx workflow.Context) { ask.Handle(ctx, nil) }},
+		{`signal "word"`, word, workflow.Signals, func(ctx workflow.Context) { _, _, _ = word.TryReceive(ctx) }},
+		{`signal "word"`, word, workflow.Signals, func(ctx workflow.Context) {
+			_ = workflow.Select(ctx, workflow.OnSignal(word, nil), workflow.Default(nil))
+		}},
+		{`signal "word"`, word, workflow.Signals, func(ctx workflow.Context) {
+			workflow.Go(ctx, func(ctx workflow.Context) { _, _ = word.Receive(ctx) })
+		}},
+	} {
+		code := func(ctx workflow.Context, _ none) (none, error) { c.do(ctx); return none{}, workflow.Sleep(ctx, time.Hour) }
+		for _, given := range []workflow.BindOptions{workflow.Names(c.name), {Dynamic: c.dynamic}, {Dynamic: c.dynamic, Names: []workflow.Name{call, ask, word}}} {
+			s := enginetest.New(t, code, none{}, given)
+			if err := s.Stuck(); err != nil {
+				t.Errorf("with %+v: %v", given, err)
+			}
+		}
+		for _, given := range []workflow.BindOptions{workflow.Names(), {Dynamic: ^c.dynamic}, workflow.Names(turnUp, place, about)} {
+			s := enginetest.New(t, code, none{}, given)
+			want := `workflow type "stage" does not name ` + c.want + ": add its declaration to workflow.Names of the Bind at "
+			if err := s.Stuck(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%d, %s, with %+v: %v, want %q", i, c.want, given, err, want)
+			}
+		}
+	}
+}
+
+// What names declarations that contradict each other is refused at registration.
+func TestNamesAreRefusedAtRegistration(t *testing.T) {
+	t.Parallel()
+	typ, other := workflow.NewWorkflow[none, none]("named"), workflow.NewWorkflow[none, none]("other")
+	code := func(workflow.Context, none) (none, error) { return none{}, nil }
+	same, differs := workflow.NewUpdate[none, none]("call"), workflow.NewUpdate[int, none]("call")
+	around := workflow.Intercept(workflow.Interceptor{})
+	twice := `update "call" is named twice with different types: declared at workflow/misuse_test.go`
+	for name, c := range map[string]struct {
+		registrations []workflow.Registration
+		want          string
+	}{
+		"the same declaration twice":        {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call), workflow.Names(call, same))}, ""},
+		"one name of two kinds":             {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call, workflow.NewQuery[int, int]("call"), workflow.NewSignal[int]("call")))}, ""},
+		"two types of one name":             {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call, differs))}, twice},
+		"a name without text":               {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(workflow.NewSignal[int]("")))}, `workflow type "named" (bound at workflow/names_test.go`},
+		"nil":                               {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(nil))}, "a nil Name"},
+		"an interceptor, too":               {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call)), around.With(workflow.Names(same))}, ""},
+		"an interceptor, other types":       {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call)), around.With(workflow.Names(differs))}, twice},
+		"an interceptor before, other type": {[]workflow.Registration{around.With(workflow.Names(call)), workflow.Bind(typ, code, workflow.Names(differs))}, "is named twice with different types"},
+		"an interceptor's nil":              {[]workflow.Registration{around.With(workflow.Names(nil))}, "a nil Name"},
+		"an interceptor, pinned":            {[]workflow.Registration{around.With(workflow.BindOptions{Pinned: true})}, "interceptors take names and no other options"},
+		"two workflows, two types":          {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call)), workflow.Bind(other, code, workflow.Names(differs))}, ""},
+	} {
+		r, err := &engine.Registry{}, error(nil)
+		for _, one := range c.registrations {
+			if err == nil {
+				err = bridge.Register(r, one)
+			}
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// A registration has the names of its binding and of the interceptors. It may be in several
+// registries, and one does not change another.
+func TestNamesOfARegistry(t *testing.T) {
+	t.Parallel()
+	bound := workflow.Bind(workflow.NewWorkflow[none, none]("named"), func(workflow.Context, none) (none, error) { return none{}, nil },
+		workflow.BindOptions{Lenient: true, Dynamic: workflow.Signals}, workflow.Names(call, word), workflow.Names(place, about))
+	plain, wrapped := &engine.Registry{}, &engine.Registry{}
+	for r, all := range map[*engine.Registry][]workflow.Registration{
+		plain: {bound}, wrapped: {workflow.Intercept().With(workflow.Names(ask)).With(workflow.Names(turnUp)), bound},
+	} {
+		for _, one := range all {
+			if err := bridge.Register(r, one); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for r, want := range map[*engine.Registry]string{plain: "call  word Place about", wrapped: "call ask turn-up word Place about"} {
+		names := r.Workflow("named").Names
+		var got []string
+		for _, k := range []engine.NameKind{engine.UpdateName, engine.QueryName, engine.SignalName, engine.AttributeName, engine.MemoName} {
+			got = append(got, strings.Join(names.Of(k), " "))
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%q, want %q", text, want)
+		}
+		if !names.Lenient || !names.Open(engine.SignalName) || names.Open(engine.UpdateName) || names.Find(engine.UpdateName, "call").Where == "" {
+			t.Errorf("%+v", names)
+		}
+	}
+}
