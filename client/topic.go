@@ -135,4 +135,3 @@ func (c *Client) ReadTopic(ctx context.Context, workflowID, topic string, from i
 		}
 	}
 }
-

@@ -78,9 +78,9 @@ func (s *Requests) Topic(ctx context.Context, of command.Topic) (*schema.TopicRe
 type topicReader struct {
 	process *session.Process
 	of      command.Topic
-	runID   history.RunID          // empty until it has looked, unless the reader names the run
-	end     time.Time              // of the wait
-	page    *schema.TopicResponse  // what it has seen
+	runID   history.RunID         // empty until it has looked, unless the reader names the run
+	end     time.Time             // of the wait
+	page    *schema.TopicResponse // what it has seen
 }
 
 // await looks until there is something to answer with.
