@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/payload"
@@ -33,12 +34,16 @@ const (
 	Topics
 )
 
-// declaredBy returns the declaration of a name.
+// declaredBy returns the declaration of a name. It returns an error if JSON cannot hold its types.
 func declaredBy(n Name) (*engine.Name, error) {
 	if n == nil {
 		return nil, errors.New("a nil Name is among its names: give a Signal, a Query, an Update, an Attribute or a Memo")
 	}
-	return n.declared(), nil
+	d := n.declared()
+	if err := payload.Verify(d.Input, d.Result); err != nil {
+		return nil, fmt.Errorf("%s %q (declared at %s): %w", d.Kind, d.Name, d.Where, err)
+	}
+	return d, nil
 }
 
 // named returns the names of a binding at a place. It returns an error if two of them contradict
@@ -63,7 +68,11 @@ func (o BindOptions) named(at string) (*engine.Names, error) {
 }
 
 func (u Update[In, Out]) declared() *engine.Name {
-	return &engine.Name{Kind: engine.UpdateName, Name: u.name, Where: u.where, Input: payload.ValueOf[In](), Result: payload.ValueOf[Out]()}
+	n := &engine.Name{Kind: engine.UpdateName, Name: u.name, Where: u.where, Input: payload.ValueOf[In](), Result: payload.ValueOf[Out]()}
+	if u.options != nil {
+		n.Errors = u.options.errors
+	}
+	return n
 }
 
 func (q Query[In, Out]) declared() *engine.Name {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/contract"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/problem"
@@ -37,6 +38,8 @@ const MaxBody = 1 << 20
 type handler struct {
 	service *executor.Service
 	log     *slog.Logger
+	// contract returns the contract of the program.
+	contract func() (*contract.Document, error)
 }
 
 // checked carries out a request of the route if its query string is valid.
@@ -49,7 +52,7 @@ func (t *Route) checked(h *handler, r *http.Request) (int, any, error) {
 
 // New returns the handler of the API.
 func New(service *executor.Service, log *slog.Logger) http.Handler {
-	h := &handler{service, log}
+	h := &handler{service, log, contractOf(service.Process.Registry)}
 	mux := http.NewServeMux()
 	for i := range routes {
 		mux.HandleFunc(routes[i].Pattern, h.observe(&routes[i]))

@@ -103,7 +103,7 @@ var routes = slices.Concat(
 	runRoutes, topicRoutes,
 	scheduleRoutes, batchRoutes,
 	activityRoutes,
-	deploymentRoutes,
+	deploymentRoutes, typeRoutes,
 	documentRoutes,
 )
 
