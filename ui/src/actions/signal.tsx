@@ -15,11 +15,20 @@ function signalsOf(w: Waits): string[] {
   return w.coroutines.flatMap((c) => c.waitsFor.flatMap((f) => (f.kind === "signal" && f.name ? [f.name] : [])));
 }
 
+interface Props {
+  run: RunKey;
+  events: readonly HistoryEvent[];
+  onClose: () => void;
+  /** The name and the value that the form begins with. */
+  name?: string;
+  value?: string;
+}
+
 /** Sends a signal to a run. */
-export function SignalForm({ run, events, onClose }: { run: RunKey; events: readonly HistoryEvent[]; onClose: () => void }): JSX.Element {
+export function SignalForm({ run, events, onClose, ...first }: Props): JSX.Element {
   const awaited = useAwaited(run, signalsOf);
-  const [typed, setName] = useState<string>();
-  const [input, setInput] = useState("");
+  const [typed, setName] = useState(first.name);
+  const [input, setInput] = useState(first.value ?? "");
   const [idOf] = useState(() => requestIds("signal"));
   const name = typed ?? awaited[0] ?? "";
   const seen = events.flatMap((e) => (e.type === "WorkflowExecutionSignaled" ? [e.attributes.signalName] : []));
