@@ -82,6 +82,19 @@ var (
 // are Weft's own.
 func NewError(typ, message string) *Error { return failure.NewForProgram(typ, message) }
 
+// ErrorOf is an application error whose details are a D: With takes a D, and DetailsOf returns it.
+type ErrorOf[D any] = failure.ErrorOf[D]
+
+// NewErrorOf is NewError for an error whose details have a type:
+//
+//	var ErrUnknownSKU = workflow.NewErrorOf[SKU]("unknownSKU", "there is no such article")
+//
+//	return Total{}, ErrUnknownSKU.With(SKU{"unicorn"})
+func NewErrorOf[D any](typ, message string) ErrorOf[D] { return failure.NewOf[D](typ, message) }
+
+// DeclaredError is an error that an update can declare with Errors: an *Error or an ErrorOf.
+type DeclaredError = failure.Declared
+
 // DetailsOf returns the details (Error.With) of an error in err's chain that has the type of
 // declared, in workflow code as in a client. ok is false if there is no such error, or if it has no
 // details that are a T.

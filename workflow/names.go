@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
-// Name is a declaration that a binding names: an Update, a Query, a Signal, an Attribute or a Memo.
-// Only Weft's packages implement it.
+// Name is a declaration that a binding names: an Update, a Query, a Signal, a Topic, an Attribute
+// or a Memo. Only Weft's packages implement it.
 type Name interface {
 	// Name returns the declared name.
 	Name() string
@@ -67,7 +67,11 @@ func (o BindOptions) named(at string) (*engine.Names, error) {
 }
 
 func (u Update[In, Out]) declared() *engine.Name {
-	return &engine.Name{Kind: engine.UpdateName, Name: u.name, Where: u.where, Input: payload.ValueOf[In](), Result: payload.ValueOf[Out]()}
+	n := &engine.Name{Kind: engine.UpdateName, Name: u.name, Where: u.where, Input: payload.ValueOf[In](), Result: payload.ValueOf[Out]()}
+	if u.options != nil {
+		n.Errors = u.options.errors
+	}
+	return n
 }
 
 func (q Query[In, Out]) declared() *engine.Name {

@@ -6,6 +6,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/payload"
@@ -15,13 +16,46 @@ import (
 // Update is a call into a running workflow that is validated and answered. It has a name and the
 // types of its input and its result. An update that its validator refuses leaves no trace. An
 // accepted one is durable.
-type Update[In, Out any] struct{ name, where string }
+type Update[In, Out any] struct {
+	name, where string
+	options     *updateOptions // nil if there are none
+}
+
+// UpdateOption is an option of NewUpdate. Only this package has such options.
+type UpdateOption interface{ declareUpdate(*updateOptions) }
+
+// updateOptions are what the options of an update declare.
+type updateOptions struct{ errors []engine.DeclaredError }
+
+// declaredErrors is the option of Errors.
+type declaredErrors []DeclaredError
+
+func (d declaredErrors) declareUpdate(o *updateOptions) {
+	for _, declared := range d {
+		e, details := failure.Declaration(declared)
+		o.errors = append(o.errors, engine.DeclaredError{Error: e, Details: engine.Value{Type: details}})
+	}
+}
+
+// Errors declares the errors that callers of an update branch on: those that its validator or its
+// handler returns. The program's contract lists them, with the types of their details. It is no
+// check: the code may return other errors, too.
+//
+//	AddItem = workflow.NewUpdate[Item, Total]("addItem", workflow.Errors(ErrUnknownSKU, ErrCheckingOut))
+func Errors(errors ...DeclaredError) UpdateOption { return declaredErrors(errors) }
 
 // NewUpdate declares an update. Declare each once, as a package variable.
 //
 //go:noinline
-func NewUpdate[In, Out any](name string) Update[In, Out] {
-	return Update[In, Out]{name, where.Caller()}
+func NewUpdate[In, Out any](name string, options ...UpdateOption) Update[In, Out] {
+	u := Update[In, Out]{name: name, where: where.Caller()}
+	if len(options) > 0 {
+		u.options = &updateOptions{}
+	}
+	for _, o := range options {
+		o.declareUpdate(u.options)
+	}
+	return u
 }
 
 // Name returns the update's name.

@@ -95,7 +95,8 @@ func valuesSetAside(ctx context.Context, api *client.Client, d *client.Descripti
 	return values
 }
 
-// asideText lists signals of a name that were set aside, with their values as far as they are known.
+// asideText lists signals of a name that were set aside, with their values as far as they are
+// known.
 func asideText(u client.UnreadSignal, values map[int64]history.Payload) string {
 	all := make([]string, len(u.SetAsideEvents))
 	for i, id := range u.SetAsideEvents {

@@ -27,7 +27,7 @@ type commands struct {
 	History  historyCommand  `cmd:"" group:"Look" help:"Print the history of a run, also for weftest.Replay: weft history cart-42 > cart-42.json."`
 	Watch    watchCommand    `cmd:"" group:"Look" help:"Print the events of a run as they come, until it has closed."`
 	Result   resultCommand   `cmd:"" group:"Look" help:"Wait until a run has closed, and print its result."`
-	Types    typesCommand    `cmd:"" group:"Look" help:"List the types of workflows and activities of the program."`
+	Types    typesCommand    `cmd:"" group:"Look" help:"List the types of workflows and activities of the program, or print what one takes and returns: weft types cart."`
 	Builds   buildsCommand   `cmd:"" group:"Look" help:"List the builds, with how many open runs each has."`
 	Queue    queueCommand    `cmd:"" group:"Look" help:"Look at the queues."`
 	Query    queryCommand    `cmd:"" group:"Look" help:"Ask a run something, and print the answer."`
@@ -53,8 +53,9 @@ type commands struct {
 	Dev  dev  `cmd:"" group:"Develop" help:"Run the local server with the example workflows."`
 	Demo demo `cmd:"" group:"Develop" help:"Play a shopping cart through against a server of its own, and show what each step costs."`
 
-	Init     initCommand `cmd:"" group:"Develop" help:"Write a program with a workflow and its test, to begin with: weft init show."`
-	Template template    `cmd:"" group:"Develop" help:"Print what deploys a program to AWS."`
+	Init     initCommand     `cmd:"" group:"Develop" help:"Write a program with a workflow and its test, to begin with: weft init show."`
+	Generate generateCommand `cmd:"" group:"Develop" help:"Write a typed client of the program: weft generate typescript --from contract.json --out shop.ts."`
+	Template template        `cmd:"" group:"Develop" help:"Print what deploys a program to AWS."`
 
 	Check   check   `cmd:"" group:"Data directory" help:"Read a whole data directory and report what is damaged, with workflow and run: weft check --data .weft."`
 	Backup  backup  `cmd:"" group:"Data directory" help:"Back a data directory up into a file, also while a server runs: weft backup weft.backup."`

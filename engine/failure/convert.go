@@ -78,6 +78,9 @@ func (w *walk) chain(err error) (chain []*Failure) {
 	if err == nil || w.left == 0 {
 		return nil
 	}
+	if d, ok := err.(Declared); ok {
+		err, _ = d.declared() // an ErrorOf is sent as the error that it stands for
+	}
 	w.left--
 	chain = append(chain, w.alone(err))
 	var last []*Failure

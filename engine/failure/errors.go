@@ -79,8 +79,12 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 // Is reports whether target is an application error of the same, non-empty type.
 func (e *Error) Is(target error) bool {
-	t, ok := target.(*Error)
-	return ok && e.Type != "" && e.Type == t.Type
+	d, ok := target.(Declared)
+	if !ok || e.Type == "" {
+		return false
+	}
+	t, _ := d.declared()
+	return e.Type == t.Type
 }
 
 // TimeoutError says that a limit of time passed.

@@ -14,8 +14,8 @@ import (
 // Workflow is the cart, with its updates, its signal and its query.
 var (
 	Workflow = workflow.NewWorkflow[Start, Receipt]("cart")
-	AddItem  = workflow.NewUpdate[Item, Total]("addItem")
-	Checkout = workflow.NewUpdate[workflow.None, Receipt]("checkout")
+	AddItem  = workflow.NewUpdate[Item, Total]("addItem", workflow.Errors(ErrQuantity, ErrUnknownSKU, ErrCheckingOut))
+	Checkout = workflow.NewUpdate[workflow.None, Receipt]("checkout", workflow.Errors(ErrEmpty, ErrCheckingOut))
 	Contents = workflow.NewQuery[workflow.None, Contained]("cart")
 	Note     = workflow.NewSignal[string]("note")
 )

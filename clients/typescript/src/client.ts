@@ -52,6 +52,9 @@ export interface Costed {
   cost: Cost;
 }
 
+/** The options of a signal. */
+export type SignalOptions = Omit<CallOptions, "timeout">;
+
 /** The run of a workflow. */
 export type Run = Schemas["StartResponse"] & Costed;
 
@@ -170,7 +173,7 @@ export class Weft {
   }
 
   /** Sends a signal. It is durable when the promise resolves. */
-  signal(workflowId: string, signal: string, input?: unknown, options: Omit<CallOptions, "timeout"> = {}): Promise<Costed> {
+  signal(workflowId: string, signal: string, input?: unknown, options: SignalOptions = {}): Promise<Costed> {
     const params = { path: { workflowId, signal }, query: { runId: options.runId } };
     const body = { input, requestId: options.id ?? newID(), start: withID(options.start) };
     return this.#waiting(options, async (wait) => {

@@ -19,6 +19,7 @@ export {
   type ReadOptions,
   type Rejected,
   type Run,
+  type SignalOptions,
   type StartOptions,
 } from "./client.js";
 export { addCosts, costOf, noCost, type Cost } from "./cost.js";

@@ -1,4 +1,4 @@
-import type { Answer, CallOptions, Costed, DeclaredError, Ended, Outcome, Page, ReadOptions, Run, StartOptions } from "./client.js";
+import type { Answer, CallOptions, Costed, DeclaredError, Ended, Outcome, Page, ReadOptions, Run, SignalOptions, StartOptions } from "./client.js";
 import { Weft } from "./client.js";
 import type { components } from "./schema.js";
 
@@ -102,7 +102,7 @@ export abstract class Workflow<I, R> {
   }
 
   /** Sends a signal. It is durable when the promise resolves. */
-  protected sendSignal(name: string, input: unknown, options?: Omit<CallOptions, "timeout">): Promise<Costed> {
+  protected sendSignal(name: string, input: unknown, options?: SignalOptions): Promise<Costed> {
     return this.weft.signal(this.workflowId, name, input, options);
   }
 }

@@ -81,7 +81,7 @@ export function Pending({ d, events, eventHref, changed }: PendingProps): JSX.El
           </span>
           {a.lastFailure && <p class="reason">{failureText(a.lastFailure)}</p>}
           {a.held && <p class="reason">{a.held}</p>}
-          {d.status === "running" && <ActivityActions run={d} activity={a} changed={changed} />}
+          {d.status === "running" && <ActivityActions d={d} run={d} activity={a} changed={changed} />}
         </Line>
       ))}
       {d.pendingTimers.slice(0, mostShown).map((t) => (
@@ -131,6 +131,7 @@ function SetAside({ d, name, ids, events, eventHref, changed }: PendingProps & {
       {sending && (
         <SignalForm
           run={d}
+          d={d}
           events={events}
           name={name}
           value={latest === undefined ? "" : jsonText(latest)}

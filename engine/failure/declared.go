@@ -1,0 +1,47 @@
+package failure
+
+import "reflect"
+
+// Declared is an error that an update can declare: an *Error, or an ErrorOf.
+type Declared interface {
+	error
+	// declared returns the error, and the type of its details, which is nil if it has none.
+	declared() (*Error, reflect.Type)
+}
+
+// Declaration returns a declared error, and the type of its details. The type is nil if nothing is
+// declared about the details.
+func Declaration(d Declared) (*Error, reflect.Type) { return d.declared() }
+
+func (e *Error) declared() (*Error, reflect.Type) { return e, nil }
+
+// ErrorOf is an application error whose details are a D. It stands for the error without details,
+// and matches each error of its type.
+type ErrorOf[D any] struct{ plain *Error }
+
+// NewOf returns an error whose details are a D.
+func NewOf[D any](typ, message string) ErrorOf[D] { return ErrorOf[D]{NewForProgram(typ, message)} }
+
+func (e ErrorOf[D]) declared() (*Error, reflect.Type) { return e.plain, reflect.TypeFor[D]() }
+
+// Error returns the message.
+func (e ErrorOf[D]) Error() string { return e.plain.Error() }
+
+// Unwrap returns the error without details.
+func (e ErrorOf[D]) Unwrap() error { return e.plain }
+
+// Plain returns the error without details, for what takes an *Error, such as a retry policy.
+func (e ErrorOf[D]) Plain() *Error { return e.plain }
+
+// With returns the error with details, as [Error.With] does.
+func (e ErrorOf[D]) With(details D) *Error { return e.plain.With(details) }
+
+// DetailsOf returns the details of the first error in err's chain that has this type. ok is false if
+// there is none, or if it has no details that are a D.
+func (e ErrorOf[D]) DetailsOf(err error) (details D, ok bool) {
+	var v D
+	if !e.plain.DecodeDetails(err, &v) {
+		return details, false
+	}
+	return v, true
+}
