@@ -241,6 +241,7 @@ func (in *Instance) TopicNext(name string) int64 {
 // item that is too large fails the task.
 func (in *Instance) Publish(topic string, encode func() history.Payload) {
 	in.s.MustRun("publish items")
+	in.mustName(TopicName, topic)
 	var item history.Payload
 	late := func() {
 		item = encode()

@@ -17,6 +17,7 @@ import (
 // add. It works with the name, and if the kind is dynamic.
 func TestNamesThatTheBindingOmits(t *testing.T) {
 	t.Parallel()
+	steps := workflow.NewTopic[int]("steps")
 	for i, c := range []struct {
 		want    string
 		name    workflow.Name
@@ -25,6 +26,7 @@ func TestNamesThatTheBindingOmits(t *testing.T) {
 	}{
 		{`update "call"`, call, workflow.Updates, func(ctx workflow.Context) { call.Handle(ctx, nil) }},
 		{`query "ask"`, ask, workflow.Queries, func(ctx workflow.Context) { ask.Handle(ctx, nil) }},
+		{`topic "steps"`, steps, workflow.Signals, func(ctx workflow.Context) { steps.Publish(ctx, 1) }},
 		{`signal "word"`, word, workflow.Signals, func(ctx workflow.Context) { _, _, _ = word.TryReceive(ctx) }},
 		{`signal "word"`, word, workflow.Signals, func(ctx workflow.Context) {
 			_ = workflow.Select(ctx, workflow.OnSignal(word, nil), workflow.Default(nil))
@@ -37,7 +39,7 @@ func TestNamesThatTheBindingOmits(t *testing.T) {
 			c.do(ctx)
 			return none{}, workflow.Sleep(ctx, time.Hour)
 		}
-		for _, given := range []workflow.BindOptions{workflow.Names(c.name), {Dynamic: c.dynamic}, {Dynamic: c.dynamic, Names: []workflow.Name{call, ask, word}}} {
+		for _, given := range []workflow.BindOptions{workflow.Names(c.name), {Dynamic: c.dynamic, Names: []workflow.Name{steps}}, {Dynamic: c.dynamic, Names: []workflow.Name{call, ask, word, steps}}} {
 			s := enginetest.New(t, code, none{}, given)
 			if err := s.Stuck(); err != nil {
 				t.Errorf("with %+v: %v", given, err)
