@@ -77,7 +77,7 @@ function TypedField({ label, at, type, value, onInput, rows, refused }: PayloadP
     setAsJson(false);
   };
   const toggle = onlyJson ? null : (
-    <button type="button" class="small ghost" aria-label={`${asJson ? "Edit in fields" : "Edit as JSON"}: ${label}`} disabled={asJson && text !== "" && nodeOfText(text).kind === "text"} onClick={asJson ? back : () => setAsJson(true)}>
+    <button type="button" class="small ghost" disabled={asJson && text !== "" && nodeOfText(text).kind === "text"} onClick={asJson ? back : () => setAsJson(true)}>
       {asJson ? "Edit in fields" : "Edit as JSON"}
     </button>
   );
