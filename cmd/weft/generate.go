@@ -13,7 +13,7 @@ import (
 
 // generateCommand writes a typed client.
 type generateCommand struct {
-	Language string   `arg:"" enum:"typescript,go" help:"Language of the client: ${enum}."`
+	Language string   `arg:"" enum:"typescript,python,go" help:"Language of the client: ${enum}."`
 	From     string   `placeholder:"FILE" type:"path" help:"File with the contract, as weft contract export writes it, or - for the standard input."`
 	Out      string   `short:"f" placeholder:"FILE" type:"path" help:"File to write; without it, the standard output."`
 	Types    []string `placeholder:"TYPE" lookup:"types" help:"Workflow types to write a class for; without it, all."`

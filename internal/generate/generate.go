@@ -43,7 +43,7 @@ type language struct {
 	finish func(text []byte, o Options) ([]byte, error)
 }
 
-var languages = []*language{&typescript, &golang}
+var languages = []*language{&typescript, &python, &golang}
 
 // Languages returns the names of the languages.
 func Languages() (names []string) {

@@ -87,7 +87,7 @@ func TestRefused(t *testing.T) {
 		o        Options
 		want     string
 	}{
-		{d, "cobol", Options{}, `no language "cobol": there are typescript, go`},
+		{d, "cobol", Options{}, `no language "cobol": there are typescript, python, go`},
 		{d, "typescript", Options{Types: []string{"cart", "card"}}, `no workflow type "card"; it has "approval", "cart"`},
 		{d, "go", Options{Package: "my shop"}, `"my shop" is no name of a package in Go`},
 		{&contract.Document{Version: 1}, "typescript", Options{}, "the contract has no workflow type"},
