@@ -159,9 +159,13 @@ func (a Activity[In, Out]) register(r *engine.Registry) error {
 	if err := cmp.Or(a.check(), r.AddTaskQueue(a.options.TaskQueue)); err != nil {
 		return err
 	}
+	input, result := payload.ValueOf[In](), payload.ValueOf[Out]()
+	if err := payload.Verify(input, result); err != nil {
+		return fmt.Errorf("activity type %q (declared at %s): %w", a.name, a.where, err)
+	}
 	return r.AddActivity(&engine.Activity{
 		Name: a.name, Where: a.where, Run: code(a.name, a.run), CheckResult: checkResult[Out],
-		Input: payload.ValueOf[In](), Result: payload.ValueOf[Out](),
+		Input: input, Result: result,
 		StartToClose: orDefault(a.options.StartToClose, DefaultStartToClose), TaskQueue: a.options.TaskQueue,
 	})
 }

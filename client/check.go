@@ -23,6 +23,8 @@ func (r Request) check() error {
 	case "result", "describe", "history", "runs", "waits", "cancel", "terminate", "reset", "move", "delete",
 		"retry", "pause", "resume", "retryActivity", "completeByHand", "failByHand":
 		return invalid(engine.CheckID("workflow id", r.WorkflowID))
+	case "type":
+		return invalid(checkName("type", r.Name))
 	case "redrive":
 		return invalid(checkName("queue", r.Name))
 	}

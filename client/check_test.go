@@ -141,6 +141,10 @@ var byName = map[string]func(ctx context.Context, c *client.Client, name string)
 	"FailUpdate": func(ctx context.Context, c *client.Client, name string) error {
 		return c.FailUpdate(ctx, "w", "", name, "")
 	},
+	"TypeContract": func(ctx context.Context, c *client.Client, name string) error {
+		_, err := c.TypeContract(ctx, name)
+		return err
+	},
 	"Redrive": func(ctx context.Context, c *client.Client, name string) error {
 		_, err := c.Redrive(ctx, name)
 		return err
@@ -154,7 +158,7 @@ var byName = map[string]func(ctx context.Context, c *client.Client, name string)
 // withoutID are the methods whose request has no such id.
 var withoutID = []string{
 	"Count", "Costs", "List", "ListPage", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity",
-	"Builds", "Deployment", "Queues", "Redrive", "Types", "Batch", "Batches",
+	"Builds", "Deployment", "Queues", "Redrive", "Types", "Contract", "TypeContract", "Batch", "Batches",
 }
 
 // A call with an invalid id or name returns ErrInvalid with the reason, whatever is wrong with it,

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/seed-41655fb1/weft/internal/contract"
+	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
@@ -13,6 +15,29 @@ type Deployment = schema.DeploymentResponse
 
 // Types are the types of workflows and activities that a program has registered.
 type Types = schema.TypeListResponse
+
+// Contract is the contract of a program. Its method Text returns it as a file keeps it.
+type Contract = contract.Document
+
+// What a Contract consists of.
+type (
+	// WorkflowContract is a workflow type of a Contract.
+	WorkflowContract = contract.Workflow
+	// UpdateContract is an update of a WorkflowContract.
+	UpdateContract = contract.Update
+	// QueryContract is a query of a WorkflowContract.
+	QueryContract = contract.Query
+	// SignalContract is a signal of a WorkflowContract.
+	SignalContract = contract.Signal
+	// TopicContract is a topic of a WorkflowContract.
+	TopicContract = contract.Topic
+	// ErrorContract is an error that an UpdateContract declares.
+	ErrorContract = contract.ErrorType
+	// ActivityContract is an activity type of a Contract.
+	ActivityContract = contract.Activity
+	// Schema is a JSON Schema of a Contract.
+	Schema = contract.Schema
+)
 
 // Builds are the builds of a deployment, with a part of its open runs.
 type Builds = schema.BuildListResponse
@@ -56,16 +81,67 @@ func (c *Client) Deployment(ctx context.Context) (*Deployment, error) {
 }
 
 // Types returns the types of workflows and activities of the program that answers, without Weft's
-// own. It costs nothing besides the request.
-func (c *Client) Types(ctx context.Context) (*Types, error) {
+// own, with the names that each workflow type handles. It returns ErrOtherBuild if a build is asked
+// for that is not deployed. It costs nothing besides the request.
+func (c *Client) Types(ctx context.Context, sets ...ContractOptions) (*Types, error) {
 	var answer Types
-	if err := c.about(ctx, "types", "/v1/types", nil, &answer); err != nil {
+	if err := c.about(ctx, "types", "/v1/types", options.Of(sets).query(), &answer); err != nil {
 		return nil, err
 	}
 	if answer.Workflows == nil {
 		return nil, errForm("request for the types")
 	}
 	return &answer, nil
+}
+
+// ContractOptions says which contract is asked for. The zero value is that of the newest build.
+type ContractOptions struct {
+	// Build is the build whose contract is asked for. A run that is pinned to a build keeps to the
+	// contract of that build. Empty is the build that answers.
+	Build string
+}
+
+// Contract returns the contract of the program: its workflow types with all that they take and
+// return, and its activity types. It returns ErrOtherBuild if the build is not deployed. It costs
+// nothing besides the request.
+func (c *Client) Contract(ctx context.Context, sets ...ContractOptions) (*Contract, error) {
+	q := options.Of(sets).query()
+	q.Set("schemas", "true")
+	var all Types
+	if err := c.about(ctx, "types", "/v1/types", q, &all); err != nil {
+		return nil, err
+	}
+	return checked(all.Contract)
+}
+
+// TypeContract returns the contract of a workflow type or an activity type: a Contract that has
+// that type alone, with the schemas that it refers to. It returns ErrNotFound if there is no such
+// type, and ErrOtherBuild if the build is not deployed. It costs nothing besides the request.
+func (c *Client) TypeContract(ctx context.Context, name string, sets ...ContractOptions) (*Contract, error) {
+	var one Contract
+	_, err := c.do(ctx, request{
+		Request: Request{"type", "", name}, method: http.MethodGet, path: "/v1/types/" + url.PathEscape(name), query: options.Of(sets).query(), answer: &one,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return checked(&one)
+}
+
+func (o ContractOptions) query() url.Values {
+	q := url.Values{}
+	if o.Build != "" {
+		q.Set("build", o.Build)
+	}
+	return q
+}
+
+// checked returns a contract, or an error if it has a form that this client does not know.
+func checked(d *Contract) (*Contract, error) {
+	if d == nil || d.Version == 0 {
+		return nil, errForm("request for the contract")
+	}
+	return d, d.Check()
 }
 
 // Builds returns the build that answers, the versions that it keeps on AWS, and a page of the open

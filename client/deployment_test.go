@@ -36,6 +36,22 @@ func TestDeployment(t *testing.T) {
 	} else if i := slices.IndexFunc(types.Workflows, func(w client.WorkflowType) bool { return w.Name == "pinned" }); i < 0 || !types.Workflows[i].Pinned {
 		t.Errorf("the workflow types are %+v", types.Workflows)
 	}
+	all, err := c.Contract(t.Context(), client.ContractOptions{Build: "build-7"})
+	if err != nil || len(all.Workflows) != len(types.Workflows) || all.Workflows["counter"].Input == nil {
+		t.Errorf("the contract is %+v, %v", all, err)
+	}
+	one, err := c.TypeContract(t.Context(), "counter")
+	if err != nil || len(one.Workflows) != 1 || !one.Workflows["counter"].Result.Type.Has("integer") {
+		t.Errorf("the contract of counter is %+v, %v", one, err)
+	}
+	for name, want := range map[string]error{"nobody": failure.ErrNotFound, "a/b": failure.ErrNotFound, "weft.schedule": failure.ErrNotFound} {
+		if _, err := c.TypeContract(t.Context(), name); !errors.Is(err, want) || !strings.Contains(err.Error(), `"counter"`) {
+			t.Errorf("the contract of %q: %v, want %v, and the names", name, err, want)
+		}
+	}
+	if _, err := c.TypeContract(t.Context(), "counter", client.ContractOptions{Build: "build-6"}); !errors.Is(err, failure.ErrOtherBuild) {
+		t.Errorf("the contract of another build: %v", err)
+	}
 	builds, err := c.Builds(t.Context(), "")
 	if err != nil || builds.Here != "build-7" || len(builds.OpenRuns) != 2 || builds.OpenRuns[1] != (client.BuildRuns{Build: "build-7", Runs: 1}) {
 		t.Errorf("the builds are %+v, %v", builds, err)
@@ -71,9 +87,13 @@ func TestDeploymentOfAStranger(t *testing.T) {
 	for what, ask := range map[string]func() error{
 		"Deployment": func() error { _, err := c.Deployment(t.Context()); return err },
 		"Types":      func() error { _, err := c.Types(t.Context()); return err },
-		"Builds":     func() error { _, err := c.Builds(t.Context(), ""); return err },
-		"Queues":     func() error { _, err := c.Queues(t.Context()); return err },
-		"Redrive":    func() error { _, err := c.Redrive(t.Context(), "timers"); return err },
+		"Contract": func() error {
+			_, err := c.TypeContract(t.Context(), "counter")
+			return err
+		},
+		"Builds":  func() error { _, err := c.Builds(t.Context(), ""); return err },
+		"Queues":  func() error { _, err := c.Queues(t.Context()); return err },
+		"Redrive": func() error { _, err := c.Redrive(t.Context(), "timers"); return err },
 	} {
 		if err := ask(); err == nil || !strings.Contains(err.Error(), "this is not the answer") {
 			t.Errorf("%s: %v", what, err)

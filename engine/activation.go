@@ -189,6 +189,7 @@ func (in *Instance) proceed() (*Result, error) {
 	}
 	in.active = nil
 	result.Commands = in.events(in.info.HistoryLength + 2)
+	in.topics.fold(result.Commands)
 	return result, nil
 }
 
@@ -218,11 +219,13 @@ func (in *Instance) replay(c *history.Commit) error {
 		if c.Task != nil && c.Task.Reset != nil {
 			in.carry = append(in.carry, numbered(c.FirstCommandID(), c.Commands)...)
 			in.departs(c.Task.Reset)
+			in.topics.continued(c.Task.Reset.Topics)
 		}
 		return nil
 	}
 	in.replaying = true
 	defer func() { in.replaying = false }()
+	defer in.topics.fold(c.Commands)
 	return recovered(func() error {
 		_, err := in.begin(&Activation{
 			FirstEventID: c.FirstInputEventID(), Time: c.Time, InputEvents: c.InputEvents, Updates: acceptedIn(c), Recorded: c.Commands, Rules: c.Task.Rules,
@@ -283,6 +286,7 @@ func (in *Instance) begin(a *Activation) ([]*update, error) {
 	in.info.SuggestContinueAsNew = a.SuggestContinueAsNew
 	in.updates.limits = a.Limits
 	in.splits.begin(a)
+	clear(in.topics.published)
 	in.limitConditions(a)
 	in.finished = in.finished || in.ending // its function returned in the task before
 	in.ending = false

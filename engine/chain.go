@@ -107,6 +107,7 @@ func (r *Run) follow(w *Writer, t *Transition, unread []history.Event) {
 	next.ExecutionDeadline = executionDeadline(started, cmp.Or(r.State.StartTime, c.Time))
 	next.StartDelay, next.Build, next.MaxPayload, next.Retention = 0, r.Pinned(c), w.Options.Largest(), history.Duration(w.Retention)
 	next.Quick = 0
+	next.Topics = r.topicsAfter(c)
 	if at := r.nextTime(w, c, &next); at != 0 {
 		next.StartDelay = delay(c.Time, at)
 	} else if c.Status != history.ContinuedAsNew {

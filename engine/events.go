@@ -36,6 +36,9 @@ func (s *State) bring(id int64, e history.Event) error {
 			return corrupt("event %d starts the run again", id)
 		}
 		s.Started, s.Pinned, s.Visibility = a, a.Build, s.Visibility.after(e)
+		if len(a.Topics) > 0 {
+			s.topics().continued(a.Topics)
+		}
 	case *history.WorkflowExecutionOptionsUpdated:
 		s.Pinned = a.Build
 	case *history.WorkflowExecutionPaused:
@@ -121,6 +124,8 @@ func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 	case *history.MarkerRecorded: // the code's own
 	case *history.UpsertWorkflowSearchAttributes, *history.WorkflowPropertiesModified:
 		s.Visibility = s.Visibility.after(e)
+	case *history.TopicItemsPublished, *history.TopicTruncated:
+		return s.topics().fold(c.Slot, a)
 	case history.Closing:
 		s.Close = a
 	case history.Arrival, history.News, history.TaskStep:

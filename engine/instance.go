@@ -71,6 +71,7 @@ type Instance struct {
 	updates     updates
 	markers     markers
 	locals      locals
+	topics      topics
 	splits      splits
 	// within runs a validator, and reports whether it has returned within validateFor; nil runs it
 	// without a limit.
@@ -233,6 +234,7 @@ func (in *Instance) start(e *history.WorkflowExecutionStarted) {
 	in.largest = e.MaxPayload
 	in.header = e.Header
 	in.visibility = Visibility{e.Memo, e.SearchAttributes}
+	in.topics.continued(e.Topics)
 	if e.OriginalRunID != "" {
 		in.seed(e.OriginalRunID) // a reset has copied what follows from them
 	}

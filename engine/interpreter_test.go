@@ -37,6 +37,7 @@ var (
 	lookup  = activity.NewLocal("lookup", func(context.Context, string) (string, error) { return "", nil })
 	signals = []workflow.Signal[string]{workflow.NewSignal[string]("s0"), workflow.NewSignal[string]("s1")}
 	updates = []workflow.Update[request, string]{workflow.NewUpdate[request, string]("u0"), workflow.NewUpdate[request, string]("u1")}
+	stream  = []workflow.Topic[string]{workflow.NewTopic[string]("t0"), workflow.NewTopic[string]("t1")}
 	peek    = workflow.NewQuery[workflow.None, []string]("peek")
 	end     = workflow.NewSignal[workflow.None]("end")
 )
@@ -109,6 +110,14 @@ var alone = map[string]func(m *machine, ctx workflow.Context, n int) seen{
 	},
 	"startLook": func(m *machine, ctx workflow.Context, n int) seen {
 		m.futures = append(m.futures, lookup.Start(ctx, fmt.Sprint(n)))
+		return nil
+	},
+	"publish": func(m *machine, ctx workflow.Context, n int) seen {
+		stream[n%2].Publish(ctx, fmt.Sprint(n, len(m.log)))
+		return seen{stream[0].Next(ctx), stream[1].Next(ctx)}
+	},
+	"truncate": func(_ *machine, ctx workflow.Context, n int) seen {
+		stream[n%2].Truncate(ctx, int64(n))
 		return nil
 	},
 	"wait": func(m *machine, ctx workflow.Context, n int) seen {

@@ -34,6 +34,7 @@ var watch = workflow.Interceptor{Run: func(ctx workflow.Context, next func(workf
 // adds a name.
 func nameRegistrations(build string) []workflow.Registration {
 	listens, watches := workflow.NewWorkflow[workflow.None, string]("listener"), workflow.NewWorkflow[workflow.None, string]("watched")
+	//weftvet:ignore names the first build omits the query
 	around := workflow.Intercept(watch)
 	var named workflow.BindOptions
 	switch build {
@@ -59,7 +60,7 @@ func listened(rules history.Rules) []*history.Commit {
 	}
 }
 
-// What older rules have recorded replays whatever the binding names, and the code continues with the
+// What older rules have recorded replays whatever the binding names. The code continues with the
 // names that it handled then.
 func TestNamesOfOlderRules(t *testing.T) {
 	t.Parallel()

@@ -39,6 +39,8 @@ const (
 	// heldEach is about how many bytes of memory the state takes for each pending event, or for an
 	// update, without its payloads.
 	heldEach = 256
+	// heldBatch is about how many bytes it takes for the place of a topic's items.
+	heldBatch = 64
 )
 
 // Trim drops commits of a run whose stored size is above most. It keeps the first commit, and as
@@ -77,7 +79,11 @@ func (r *Run) Footprint() int {
 	}
 	s := r.State
 	held := len(s.Activities) + len(s.Timers) + len(s.Children) + len(s.Externals) + len(s.Updates) + len(s.signals)
-	return int(r.kept)*decoded + r.lacking()*outlined + s.payloads + held*heldEach
+	batches := 0
+	for _, topic := range s.Topics {
+		batches += len(topic.Batches)
+	}
+	return int(r.kept)*decoded + r.lacking()*outlined + s.payloads + held*heldEach + batches*heldBatch
 }
 
 // First returns the first commit, or nil in a run without commits.

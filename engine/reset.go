@@ -94,7 +94,7 @@ func (r *Run) Reset(w *Writer, o *Reset, log Commits) ([]*history.Commit, error)
 	last.Task = &history.Task{
 		Attempt: 1, Build: w.Build, HistoryBytes: r.State.Bytes,
 		Failure: &failure.Failure{Kind: failure.KindReset, Message: resetText(o.Reason)},
-		Reset:   &history.Reset{BaseRunID: r.State.RunID, RequestID: o.RequestID, Build: r.resetBuild(w)},
+		Reset:   &history.Reset{BaseRunID: r.State.RunID, RequestID: o.RequestID, Build: r.resetBuild(w), Topics: r.State.withdrawn()},
 	}
 	last.Commands = to.readmitted
 	return to.commits, o.fits(to.commits)
@@ -154,7 +154,7 @@ func (r *resetting) take(part *history.Commit) error {
 
 // copy copies a part before the task.
 func (r *resetting) copy(part *history.Commit) error {
-	copied := &history.Commit{Time: part.Time, Task: part.Task, InputEvents: r.run.renamed(r.writer, part.InputEvents), Commands: part.Commands}
+	copied := &history.Commit{Time: part.Time, Task: part.Task, InputEvents: r.run.renamed(r.writer, part.InputEvents), Commands: history.WithoutItems(part.Commands)}
 	body, err := history.Encode(copied)
 	if err != nil {
 		return err

@@ -3,6 +3,8 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -70,6 +72,10 @@ func (p *player) play(d *datadriven.TestData) {
 		p.step(engine.Task{Attempt: 2})
 	case "query":
 		p.query(arg(d, "name"))
+	case "topics":
+		p.topics()
+	case "reset":
+		p.reset(d)
 	case "outcomes":
 		p.outcomes(d)
 	case "evict":
@@ -296,7 +302,7 @@ func attributes(a history.Attributes) string {
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(data, &fields)
 	show := ""
-	for _, name := range []string{"workflowType", "workflowId", "initiatedEventId", "childInitiatedEventId", "parentClosePolicy", "quiet", "kind", "markerName", "id", "activityType", "signalName", "updateName", "updateId", "sequencingEventId", "acceptedEventId", "scheduledEventId", "startedEventId", "input", "result", "details", "retryAt", "fireAt", "reason"} {
+	for _, name := range []string{"workflowType", "workflowId", "initiatedEventId", "childInitiatedEventId", "parentClosePolicy", "quiet", "kind", "markerName", "id", "activityType", "signalName", "updateName", "updateId", "sequencingEventId", "acceptedEventId", "scheduledEventId", "startedEventId", "input", "result", "details", "retryAt", "fireAt", "topic", "offset", "count", "items", "before", "topics", "reason"} {
 		if v, ok := fields[name]; ok && a.Type() != history.TypeWorkflowTaskStarted && a.Type() != history.TypeWorkflowTaskCompleted {
 			show += " " + name + "=" + strings.Trim(string(v), `"`)
 		}
@@ -339,6 +345,32 @@ func (p *player) streak() {
 	}
 	p.printf("since %s, task of event %d; %d of its tasks in the log failed; first: %s: %s",
 		s.Since.Time().Format(time.TimeOnly), s.FirstEvent, s.Commits, s.First.Kind, s.First.Message)
+}
+
+// topics shows the topics of the run.
+func (p *player) topics() {
+	for _, name := range slices.Sorted(maps.Keys(p.run.State.Topics)) {
+		t := p.run.State.Topics[name]
+		p.printf("%s: first %d, next %d; %d items here, %d bytes; withdrawn %v", name, t.First, t.Next, t.Items, t.Bytes, t.Withdrawn)
+		for _, b := range t.Batches {
+			p.printf("  %d from offset %d in slot %d%s", b.Count, b.Offset, b.Slot, map[bool]string{true: ", copied"}[b.Copied])
+		}
+	}
+}
+
+// reset resets the run to the task of an event, and goes on with the new run.
+func (p *player) reset(d *datadriven.TestData) {
+	event, _ := strconv.ParseInt(arg(d, "event"), 10, 64)
+	commits, err := p.run.Reset(p.writer(), &engine.Reset{EventID: event, MaxCommit: 1 << 20, MaxTotal: 1 << 20}, p.run.Commits())
+	if err != nil {
+		d.Fatalf(p.t, "%v", err)
+	}
+	p.close()
+	p.run = engine.NewRun("script", 2)
+	for _, c := range commits {
+		p.commit(c)
+	}
+	p.step(engine.Task{First: true})
 }
 
 func (p *player) query(name string) {

@@ -82,7 +82,7 @@ func sizeOf(a history.Attributes) int {
 // it first waits: a new task may have to write the event, after this one was replayed. It calls
 // renew in each task that it has waited for.
 func (in *Instance) splitBefore(a history.Attributes, late, renew func()) {
-	starts := a.Type() != history.TypeMarkerRecorded
+	starts := a.Type() != history.TypeMarkerRecorded && a.Type() != history.TypeTopicItemsPublished
 	n := in.newBytes(a)
 	for in.splitsAt(n, starts) {
 		late()

@@ -70,6 +70,9 @@ type State struct {
 	Unread map[string]*history.Unread
 	// SetAside counts the signals that were set aside, by name: their values did not decode.
 	SetAside map[string]int
+	// Topics are those of the run, and those of the run before that it goes on with; nil if there
+	// are none.
+	Topics Topics
 
 	signals  map[string]bool   // request ids of the signals that arrived
 	asked    map[string]bool   // request ids of other workflows' requests that the run end
@@ -178,6 +181,9 @@ func (s *State) fold(c, part *history.Commit) error {
 		s.LastTask = part
 		if part.Task.Reset != nil {
 			s.Reset, s.Pinned = part.Task.Reset, part.Task.Reset.Build
+			if len(s.Reset.Topics) > 0 {
+				s.topics().reset(s.Reset.Topics)
+			}
 		}
 	}
 	id = part.FirstCommandID()

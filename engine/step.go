@@ -240,12 +240,12 @@ func (r *Run) activate(in *Instance, w *Writer, c *history.Commit, task Task) (*
 }
 
 // suggest reports whether SuggestContinueAsNew is set: the history has become long, or nine tenths
-// of the updates that it may accept have been accepted.
+// of the updates that it may accept have been accepted, or its topics have many items.
 func (r *Run) suggest(o *Options) bool {
 	most := o.Limits.UpdatesInTotal
 	return most > 0 && 10*len(r.State.Updates) >= 9*most ||
 		o.SuggestAfterEvents > 0 && r.State.NextEventID > o.SuggestAfterEvents ||
-		o.SuggestAfterBytes > 0 && r.State.Bytes > o.SuggestAfterBytes
+		o.SuggestAfterBytes > 0 && r.State.Bytes > o.SuggestAfterBytes || r.State.Topics.long()
 }
 
 // fail returns the transition of a task whose code failed. The run is untouched: it continues when

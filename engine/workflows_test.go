@@ -181,18 +181,19 @@ func scriptRegistry(build string) *engine.Registry {
 		order = changedOrderWorkflow
 	}
 	r := &engine.Registry{}
-	named := workflow.Names(Add, Slow, Nap, Boom, Bad, Finish, Sum, Poke)
 	registrations := []workflow.Registration{
-		workflow.Bind(workflow.NewWorkflow[string, string]("order"), order, named),
-		workflow.Bind(workflow.NewWorkflow[int, int]("counter"), counter, named),
-		workflow.Bind(workflow.NewWorkflow[workflow.None, string]("fragile"), fragile(fixed), named),
-		workflow.Bind(workflow.NewWorkflow[workflow.None, string]("idler"), idler, named),
-		workflow.Bind(workflow.NewWorkflow[[]string, []string]("collector"), collector, named),
-		workflow.Bind(workflow.NewWorkflow[string, string]("saga"), saga, named), workflow.Bind(workflow.NewWorkflow[string, string]("careful"), careful, named),
-		workflow.Bind(workflow.NewWorkflow[int, string]("fan"), fan, named), workflow.Bind(workflow.NewWorkflow[string, string]("pricer"), pricer, named), Price,
+		workflow.Bind(workflow.NewWorkflow[string, string]("order"), order),
+		workflow.Bind(workflow.NewWorkflow[int, int]("counter"), counter, workflow.Names(Add, Slow, Nap, Boom, Bad, Finish, Sum)),
+		workflow.Bind(workflow.NewWorkflow[workflow.None, string]("fragile"), fragile(fixed), workflow.Names(Add, Sum, Poke)),
+		workflow.Bind(workflow.NewWorkflow[workflow.None, string]("idler"), idler, workflow.Names(Poke)),
+		workflow.Bind(workflow.NewWorkflow[[]string, []string]("collector"), collector, workflow.Names(Poke)),
+		workflow.Bind(workflow.NewWorkflow[string, string]("saga"), saga), workflow.Bind(workflow.NewWorkflow[string, string]("careful"), careful, workflow.Names(Poke)),
+		workflow.Bind(workflow.NewWorkflow[int, string]("fan"), fan), workflow.Bind(workflow.NewWorkflow[string, string]("pricer"), pricer, workflow.Names(Slow, Poke)), Price,
+		workflow.Bind(reporterType, reporter, workflow.Names(Report, Steps, Noise)),
 	}
 	for name, code := range parents {
-		registrations = append(registrations, workflow.Bind(workflow.NewWorkflow[string, string](name), code, named))
+		//weftvet:ignore names each handles some of them
+		registrations = append(registrations, workflow.Bind(workflow.NewWorkflow[string, string](name), code, workflow.Names(Poke, Slow)))
 	}
 	registrations = append(registrations, nameRegistrations(build)...)
 	for _, reg := range registrations {

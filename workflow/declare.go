@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -61,7 +62,7 @@ type BindOptions struct {
 // that the options name, and no others: see Names. Several sets of options are merged.
 func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets ...BindOptions) Registration {
 	o, at := options.Of(sets), where.Caller()
-	names, err := o.named(at)
+	names, wrong := o.named(at)
 	w := &engine.Workflow{
 		Name: t.name, Where: at, Declared: t.where, Pinned: o.Pinned, Names: names,
 		Input: payload.ValueOf[In](), Result: payload.ValueOf[Out](),
@@ -87,7 +88,7 @@ func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets
 		},
 	}
 	return bridge.PartOf(func(r *engine.Registry) error {
-		if err != nil {
+		if err := cmp.Or(wrong, payload.Verify(w.Input, w.Result)); err != nil {
 			return fmt.Errorf("workflow type %q (bound at %s): %w", t.name, at, err)
 		}
 		return r.AddWorkflow(w)

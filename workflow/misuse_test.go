@@ -89,6 +89,8 @@ var acts = []struct {
 	{"change attributes", func(ctx workflow.Context, _ *things) { workflow.UpsertSearchAttributes(ctx, mood.Set("late")) }},
 	{"change the memo", func(ctx workflow.Context, _ *things) { workflow.UpsertMemo(ctx, carrier.Set("late")) }},
 	{"change the header", func(ctx workflow.Context, _ *things) { workflow.SetHeader(ctx, "late", 1) }},
+	{"publish", func(ctx workflow.Context, _ *things) { steps.Publish(ctx, "late") }},
+	{"truncate", func(ctx workflow.Context, _ *things) { steps.Truncate(ctx, 1) }},
 	{"run a local activity", func(ctx workflow.Context, _ *things) { _, _ = lookUp.Run(ctx, "a") }},
 	{"start a child", func(ctx workflow.Context, _ *things) { stray.StartChild(ctx, none{}) }},
 	{"signal another", func(ctx workflow.Context, _ *things) { word.SendTo(ctx, workflow.External("other"), "a") }},
@@ -99,6 +101,7 @@ var acts = []struct {
 var (
 	mood    = workflow.NewAttribute[string]("Mood")
 	carrier = workflow.NewMemo[string]("carrier")
+	steps   = workflow.NewTopic[string]("steps")
 	stray   = workflow.NewWorkflow[none, none]("stray")
 )
 
@@ -294,6 +297,8 @@ var uses = map[string]func(workflow.Context){
 	"Send":                func(ctx workflow.Context) { _ = workflow.NewChannel[int](1).Send(ctx, 1) },
 	"Receive":             func(ctx workflow.Context) { _, _ = word.Receive(ctx) },
 	"Run":                 func(ctx workflow.Context) { _, _ = echo.Run(ctx, "a") },
+	"Publish":             func(ctx workflow.Context) { steps.Publish(ctx, "a") },
+	"Truncate":            func(ctx workflow.Context) { steps.Truncate(ctx, 1) },
 	"Update":              func(ctx workflow.Context) { call.Handle(ctx, nil) },
 	"Query":               func(ctx workflow.Context) { ask.Handle(ctx, nil) },
 	"AllHandlersFinished": func(ctx workflow.Context) { workflow.AllHandlersFinished(ctx) },

@@ -2,13 +2,14 @@ package workflow
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
-// Name is a declaration that a binding names: an Update, a Query, a Signal, an Attribute or a Memo.
-// Only Weft's packages implement it.
+// Name is a declaration that a binding names: an Update, a Query, a Signal, a Topic, an Attribute
+// or a Memo. Only Weft's packages implement it.
 type Name interface {
 	// Name returns the declared name.
 	Name() string
@@ -32,12 +33,16 @@ const (
 	Updates
 )
 
-// declaredBy returns the declaration of a name.
+// declaredBy returns the declaration of a name. It returns an error if JSON cannot hold its types.
 func declaredBy(n Name) (*engine.Name, error) {
 	if n == nil {
 		return nil, errors.New("a nil Name is among its names: give a Signal, a Query, an Update, an Attribute or a Memo")
 	}
-	return n.declared(), nil
+	d := n.declared()
+	if err := payload.Verify(d.Input, d.Result); err != nil {
+		return nil, fmt.Errorf("%s %q (declared at %s): %w", d.Kind, d.Name, d.Where, err)
+	}
+	return d, nil
 }
 
 // named returns the names of a binding at a place. It returns an error if two of them contradict

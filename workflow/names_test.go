@@ -1,10 +1,12 @@
 package workflow_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/proof/enginetest"
@@ -31,7 +33,10 @@ func TestNamesThatTheBindingOmits(t *testing.T) {
 			workflow.Go(ctx, func(ctx workflow.Context) { _, _ = word.Receive(ctx) })
 		}},
 	} {
-		code := func(ctx workflow.Context, _ none) (none, error) { c.do(ctx); return none{}, workflow.Sleep(ctx, time.Hour) }
+		code := func(ctx workflow.Context, _ none) (none, error) {
+			c.do(ctx)
+			return none{}, workflow.Sleep(ctx, time.Hour)
+		}
 		for _, given := range []workflow.BindOptions{workflow.Names(c.name), {Dynamic: c.dynamic}, {Dynamic: c.dynamic, Names: []workflow.Name{call, ask, word}}} {
 			s := enginetest.New(t, code, none{}, given)
 			if err := s.Stuck(); err != nil {
@@ -49,10 +54,14 @@ func TestNamesThatTheBindingOmits(t *testing.T) {
 }
 
 // What names declarations that contradict each other is refused at registration.
+//
+//weftvet:ignore names the code handles nothing
 func TestNamesAreRefusedAtRegistration(t *testing.T) {
 	t.Parallel()
 	typ, other := workflow.NewWorkflow[none, none]("named"), workflow.NewWorkflow[none, none]("other")
-	code := func(workflow.Context, none) (none, error) { return none{}, nil }
+	bind := func(typ workflow.Type[none, none], names ...workflow.Name) workflow.Registration {
+		return workflow.Bind(typ, func(workflow.Context, none) (none, error) { return none{}, nil }, workflow.BindOptions{Names: names})
+	}
 	same, differs := workflow.NewUpdate[none, none]("call"), workflow.NewUpdate[int, none]("call")
 	around := workflow.Intercept(workflow.Interceptor{})
 	twice := `update "call" is named twice with different types: declared at workflow/misuse_test.go`
@@ -60,17 +69,22 @@ func TestNamesAreRefusedAtRegistration(t *testing.T) {
 		registrations []workflow.Registration
 		want          string
 	}{
-		"the same declaration twice":        {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call), workflow.Names(call, same))}, ""},
-		"one name of two kinds":             {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call, workflow.NewQuery[int, int]("call"), workflow.NewSignal[int]("call")))}, ""},
-		"two types of one name":             {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call, differs))}, twice},
-		"a name without text":               {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(workflow.NewSignal[int]("")))}, `workflow type "named" (bound at workflow/names_test.go`},
-		"nil":                               {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(nil))}, "a nil Name"},
-		"an interceptor, too":               {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call)), around.With(workflow.Names(same))}, ""},
-		"an interceptor, other types":       {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call)), around.With(workflow.Names(differs))}, twice},
-		"an interceptor before, other type": {[]workflow.Registration{around.With(workflow.Names(call)), workflow.Bind(typ, code, workflow.Names(differs))}, "is named twice with different types"},
+		"the same declaration twice": {[]workflow.Registration{bind(typ, call, call, same)}, ""},
+		"one name of two kinds":      {[]workflow.Registration{bind(typ, call, workflow.NewQuery[int, int]("call"), workflow.NewSignal[int]("call"))}, ""},
+		"two types of one name":      {[]workflow.Registration{bind(typ, call, differs)}, twice},
+		"a name without text":        {[]workflow.Registration{bind(typ, workflow.NewSignal[int](""))}, `workflow type "named" (bound at workflow/names_test.go`},
+		"a type that JSON cannot hold": {
+			[]workflow.Registration{bind(typ, workflow.NewSignal[struct{ Done chan int }]("done"))},
+			`workflow type "named" (bound at workflow/names_test.go:61): signal "done" (declared at `,
+		},
+		"a field that JSON cannot hold":     {[]workflow.Registration{bind(typ, workflow.NewQuery[none, struct{ Done []chan int }]("done"))}, `Done[]: JSON cannot hold a chan int`},
+		"nil":                               {[]workflow.Registration{bind(typ, workflow.Name(nil))}, "a nil Name"},
+		"an interceptor, too":               {[]workflow.Registration{bind(typ, call), around.With(workflow.Names(same))}, ""},
+		"an interceptor, other types":       {[]workflow.Registration{bind(typ, call), around.With(workflow.Names(differs))}, twice},
+		"an interceptor before, other type": {[]workflow.Registration{around.With(workflow.Names(call)), bind(typ, differs)}, "is named twice with different types"},
 		"an interceptor's nil":              {[]workflow.Registration{around.With(workflow.Names(nil))}, "a nil Name"},
 		"an interceptor, pinned":            {[]workflow.Registration{around.With(workflow.BindOptions{Pinned: true})}, "interceptors take names and no other options"},
-		"two workflows, two types":          {[]workflow.Registration{workflow.Bind(typ, code, workflow.Names(call)), workflow.Bind(other, code, workflow.Names(differs))}, ""},
+		"two workflows, two types":          {[]workflow.Registration{bind(typ, call), bind(other, differs)}, ""},
 	} {
 		r, err := &engine.Registry{}, error(nil)
 		for _, one := range c.registrations {
@@ -86,12 +100,16 @@ func TestNamesAreRefusedAtRegistration(t *testing.T) {
 
 // A registration has the names of its binding and of the interceptors. It may be in several
 // registries, and one does not change another.
+//
+//weftvet:ignore names the code handles nothing
 func TestNamesOfARegistry(t *testing.T) {
 	t.Parallel()
-	bound := workflow.Bind(workflow.NewWorkflow[none, none]("named"), func(workflow.Context, none) (none, error) { return none{}, nil },
-		workflow.BindOptions{Lenient: true, Dynamic: workflow.Signals}, workflow.Names(call, word), workflow.Names(place, about))
+	code := func(workflow.Context, none) (none, error) { return none{}, nil }
+	//weftvet:ignore names nothing runs
+	bound := workflow.Bind(workflow.NewWorkflow[none, none]("named"), code, workflow.BindOptions{Lenient: true, Dynamic: workflow.Signals}, workflow.Names(call, word), workflow.Names(place, about))
 	plain, wrapped := &engine.Registry{}, &engine.Registry{}
 	for r, all := range map[*engine.Registry][]workflow.Registration{
+		//weftvet:ignore names nothing runs
 		plain: {bound}, wrapped: {workflow.Intercept().With(workflow.Names(ask)).With(workflow.Names(turnUp)), bound},
 	} {
 		for _, one := range all {
@@ -111,6 +129,21 @@ func TestNamesOfARegistry(t *testing.T) {
 		}
 		if !names.Lenient || !names.Open(engine.SignalName) || names.Open(engine.UpdateName) || names.Find(engine.UpdateName, "call").Where == "" {
 			t.Errorf("%+v", names)
+		}
+	}
+}
+
+// Types that JSON cannot hold are refused at registration, with the place and the field.
+func TestTypesThatJSONCannotHold(t *testing.T) {
+	t.Parallel()
+	type job struct{ Done chan int }
+	typ := workflow.NewWorkflow[job, none]("job")
+	for want, r := range map[string]workflow.Registration{
+		`workflow type "job" (bound at workflow/names_test.go:`: workflow.Bind(typ, func(workflow.Context, job) (none, error) { return none{}, nil }),
+		`activity type "job" (declared at workflow/names_test`:  activity.New("job", func(context.Context, none) (job, error) { return job{}, nil }),
+	} {
+		if err := bridge.Register(&engine.Registry{}, r); err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), ".Done: JSON cannot hold a chan int") {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -286,56 +286,6 @@ var builds = cli.List[build]{
 	ID: func(b build) string { return b.Build },
 }
 
-// typesCommand lists the types of workflows and activities.
-type typesCommand struct {
-	cli.Remote `embed:""`
-	cli.Output `embed:""`
-}
-
-// oneType is a type of a workflow or an activity.
-type oneType struct {
-	Kind         string `json:"kind"`
-	Name         string `json:"name"`
-	Pinned       bool   `json:"pinned,omitempty"`
-	TaskQueue    string `json:"taskQueue,omitempty"`
-	StartToClose string `json:"startToClose,omitempty"`
-}
-
-// Run prints the types.
-func (c typesCommand) Run(ctx context.Context, s *cli.Session) error {
-	return c.Call(ctx, s, "the types", func(ctx context.Context, api *client.Client) error {
-		known, err := api.Types(ctx)
-		if err != nil {
-			return err
-		}
-		var all []oneType
-		for _, w := range known.Workflows {
-			all = append(all, oneType{Kind: "workflow", Name: w.Name, Pinned: w.Pinned})
-		}
-		for _, a := range known.Activities {
-			one := oneType{Kind: "activity", Name: a.Name, TaskQueue: a.TaskQueue}
-			if a.StartToClose != 0 {
-				one.StartToClose = time.Duration(a.StartToClose).String()
-			}
-			all = append(all, one)
-		}
-		return allTypes.Print(s, c.Output, cli.Pages(all))
-	})
-}
-
-// allTypes is how types are printed.
-var allTypes = cli.List[oneType]{
-	Columns: []cli.Column{{Name: "KIND"}, {Name: "TYPE", Least: 12}, {Name: "PINNED"}, {Name: "TASK QUEUE"}, {Name: "START TO CLOSE", Right: true}},
-	Row: func(t oneType) []cli.Cell {
-		pinned := ""
-		if t.Pinned {
-			pinned = "pinned"
-		}
-		return []cli.Cell{{Text: t.Kind, Style: cli.Dim}, {Text: t.Name, Style: cli.Bold}, {Text: pinned}, {Text: t.TaskQueue}, {Text: t.StartToClose}}
-	},
-	ID: func(t oneType) string { return t.Name },
-}
-
 // rateText returns the rate of a task queue; empty if it has none.
 func rateText(rate *client.QueueRate) string {
 	if rate == nil {

@@ -27,7 +27,7 @@ type commands struct {
 	History  historyCommand  `cmd:"" group:"Look" help:"Print the history of a run, also for weftest.Replay: weft history cart-42 > cart-42.json."`
 	Watch    watchCommand    `cmd:"" group:"Look" help:"Print the events of a run as they come, until it has closed."`
 	Result   resultCommand   `cmd:"" group:"Look" help:"Wait until a run has closed, and print its result."`
-	Types    typesCommand    `cmd:"" group:"Look" help:"List the types of workflows and activities of the program."`
+	Types    typesCommand    `cmd:"" group:"Look" help:"List the types of workflows and activities of the program, or print what one takes and returns: weft types cart."`
 	Builds   buildsCommand   `cmd:"" group:"Look" help:"List the builds, with how many open runs each has."`
 	Queue    queueCommand    `cmd:"" group:"Look" help:"Look at the queues."`
 	Query    queryCommand    `cmd:"" group:"Look" help:"Ask a run something, and print the answer."`

@@ -81,6 +81,12 @@ func writeAttributes(w *wire.Writer, attributes Attributes) {
 	case *TimerStarted:
 		w.Uint(uint64(TypeTimerStarted))
 		writeTimerStarted(w, a)
+	case *TopicItemsPublished:
+		w.Uint(uint64(TypeTopicItemsPublished))
+		writeTopicItemsPublished(w, a)
+	case *TopicTruncated:
+		w.Uint(uint64(TypeTopicTruncated))
+		writeTopicTruncated(w, a)
 	case *UpsertWorkflowSearchAttributes:
 		w.Uint(uint64(TypeUpsertWorkflowSearchAttributes))
 		writeUpsertWorkflowSearchAttributes(w, a)
@@ -237,6 +243,14 @@ func readAttributes(r *wire.Reader, t Type) Attributes {
 	case TypeTimerStarted:
 		a := new(TimerStarted)
 		readTimerStarted(r, a)
+		return a
+	case TypeTopicItemsPublished:
+		a := new(TopicItemsPublished)
+		readTopicItemsPublished(r, a)
+		return a
+	case TypeTopicTruncated:
+		a := new(TopicTruncated)
+		readTopicTruncated(r, a)
 		return a
 	case TypeUpsertWorkflowSearchAttributes:
 		a := new(UpsertWorkflowSearchAttributes)
@@ -1434,6 +1448,82 @@ func readTimerStarted(r *wire.Reader, a *TimerStarted) {
 	r.Leave()
 }
 
+func writeTopicItemsPublished(w *wire.Writer, a *TopicItemsPublished) {
+	if a == nil {
+		w.Null()
+		return
+	}
+	at, n := w.Open(), 4
+	w.Uint(1)
+	w.Text(a.Topic)
+	if a.Offset == 0 {
+		n--
+	} else {
+		w.Uint(2)
+		w.Int64(a.Offset)
+	}
+	w.Uint(3)
+	w.Int(a.Count)
+	if len(a.Items) == 0 {
+		n--
+	} else {
+		w.Uint(4)
+		w.Bytes(a.Items)
+	}
+	w.Close(at, n)
+}
+
+func readTopicItemsPublished(r *wire.Reader, a *TopicItemsPublished) {
+	var seen uint64
+	for n := r.Map(); n > 0; n-- {
+		switch r.Key(&seen) {
+		case 1:
+			a.Topic = r.Text()
+		case 2:
+			a.Offset = r.Int64()
+		case 3:
+			a.Count = r.Int()
+		case 4:
+			a.Items = r.Bytes()
+		default:
+			r.Fail()
+		}
+	}
+	r.Leave()
+}
+
+func writeTopicTruncated(w *wire.Writer, a *TopicTruncated) {
+	if a == nil {
+		w.Null()
+		return
+	}
+	at, n := w.Open(), 2
+	w.Uint(1)
+	w.Text(a.Topic)
+	if a.Before == 0 {
+		n--
+	} else {
+		w.Uint(2)
+		w.Int64(a.Before)
+	}
+	w.Close(at, n)
+}
+
+func readTopicTruncated(r *wire.Reader, a *TopicTruncated) {
+	var seen uint64
+	for n := r.Map(); n > 0; n-- {
+		switch r.Key(&seen) {
+		case 1:
+			a.Topic = r.Text()
+		case 2:
+			a.Before = r.Int64()
+		default:
+			r.Fail()
+		}
+	}
+	r.Leave()
+}
+
 func writeUpsertWorkflowSearchAttributes(w *wire.Writer, a *UpsertWorkflowSearchAttributes) {
 	if a == nil {
 		w.Null()
@@ -1777,7 +1867,7 @@ func writeWorkflowExecutionStarted(w *wire.Writer, a *WorkflowExecutionStarted) 
 		w.Null()
 		return
 	}
-	at, n := w.Open(), 24
+	at, n := w.Open(), 25
 	w.Uint(1)
 	w.Text(a.WorkflowType)
 	if len(a.Input) == 0 {
@@ -1885,6 +1975,19 @@ func writeWorkflowExecutionStarted(w *wire.Writer, a *WorkflowExecutionStarted) 
 			writeSearchAttribute(w, &a.SearchAttributes[i])
 		}
 	}
+	if len(a.Topics) == 0 {
+		n--
+	} else {
+		w.Uint(52)
+		if a.Topics == nil {
+			w.Null()
+		} else {
+			w.Array(len(a.Topics))
+		}
+		for i := range a.Topics {
+			writeTopicOffset(w, &a.Topics[i])
+		}
+	}
 	if a.Build == "" {
 		n--
 	} else {
@@ -1989,6 +2092,13 @@ func readWorkflowExecutionStarted(r *wire.Reader, a *WorkflowExecutionStarted) {
 				a.SearchAttributes = make(SearchAttributes, n)
 				for i := range a.SearchAttributes {
 					readSearchAttribute(r, &a.SearchAttributes[i])
+				}
+			}
+		case 52:
+			if n, null := r.Array(3); !null {
+				a.Topics = make([]TopicOffset, n)
+				for i := range a.Topics {
+					readTopicOffset(r, &a.Topics[i])
 				}
 			}
 		case 24:
@@ -2670,6 +2780,46 @@ func readSearchAttribute(r *wire.Reader, a *SearchAttribute) {
 	r.Leave()
 }
 
+func writeTopicOffset(w *wire.Writer, a *TopicOffset) {
+	if a == nil {
+		w.Null()
+		return
+	}
+	at, n := w.Open(), 3
+	w.Uint(1)
+	w.Text(a.Name)
+	if a.Next == 0 {
+		n--
+	} else {
+		w.Uint(2)
+		w.Int64(a.Next)
+	}
+	if a.First == 0 {
+		n--
+	} else {
+		w.Uint(3)
+		w.Int64(a.First)
+	}
+	w.Close(at, n)
+}
+
+func readTopicOffset(r *wire.Reader, a *TopicOffset) {
+	var seen uint64
+	for n := r.Map(); n > 0; n-- {
+		switch r.Key(&seen) {
+		case 1:
+			a.Name = r.Text()
+		case 2:
+			a.Next = r.Int64()
+		case 3:
+			a.First = r.Int64()
+		default:
+			r.Fail()
+		}
+	}
+	r.Leave()
+}
+
 func writeParent(w *wire.Writer, a *Parent) {
 	if a == nil {
 		w.Null()
@@ -3035,7 +3185,7 @@ func writeReset(w *wire.Writer, a *Reset) {
 		w.Null()
 		return
 	}
-	at, n := w.Open(), 3
+	at, n := w.Open(), 4
 	w.Uint(1)
 	w.Text(string(a.BaseRunID))
 	if a.RequestID == "" {
@@ -3050,6 +3200,19 @@ func writeReset(w *wire.Writer, a *Reset) {
 		w.Uint(3)
 		w.Text(a.Build)
 	}
+	if len(a.Topics) == 0 {
+		n--
+	} else {
+		w.Uint(4)
+		if a.Topics == nil {
+			w.Null()
+		} else {
+			w.Array(len(a.Topics))
+		}
+		for i := range a.Topics {
+			writeTopicOffset(w, &a.Topics[i])
+		}
+	}
 	w.Close(at, n)
 }
 
@@ -3063,6 +3226,13 @@ func readReset(r *wire.Reader, a *Reset) {
 			a.RequestID = r.Text()
 		case 3:
 			a.Build = r.Text()
+		case 4:
+			if n, null := r.Array(3); !null {
+				a.Topics = make([]TopicOffset, n)
+				for i := range a.Topics {
+					readTopicOffset(r, &a.Topics[i])
+				}
+			}
 		default:
 			r.Fail()
 		}

@@ -138,6 +138,9 @@ type Reset struct {
 	RequestID string `cbor:"2,keyasint,omitempty"`
 	// Build is the build that the new run is pinned to, or empty if the newest build runs it.
 	Build string `cbor:"3,keyasint,omitempty"`
+	// Topics say where the topics of the run go on, sorted by name: behind the items of the run
+	// that was reset, so that no offset is used twice.
+	Topics []TopicOffset `cbor:"4,keyasint,omitempty"`
 }
 
 // Commit is what one workflow task adds to a run, stored as one item.
@@ -343,7 +346,7 @@ func (c *Commit) foldedEvents() [taskEvents]Event {
 			ScheduledEventID: scheduled, StartedEventID: scheduled + 1, Build: c.Task.Build, Failure: c.Task.Failure,
 		}
 		if c.Task.Reset != nil {
-			failed.BaseRunID = c.Task.Reset.BaseRunID
+			failed.BaseRunID, failed.Topics = c.Task.Reset.BaseRunID, c.Task.Reset.Topics
 		}
 		end = Event{failed}
 	}

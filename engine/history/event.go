@@ -66,6 +66,9 @@ const (
 	TypeRequestCancelExternalWorkflowExecutionInitiated Type = 59
 	TypeRequestCancelExternalWorkflowExecutionFailed    Type = 60
 	TypeExternalWorkflowExecutionCancelRequested        Type = 61
+
+	TypeTopicItemsPublished Type = 64
+	TypeTopicTruncated      Type = 65
 )
 
 // Attributes are the data of an event of one type. Each type of event has one struct, named after
@@ -198,6 +201,11 @@ var kinds = table(
 	}), says(func(*MarkerRecorded) Attributes { return nil })),
 	record(named((*UpsertWorkflowSearchAttributes).names)),
 	record(named((*WorkflowPropertiesModified).names)),
+	record(named(func(a *TopicItemsPublished) string { return a.Topic }),
+		says(func(a *TopicItemsPublished) Attributes {
+			return &TopicItemsPublished{Topic: a.Topic, Count: a.Count, Items: a.Items}
+		})),
+	record(named(func(a *TopicTruncated) string { return a.Topic })),
 
 	closing(func(a *WorkflowExecutionCompleted) End { return End{Completed, a.Result, nil, a.NewRunID} },
 		continues(func(a *WorkflowExecutionCompleted) *RunID { return &a.NewRunID }),

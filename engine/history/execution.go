@@ -43,6 +43,8 @@ type WorkflowExecutionStarted struct {
 	// as new starts with those that its predecessor had then.
 	Memo             Memo             `cbor:"50,keyasint,omitempty" json:"memo,omitempty"`
 	SearchAttributes SearchAttributes `cbor:"51,keyasint,omitempty" json:"searchAttributes,omitempty"`
+	// Topics say where the topics of the run before this one go on, sorted by name.
+	Topics []TopicOffset `cbor:"52,keyasint,omitempty" json:"topics,omitempty"`
 	// Build is the build that the run is pinned to, or empty if the newest build runs it.
 	Build string `cbor:"24,keyasint,omitempty" json:"build,omitempty"`
 	// Parent is the run that waits for the outcome, if another run started this one as its child,

@@ -38,6 +38,8 @@ type WorkflowTaskFailed struct {
 	Failure          *failure.Failure `json:"failure"`
 	// BaseRunID is the run that was reset, if the failure is a reset.
 	BaseRunID RunID `json:"baseRunId,omitempty"`
+	// Topics say where the topics of the run that was reset go on.
+	Topics []TopicOffset `json:"topics,omitempty"`
 }
 
 // Type returns TypeWorkflowTaskScheduled.

@@ -2,7 +2,8 @@
 // one line:
 //
 //	func main() {
-//		adapter.Main(adapter.FromEnvironment(), workflow.Bind(cart.Workflow, cart.Run, cart.Names), cart.Reserve, cart.Charge)
+//		adapter.Main(adapter.FromEnvironment(),
+//			workflow.Bind(cart.Workflow, cart.Run, cart.Names), cart.Reserve, cart.Charge)
 //	}
 //
 // Build it for provided.al2023 as the file bootstrap, and deploy it once for each [Role], with the

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -78,9 +77,9 @@ func (s *Start) MayOpen() error { return s.opens }
 // Start parses a start.
 func (p *Parser) Start(r *schema.StartRequest) (*Start, error) {
 	if r.WorkflowID != nil {
-		return p.start(*r.WorkflowID, r)
+		return p.start(*r.WorkflowID, r, inputPlace)
 	}
-	s, err := p.start(p.workflowID(r.RequestID), r)
+	s, err := p.start(p.workflowID(r.RequestID), r, inputPlace)
 	if err != nil {
 		return nil, err
 	}
@@ -91,18 +90,19 @@ func (p *Parser) Start(r *schema.StartRequest) (*Start, error) {
 // StartOwn parses the start of one of Weft's own workflows. Only the route of that workflow may
 // call it. Start refuses these types and their ids.
 func (p *Parser) StartOwn(r *schema.StartRequest) (*Start, error) {
-	return p.anyStart(*r.WorkflowID, r)
+	return p.anyStart(*r.WorkflowID, r, "")
 }
 
-// StartChild parses the start of a child. own says that the parent is one of Weft's own workflows:
-// a schedule. Schedules that earlier versions created may start runs with ids that begin with
+// StartChild parses the start of a child. Its input only has to decode: code has encoded it,
+// perhaps that of another build. own says that the parent is one of Weft's own workflows: a
+// schedule. Schedules that earlier versions created may start runs with ids that begin with
 // "weft.". No request creates such a schedule any more, and none starts one of Weft's own
 // workflows.
 func (p *Parser) StartChild(r *schema.StartRequest, own bool) (*Start, error) {
 	if !own || engine.OwnType(r.Type) {
-		return p.start(*r.WorkflowID, r)
+		return p.start(*r.WorkflowID, r, "")
 	}
-	return p.anyStart(*r.WorkflowID, r)
+	return p.anyStart(*r.WorkflowID, r, "")
 }
 
 // StartAndAwait parses a start that waits for the end of its run: see Await.
@@ -126,12 +126,18 @@ func (p *Parser) workflowID(requestID string) string {
 	return "w-" + hex.EncodeToString(random[:])
 }
 
-// start parses the start of a workflow that is not one of Weft's own.
-func (p *Parser) start(workflowID string, r *schema.StartRequest) (*Start, error) {
+// inputPlace and startInputPlace are the places of a start's input in a request, for messages.
+const (
+	inputPlace      = "input"
+	startInputPlace = "start.input"
+)
+
+// start parses the start of a workflow that is not one of Weft's own. at is that of anyStart.
+func (p *Parser) start(workflowID string, r *schema.StartRequest, at string) (*Start, error) {
 	if err := cmp.Or(checkOwnType(r.Type), checkOwnID(workflowID)); err != nil {
 		return nil, err
 	}
-	return p.anyStart(workflowID, r)
+	return p.anyStart(workflowID, r, at)
 }
 
 // checkOwnType refuses a start of one of Weft's own workflows.
@@ -150,8 +156,9 @@ func checkOwnID(workflowID string) error {
 	return nil
 }
 
-// anyStart parses the start of any workflow.
-func (p *Parser) anyStart(workflowID string, r *schema.StartRequest) (*Start, error) {
+// anyStart parses the start of any workflow. The input has to be of its declared type, and at is
+// its place in the request. If at is empty, the input only has to decode.
+func (p *Parser) anyStart(workflowID string, r *schema.StartRequest, at string) (*Start, error) {
 	if _, err := p.Target(workflowID, ""); err != nil {
 		return nil, err
 	}
@@ -164,7 +171,7 @@ func (p *Parser) anyStart(workflowID string, r *schema.StartRequest) (*Start, er
 	case r.Type == "":
 		return nil, refusal.Invalid.New("the type is missing: give one of %q", p.Types.WorkflowNames())
 	case code == nil:
-		return nil, refusal.Invalid.New("there is no workflow type %q: give one of %q", r.Type, p.Types.WorkflowNames())
+		return nil, refusal.Invalid.New("there is no workflow type %q: give one of %q", r.Type, p.Types.WorkflowNames()).Knowing(p.Types.WorkflowNames())
 	}
 	retry, err := p.times(r)
 	if err != nil {
@@ -174,7 +181,7 @@ func (p *Parser) anyStart(workflowID string, r *schema.StartRequest) (*Start, er
 	if err := s.checkPolicies(); err != nil {
 		return nil, err
 	}
-	if err := p.checkCarried(r, code); err != nil {
+	if err := p.checkCarried(r, code, at); err != nil {
 		return nil, err
 	}
 	s.event = history.WorkflowExecutionStarted{
@@ -246,16 +253,14 @@ func (s *Start) checkPolicies() error {
 }
 
 // checkCarried refuses an input, a header, a memo or search attributes that the run cannot carry.
-func (p *Parser) checkCarried(r *schema.StartRequest, code *engine.Workflow) error {
+// at is that of anyStart.
+func (p *Parser) checkCarried(r *schema.StartRequest, code *engine.Workflow, at string) error {
 	input, err := p.payload(r.Input)
 	if err != nil {
 		return err
 	}
-	switch err := code.CheckInput(input); {
-	case errors.Is(err, refusal.Invalid):
-		return err // from one of Weft's own workflows, whose type callers do not know
-	case err != nil:
-		return refusal.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
+	if err := CheckInput(code, at, input); err != nil {
+		return err
 	}
 	if err := engine.CheckHeader(r.Header); err != nil {
 		return refusal.Invalid.New("%v", err)
@@ -291,7 +296,7 @@ func (p *Parser) withStart(t Target, r *schema.StartRequest) (*Start, error) {
 	if err := checkOwnType(r.Type); err != nil {
 		return nil, err
 	}
-	s, err := p.anyStart(t.workflow, r)
+	s, err := p.anyStart(t.workflow, r, startInputPlace)
 	if err != nil {
 		return nil, err
 	}

@@ -129,21 +129,35 @@ func Read(text []byte) (*Document, error) {
 		return nil, errors.New(`the document has no "weftContract": it is no contract; weft contract export writes one`)
 	}
 	version, err := head.Version.Int64()
-	switch {
-	case err != nil || version < 1:
-		return nil, fmt.Errorf("the document has %s as weftContract: there is no such version", *head.Version)
-	case version > Version:
-		return nil, fmt.Errorf("the contract has version %d of the format, and this program reads up to %d: use the version of Weft that wrote it, or a later one", version, Version)
+	if err == nil {
+		err = checkVersion(version)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("weftContract is %s: %w", *head.Version, err)
 	}
 	d := &Document{}
 	if err := json.Unmarshal(text, d); err != nil {
 		return nil, fmt.Errorf("the contract does not decode: %w", err)
 	}
-	return d, d.check()
+	return d, d.Check()
 }
 
-// check refuses names without a value, and references to schemas that the document lacks.
-func (d *Document) check() (err error) {
+func checkVersion(version int64) error {
+	switch {
+	case version < 1:
+		return errors.New("there is no such version of a contract's format")
+	case version > Version:
+		return fmt.Errorf("this program reads versions up to %d of a contract's format: use the version of Weft that wrote it, or a later one", Version)
+	}
+	return nil
+}
+
+// Check returns what is wrong with a document that was read: a version that this package does not
+// know, a name without a value, or a reference to a schema that the document lacks.
+func (d *Document) Check() (err error) {
+	if err := checkVersion(int64(d.Version)); err != nil {
+		return fmt.Errorf("weftContract is %d: %w", d.Version, err)
+	}
 	if at := d.lacks(); at != "" {
 		return fmt.Errorf("the contract has null at %s: remove that member", at)
 	}

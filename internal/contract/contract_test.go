@@ -188,7 +188,7 @@ func TestReadRefuses(t *testing.T) {
 		`]`:                            "no JSON document",
 		`{"openapi": "3.1.0"}`:         `no "weftContract"`,
 		`{"weftContract": 0}`:          "no such version",
-		`{"weftContract": 2, "x": []}`: "version 2 of the format, and this program reads up to 1: use the version of Weft that wrote it",
+		`{"weftContract": 2, "x": []}`: "weftContract is 2: this program reads versions up to 1 of a contract's format: use the version of Weft that wrote it",
 		`{"weftContract": 1, "workflows": {"a": null}}`:                                                                     "null at workflow a",
 		`{"weftContract": 1, "workflows": {"a": {"queries": {"b": null}}}}`:                                                 "null at workflow a: query b",
 		`{"weftContract": 1, "workflows": {"a": {"input": {"$ref": "#/$defs/A"}}}}`:                                         `workflow a: input refers to "#/$defs/A", which`,

@@ -16,6 +16,9 @@ import (
 // is retried with success. Those of another build try it.
 var fix = workflow.NewUpdate[workflow.None, string]("fix")
 
+// notice is a signal that the code of fickle does not receive.
+var notice = workflow.NewSignal[workflow.None]("any")
+
 // fickle returns a workflow whose code panics while the bench is broken. Its activity always fails.
 func (b *bench) fickle() []workflow.Registration {
 	jam := activity.New("jam", func(context.Context, int) (string, error) { return "", errors.New("no paper") },
@@ -29,7 +32,7 @@ func (b *bench) fickle() []workflow.Registration {
 			return "", workflow.Sleep(ctx, time.Minute)
 		}
 		return jam.Run(ctx, 1)
-	}, workflow.Names(fix))}
+	}, workflow.Names(fix, notice))}
 }
 
 // deploy stops the process. The next one is of a build.

@@ -122,6 +122,29 @@ func (b *bench) measure(name string, budget meter.Cost, operation func()) {
 	}
 }
 
+// refused sends a request that is refused with this status.
+func (b *bench) refused(status int, target, body string) func() {
+	return func() {
+		b.t.Helper()
+		a := b.process().DoWith(b.total.Counting(b.t.Context()), http.MethodPost, "/v1/workflows"+target, body)
+		if a.Status != status {
+			b.t.Errorf("POST %s %s: %d %s", target, body, a.Status, a.Body)
+		}
+	}
+}
+
+// contract measures requests that the contract of a run's code does not have. Each reads the log
+// once, and a start reads nothing.
+func (b *bench) contract() {
+	b.measure("start, of a wrong input", meter.Cost{}, b.refused(http.StatusBadRequest, "", `{"type":"sequence","input":"x"}`))
+	b.measure("signal, of an unknown name", meter.Cost{Reads: 1}, b.refused(http.StatusBadRequest, "/a/signals/pike", ""))
+	b.measure("signal, of a wrong value", meter.Cost{Reads: 1}, b.refused(http.StatusBadRequest, "/a/signals/mail", `{"input":1}`))
+	b.measure("update, of an unknown name", meter.Cost{Reads: 1}, b.refused(http.StatusUnprocessableEntity, "/a/updates/ad", `{"input":1}`))
+	b.measure("update, of a wrong input", meter.Cost{Reads: 1}, b.refused(http.StatusUnprocessableEntity, "/a/updates/add", `{"input":"1"}`))
+	b.measure("query, of an unknown name", meter.Cost{Reads: 1}, b.refused(http.StatusNotFound, "/a/queries/sun", ""))
+	b.measure("query, of a wrong input", meter.Cost{Reads: 1}, b.refused(http.StatusBadRequest, "/a/queries/plus", `{"input":"1"}`))
+}
+
 func (b *bench) table() string {
 	var text strings.Builder
 	for _, r := range b.rows {
@@ -151,6 +174,7 @@ func TestBudgets(t *testing.T) {
 				b.activities(reads)
 				b.byHand(reads)
 				b.waits(reads)
+				b.topics(reads)
 				b.rates(reads)
 				b.visibility(reads)
 				b.facts(reads)
@@ -184,6 +208,7 @@ func (b *bench) requests(reads int64) {
 	b.measure("update, an id that is known", meter.Cost{Reads: 1}, post("/a/updates/add", `{"updateId":"u1","input":1}`))
 	b.measure("update, polled", meter.Cost{Reads: 1}, get("/a/updates/u2?wait=20s"))
 	b.measure("query", meter.Cost{Reads: 1}, post("/a/queries/sum", ""))
+	b.contract()
 	b.measure("describe", meter.Cost{Reads: 1}, get("/a"))
 	b.measure("result, of an open run", meter.Cost{Reads: 1}, get("/a/result"))
 	b.measure("history", meter.Cost{Reads: 1}, get("/a/history"))

@@ -42,8 +42,8 @@ func listen(ctx workflow.Context, first time.Duration) (got []string, err error)
 	return got, nil
 }
 
-// A signal whose value does not decode is refused once the code has received signals of its name.
-// Nothing is written.
+// A signal whose value is not of the declared type is refused, and so is one of a name that the
+// binding omits, also before the code has received any. Nothing is written.
 func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
@@ -58,6 +58,11 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 			_, err := s.Signal(ctx, "w", "", "spoken", schema.SignalRequest{Input: []byte(`{"name":"bob"}`), RequestID: "bad"})
 			if !errors.Is(err, refusal.Invalid) {
 				t.Errorf("a value that does not decode: %v", err)
+			}
+			var refused *refusal.Error
+			_, err = s.Signal(ctx, "w", "", "spokn", schema.SignalRequest{RequestID: "bad"})
+			if !errors.As(err, &refused) || refused.Kind != refusal.Invalid || !slices.Equal(refused.Known, []string{"spoken"}) {
+				t.Errorf("a name that the binding omits: %v", err)
 			}
 		}
 		if d.Snapshot() != before {
@@ -82,13 +87,14 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 	})
 }
 
-// A signal that was accepted before its type was known is set aside, and the run continues. The
-// run's description counts that signal. It also counts a signal that the code does not receive.
+// A binding that names no signals and is dynamic accepts all of them. A signal that was accepted
+// before its type was known is set aside, and the run continues. The run's description counts that
+// signal. It also counts a signal that the code does not receive.
 func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
 		var log testbed.Warnings
-		p := d.Start(executor.Options{Logger: log.Logger()}, workflow.Bind(listener, listen, workflow.Names(spoken)))
+		p := d.Start(executor.Options{Logger: log.Logger()}, workflow.Bind(listener, listen, workflow.BindOptions{Dynamic: workflow.Signals}))
 		if _, err := listener.Start(ctx, p.Client, "w", time.Minute, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +187,7 @@ func TestUnhandledSignalsAreCounted(t *testing.T) {
 // listed only there.
 func TestUnreadSignalsOfARunThatContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := testbed.One(t, workflow.Bind(relayType, runRelay, workflow.Names(relayAdd, relaySum, relayNote)))
+		p := testbed.One(t, workflow.Bind(relayType, runRelay, workflow.Names(relayAdd, relaySum, relayNote, workflow.NewSignal[int]("nobody"))))
 		ctx := context.Background()
 		first, err := relayType.Start(ctx, p.Client, "w", 0, workflow.StartOptions{})
 		if err != nil {

@@ -293,7 +293,7 @@ func TestWaitsAreBounded(t *testing.T) {
 				deep(ctx, i)
 			}
 			return "", workflow.Sleep(ctx, 240*time.Hour)
-		}))
+		}, workflow.BindOptions{Dynamic: workflow.Signals}))
 		if _, err := plenty.Start(t.Context(), p.Client, "w", alike); err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // errLostAnswer is the error of a version that was invoked and did not answer.
@@ -66,6 +67,38 @@ func TestForwardedRequests(t *testing.T) {
 				}
 				if !slices.Equal(events, []string{"build-1 " + string(text)}) {
 					t.Errorf("forwarded: %q", events)
+				}
+			})
+		})
+	}
+}
+
+// The version that has a build answers requests for its contract.
+func TestForwardedContracts(t *testing.T) {
+	t.Parallel()
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := testbed.New(t)
+				older := workflow.Bind(workflow.NewWorkflow[string, int]("only.older"), func(workflow.Context, string) (int, error) { return 0, nil })
+				one, two := d.Idle(executor.Options{Build: "build-1"}, older), d.Idle(executor.Options{Build: "build-2"}, testbed.Workload("build-2")...)
+				var events []string
+				f := function(t, API, two, Options{Forward: forwarding(function(t, API, one, Options{}), &events)})
+				for path, want := range map[string]string{"/v1/types": `"name":"only.older"`, "/v1/types/only.older": `"input":{"type":"string"}`} {
+					if a := ask(t, f, requested(t, format, "GET", path, "build=build-1", "")); a.StatusCode != 200 || !strings.Contains(a.Body, want) {
+						t.Errorf("%s answered %d %s", path, a.StatusCode, a.Body)
+					}
+				}
+				if len(events) != 2 {
+					t.Errorf("forwarded %q", events)
+				}
+				if a := ask(t, f, requested(t, format, "GET", "/v1/types", "build=build-2", "")); a.StatusCode != 200 || len(events) != 2 {
+					t.Errorf("answered %d %s, and forwarded %q", a.StatusCode, a.Body, events)
+				}
+				nowhere := function(t, API, two, Options{Forward: failing(ErrNoVersion)})
+				if a := ask(t, nowhere, requested(t, format, "GET", "/v1/types", "build=build-7", "")); a.StatusCode != 409 || !strings.Contains(a.Body, "problem:other-build") {
+					t.Errorf("answered %d %s", a.StatusCode, a.Body)
 				}
 			})
 		})

@@ -11,11 +11,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// deploymentRoutes are the routes of the deployment itself: its queues, its builds, and its
-// program.
+// deploymentRoutes are the routes of the deployment itself: its queues and its builds.
 var deploymentRoutes = []Route{
 	{ID: "getDeployment", Pattern: "GET /v1/deployment", Access: Reads, endpoint: gives((*handler).deployment)},
-	{ID: "listTypes", Pattern: "GET /v1/types", Access: Reads, endpoint: gives((*handler).types)},
 	{ID: "listBuilds", Pattern: "GET /v1/builds", Query: []string{"pageToken"}, Access: Reads, endpoint: gives((*handler).builds)},
 	{ID: "listQueues", Pattern: "GET /v1/queues", Access: Reads, endpoint: gives((*handler).queues)},
 	{ID: "redriveQueue", Pattern: "POST /v1/queues/{name}/redrive", Access: Writes, endpoint: gives((*handler).redrive)},
@@ -34,21 +32,6 @@ func (h *handler) deployment(*http.Request) (int, *schema.DeploymentResponse, er
 			MaxPayloadBytes: o.MaxPayload, UpdatesInFlight: max(o.Engine.Limits.UpdatesInFlight, 0), Retention: schema.Duration(p.Keep(0)), Wait: schema.Duration(o.SoftLimit),
 		},
 	}, nil
-}
-
-func (h *handler) types(*http.Request) (int, *schema.TypeListResponse, error) {
-	registry := h.service.Process.Registry
-	answer := &schema.TypeListResponse{
-		Workflows: []schema.WorkflowType{}, Activities: []schema.ActivityType{}, TaskQueues: append([]string{}, h.service.Process.Options.Engine.TaskQueues...),
-	}
-	for _, name := range registry.WorkflowNames() {
-		answer.Workflows = append(answer.Workflows, schema.WorkflowType{Name: name, Pinned: registry.Workflow(name).Pinned})
-	}
-	for _, name := range registry.ActivityNames() {
-		a := registry.Activity(name)
-		answer.Activities = append(answer.Activities, schema.ActivityType{Name: name, TaskQueue: a.TaskQueue, StartToClose: schema.Duration(a.StartToClose)})
-	}
-	return http.StatusOK, answer, nil
 }
 
 // buildsPage is how many runs are read at once to be counted.

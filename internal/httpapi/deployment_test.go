@@ -40,6 +40,7 @@ func (s *story) playDeployment(d *testbed.Deployment) {
 	s.play(p,
 		step{"getDeployment", "/v1/deployment", "", "", 200, "here"},
 		step{"listTypes", "/v1/types", "", "", 200, "cart"},
+		step{"getType", "/v1/types/charge", "", "", 200, "charge"},
 		step{"listQueues", "/v1/queues", "", "", 200, "idle"},
 		step{"redriveQueue", "/v1/queues/activities/redrive", "", "", 202, "started"})
 	s.play(process("build-2"), step{"listBuilds", "/v1/builds", "", "", 200, "pinned"})

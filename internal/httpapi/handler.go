@@ -15,10 +15,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/contract"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/internal/version"
 )
 
@@ -36,6 +38,8 @@ const MaxBody = 1 << 20
 type handler struct {
 	service *executor.Service
 	log     *slog.Logger
+	// contract returns the contract of the program.
+	contract func() (*contract.Document, error)
 }
 
 // checked carries out a request of the route if its query string is valid.
@@ -48,7 +52,7 @@ func (t *Route) checked(h *handler, r *http.Request) (int, any, error) {
 
 // New returns the handler of the API.
 func New(service *executor.Service, log *slog.Logger) http.Handler {
-	h := &handler{service, log}
+	h := &handler{service, log, contractOf(service.Process.Registry)}
 	mux := http.NewServeMux()
 	for i := range routes {
 		mux.HandleFunc(routes[i].Pattern, h.observe(&routes[i]))
@@ -134,6 +138,9 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, do serve) (stat
 	}
 	if at := resumeAt(answer); at != "" {
 		w.Header().Set(ResumeHeader, at)
+	}
+	if page, ok := answer.(*schema.TopicResponse); ok && page.Withdrawn != nil {
+		w.Header().Set(EventHeader, EventWithdrawn)
 	}
 	write(w, status, "application/json", append(body, '\n'))
 	return status, cost

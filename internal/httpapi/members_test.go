@@ -17,7 +17,11 @@ import (
 
 // schemas are the schemas whose names differ from those of their types. An update's answer has
 // three schemas.
-var schemas = map[string]string{"historyPage": "HistoryResponse", "UpdateResponse": "UpdateCompleted", "FailUpdateRequest": "EndRequest"}
+var schemas = map[string]string{
+	"historyPage": "HistoryResponse", "UpdateResponse": "UpdateCompleted", "FailUpdateRequest": "EndRequest",
+	"Document": "Contract", "Workflow": "ContractWorkflow", "Update": "ContractUpdate", "ErrorType": "ContractError", "Query": "ContractQuery",
+	"Signal": "ContractSignal", "Topic": "ContractTopic", "Activity": "ContractActivity",
+}
 
 // addForms adds a type, and the types of its members, by their schemas. A type that writes its own
 // JSON has no members.

@@ -100,10 +100,10 @@ var routes = slices.Concat(
 	waitRoutes,
 	countRoutes,
 	byHandRoutes, pauseRoutes,
-	runRoutes,
+	runRoutes, topicRoutes,
 	scheduleRoutes, batchRoutes,
 	activityRoutes,
-	deploymentRoutes,
+	deploymentRoutes, typeRoutes,
 	documentRoutes,
 )
 

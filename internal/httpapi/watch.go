@@ -16,15 +16,24 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
 
-// ResumeHeader is the header of a page of a history, or of the list, that says where a reader of
-// server-sent events resumes: with this value as its Last-Event-ID.
+// ResumeHeader is the header of a page of a history, of a topic, or of the list, that says where a
+// reader of server-sent events resumes: with this value as its Last-Event-ID.
 //
 //   - Of a history it is the run and the last event that the reader has then: RUN:EVENT. If nothing
 //     can follow, ResumeEnd follows it.
+//   - Of a topic it is the run with which the reader goes on, and the offset of the next item:
+//     RUN:OFFSET. ResumeEnd follows it in the same way.
 //   - Of the list it is the version of the page.
 const ResumeHeader = "Weft-Resume"
 
-// ResumeEnd ends the ResumeHeader of a history that is complete.
+// EventHeader is the header of an answer whose server-sent event is not the usual one of its route:
+// EventWithdrawn, of an answer that says which items of a topic a reset has withdrawn.
+const (
+	EventHeader    = "Weft-Event"
+	EventWithdrawn = "withdrawn"
+)
+
+// ResumeEnd ends the ResumeHeader of a history or of a topic that is complete.
 const ResumeEnd = ":end"
 
 // resumeAt returns the ResumeHeader of an answer; empty if it has none.
@@ -38,6 +47,14 @@ func resumeAt(answer any) string {
 		return at
 	case *schema.ListResponse:
 		return a.Version
+	case *schema.TopicResponse:
+		run, end := a.RunID, ""
+		if a.NewRunID != "" {
+			run = a.NewRunID
+		} else if a.Closed {
+			end = ResumeEnd
+		}
+		return string(run) + ":" + strconv.FormatInt(a.Next, 10) + end
 	}
 	return ""
 }

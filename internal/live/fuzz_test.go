@@ -17,7 +17,12 @@ func FuzzLastEventID(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		run, from, ended, ok := parse(text)
+		topic := &stream{route: &httpapi.Route{ID: topicRoute}}
+		s := &stream{route: &httpapi.Route{ID: historyRoute}}
+		run, from, ended, ok := s.parse(text)
+		if _, offset, _, same := topic.parse(text); same != ok || ok && offset != from-1 {
+			t.Errorf("%q is offset %d, and event %d", text, offset, from)
+		}
 		if !ok {
 			return
 		}
@@ -28,7 +33,7 @@ func FuzzLastEventID(f *testing.F) {
 		if ended {
 			again += httpapi.ResumeEnd
 		}
-		if runAgain, fromAgain, endedAgain, ok := parse(again); !ok || runAgain != run || fromAgain != from || endedAgain != ended {
+		if runAgain, fromAgain, endedAgain, ok := s.parse(again); !ok || runAgain != run || fromAgain != from || endedAgain != ended {
 			t.Errorf("%q reads as %q, which is another event", text, again)
 		}
 	})

@@ -1,12 +1,13 @@
 // Package live answers with server-sent events where the API has long polls: the history of a run,
-// and a page of the list. It is an adapter in front of the API. It asks the same requests as a
+// a topic, and a page of the list. It is an adapter in front of the API. It asks the same requests as a
 // caller of the long poll, one after the other, and passes the answers on as messages.
 //
-//   - Each message of the event "history" or "list" has the answer of a long poll as its data, and
-//     its ResumeHeader as its id. A reader that connects again with this Last-Event-ID gets what
+//   - Each message of the event "history", "items" or "list" has the answer of a long poll as its
+//     data, and its ResumeHeader as its id. A reader that connects again with this Last-Event-ID gets what
 //     follows: nothing is lost, and nothing repeated.
-//   - "end" says that nothing can follow: the history is complete. To a reader that connects again
-//     the answer is 204, and an EventSource stops.
+//   - "withdrawn" is "items" for an answer which says that a reset has withdrawn items.
+//   - "end" says that nothing can follow: the history is complete, or no run goes on with the topic.
+//     To a reader that connects again the answer is 204, and an EventSource stops.
 //   - "problem" has the problem document of a request that was refused in the middle, such as that
 //     of a run which was deleted. The stream ends. While the API is busy, the stream asks again.
 //
@@ -117,17 +118,28 @@ type stream struct {
 
 const (
 	historyRoute = "getHistory"
+	topicRoute   = "readTopic"
 	eventHistory = "history"
+	eventItems   = "items"
 	eventList    = "list"
 )
 
-// event returns the name of the stream's messages.
-func (s *stream) event() string {
-	if s.route.ID == historyRoute {
+// event returns the name of a message of the stream with these headers.
+func (s *stream) event(answer http.Header) string {
+	if name := answer.Get(httpapi.EventHeader); name != "" {
+		return name
+	}
+	switch s.route.ID {
+	case historyRoute:
 		return eventHistory
+	case topicRoute:
+		return eventItems
 	}
 	return eventList
 }
+
+// ofRun reports whether the stream reads something of a run, in which a reader has a place.
+func (s *stream) ofRun() bool { return s.route.ID == historyRoute || s.route.ID == topicRoute }
 
 // resume sets the first request: where the reader's Last-Event-ID says, or where the request
 // begins. ended says that nothing can follow.
@@ -138,7 +150,7 @@ func (s *stream) resume() (ended bool, err *refusal.Error) {
 		return false, refusal.Invalid.New("server-sent events have no pages: give the id of the first event as from, instead of the pageToken")
 	}
 	s.last = s.request.Header.Get("Last-Event-ID")
-	if s.route.ID != historyRoute {
+	if !s.ofRun() {
 		if s.last == "" {
 			s.last = s.query.Get("version")
 		}
@@ -148,23 +160,31 @@ func (s *stream) resume() (ended bool, err *refusal.Error) {
 	if s.last == "" {
 		return false, nil
 	}
-	run, from, ended, ok := parse(s.last)
-	if pinned := s.query.Get("runId"); !ok || pinned != "" && pinned != run {
-		return false, refusal.Invalid.New("this history has no message with this Last-Event-ID: begin again without it, or with the runId of that message")
+	run, from, ended, ok := s.parse(s.last)
+	pinned := s.query.Get("runId")
+	other := pinned != "" && pinned != run && s.route.ID == historyRoute // a topic goes on in the runs that follow
+	if !ok || other {
+		return false, refusal.Invalid.New("there is no message with this Last-Event-ID here: begin again without it, or with the runId of that message")
 	}
 	s.goOn(run, from)
 	return ended, nil
 }
 
-// parse parses the ResumeHeader of a history, and returns the id of the first event that follows.
-func parse(at string) (run string, from int64, ended, ok bool) {
+// parse parses the ResumeHeader of a history or of a topic. It returns the id of the first event,
+// or the offset of the first item, that follows.
+func (s *stream) parse(at string) (run string, from int64, ended, ok bool) {
 	rest, ended := strings.CutSuffix(at, httpapi.ResumeEnd)
-	run, event, found := strings.Cut(rest, ":")
-	n, err := strconv.ParseInt(event, 10, 64)
-	return run, n + 1, ended, found && err == nil && run != "" && n >= 0 && n+1 > 0
+	run, place, found := strings.Cut(rest, ":")
+	n, err := strconv.ParseInt(place, 10, 64)
+	ok = found && err == nil && run != "" && n >= 0 && n+1 > 0
+	if s.route.ID == historyRoute {
+		n++
+	}
+	return run, n, ended, ok
 }
 
-// goOn makes the next request that for the events of a run from an id on.
+// goOn makes the next request that for the events of a run from an id on, or for items from an
+// offset on.
 func (s *stream) goOn(run string, from int64) {
 	s.query.Set("runId", run)
 	s.query.Set("from", strconv.FormatInt(from, 10))
@@ -231,11 +251,11 @@ func (s *stream) ask(wait time.Duration) *message {
 // advance sets the next request to what follows a page.
 func (s *stream) advance(at string) (ended bool) {
 	s.last = at
-	if s.route.ID != historyRoute {
+	if !s.ofRun() {
 		s.query.Set("version", at)
 		return false
 	}
-	run, from, ended, _ := parse(at) // the API wrote it
+	run, from, ended, _ := s.parse(at) // the API wrote it
 	s.goOn(run, from)
 	return ended
 }

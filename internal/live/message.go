@@ -48,10 +48,11 @@ func (m *message) WriteHeader(status int) {
 		s.write("event: problem\ndata: ")
 	default:
 		s.begin(m.header)
-		m.same, m.drop = at == s.last, at == s.last
+		m.same = at == s.last && m.header.Get(httpapi.EventHeader) == ""
+		m.drop = m.same
 		m.ended = s.advance(at)
 		if !m.drop {
-			s.write("id: " + at + "\nevent: " + s.event() + "\ndata: ")
+			s.write("id: " + at + "\nevent: " + s.event(m.header) + "\ndata: ")
 		}
 	}
 }

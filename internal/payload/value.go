@@ -24,3 +24,16 @@ func ValueOf[T any]() engine.Value {
 	}
 	return v
 }
+
+// Verify returns an error if JSON cannot hold one of the types. It names the field.
+func Verify(values ...engine.Value) error {
+	for _, v := range values {
+		if v.Type == nil || v.Schema != nil {
+			continue // a converter holds it
+		}
+		if err := check.Verify(v.Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -22,6 +22,11 @@ type Problem struct {
 	Detail string `json:"detail,omitempty"`
 	// Failure is the failure of the code that the request ran, if any.
 	Failure *failure.Failure `json:"failure,omitempty"`
+	// At is the place in the request that is wrong, as in "input.items[3].sku"; empty if the refusal
+	// is about no place.
+	At string `json:"at,omitempty"`
+	// Known are the names that exist, sorted, if the request has one that does not.
+	Known []string `json:"known,omitempty"`
 	// RetryAfter is how long to wait before the request is sent again; 0 if that will not help.
 	RetryAfter time.Duration `json:"-"`
 }
@@ -62,6 +67,7 @@ const retryAfter = time.Second
 func Of(r *refusal.Error) *Problem {
 	p := &Problem{
 		Type: problemType + string(r.Kind), Title: r.Kind.Title(), Status: statuses[r.Kind], Detail: r.Detail, Failure: r.Failure,
+		At: r.At, Known: r.Known,
 	}
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
 		p.RetryAfter = retryAfter

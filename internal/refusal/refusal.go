@@ -4,6 +4,7 @@
 package refusal
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -120,6 +121,28 @@ type Error struct {
 	Detail string
 	// Failure is the failure of the code that the request ran; nil if there is none.
 	Failure *failure.Failure
+	// At is the place in the request that is wrong, as in "input.quantity"; empty if there is none.
+	At string
+	// Known are the names that exist, if the request has one that does not.
+	Known []string
+}
+
+// AtPlaceOf returns the refusal with the place of an error in the request, if the error has one.
+func (e *Error) AtPlaceOf(err error) *Error {
+	var placed interface{ Place() string }
+	if !errors.As(err, &placed) {
+		return e
+	}
+	n := *e
+	n.At = placed.Place()
+	return &n
+}
+
+// Knowing returns the refusal with the names that exist.
+func (e *Error) Knowing(names []string) *Error {
+	n := *e
+	n.Known = names
+	return &n
 }
 
 // With returns the refusal with the failure of the code that the request ran.

@@ -104,7 +104,7 @@ func task(events []schema.HistoryEvent) (*history.Task, error) {
 		}
 		t.Build, t.Failure = end.Build, end.Failure
 		if end.BaseRunID != "" {
-			t.Reset = &history.Reset{BaseRunID: end.BaseRunID}
+			t.Reset = &history.Reset{BaseRunID: end.BaseRunID, Topics: end.Topics}
 		}
 	case nil, history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing:
 		return nil, wrong("the workflow task of event %d does not end", events[0].ID)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/contract"
 )
 
 // QueueListResponse lists the queues of a deployment.
@@ -98,6 +99,8 @@ type TypeListResponse struct {
 	Activities []ActivityType `json:"activities"`
 	// TaskQueues are the task queues besides the default one.
 	TaskQueues []string `json:"taskQueues"`
+	// Contract has the schemas; absent unless they are asked for.
+	Contract *contract.Document `json:"contract,omitempty"`
 }
 
 // WorkflowType is a workflow type.
@@ -105,6 +108,11 @@ type WorkflowType struct {
 	Name string `json:"name"`
 	// Pinned says that a run stays with the build that started it.
 	Pinned bool `json:"pinned,omitempty"`
+	// Updates, Queries, Signals and Topics are the names that its binding has, sorted.
+	Updates []string `json:"updates,omitempty"`
+	Queries []string `json:"queries,omitempty"`
+	Signals []string `json:"signals,omitempty"`
+	Topics  []string `json:"topics,omitempty"`
 }
 
 // ActivityType is an activity type, with its own options.
@@ -113,6 +121,8 @@ type ActivityType struct {
 	// TaskQueue is absent for the default one.
 	TaskQueue    string   `json:"taskQueue,omitempty"`
 	StartToClose Duration `json:"startToClose,omitempty"`
+	// Local says that it runs within the workflow's task.
+	Local bool `json:"local,omitempty"`
 }
 
 // DeploymentResponse describes the deployment that answers.

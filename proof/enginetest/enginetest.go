@@ -52,6 +52,8 @@ type Harness struct {
 	// Starts is how many activities, timers and similar things one task may start; zero means no
 	// limit.
 	Starts int
+	// Commit is how many bytes one task may write; zero means no limit.
+	Commit int
 	// Suggest is the length of the history from which the code gets the hint to continue as new;
 	// zero means never.
 	Suggest int64
@@ -121,7 +123,7 @@ func (s *Harness) drop() {
 
 // Writer returns the writer of the next commit.
 func (s *Harness) Writer() *engine.Writer {
-	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest, MaxStarts: s.Starts, TaskQueues: []string{"reports"}}}
+	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest, MaxStarts: s.Starts, MaxCommit: s.Commit, TaskQueues: []string{"reports"}}}
 	s.ids++
 	binary.BigEndian.PutUint64(w.Commit[:], s.ids)
 	return w

@@ -3,6 +3,7 @@ package kept
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/seed-41655fb1/weft/activity"
@@ -23,11 +24,13 @@ var (
 	parent     = workflow.NewWorkflow[workflow.None, []string]("parent")
 	telling    = workflow.NewWorkflow[string, []string]("telling")
 	ending     = workflow.NewWorkflow[workflow.None, []string]("ending")
+	publishing = workflow.NewWorkflow[int, int64]("publishing")
 
 	add  = workflow.NewUpdate[int, int]("add")
 	end  = workflow.NewSignal[int]("end")
 	note = workflow.NewMemo[string]("note")
 	city = workflow.NewAttribute[string]("City")
+	news = workflow.NewTopic[string]("news")
 
 	greet = activity.New("greet", func(_ context.Context, name string) (string, error) { return "hello " + name, nil })
 	once  = activity.Retry{MaxAttempts: 1}
@@ -166,9 +169,26 @@ func runEnding(ctx workflow.Context, _ workflow.None) (ends []string, err error)
 	return append(ends, greeting), nil
 }
 
+// runPublishing publishes what it does. It hides its first item, and continues as new, when it is
+// told to go on.
+func runPublishing(ctx workflow.Context, laps int) (int64, error) {
+	news.Publish(ctx, fmt.Sprint("lap ", laps))
+	add.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
+		news.Publish(ctx, fmt.Sprint("add ", n))
+		news.Publish(ctx, "added")
+		return int(news.Next(ctx)), nil
+	})
+	more, err := end.Receive(ctx)
+	if err != nil || more == 1 {
+		return news.Next(ctx), err
+	}
+	news.Truncate(ctx, 1)
+	return publishing.ContinueAsNew(ctx, laps+1)
+}
+
 // Registrations returns the registrations of the workflows and the activities.
 func Registrations() []workflow.Registration {
-	return registrations(workflow.Names(add, end, note, city))
+	return registrations(workflow.Names(add, end, note, city, news))
 }
 
 // Unnamed returns the registrations with bindings that name nothing, as those of programs of older
@@ -180,6 +200,7 @@ func registrations(named workflow.BindOptions) []workflow.Registration {
 		workflow.Bind(failing, runFailing), workflow.Bind(slow, runSlow), workflow.Bind(patient, runPatient), workflow.Bind(impatient, runImpatient),
 		workflow.Bind(continuing, runContinuing), workflow.Bind(counting, runCounting, named),
 		workflow.Bind(pinned, runCounting, workflow.BindOptions{Pinned: true}, named),
-		workflow.Bind(shown, runShown, named), workflow.Bind(parent, runParent), workflow.Bind(telling, runTelling), workflow.Bind(ending, runEnding), greet, fail, hang, await,
+		workflow.Bind(shown, runShown, named), workflow.Bind(parent, runParent), workflow.Bind(telling, runTelling), workflow.Bind(ending, runEnding),
+		workflow.Bind(publishing, runPublishing, named), greet, fail, hang, await,
 	}
 }

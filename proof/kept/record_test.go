@@ -44,6 +44,7 @@ var features = []struct {
 	{name: "telling", typ: "telling", input: `"receiver"`},
 	{name: "paused", typ: "counting", requests: []request{updated, paused, resumed, ended}},
 	{name: "named", typ: "counting", requests: []request{updated, ended}},
+	{name: "topics", typ: "publishing", input: "0", requests: []request{updated, resetToLast, goOn, ended}},
 }
 
 func canceled(ctx context.Context, env *weftest.Env, id string) error {
@@ -68,6 +69,18 @@ func updateFailed(ctx context.Context, env *weftest.Env, id string) error {
 func reset(ctx context.Context, env *weftest.Env, id string) error {
 	_, err := env.Client().Reset(ctx, id, client.ResetOptions{To: "firstTask", Reason: "again"})
 	return err
+}
+
+// resetToLast withdraws the items of the last task.
+func resetToLast(ctx context.Context, env *weftest.Env, id string) error {
+	_, err := env.Client().Reset(ctx, id, client.ResetOptions{To: "lastTask", Reason: "again"})
+	return err
+}
+
+// goOn makes the publishing workflow continue as new.
+func goOn(ctx context.Context, env *weftest.Env, id string) error {
+	env.Sleep(time.Hour)
+	return env.Client().Signal(ctx, id, "end", history.Payload("2"), client.SignalOptions{})
 }
 
 func moved(ctx context.Context, env *weftest.Env, id string) error {

@@ -332,6 +332,7 @@ var short = map[string]string{
 	"ExternalWorkflowExecutionSignaled": "SignalArrived", "MarkerRecorded": "Marker",
 	"RequestCancelExternalWorkflowExecutionInitiated": "EndInit",
 	"UpsertWorkflowSearchAttributes":                  "AttrsSet", "WorkflowPropertiesModified": "MemoSet",
+	"TopicItemsPublished": "Published", "TopicTruncated": "Truncated",
 }
 
 // String returns the abbreviated event, as the update cases write it.

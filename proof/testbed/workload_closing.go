@@ -8,6 +8,7 @@ var (
 	stay   = workflow.NewUpdate[workflow.None, int]("stay")
 	linger = workflow.NewUpdate[workflow.None, int]("linger") // the same as before, on purpose
 	part   = workflow.NewUpdate[string, int]("part")          // ends the run as its input says
+	unread = workflow.NewSignal[workflow.None]("x")           // that the code does not receive
 )
 
 func runLeaver(ctx workflow.Context, _ workflow.None) (int, error) {

@@ -10,7 +10,7 @@ import (
 
 // looks are the lookups of a looker, one after the other or together.
 type looks struct {
-	Jobs     []Job `json:"jobs"`
+	Jobs     []Job `json:"jobs,omitempty"`
 	Together bool  `json:"together,omitempty"`
 	// Stay keeps the workflow open, with its updates, until it is poked.
 	Stay bool `json:"stay,omitempty"`

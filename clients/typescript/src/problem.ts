@@ -18,6 +18,10 @@ export class Problem extends Error {
   readonly detail: string;
   /** The failure of the code that the request ran, if there is one. */
   readonly failure: components["schemas"]["Failure"] | undefined;
+  /** The place in the request that is wrong, as in `input.items[3].sku`, if the refusal is about one. */
+  readonly at: string | undefined;
+  /** The names that exist, if the request has one that does not. */
+  readonly known: readonly string[];
   /**
    * How many milliseconds to wait before sending the request again; 0 if the answer does not say.
    */
@@ -31,6 +35,8 @@ export class Problem extends Error {
     this.status = document.status;
     this.detail = document.detail;
     this.failure = document.failure;
+    this.at = document.at;
+    this.known = document.known ?? [];
     this.retryAfter = retryAfter;
     this.cost = cost;
   }

@@ -26,7 +26,7 @@ func (r *reporter) bindings(pass *analysis.Pass) {
 		if args == nil || n.Ellipsis.IsValid() || r.silenced(Names, n.Pos()) {
 			continue
 		}
-		b := &binding{pkg: r.pkg, call: n, code: &unit{names: map[identity]handled{}}}
+		b := &binding{pkg: r.pkg, call: n, code: &unit{names: map[identity]handled{}}, shared: map[identity]bool{}}
 		for _, i := range args {
 			u := r.units[c.ChildAt(edge.CallExpr_Args, i).Node()]
 			for _, h := range u.names {
@@ -36,11 +36,10 @@ func (r *reporter) bindings(pass *analysis.Pass) {
 		}
 		b.options = n.Args[min(2, len(n.Args)):]
 		if fullName(r.callee(n)) == workflowPath+".Intercept" {
-			b.intercepts, b.options = true, nil
-			b.with = withOf(c)
-			if b.with != nil {
-				b.options = b.with.Args
+			if k := c.ParentEdgeKind(); k == edge.AssignStmt_Rhs || k == edge.ValueSpec_Values {
+				continue // With may be called later
 			}
+			b.intercepts, b.options = true, withOf(c)
 		}
 		if b.read() {
 			b.report(pass)
@@ -53,23 +52,25 @@ type binding struct {
 	*pkg
 	call       *ast.CallExpr
 	intercepts bool
-	with       *ast.CallExpr // of interceptors: the call of With, or nil
 	options    []ast.Expr
 	code       *unit
 	listed     []handled
 	dynamic    []string
+	// shared are the names of options that other bindings may have, too: those of variables.
+	shared map[identity]bool
 }
 
-// withOf returns the call of With of what a call returns, or nil.
-func withOf(c inspector.Cursor) *ast.CallExpr {
-	if c.ParentEdgeKind() != edge.SelectorExpr_X {
-		return nil
+// withOf returns the arguments of the calls of With that follow a call.
+func withOf(c inspector.Cursor) (args []ast.Expr) {
+	for c.ParentEdgeKind() == edge.SelectorExpr_X {
+		sel := c.Parent()
+		if sel.Node().(*ast.SelectorExpr).Sel.Name != "With" || sel.ParentEdgeKind() != edge.CallExpr_Fun {
+			break
+		}
+		c = sel.Parent()
+		args = append(args, c.Node().(*ast.CallExpr).Args...)
 	}
-	sel := c.Parent()
-	if sel.Node().(*ast.SelectorExpr).Sel.Name != "With" || sel.ParentEdgeKind() != edge.CallExpr_Fun {
-		return nil
-	}
-	return sel.Parent().Node().(*ast.CallExpr)
+	return args
 }
 
 // read reads the options. It returns false if they are not all known.
@@ -80,6 +81,11 @@ func (b *binding) read() bool {
 			return false
 		}
 		b.listed, b.dynamic = append(b.listed, l.Names...), append(b.dynamic, l.Dynamic...)
+		if !b.isNames(e) {
+			for _, h := range l.Names {
+				b.shared[h.id()] = true
+			}
+		}
 	}
 	return true
 }
@@ -268,22 +274,22 @@ func (b *binding) report(pass *analysis.Pass) {
 	if hidden != nil {
 		pass.Report(analysis.Diagnostic{
 			Pos: at, Category: Names,
-			Message: fmt.Sprintf("%s handles %s, which the binding omits and cannot name from here: declare a package variable that it can name, and add it to workflow.Names [%s]",
+			Message: fmt.Sprintf("%s handles %s, which the binding omits and cannot name from here: declare a package variable that it can name, and add it to workflow.Names; a name that the code computes needs workflow.BindOptions.Dynamic [%s]",
 				b.who(), list(hidden), Names),
 		})
 	}
 	b.reportVain(pass)
 }
 
-// reportVain reports the names that the binding has and the code does not handle, if all of the
-// code is known.
+// reportVain reports the names that the call lists and the code does not handle, if all of the code
+// is known.
 func (b *binding) reportVain(pass *analysis.Pass) {
 	if b.code.opaque {
 		return
 	}
 	var vain []handled
 	for _, h := range b.listed {
-		if _, ok := b.code.names[h.id()]; !ok && enforced(h.Kind) {
+		if _, ok := b.code.names[h.id()]; !ok && enforced(h.Kind) && !b.shared[h.id()] {
 			vain = append(vain, h)
 		}
 	}

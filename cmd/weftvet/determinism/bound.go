@@ -111,7 +111,6 @@ type link struct {
 	sig  *types.Signature // of the mentioned function, or nil
 	recv ast.Expr         // the receiver, or nil
 	call *ast.CallExpr    // nil if the function is only mentioned
-	at   string
 }
 
 // value is an expression that a variable is set to.
@@ -315,7 +314,7 @@ func (p *pkg) lookHandledCall(u *unit, n *ast.CallExpr) {
 	}
 	if lit := p.literalOf(n.Fun); lit != nil { // a local variable that holds a function literal
 		sig, _ := p.info.TypeOf(lit.Node().(ast.Expr)).(*types.Signature)
-		u.links = append(u.links, link{to: p.unit(*lit), sig: sig, call: n, at: p.where(n.Pos())})
+		u.links = append(u.links, link{to: p.unit(*lit), sig: sig, call: n})
 		return
 	}
 	if _, ok := ast.Unparen(n.Fun).(*ast.FuncLit); ok {
@@ -352,7 +351,7 @@ func (p *pkg) lookHandledFunc(u *unit, c inspector.Cursor, fn *types.Func) {
 		return
 	}
 	e := expression(c)
-	l := link{sig: fn.Signature(), at: p.where(c.Node().Pos())}
+	l := link{sig: fn.Signature()}
 	if sel, ok := ast.Unparen(e.Node().(ast.Expr)).(*ast.SelectorExpr); ok && fn.Signature().Recv() != nil {
 		l.recv = sel.X
 	}

@@ -61,6 +61,9 @@ type Error struct {
 // Error returns the path and what is wrong there.
 func (e *Error) Error() string { return e.Path + ": " + e.Reason() }
 
+// Place returns the path.
+func (e *Error) Place() string { return e.Path }
+
 // Reason returns what is wrong, without the path.
 func (e *Error) Reason() string {
 	if e.Text != "" {

@@ -23,7 +23,6 @@ type Set struct {
 	// Declared returns the schema that the author gave for a type of others, or nil.
 	Declared func(reflect.Type) []byte
 
-	shapes map[reflect.Type]*check.Shape
 	keys   map[key]int
 	defs   []*definition
 	roots  []*contract.Schema // whose references Defs gives their names
@@ -50,11 +49,11 @@ type definition struct {
 // named types; Defs gives these references their names. The error names a field that JSON cannot
 // hold.
 func (s *Set) Add(t reflect.Type, lenient bool) (*contract.Schema, error) {
-	shape, err := s.shape(t)
+	checker, err := check.Of(t)
 	if err != nil {
 		return nil, err
 	}
-	schema, err := s.schema(shape, nil, lenient)
+	schema, err := s.schema(checker.Shape(), nil, lenient)
 	if err != nil {
 		return nil, err
 	}
@@ -118,22 +117,6 @@ func pending(s *contract.Schema) (i int, ok bool) {
 	}
 	i, err := strconv.Atoi(number)
 	return i, err == nil
-}
-
-// shape returns what the checker accepts for a type.
-func (s *Set) shape(t reflect.Type) (*check.Shape, error) {
-	if shape := s.shapes[t]; shape != nil {
-		return shape, nil
-	}
-	checker, err := check.Compile(t)
-	if err != nil {
-		return nil, err
-	}
-	if s.shapes == nil {
-		s.shapes = map[reflect.Type]*check.Shape{}
-	}
-	s.shapes[t] = checker.Shape()
-	return s.shapes[t], nil
 }
 
 // define returns a reference to the definition of this key, which make creates if there is none.

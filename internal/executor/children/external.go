@@ -2,15 +2,18 @@ package children
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // DeliverExternal delivers a signal or a request to end to another workflow, and reports the
@@ -72,9 +75,9 @@ func deliverTo(ctx context.Context, s *session.Process, e *outbound) (f *failure
 		if err := t.View.EnsureFresh(ctx); err != nil {
 			return err
 		}
-		arrived, err := receive(ctx, t, e)
-		f = nil
-		if err == nil && !arrived {
+		arrived, refused, err := receive(ctx, t, e)
+		f = refused
+		if err == nil && !arrived && refused == nil {
 			f = failure.FromError(failure.New(failure.ErrNotFound.Type, noSuchOpenRun(t.WorkflowID)))
 		}
 		return err
@@ -85,33 +88,53 @@ func deliverTo(ctx context.Context, s *session.Process, e *outbound) (f *failure
 func noSuchOpenRun(workflowID string) string { return "workflow " + workflowID + " has no open run" }
 
 // receive commits the message of another workflow to the latest run. It returns false if no run
-// takes it.
-func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool, err error) {
+// takes it, and the failure of the sender's request if the contract of the run's code does not have
+// the signal. The code of a run that is pinned to another build is not here: if it is not paused,
+// the message goes to that build, and otherwise it is recorded unchecked, because it must not wait
+// for the end of the pause.
+func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool, refused *failure.Failure, err error) {
 	run := t.Run()
 	if run == nil {
-		return false, nil
+		return false, nil, nil
 	}
 	gone := e.external.ChildEventID != 0 && run.State.Started.RequestID != e.request
 	there, err := lookForDelivery(ctx, t, run, e)
 	switch {
 	case err != nil:
-		return false, err
+		return false, nil, err
 	case gone && e.external.Ends:
 		there = false // the child has closed or never started, and this is another run
 	case !there && !gone && e.message.Late && e.external.ChildEventID == 0:
 		if gone, err = lookForMiss(ctx, t, run, e); err != nil {
-			return false, err
+			return false, nil, err
 		}
 	}
 	if there || gone || run.State.Status.Closed() {
-		return there, inbox.RepairForeign(ctx, t, e.message)
+		return there, nil, inbox.RepairForeign(ctx, t, e.message)
 	}
 	trigger, arrives := inbox.Foreign(e.message), e.incoming()
+	if refused := refusedSignal(t, run, arrives); refused != nil {
+		return false, refused, nil
+	}
 	if history.EndOf(arrives.Attributes).Status.Closed() {
 		t.Code.Drop()
-		return true, t.Commit(ctx, []*session.Change{{Run: run, Commit: run.End(t.Writer(trigger), arrives)}}, []*engine.Message{trigger})
+		return true, nil, t.Commit(ctx, []*session.Change{{Run: run, Commit: run.End(t.Writer(trigger), arrives)}}, []*engine.Message{trigger})
 	}
-	return true, commit.Event(ctx, t, run, arrives, trigger)
+	return true, nil, commit.Event(ctx, t, run, arrives, trigger)
+}
+
+// refusedSignal returns why the contract of a run's code does not have a signal of another
+// workflow, or nil.
+func refusedSignal(t *session.Session, run *engine.Run, arrives history.Event) *failure.Failure {
+	signal, ok := arrives.Attributes.(*history.WorkflowExecutionSignaled)
+	if !ok || commit.IsPinnedElsewhere(t, run) {
+		return nil
+	}
+	var refused *refusal.Error
+	if errors.As(command.CheckSignal(t.TypeOf(run), signal, true), &refused) {
+		return failure.FromError(failure.New(failure.ErrInvalid.Type, refused.Detail))
+	}
+	return nil
 }
 
 // lookForDelivery reads whether the message has arrived before: at the latest run, or at an earlier

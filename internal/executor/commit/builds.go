@@ -22,6 +22,8 @@ type OtherBuild struct {
 	Here string
 	// Moves says that the run is to move to Build. Otherwise the run is pinned to Build.
 	Moves bool
+	// Types says that the types of Build are asked for, which its code alone has. There is no run.
+	Types bool
 	// Instead is the message that waits for the build in place of the delivered one, or nil if the
 	// delivered one waits.
 	Instead *engine.Message
@@ -29,6 +31,9 @@ type OtherBuild struct {
 
 // Error says how to make the build reachable.
 func (o *OtherBuild) Error() string {
+	if o.Types {
+		return fmt.Sprintf("only build %q knows its types, and it cannot be reached from build %q: deploy it beside this one, or leave the build out to get the types of this one", o.Build, o.Here)
+	}
 	if o.Moves {
 		return fmt.Sprintf("run %q of workflow %q is to move to build %q, which has to do that, and cannot be reached from build %q: deploy it, beside this one if that is to stay",
 			o.RunID, o.WorkflowID, o.Build, o.Here)

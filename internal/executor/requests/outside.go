@@ -76,17 +76,13 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*sc
 	return answer, nil
 }
 
-// checkResult refuses a result that workflow code could not decode: the run would be stuck until
-// another deployment. A process that does not know the activity accepts any result.
+// checkResult refuses a result that is not of the activity's declared type: the run could be stuck
+// until another deployment. A failure has no result.
 func checkResult(s *session.Process, activityType string, result history.Payload, f *failure.Failure) error {
-	code := s.Registry.Activity(activityType)
-	if f != nil || code == nil || code.CheckResult == nil {
+	if f != nil {
 		return nil
 	}
-	if err := code.CheckResult(result); err != nil {
-		return refusal.Invalid.New("activity %q cannot have this result: %v", activityType, err)
-	}
-	return nil
+	return command.CheckResult(s.Registry.Activity(activityType), result)
 }
 
 // retryOutside records that an attempt has failed, and sends the next: a request sends first, and

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
@@ -66,6 +67,9 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 	if err := commit.CheckBuild(ctx, t, run); err != nil {
 		return err
 	}
+	if calls = calls.holdAgainst(t, run); len(calls) == 0 {
+		return t.RequireFresh(ctx, nil)
+	}
 	if err := refused(t, run, runner.CodeUpdate); err != nil {
 		return t.RequireFresh(ctx, err)
 	}
@@ -109,6 +113,30 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 		return calls.retryTooLarge(ctx, t, run, err)
 	}
 	return calls.answerAll(ctx, t, run, transition)
+}
+
+// holdAgainst answers the calls that the contract of the run's code does not have, and returns the
+// others. No code runs for the answered ones, and nothing is written.
+func (calls group) holdAgainst(t *session.Session, run *engine.Run) group {
+	code := t.TypeOf(run)
+	return slices.DeleteFunc(slices.Clone(calls), func(c *updateCall) bool {
+		breaks := c.breaks(code)
+		if breaks && c.err == nil {
+			c.answer.RunID = run.State.RunID
+			c.decide(t.Process.World.Now(), run, observe.Rejected)
+		}
+		return breaks
+	})
+}
+
+// breaks reports whether the contract of code does not have the call. If so, it answers it.
+func (c *updateCall) breaks(code *engine.Workflow) bool {
+	rejected, err := command.CheckUpdate(code, &c.request)
+	if rejected != nil {
+		c.answer.Stage, c.answer.Failure = schema.StageRejected, rejected
+	}
+	c.err = err
+	return rejected != nil || err != nil
 }
 
 // retryTooLarge goes on after the commit of the calls' task has failed with err: if it was too

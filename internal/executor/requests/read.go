@@ -254,6 +254,9 @@ func (s *Requests) Query(ctx context.Context, q *command.Query) (*schema.QueryRe
 		if err := commit.CheckBuild(ctx, t, run); err != nil {
 			return err
 		}
+		if err := command.CheckQuery(t.TypeOf(run), q); err != nil {
+			return err
+		}
 		if err := refused(t, run, runner.CodeQuery); err != nil {
 			return err
 		}
@@ -298,7 +301,7 @@ func queryProblem(err error) error {
 	case !errors.As(err, &q):
 		return notReady(failure.FromError(err))
 	case q.Unknown:
-		return refusal.NotFound.New("%v", q)
+		return refusal.NotFound.New("%v", q).Knowing(q.Known)
 	case errors.Is(q.Err, engine.ErrBadInput):
 		return refusal.Invalid.New("%v", q.Err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
@@ -45,8 +46,22 @@ func sendSignal(ctx context.Context, s *session.Process, to command.Target, requ
 		if before, err := t.View.Before(ctx, run); err != nil || to.Run() == "" && before != nil && before.State.Signaled(requestID) {
 			return err
 		}
+		if err := checkSignal(ctx, t, run, signal); err != nil {
+			return err
+		}
 		return commit.Event(ctx, t, run, signal)
 	})
+}
+
+// checkSignal refuses a signal that the contract of a run's code does not have. Nothing is written.
+func checkSignal(ctx context.Context, t *session.Session, run *engine.Run, signal history.Event) error {
+	if err := commit.CheckBuild(ctx, t, run); err != nil {
+		return err
+	}
+	if err := command.CheckSignal(t.TypeOf(run), signal.Attributes.(*history.WorkflowExecutionSignaled), false); err != nil {
+		return t.RequireFresh(ctx, err)
+	}
+	return nil
 }
 
 // lookForSignal reads whether a signal has arrived at a run that is not open: at the one that the

@@ -86,6 +86,10 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 		return err
 	}
 	call.answer, call.err = schema.UpdateResponse{UpdateID: call.request.ID}, nil
+	if call.breaks(w.request.Code()) {
+		w.answer = schema.StartResponse{}
+		return nil
+	}
 	run, transition, err := commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: []history.Event{history.Of(w.started)}, Updates: []engine.UpdateRequest{call.request}})
 	if err != nil {
 		return err
@@ -142,12 +146,18 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 		case same && !open:
 			return session.RunClosed(latest)
 		case same || open && w.request.Conflict() != command.TerminateExisting:
+			if err := checkSignal(ctx, t, latest, signal); err != nil {
+				return err
+			}
 			return commit.Event(ctx, t, latest, signal)
 		}
 		w.answer = schema.StartResponse{}
 	}
 	replaced, err := starts.CheckConflict(ctx, t, w.request, &w.answer)
 	if err != nil {
+		return err
+	}
+	if err := command.CheckSignal(w.request.Code(), signal.Attributes.(*history.WorkflowExecutionSignaled), false); err != nil {
 		return err
 	}
 	_, _, err = commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: []history.Event{history.Of(w.started), signal}, CheckSignals: true})

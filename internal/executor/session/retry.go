@@ -92,6 +92,11 @@ func (t *Session) RequireFresh(ctx context.Context, err error) error {
 	return outcome.ErrStale
 }
 
+// TypeOf returns the workflow type of a run, or nil if this process does not have it.
+func (t *Session) TypeOf(run *engine.Run) *engine.Workflow {
+	return t.Process.Registry.Workflow(run.State.Started.WorkflowType)
+}
+
 // OpenRun returns the latest run. It fails if that run is not open, or is not the one that the
 // caller pinned.
 func (t *Session) OpenRun(ctx context.Context, pinned history.RunID) (*engine.Run, error) {

@@ -2,16 +2,19 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { completeActivity, failActivity, retryActivity, type RunKey } from "../api/actions.js";
-import type { PendingActivity } from "../api/types.js";
+import { activityResult, useContract } from "../api/contract.js";
+import type { Description, PendingActivity } from "../api/types.js";
 import { FormDialog } from "../components/dialog.js";
 import { JsonField, ReasonField, TextField } from "../components/fields.js";
 import { Icon } from "../components/icon.js";
 import { toastError } from "../components/toast.js";
 import { jsonValue } from "../lib/json.js";
+import { PayloadField } from "../schema/field.js";
 import { done, orNone } from "./done.js";
+import { useInput } from "./names.js";
 
 /** The buttons of a pending activity. changed is called when one has done something. */
-export function ActivityActions({ run, activity, changed }: { run: RunKey; activity: PendingActivity; changed: () => void }): JSX.Element {
+export function ActivityActions({ run, d, activity, changed }: { run: RunKey; d: Description; activity: PendingActivity; changed: () => void }): JSX.Element {
   const [form, setForm] = useState<"complete" | "fail">();
   const [busy, setBusy] = useState(false);
   const close = (): void => {
@@ -43,7 +46,7 @@ export function ActivityActions({ run, activity, changed }: { run: RunKey; activ
       <button type="button" class="small" aria-label={`Fail ${what}`} onClick={() => setForm("fail")}>
         Fail…
       </button>
-      {form === "complete" && <CompleteForm run={run} activity={activity} onClose={close} />}
+      {form === "complete" && <CompleteForm run={run} build={d.build} activity={activity} onClose={close} />}
       {form === "fail" && <FailForm run={run} activity={activity} onClose={close} />}
     </span>
   );
@@ -60,8 +63,9 @@ const byHand = ({ mayRun, repeated }: { mayRun?: boolean; repeated?: boolean }):
   repeated ? "The same request had ended it before." : mayRun ? "An attempt was in progress: it may still have its effect." : undefined;
 
 /** Completes an activity with a result. */
-function CompleteForm({ run, activity, onClose }: FormProps): JSX.Element {
-  const [result, setResult] = useState("");
+function CompleteForm({ run, build, activity, onClose }: FormProps & { build: string | undefined }): JSX.Element {
+  const type = activityResult(useContract(activity.type, build), activity.type);
+  const [result, setResult] = useInput(type ? activity.type : "");
   const [reason, setReason] = useState("");
   return (
     <FormDialog
@@ -78,7 +82,7 @@ function CompleteForm({ run, activity, onClose }: FormProps): JSX.Element {
       <p class="does">
         The run's code gets this result, as if the activity had returned it, and no further attempt follows. An attempt in progress is not stopped: its result is dropped. This cannot be taken back.
       </p>
-      <JsonField label="Result" hint="JSON; empty for the zero value of its type." value={result} onInput={setResult} />
+      <PayloadField key={type ? activity.type : ""} label="Result" at="result" type={type} hint="JSON; empty for the zero value of its type." value={result} onInput={setResult} />
       <ReasonField value={reason} onInput={setReason} />
     </FormDialog>
   );

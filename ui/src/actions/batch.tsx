@@ -3,13 +3,16 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Batch, type BatchAction, type BatchGroup, endOf, type Kind, setBatchRate, startBatch, stopBatch } from "../api/batches.js";
 import { allowUnknown, isUnknownName, withoutParameter } from "../api/unknown.js";
+import { namesOf, useContract } from "../api/contract.js";
 import { FormDialog } from "../components/dialog.js";
-import { CheckField, JsonField, SelectField, TextField } from "../components/fields.js";
+import { CheckField, SelectField, TextField } from "../components/fields.js";
 import { count, plural, words } from "../lib/format.js";
 import { jsonValue } from "../lib/json.js";
 import { go, href } from "../lib/route.js";
 import { newId, requestIds } from "../lib/ids.js";
+import { PayloadField } from "../schema/field.js";
 import { done, orNone } from "./done.js";
+import { firstName, NameField, useInput } from "./names.js";
 
 /** What a batch can do, in the order in which it is offered. */
 export const kinds: readonly { value: Kind; label: string }[] = [
@@ -33,6 +36,13 @@ const onAll: readonly Kind[] = ["reset"];
 export function possible(groups: readonly BatchGroup[], kind: Kind): number {
   const fits = (status: string): boolean => status === "" || onAll.includes(kind) || (status === "running") !== onClosed.includes(kind);
   return groups.reduce((sum, g) => sum + (fits(g.status) ? g.count : 0), 0);
+}
+
+/** Returns the workflow type of the runs if they have one only, by what was counted, or by the filter. Otherwise it is empty. */
+export function onlyType(filter: string, groups: readonly BatchGroup[] | undefined): string {
+  if (groups && groups.length > 0) return groups.every((g) => g.type === groups[0]?.type) ? (groups[0]?.type ?? "") : "";
+  if (/\b(OR|NOT)\b/i.test(filter)) return "";
+  return /(?:^|\bAND )WorkflowType = '([^']+)'(?= AND |$)/.exec(filter)?.[1] ?? "";
 }
 
 const ratePattern = "(0|[0-9]+(\\.[0-9]+)?|\\.[0-9]+)?";
@@ -62,8 +72,7 @@ export function BatchForm({
   const [refused, setRefused] = useState(false);
   const [kind, setKind] = useState<Kind>(only ?? "cancel");
   const [reason, setReason] = useState("");
-  const [signalName, setSignalName] = useState("");
-  const [input, setInput] = useState("");
+  const [typed, setSignalName] = useState<string>();
   const [to, setTo] = useState<"firstTask" | "lastTask">("lastTask");
   const [unpin, setUnpin] = useState(true);
   const [rate, setRate] = useState("");
@@ -72,6 +81,14 @@ export function BatchForm({
   const [idOf] = useState(() => requestIds("batch"));
   const closed = useRef(new AbortController());
   useEffect(() => () => closed.current.abort(), []);
+  const runs = JSON.stringify([filter, unknown]);
+  const total = counted?.of === runs ? counted.batch.counts.matched : undefined;
+  const groups = counted?.batch.groups;
+  const type = kind === "signal" ? onlyType(filter, total === undefined ? undefined : groups) : "";
+  const names = namesOf(useContract(type, undefined), type, "signals");
+  const signalName = typed ?? firstName(names, []);
+  const inputType = names.input(signalName);
+  const [input, setInput] = useInput(inputType ? signalName : "");
   const action = (): BatchAction => ({
     kind,
     reason: withReason.includes(kind) ? orNone(reason) : undefined,
@@ -79,9 +96,6 @@ export function BatchForm({
     ...(kind === "reset" ? { to } : {}),
     ...(kind === "move" && unpin ? { unpin } : {}),
   });
-  const runs = JSON.stringify([filter, unknown]);
-  const total = counted?.of === runs ? counted.batch.counts.matched : undefined;
-  const groups = counted?.batch.groups;
   const acted = total === undefined ? 0 : groups ? possible(groups, kind) : total;
   const submit = async (): Promise<void> => {
     const body = { filter, unknown: unknown ? ("allow" as const) : undefined, action: action(), rate: rate ? Number(rate) : undefined, mostRuns: mostRuns ? Number(mostRuns) : undefined };
@@ -116,8 +130,8 @@ export function BatchForm({
       {!only && <SelectField label="What is done" value={kind} onInput={setKind} options={kinds} />}
       {kind === "signal" && (
         <>
-          <TextField label="Signal" value={signalName} onInput={setSignalName} required />
-          <JsonField label="Input" value={input} onInput={setInput} rows={3} />
+          <NameField label="Signal" names={names} offered={[]} value={signalName} onInput={setSignalName} />
+          <PayloadField key={inputType ? signalName : ""} label="Input" at="action.input" type={inputType} value={input} onInput={setInput} rows={3} />
         </>
       )}
       {kind === "reset" && (

@@ -48,9 +48,9 @@ export function RunActions({ d, events, at, changed }: { d: Description; events:
     ...(open ? [item("Cancel…", "slash", "cancel", true), item("Terminate…", "stop", "terminate", true)] : [item("Delete…", "cross", "delete", true)]),
   ];
   const forms: Record<Form, () => ComponentChildren> = {
-    signal: () => <SignalForm run={run} events={events} onClose={close} />,
-    update: () => <UpdateForm run={run} events={events} onClose={close} />,
-    query: () => <QueryForm run={run} onClose={close} />,
+    signal: () => <SignalForm run={run} d={d} events={events} onClose={close} />,
+    update: () => <UpdateForm run={run} d={d} events={events} onClose={close} />,
+    query: () => <QueryForm run={run} d={d} onClose={close} />,
     cancel: () => <CancelForm run={run} onClose={close} />,
     terminate: () => <TerminateForm run={run} onClose={close} />,
     reset: () => <ResetForm run={run} d={d} events={events} at={at} onClose={close} />,

@@ -3,15 +3,17 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { backfillSchedule, createSchedule, deleteSchedule, type OverlapPolicy, pauseSchedule, type Schedule, triggerSchedule, updateSchedule } from "../api/schedules.js";
 import { FormDialog } from "../components/dialog.js";
-import { CheckField, JsonField, LinesField, SelectField, TextField } from "../components/fields.js";
+import { CheckField, LinesField, SelectField, TextField } from "../components/fields.js";
 import { jsonText } from "../components/payload.js";
 import { now } from "../lib/now.js";
 import { shortDuration } from "../lib/format.js";
 import { jsonValue } from "../lib/json.js";
 import { go, href } from "../lib/route.js";
 import { requestIds } from "../lib/ids.js";
+import { PayloadField } from "../schema/field.js";
 import { done, orNone } from "./done.js";
-import { durationPattern, useWorkflowTypes } from "./start.js";
+import { useInput } from "./names.js";
+import { durationPattern, useStartInput, useWorkflowTypes } from "./start.js";
 
 /** What happens at a moment while an earlier run is open. */
 export const overlaps: readonly { value: OverlapPolicy; label: string }[] = [
@@ -51,7 +53,8 @@ export function ScheduleForm({ id, schedule, onClose }: { id?: string; schedule?
   const [jitter, setJitter] = useState(shortDuration(spec?.jitter ?? ""));
   const [startAt, setStartAt] = useState(spec?.startAt ?? "");
   const [endAt, setEndAt] = useState(spec?.endAt ?? "");
-  const [input, setInput] = useState(schedule?.action.input === undefined ? "" : jsonText(schedule.action.input));
+  const inputType = useStartInput(type, types);
+  const [input, setInput] = useInput(inputType ? type : "", schedule?.action.input === undefined ? "" : jsonText(schedule.action.input));
   const [overlap, setOverlap] = useState<OverlapPolicy>(schedule?.overlapPolicy ?? "skip");
   const [catchUp, setCatchUp] = useState(shortDuration(schedule?.catchUpWindow ?? ""));
   const [pauseOnFailure, setPauseOnFailure] = useState(schedule?.pauseOnFailure ?? false);
@@ -103,7 +106,7 @@ export function ScheduleForm({ id, schedule, onClose }: { id?: string; schedule?
         <TextField label="Time zone" hint="A name as Europe/Berlin; empty for UTC." value={timeZone} onInput={setTimeZone} options={zones()} />
         <SelectField label="While an earlier run is open" value={overlap} onInput={setOverlap} options={overlaps} />
       </div>
-      <JsonField label="Input" value={input} onInput={setInput} rows={4} />
+      <PayloadField key={inputType ? type : ""} label="Input" at="action.input" type={inputType} value={input} onInput={setInput} rows={4} />
       <details class="more-fields">
         <summary>More options</summary>
         <div class="two">

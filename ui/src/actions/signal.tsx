@@ -2,13 +2,15 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { type RunKey, signalRun } from "../api/actions.js";
-import type { HistoryEvent, Waits } from "../api/types.js";
+import { namesOf, useContract } from "../api/contract.js";
+import type { Description, HistoryEvent, Waits } from "../api/types.js";
 import { FormDialog } from "../components/dialog.js";
-import { JsonField, TextField } from "../components/fields.js";
 import { jsonValue } from "../lib/json.js";
 import { requestIds } from "../lib/ids.js";
+import { PayloadField } from "../schema/field.js";
 import { useAwaited } from "./awaited.js";
 import { done } from "./done.js";
+import { firstName, NameField, useInput } from "./names.js";
 
 /** Returns the names of the signals for which the code of a run waits. */
 function signalsOf(w: Waits): string[] {
@@ -16,12 +18,14 @@ function signalsOf(w: Waits): string[] {
 }
 
 /** Sends a signal to a run. */
-export function SignalForm({ run, events, onClose }: { run: RunKey; events: readonly HistoryEvent[]; onClose: () => void }): JSX.Element {
+export function SignalForm({ run, d, events, onClose }: { run: RunKey; d: Description; events: readonly HistoryEvent[]; onClose: () => void }): JSX.Element {
   const awaited = useAwaited(run, signalsOf);
+  const names = namesOf(useContract(d.type, d.build), d.type, "signals");
   const [typed, setName] = useState<string>();
-  const [input, setInput] = useState("");
   const [idOf] = useState(() => requestIds("signal"));
-  const name = typed ?? awaited[0] ?? "";
+  const name = typed ?? firstName(names, awaited);
+  const type = names.input(name);
+  const [input, setInput] = useInput(type ? name : "");
   const seen = events.flatMap((e) => (e.type === "WorkflowExecutionSignaled" ? [e.attributes.signalName] : []));
   return (
     <FormDialog
@@ -35,8 +39,8 @@ export function SignalForm({ run, events, onClose }: { run: RunKey; events: read
       }}
     >
       <p class="does">The signal is durable when it is sent. The run's code receives it when it asks for it.</p>
-      <TextField label="Signal" value={name} onInput={setName} required options={[...new Set([...awaited, ...seen])]} {...(awaited.length > 0 ? { hint: `The code waits for ${[...new Set(awaited)].join(", ")}.` } : {})} />
-      <JsonField label="Input" value={input} onInput={setInput} />
+      <NameField label="Signal" names={names} offered={[...awaited, ...seen]} value={name} onInput={setName} hint={awaited.length > 0 ? `The code waits for ${[...new Set(awaited)].join(", ")}.` : undefined} />
+      <PayloadField key={type ? name : ""} label="Input" at="input" type={type} value={input} onInput={setInput} />
     </FormDialog>
   );
 }

@@ -2,12 +2,15 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type StartRequest, startRun } from "../api/actions.js";
+import { startInput, useContract, type ValueType } from "../api/contract.js";
 import { FormDialog } from "../components/dialog.js";
 import { JsonField, SelectField, TextField } from "../components/fields.js";
 import { jsonValue } from "../lib/json.js";
 import { go, runHref } from "../lib/route.js";
 import { requestIds } from "../lib/ids.js";
+import { PayloadField } from "../schema/field.js";
 import { done, orNone } from "./done.js";
+import { useInput } from "./names.js";
 import { types as readTypes } from "../api/deployment.js";
 
 /** Returns the workflow types of the program, to choose from. */
@@ -24,6 +27,12 @@ export function useWorkflowTypes(): string[] {
   return types;
 }
 
+/** Returns the type of the input of a workflow type that is among those of the program. */
+export function useStartInput(type: string, types: readonly string[]): ValueType | undefined {
+  const known = types.includes(type) ? type : "";
+  return startInput(useContract(known, undefined), known);
+}
+
 const durationHint = "As 90s, 24h or 1h30m; empty for no limit.";
 /** A duration as the API takes it. */
 export const durationPattern = "([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+";
@@ -36,7 +45,8 @@ export function StartForm({ type: given, onClose }: { type?: string; onClose: ()
   const types = useWorkflowTypes();
   const [type, setType] = useState(given ?? "");
   const [workflowId, setWorkflowId] = useState("");
-  const [input, setInput] = useState("");
+  const inputType = useStartInput(type, types);
+  const [input, setInput] = useInput(inputType ? type : "");
   const [reuse, setReuse] = useState<Reuse>("allowDuplicate");
   const [conflict, setConflict] = useState<Conflict>("fail");
   const [startDelay, setStartDelay] = useState("");
@@ -73,7 +83,7 @@ export function StartForm({ type: given, onClose }: { type?: string; onClose: ()
         <TextField label="Type" value={type} onInput={setType} required options={types} />
         <TextField label="Workflow id" hint="Empty for a generated one." value={workflowId} onInput={setWorkflowId} pattern="[A-Za-z0-9._:\-]{1,255}" title="Letters, digits, and . _ : - are allowed." />
       </div>
-      <JsonField label="Input" value={input} onInput={setInput} rows={6} />
+      <PayloadField key={inputType ? type : ""} label="Input" at="input" type={inputType} value={input} onInput={setInput} rows={6} />
       <details class="more-fields">
         <summary>More options</summary>
         <div class="two">

@@ -1,25 +1,31 @@
 // The forms that get an answer of the run's code: a query, and an update.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { pollUpdate, queryRun, type RunKey, type UpdateAnswer, updateRun } from "../api/actions.js";
 import { type Answer, type Cost, reason } from "../api/http.js";
-import type { HistoryEvent } from "../api/types.js";
+import { namesOf, useContract } from "../api/contract.js";
+import type { Description, HistoryEvent } from "../api/types.js";
 import { Badge } from "../components/badge.js";
 import { FormDialog } from "../components/dialog.js";
 import { FailureView } from "../components/failure.js";
-import { JsonField, SelectField, TextField } from "../components/fields.js";
+import { SelectField, TextField } from "../components/fields.js";
 import { Payload } from "../components/payload.js";
+import { rejectionOf } from "../components/refusal.js";
 import { costText } from "../components/toast.js";
 import { newId } from "../lib/ids.js";
 import { jsonValue } from "../lib/json.js";
+import { PayloadField } from "../schema/field.js";
 import { useAwaited } from "./awaited.js";
+import { firstName, NameField, useInput } from "./names.js";
 
 /** Asks a query, and shows its answers. */
-export function QueryForm({ run, onClose }: { run: RunKey; onClose: () => void }): JSX.Element {
+export function QueryForm({ run, d, onClose }: { run: RunKey; d: Description; onClose: () => void }): JSX.Element {
   const handled = useAwaited(run, (w) => w.queryHandlers ?? []);
+  const names = namesOf(useContract(d.type, d.build), d.type, "queries");
   const [typed, setName] = useState<string>();
-  const name = typed ?? handled[0] ?? "";
-  const [input, setInput] = useState("");
+  const name = typed ?? firstName(names, handled);
+  const type = names.input(name);
+  const [input, setInput] = useInput(type ? name : "");
   const [answer, setAnswer] = useState<{ name: string; result: unknown; cost: Cost | undefined }>();
   return (
     <FormDialog
@@ -33,8 +39,8 @@ export function QueryForm({ run, onClose }: { run: RunKey; onClose: () => void }
       }}
     >
       <p class="does">The run's code answers from the present state. Nothing is written.</p>
-      <TextField label="Query" value={name} onInput={setName} required options={handled} {...(handled.length > 0 ? { hint: `The code answers ${handled.join(", ")}.` } : {})} />
-      <JsonField label="Input" value={input} onInput={setInput} rows={3} />
+      <NameField label="Query" names={names} offered={handled} value={name} onInput={setName} hint={handled.length > 0 ? `The code answers ${handled.join(", ")}.` : undefined} />
+      <PayloadField key={type ? name : ""} label="Input" at="input" type={type} value={input} onInput={setInput} rows={3} />
       <div role="status">
         {answer && (
           <div class="outcome">
@@ -53,14 +59,17 @@ export function QueryForm({ run, onClose }: { run: RunKey; onClose: () => void }
 }
 
 /** Sends an update, and shows what it comes to. A refused one is shown as refused: it cost no write. */
-export function UpdateForm({ run, events, onClose }: { run: RunKey; events: readonly HistoryEvent[]; onClose: () => void }): JSX.Element {
+export function UpdateForm({ run, d, events, onClose }: { run: RunKey; d: Description; events: readonly HistoryEvent[]; onClose: () => void }): JSX.Element {
   const handled = useAwaited(run, (w) => w.updateHandlers ?? []);
+  const names = namesOf(useContract(d.type, d.build), d.type, "updates");
   const [typed, setName] = useState<string>();
-  const name = typed ?? handled[0] ?? "";
-  const [input, setInput] = useState("");
+  const name = typed ?? firstName(names, handled);
+  const type = names.input(name);
+  const [input, setInput] = useInput(type ? name : "");
   const [waitFor, setWaitFor] = useState<"completed" | "accepted">("completed");
   const [updateId, setUpdateId] = useState(() => newId("update"));
   const [answer, setAnswer] = useState<Answer<UpdateAnswer>>();
+  const refused = useMemo(() => (answer?.value.stage === "rejected" ? rejectionOf(answer.value.failure) : undefined), [answer]);
   const seen = events.flatMap((e) => (e.type === "WorkflowExecutionUpdateAccepted" && e.attributes.updateName ? [e.attributes.updateName] : []));
   return (
     <FormDialog
@@ -74,8 +83,8 @@ export function UpdateForm({ run, events, onClose }: { run: RunKey; events: read
       }}
     >
       <p class="does">The run's code checks the update. One that it refuses leaves no trace; one that it accepts is durable.</p>
-      <TextField label="Update" value={name} onInput={setName} required options={[...new Set([...handled, ...seen])]} {...(handled.length > 0 ? { hint: `The code handles ${handled.join(", ")}.` } : {})} />
-      <JsonField label="Input" value={input} onInput={setInput} />
+      <NameField label="Update" names={names} offered={[...handled, ...seen]} value={name} onInput={setName} hint={handled.length > 0 ? `The code handles ${handled.join(", ")}.` : undefined} refused={refused} />
+      <PayloadField key={type ? name : ""} label="Input" at="input" type={type} value={input} onInput={setInput} refused={refused} />
       <div class="two">
         <SelectField
           label="Wait until it is"

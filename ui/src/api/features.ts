@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { Refused } from "./http.js";
 
 /** What an older server may lack. */
-export type Feature = "counts" | "costs" | "historyPageSize" | "historyWait" | "listWait" | "pageSize" | "runs" | "waits" | "children" | "stateFilters" | "types" | "deployment";
+export type Feature = "counts" | "costs" | "historyPageSize" | "historyWait" | "listWait" | "pageSize" | "runs" | "waits" | "children" | "stateFilters" | "types" | "contract" | "deployment";
 
 /** What the server was found to lack. */
 export const lacks = signal<ReadonlySet<Feature>>(new Set());

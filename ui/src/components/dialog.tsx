@@ -1,9 +1,10 @@
 // Dialogs, and forms in them.
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { Refused, reason } from "../api/http.js";
 import { FailureView } from "./failure.js";
 import { Icon } from "./icon.js";
+import { RefusalContext, refusalOf } from "./refusal.js";
 import { costText } from "./toast.js";
 
 /** A modal dialog, which is open while it is shown. Escape and a click beside it close it. */
@@ -45,14 +46,20 @@ export function Dialog({ title, onClose, children, wide }: { title: string; onCl
   );
 }
 
-/** A field of a form: a label, a control, and a hint. */
-export function Field({ label, hint, children }: { label: string; hint?: string; children: (id: string, hintId: string | undefined) => ComponentChildren }): JSX.Element {
+/** A field of a form: a label, a control, what is wrong with its value, and a hint. described names the texts that describe the control. */
+export function Field({ label, hint, problem, children }: { label: string; hint?: string; problem?: string; children: (id: string, described: string | undefined) => ComponentChildren }): JSX.Element {
   const id = useId();
   const hintId = hint ? `${id}-hint` : undefined;
+  const problemId = problem ? `${id}-problem` : undefined;
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {children(id, hintId)}
+      {children(id, [problemId, hintId].filter(Boolean).join(" ") || undefined)}
+      {problem && (
+        <p id={problemId} class="field-problem">
+          {problem}
+        </p>
+      )}
       {hint && (
         <p id={hintId} class="hint">
           {hint}
@@ -83,6 +90,7 @@ export function FormDialog({
 }): JSX.Element {
   const [failed, setFailed] = useState<unknown>();
   const [busy, setBusy] = useState(false);
+  const refusal = useMemo(() => refusalOf(failed), [failed]);
   const send = async (e: SubmitEvent): Promise<void> => {
     e.preventDefault();
     if (busy) return;
@@ -99,7 +107,7 @@ export function FormDialog({
   return (
     <Dialog title={title} onClose={onClose}>
       <form onSubmit={(e) => void send(e)}>
-        {children}
+        <RefusalContext.Provider value={refusal}>{children}</RefusalContext.Provider>
         <div role="alert">
           {failed !== undefined && (
             <div class="notice bad">

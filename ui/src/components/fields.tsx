@@ -17,18 +17,21 @@ interface TextProps {
   /** What the pattern demands, if it is not met. */
   title?: string;
   inputMode?: "numeric";
+  /** What is wrong with the value. */
+  problem?: string;
 }
 
 /** A line of text. The first one of a form gets the focus. */
-export function TextField({ label, hint, value, onInput, options, ...rest }: TextProps): JSX.Element {
+export function TextField({ label, hint, value, onInput, options, problem, ...rest }: TextProps): JSX.Element {
   const list = useId();
   return (
-    <Field label={label} {...(hint ? { hint } : {})}>
-      {(id, hintId) => (
+    <Field label={label} {...(hint ? { hint } : {})} {...(problem ? { problem } : {})}>
+      {(id, described) => (
         <>
           <input
             id={id}
-            aria-describedby={hintId}
+            aria-describedby={described}
+            aria-invalid={problem !== undefined}
             value={value}
             onInput={(e) => onInput(e.currentTarget.value)}
             spellcheck={false}

@@ -71,7 +71,7 @@ export function Pending({ d, eventHref, changed }: { d: Description; eventHref: 
           </span>
           {a.lastFailure && <p class="reason">{failureText(a.lastFailure)}</p>}
           {a.held && <p class="reason">{a.held}</p>}
-          {d.status === "running" && <ActivityActions run={d} activity={a} changed={changed} />}
+          {d.status === "running" && <ActivityActions d={d} run={d} activity={a} changed={changed} />}
         </Line>
       ))}
       {d.pendingTimers.slice(0, mostShown).map((t) => (

@@ -29,15 +29,40 @@ var (
 	_ = workflow.Bind(typ, run)                                                  // want `query "count" \(bindings.go:\d+\), query "audit" \(side.go:\d+\), signal "open" \(side.go:\d+\), which` `handles signal "hidden" \(side.go:\d+\), which the binding omits and cannot name from here`
 	_ = workflow.Bind(typ, each)                                                 // want `signal "open" \(bindings.go:\d+\), signal "shut" \(bindings.go:\d+\), which`
 	_ = workflow.Bind(typ, each, names)
-	_ = workflow.Bind(typ, any)                  // want `signal "open" .*, signal "shut"`
-	_ = workflow.Bind(typ, fresh)                // want `signal "fresh"`
-	_ = workflow.Bind(typ, late)                 // want `update "sell"`
-	_ = workflow.Bind(typ, opaque(nil), names)   // it may receive them
-	_ = workflow.Bind(typ, parent)               // the attribute is the child's
-	_ = workflow.Bind(typ, (&teller{shut}).run)  // the engine finds it
-	_ = workflow.Bind(typ, teller{in: open}.run) // the engine finds it
-	_ = workflow.Bind(typ, run)                  //weftvet:ignore names the test is about what the engine says
+	_ = workflow.Bind(typ, each, names, workflow.BindOptions{Dynamic: workflow.Queries})
+	_ = workflow.Bind(cart.Workflow, cart.Run, cart.Names, names) // other bindings may need these
+	_ = workflow.Bind(typ, any)                                   // want `signal "open" .*, signal "shut"`
+	_ = workflow.Bind(typ, fresh)                                 // want `signal "fresh"`
+	_ = workflow.Bind(typ, late)                                  // want `update "sell"`
+	_ = workflow.Bind(typ, opaque(nil), names)                    // it may receive them
+	_ = workflow.Bind(typ, parent)                                // the attribute is the child's
+	_ = workflow.Bind(typ, (&teller{shut}).run)                   // the engine finds it
+	_ = workflow.Bind(typ, teller{in: open}.run)                  // the engine finds it
+	_ = workflow.Bind(typ, run)                                   //weftvet:ignore names the test is about what the engine says
 )
+
+// These wrap all workflows.
+var (
+	counts = workflow.Interceptor{Run: func(ctx workflow.Context, next func(workflow.Context) error) error {
+		count.Handle(ctx, func(workflow.None) (int, error) { return 1, nil })
+		return next(ctx)
+	}}
+	_ = []workflow.Registration{
+		workflow.Intercept(counts),                            // want `the interceptor handles query "count" \(bindings.go:\d+\), which the binding omits: add workflow.Names\(count\)`
+		workflow.Intercept(sells()),                           // want `the interceptor handles update "sell"`
+		workflow.Intercept(counts).With(workflow.Names(shut)), // want `query "count"`
+		workflow.Intercept(counts).With(workflow.Names(count)),
+		workflow.Intercept(counts).With(names).With(workflow.Names(count)),
+	}
+	later = workflow.Intercept(counts) // missed
+)
+
+func sells() workflow.Interceptor {
+	return workflow.Interceptor{Update: func(ctx workflow.Context, name string, next func(workflow.Context) error) error {
+		sell.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil })
+		return next(ctx)
+	}}
+}
 
 func run(ctx workflow.Context, in string) (string, error) {
 	side.Watch(ctx)

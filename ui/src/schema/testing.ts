@@ -1,0 +1,5 @@
+// What the tests of this folder use.
+export { parseJson } from "../lib/exact.js";
+export * from "./check.js";
+export * from "./model.js";
+export * from "./node.js";
