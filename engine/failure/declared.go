@@ -44,8 +44,8 @@ func (e ErrorOf[D]) Plain() *Error { return e.plain }
 // With returns the error with details, as [Error.With] does.
 func (e ErrorOf[D]) With(details D) *Error { return e.plain.With(details) }
 
-// DetailsOf returns the details of the first error in err's chain that has this type. ok is false if
-// there is none, or if it has no details that are a D.
+// DetailsOf returns the details of the first error in err's chain that has this type. ok is false
+// if there is none, or if it has no details that are a D.
 func (e ErrorOf[D]) DetailsOf(err error) (details D, ok bool) {
 	var v D
 	if !e.plain.DecodeDetails(err, &v) {

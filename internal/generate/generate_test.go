@@ -36,7 +36,8 @@ func read(t *testing.T, name string) *contract.Document {
 	return d
 }
 
-// Generated code is what was reviewed. make test-ts, make test-python and golang_test.go compile it.
+// Generated code is what was reviewed. make test-ts, make test-python and package generated compile
+// it.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, contract := range []string{"cart", "types", "hostile"} {

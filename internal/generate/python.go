@@ -239,8 +239,8 @@ func pyField(f *field) string {
 	return "NotRequired[" + pyType(f.Type) + "]"
 }
 
-// quoted reports whether the fields of an object cannot all be written as names: Python would change
-// or refuse some, or take them for a type in an annotation.
+// quoted reports whether the fields of an object cannot all be written as names: Python would
+// change or refuse some, or take them for a type in an annotation.
 func (p *pyTypesOf) quoted(t *typ) bool {
 	return slices.ContainsFunc(t.fields, func(f *field) bool {
 		return !isIdentifier(f.Name) || strings.HasPrefix(f.Name, "__") || slices.Contains(pyKeywords, f.Name) || slices.Contains(pyTypes, f.Name) ||
