@@ -23,8 +23,8 @@ type Contract struct {
 }
 
 // Of returns the contract of a registry, without Weft's own types. It generates the schemas, which
-// takes about 0.1 ms for a type. The error names a type that JSON cannot hold, a declared schema that
-// is none, or comments that are no contract.
+// takes about 0.1 ms for a type. The error names a type that JSON cannot hold, a declared schema
+// that is none, or comments that are no contract.
 func Of(r *engine.Registry) (*Contract, error) {
 	b := &builder{set: schemas.Set{Declared: r.Schema}}
 	d := &contract.Document{Version: contract.Version, Workflows: map[string]*contract.Workflow{}, Activities: map[string]*contract.Activity{}}
