@@ -399,6 +399,7 @@ func Workload(build string) []workflow.Registration {
 		workflow.Bind(Watcher, watcher(build), workflow.Names(Look)), workflow.Bind(Registrar, registrar(build), workflow.Names(B, A)),
 		workflow.Bind(Sequence, sequence(activity.Options{})), workflow.Bind(Inline, sequence(activity.Options{Inline: true})),
 		workflow.Bind(Parallel, parallel), workflow.Bind(Sleeper, sleeper), Work,
+		//weftvet:ignore names callers send signals that nothing receives
 		workflow.Bind(leaver, runLeaver, workflow.Names(stay, linger, part, unread)), workflow.Bind(Parent, runParent), workflow.Bind(Member, runMember, workflow.Names(Word)), workflow.Bind(meddler, runMeddler, workflow.Names(meddle, stumble, extra, Mail)), workflow.Bind(flaky, runFlaky, workflow.Names(see, look, Poke, Mail)),
 		workflow.Bind(Shower, runShower, workflow.Names(Show, VisibilityNow, On, Region, Amount, Tags, Rate, Paid, Due, Note, Size)),
 		workflow.Bind(waiter, runWaiter, workflow.BindOptions{Pinned: true}, workflow.Names(giveUp)), workflow.Bind(patient, runPatient, workflow.Names(giveUp)), approve,
