@@ -71,6 +71,7 @@ type Registry struct {
 	activities map[string]*Activity
 	taskQueues map[string]bool
 	schemas    map[reflect.Type]declaredSchema
+	docs       declaredDocs
 	// reserved says that names of Weft's own types are refused.
 	reserved bool
 
