@@ -271,3 +271,15 @@ func (d *differ) activity(at string, before, after *contract.Activity) {
 		d.values(at, attemptResult, before.Result, after.Result)
 	}
 }
+
+// Lines returns a change as people read it: what it is, and below it why and what to do instead.
+func (c *Change) Lines() []string {
+	lines := []string{fmt.Sprintf("%-6s  %s: %s", c.Verdict(), c.At, c.What)}
+	if c.Why != "" {
+		lines = append(lines, "        "+c.Why)
+	}
+	if c.Instead != "" {
+		lines = append(lines, "        instead: "+c.Instead)
+	}
+	return lines
+}
