@@ -54,8 +54,6 @@ func TestNamesThatTheBindingOmits(t *testing.T) {
 }
 
 // What names declarations that contradict each other is refused at registration.
-//
-//weftvet:ignore names the code handles nothing
 func TestNamesAreRefusedAtRegistration(t *testing.T) {
 	t.Parallel()
 	typ, other := workflow.NewWorkflow[none, none]("named"), workflow.NewWorkflow[none, none]("other")
@@ -100,16 +98,12 @@ func TestNamesAreRefusedAtRegistration(t *testing.T) {
 
 // A registration has the names of its binding and of the interceptors. It may be in several
 // registries, and one does not change another.
-//
-//weftvet:ignore names the code handles nothing
 func TestNamesOfARegistry(t *testing.T) {
 	t.Parallel()
 	code := func(workflow.Context, none) (none, error) { return none{}, nil }
-	//weftvet:ignore names nothing runs
 	bound := workflow.Bind(workflow.NewWorkflow[none, none]("named"), code, workflow.BindOptions{Lenient: true, Dynamic: workflow.Signals}, workflow.Names(call, word), workflow.Names(place, about))
 	plain, wrapped := &engine.Registry{}, &engine.Registry{}
 	for r, all := range map[*engine.Registry][]workflow.Registration{
-		//weftvet:ignore names nothing runs
 		plain: {bound}, wrapped: {workflow.Intercept().With(workflow.Names(ask)).With(workflow.Names(turnUp)), bound},
 	} {
 		for _, one := range all {
