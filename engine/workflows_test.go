@@ -189,11 +189,7 @@ func scriptRegistry(build string) *engine.Registry {
 		workflow.Bind(workflow.NewWorkflow[[]string, []string]("collector"), collector, workflow.Names(Poke)),
 		workflow.Bind(workflow.NewWorkflow[string, string]("saga"), saga), workflow.Bind(workflow.NewWorkflow[string, string]("careful"), careful, workflow.Names(Poke)),
 		workflow.Bind(workflow.NewWorkflow[int, string]("fan"), fan), workflow.Bind(workflow.NewWorkflow[string, string]("pricer"), pricer, workflow.Names(Slow, Poke)), Price,
-<<<<<<< HEAD
-		workflow.Bind(reporterType, reporter, workflow.Names(Report, Poke, Steps, Noise)),
-=======
 		workflow.Bind(reporterType, reporter, workflow.Names(Report, Steps, Noise, Poke)),
->>>>>>> 36ada2d5f617294e5ee826a06518643dd4c15952
 	}
 	for name, code := range parents {
 		registrations = append(registrations, workflow.Bind(workflow.NewWorkflow[string, string](name), code, workflow.Names(Poke, Slow)))
