@@ -37,7 +37,7 @@ const (
 // declaredBy returns the declaration of a name. It returns an error if JSON cannot hold its types.
 func declaredBy(n Name) (*engine.Name, error) {
 	if n == nil {
-		return nil, errors.New("a nil Name is among its names: give a Signal, a Query, an Update, an Attribute or a Memo")
+		return nil, errors.New("a nil Name is among its names: give a Signal, a Query, an Update, a Topic, an Attribute or a Memo")
 	}
 	d := n.declared()
 	if err := payload.Verify(d.Input, d.Result); err != nil {

@@ -21,6 +21,8 @@ type Topic[T any] struct{ name, where string }
 // NewTopic declares a topic. Declare each once, as a package variable.
 //
 //	var Progress = workflow.NewTopic[Step]("progress")
+//
+//go:noinline
 func NewTopic[T any](name string) Topic[T] { return Topic[T]{name, where.Caller()} }
 
 // Name returns the topic's name.
