@@ -107,11 +107,9 @@ func TestNamesAreRefusedAtRegistration(t *testing.T) {
 func TestNamesOfARegistry(t *testing.T) {
 	t.Parallel()
 	code := func(workflow.Context, none) (none, error) { return none{}, nil }
-	//weftvet:ignore names nothing runs
 	bound := workflow.Bind(workflow.NewWorkflow[none, none]("named"), code, workflow.BindOptions{Lenient: true, Dynamic: workflow.Signals}, workflow.Names(call, word), workflow.Names(place, about))
 	plain, wrapped := &engine.Registry{}, &engine.Registry{}
 	for r, all := range map[*engine.Registry][]workflow.Registration{
-		//weftvet:ignore names nothing runs
 		plain: {bound}, wrapped: {workflow.Intercept().With(workflow.Names(ask)).With(workflow.Names(turnUp)), bound},
 	} {
 		for _, one := range all {
