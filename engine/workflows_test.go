@@ -192,7 +192,6 @@ func scriptRegistry(build string) *engine.Registry {
 		workflow.Bind(reporterType, reporter, workflow.Names(Report, Steps, Noise, Poke)),
 	}
 	for name, code := range parents {
-		//weftvet:ignore names each handles some of them
 		registrations = append(registrations, workflow.Bind(workflow.NewWorkflow[string, string](name), code, workflow.Names(Poke, Slow)))
 	}
 	registrations = append(registrations, nameRegistrations(build)...)

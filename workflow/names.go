@@ -31,6 +31,7 @@ const (
 	Signals Kinds = 1 << iota
 	Queries
 	Updates
+	Topics
 )
 
 // declaredBy returns the declaration of a name. It returns an error if JSON cannot hold its types.
@@ -58,7 +59,7 @@ func (o BindOptions) named(at string) (*engine.Names, error) {
 			return nil, err
 		}
 	}
-	for kinds, kind := range map[Kinds]engine.NameKind{Signals: engine.SignalName, Queries: engine.QueryName, Updates: engine.UpdateName} {
+	for kinds, kind := range map[Kinds]engine.NameKind{Signals: engine.SignalName, Queries: engine.QueryName, Updates: engine.UpdateName, Topics: engine.TopicName} {
 		if o.Dynamic&kinds != 0 {
 			names.AddDynamic(kind)
 		}

@@ -56,8 +56,6 @@ func TestNamesThatTheBindingOmits(t *testing.T) {
 }
 
 // What names declarations that contradict each other is refused at registration.
-//
-//weftvet:ignore names the code handles nothing
 func TestNamesAreRefusedAtRegistration(t *testing.T) {
 	t.Parallel()
 	typ, other := workflow.NewWorkflow[none, none]("named"), workflow.NewWorkflow[none, none]("other")
@@ -102,8 +100,6 @@ func TestNamesAreRefusedAtRegistration(t *testing.T) {
 
 // A registration has the names of its binding and of the interceptors. It may be in several
 // registries, and one does not change another.
-//
-//weftvet:ignore names the code handles nothing
 func TestNamesOfARegistry(t *testing.T) {
 	t.Parallel()
 	code := func(workflow.Context, none) (none, error) { return none{}, nil }

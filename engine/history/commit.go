@@ -116,8 +116,8 @@ const (
 	// had given it, and was taken for the old run's.
 	SplitSideEffects Rules = 5
 
-	// NamesOfBinding fails the task of code that handles a signal, a query or an update that its
-	// binding does not name. Before, code handled every name.
+	// NamesOfBinding fails the task of code that handles a signal, a query or an update, or
+	// publishes on a topic, that its binding does not name. Before, code handled every name.
 	NamesOfBinding Rules = 6
 
 	// CurrentRules are those of new tasks.

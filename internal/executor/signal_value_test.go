@@ -168,7 +168,7 @@ func TestUnhandledSignalsAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, told := testbed.New(t), &testbed.Observed{}
-		p := d.Start(executor.Options{Observe: observe.New(told)}, workflow.Bind(listener, listen, workflow.Names(spoken)))
+		p := d.Start(executor.Options{Observe: observe.New(told)}, workflow.Bind(listener, listen, workflow.BindOptions{Dynamic: workflow.Signals}))
 		if _, err := listener.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}

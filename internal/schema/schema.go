@@ -147,7 +147,7 @@ type UpdateRequest struct {
 // outcome.
 type UpdateResponse struct {
 	UpdateID string           `json:"updateId"`
-	RunID    history.RunID    `json:"runId"`
+	RunID    history.RunID    `json:"runId,omitempty"`
 	Stage    string           `json:"stage"`
 	Result   history.Payload  `json:"result,omitempty"`
 	Failure  *failure.Failure `json:"failure,omitempty"`
