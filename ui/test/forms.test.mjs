@@ -223,6 +223,7 @@ test("updates are chosen by name, and a rejected one marks its field", async () 
   await update.selectOption("approve");
   await field(form, "Input").fill("Grace");
   await update.selectOption("addItem");
+  await form.getByText(/^AddItem adds an item\. The code handles/).waitFor();
   await field(form, "sku").waitFor();
   await update.selectOption("approve");
   assert.equal(await field(form, "Input").inputValue(), "Grace", "the input of another update is lost");
