@@ -27,7 +27,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 GOFUMPT := go run -modfile=tools/go.mod mvdan.cc/gofumpt
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test race test-ts ui ui-check ui-test ui-shots test-postgres test-aws test-aws-served deploy-check localstack localstack-down lint weftvet switches words check sim sim-fixed sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
+.PHONY: help run demo test race test-ts test-python ui ui-check ui-test ui-shots test-postgres test-aws test-aws-served deploy-check localstack localstack-down lint weftvet switches words check sim sim-fixed sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,11 @@ race: ## run the tests with the race detector, the slow ones with fewer cases (n
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
 	cd clients/typescript && npm ci --silent && npm run document && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
+
+test-python: ## check the types of the Python client, and test it against the local server (Python 3.11 or newer)
+	@mkdir -p bin && go build -o bin/weft ./cmd/weft
+	@localstack/install python
+	cd clients/python && WEFT_BINARY='$(CURDIR)/bin/weft' PYTHON='$(CURDIR)/localstack/.servers/python/bin/python' ./check
 
 ui: ## build the web page into internal/page/dist, which is committed (Node.js)
 	cd ui && npm ci --silent && npm run --silent build

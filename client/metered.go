@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// RequestCost is what requests have cost: writes, reads and messages, as the server has counted them.
+// RequestCost is what requests have cost, as the server has counted it: writes, reads and messages.
 // docs/cost.md says what AWS bills for each.
 type RequestCost struct {
 	// Writes are writes to the store, and Reads are reads from it. Messages are messages sent.

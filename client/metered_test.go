@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// A meter has the sum of the attempts of its calls, the refused ones too. An outer meter has that of
-// the inner ones.
+// A meter has the sum of the attempts of its calls, the refused ones too. An outer meter also has
+// that of the inner ones.
 func TestMetered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		costs := []string{

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/cli"
 	"github.com/seed-41655fb1/weft/internal/contract"
 	"github.com/seed-41655fb1/weft/internal/generate"
@@ -13,15 +14,19 @@ import (
 
 // generateCommand writes a typed client.
 type generateCommand struct {
-	Language string   `arg:"" enum:"typescript,go" help:"Language of the client: ${enum}."`
-	From     string   `placeholder:"FILE" type:"path" help:"File with the contract, as weft contract export writes it, or - for the standard input."`
-	Out      string   `short:"f" placeholder:"FILE" type:"path" help:"File to write; without it, the standard output."`
-	Types    []string `placeholder:"TYPE" lookup:"types" help:"Workflow types to write a class for; without it, all."`
-	Package  string   `placeholder:"NAME" help:"Name of the package, in Go; client without it."`
-	Sync     bool     `help:"Write blocking methods, in Python."`
+	Language   string   `arg:"" enum:"typescript,python,go" help:"Language of the client: ${enum}."`
+	From       string   `placeholder:"FILE" help:"File with the contract, as weft contract export writes it, or - for standard input. Without it, the deployment is asked."`
+	Out        string   `placeholder:"FILE" help:"File to write. Without it, the client is printed."`
+	Types      []string `placeholder:"TYPE" lookup:"types" help:"Workflow types to write a class for. Without it, all."`
+	Package    string   `placeholder:"NAME" help:"Name of the package in Go. Without it, client."`
+	Sync       bool     `help:"Write methods that block, in Python."`
+	cli.Remote `embed:""`
 }
 
-// Run writes the client. The file is written only if all of it could be generated.
+// maxContract is the largest contract that is read, in bytes.
+const maxContract = 64 << 20
+
+// Run writes the client. Nothing is written unless all of it could be generated.
 func (g generateCommand) Run(ctx context.Context, s *cli.Session) error {
 	d, err := g.contract(ctx, s)
 	if err != nil {
@@ -38,20 +43,29 @@ func (g generateCommand) Run(ctx context.Context, s *cli.Session) error {
 	return os.WriteFile(g.Out, text, 0o644)
 }
 
-// contract reads the contract.
-func (g generateCommand) contract(_ context.Context, s *cli.Session) (*contract.Document, error) {
-	var text []byte
-	var err error
-	if g.From == "-" {
-		text, err = io.ReadAll(s.In)
-	} else {
-		text, err = os.ReadFile(g.From)
+// contract reads the contract from a file or from the deployment.
+func (g generateCommand) contract(ctx context.Context, s *cli.Session) (d *contract.Document, err error) {
+	if g.From == "" {
+		err = g.Call(ctx, s, "the contract", func(ctx context.Context, api *client.Client) error {
+			d, err = api.Contract(ctx)
+			return err
+		})
+		return d, err
 	}
-	if err != nil {
-		return nil, cli.Errorf(cli.Usage, "%w", err)
+	in := s.In
+	if g.From != "-" {
+		f, err := os.Open(g.From)
+		if err != nil {
+			return nil, cli.Errorf(cli.Usage, "%w", err)
+		}
+		defer func() { _ = f.Close() }()
+		in = f
 	}
-	d, err := contract.Read(text)
+	text, err := io.ReadAll(io.LimitReader(in, maxContract))
 	if err != nil {
+		return nil, cli.Errorf(cli.Usage, "%s: %w", g.From, err)
+	}
+	if d, err = contract.Read(text); err != nil {
 		return nil, cli.Errorf(cli.Usage, "%w", fmt.Errorf("%s: %w", g.From, err))
 	}
 	return d, nil

@@ -79,7 +79,7 @@ func (w *walk) chain(err error) (chain []*Failure) {
 		return nil
 	}
 	if d, ok := err.(Declared); ok {
-		err, _ = d.declared() // an ErrorOf is sent as the error that it stands for
+		err = d.sent() // an ErrorOf has details
 	}
 	w.left--
 	chain = append(chain, w.alone(err))

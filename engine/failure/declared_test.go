@@ -25,8 +25,7 @@ func TestErrorOf(t *testing.T) {
 		if errors.Is(err, failure.NewOf[sku]("other", "")) || errors.Is(err, failure.NewOf[int]("", "")) {
 			t.Errorf("%s: matches another error", name)
 		}
-		details, ok := unknown.DetailsOf(err)
-		if want := name != "alone"; ok != want || details.SKU == "tea" != want {
+		if details, ok := unknown.DetailsOf(err); !ok || (details.SKU == "tea") != (name != "alone") {
 			t.Errorf("%s: details %v, %v", name, details, ok)
 		}
 		if failure.Flat(sent).Type != "unknownSKU" || name == "alone" && (f.Type != "unknownSKU" || f.Cause != nil) {

@@ -2,6 +2,11 @@
 // types of a client; each language has a template over it, and says how it writes a name, a type, a
 // text and a comment.
 //
+// testdata has contracts with the reviewed files that are generated from them. After a change:
+//
+//	go test ./internal/generate -rewrite    # then read the difference
+//	go test ./internal/generate/... && make test-ts test-python
+//
 // What a contract says is untrusted text. No name, text or comment of it leaves its place in the
 // generated code.
 package generate
@@ -43,7 +48,7 @@ type language struct {
 	finish func(text []byte, o Options) ([]byte, error)
 }
 
-var languages = []*language{&typescript, &golang}
+var languages = []*language{&typescript, &python, &golang}
 
 // Languages returns the names of the languages.
 func Languages() (names []string) {

@@ -36,7 +36,8 @@ func read(t *testing.T, name string) *contract.Document {
 	return d
 }
 
-// Generated code is what was reviewed. make test-ts, make test-python and golang_test.go compile it.
+// Generated code is what was reviewed. make test-ts, make test-python and package generated compile
+// it.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, contract := range []string{"cart", "types", "hostile"} {
@@ -87,7 +88,7 @@ func TestRefused(t *testing.T) {
 		o        Options
 		want     string
 	}{
-		{d, "cobol", Options{}, `no language "cobol": there are typescript, go`},
+		{d, "cobol", Options{}, `no language "cobol": there are typescript, python, go`},
 		{d, "typescript", Options{Types: []string{"cart", "card"}}, `no workflow type "card"; it has "approval", "cart"`},
 		{d, "go", Options{Package: "my shop"}, `"my shop" is no name of a package in Go`},
 		{&contract.Document{Version: 1}, "typescript", Options{}, "the contract has no workflow type"},

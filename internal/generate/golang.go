@@ -14,8 +14,8 @@ import (
 )
 
 var golang = language{
-	name: "go", template: "go.tmpl", method: exported,
-	errorName: func(name string) string { return "Err" + exported(name) },
+	name: "go", template: "go.tmpl", method: goName,
+	errorName: func(name string) string { return "Err" + goName(name) },
 	// The methods of workflow.Type, which a class embeds.
 	members: []string{
 		"ChangeSchedule", "ContinueAsNew", "Get", "Name", "Run", "Schedule", "Start", "StartChild", "RunChild", "Type", "WithStart",
@@ -58,6 +58,20 @@ var golang = language{
 		}
 		return formatted, nil
 	},
+}
+
+// initialisms are words that Go writes in capitals.
+var initialisms = []string{"api", "html", "http", "id", "ip", "json", "sku", "sql", "ttl", "ui", "uri", "url", "utf8", "uuid", "xml"}
+
+// goName is exported, with initialisms in capitals.
+func goName(name string) string {
+	all := words(name)
+	for i, w := range all {
+		if slices.Contains(initialisms, strings.ToLower(w)) {
+			all[i] = strings.ToUpper(w)
+		}
+	}
+	return exported(strings.Join(all, "_"))
 }
 
 // goTypes writes types in Go.
@@ -217,7 +231,7 @@ func (g *goTypes) structure(b *strings.Builder, d *typeDecl) {
 				name = "-"
 			}
 		}
-		fmt.Fprintf(b, "\t%s %s `json:%s`\n", fields.name(exported(f.Name)), typeName, strconv.Quote(name+options))
+		fmt.Fprintf(b, "\t%s %s `json:%s`\n", fields.name(goName(f.Name)), typeName, strconv.Quote(name+options))
 	}
 	b.WriteString("}\n")
 }

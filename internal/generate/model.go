@@ -231,8 +231,8 @@ func (m *model) standsFor(s *contract.Schema, name string, seen map[*contract.Sc
 	return slices.ContainsFunc(slices.Concat(s.AllOf, s.AnyOf, s.OneOf), func(part *contract.Schema) bool { return m.standsFor(part, name, seen) })
 }
 
-// typeOf returns the type of a schema where a type is written. An object gets a name of its own from
-// its context.
+// typeOf returns the type of a schema where a type is written. An object gets a name of its own
+// from its context.
 func (m *model) typeOf(s *contract.Schema, context string) *typ {
 	return m.named(m.read(s, context), s.Description, context)
 }
@@ -364,8 +364,8 @@ func (m *model) anyOf(schemas []*contract.Schema, context string) *typ {
 	return union(of)
 }
 
-// merge returns the type of a value that all of some schemas accept: an object with the fields of all.
-// If they are no objects, it is the first that says something.
+// merge returns the type of a value that all of some schemas accept: an object with the fields of
+// all. If they are no objects, it is the first that says something.
 func (m *model) merge(s *contract.Schema, context string) *typ {
 	rest := *s
 	rest.AllOf = nil

@@ -161,8 +161,8 @@ func lines(text string) (all []string) {
 	return all
 }
 
-// quote returns a text in double quotes. What cannot be seen is escaped: as \u0000, and as astral says
-// if it needs more than four digits.
+// quote returns a text in double quotes. What cannot be seen is escaped: as \u0000, and as astral
+// says if it needs more than four digits.
 func quote(text string, astral func(rune) string) string {
 	var b strings.Builder
 	b.WriteByte('"')

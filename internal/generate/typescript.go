@@ -39,8 +39,8 @@ var typescript = language{
 	},
 }
 
-// tsImports returns the names that the file imports, sorted. A name that it does not use would be an
-// error in strict programs.
+// tsImports returns the names that the file imports, sorted. A name that it does not use would be
+// an error in strict programs.
 func tsImports(m *model) (names []string) {
 	var updates, queries, signals, none bool
 	for _, c := range m.Workflows {

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
 import { Weft } from "../src/index.js";
+import { Cart } from "./generated/cart.js";
 import { serve, type Server } from "./server.js";
 
 let server: Server;
@@ -48,6 +49,23 @@ test("the example of docs/local-server.md", async () => {
   assert(sold.stage === "completed" && sold.result.startsWith("ticket show-7"));
 });
 
+test("the example of docs/clients.md", async () => {
+  const weft = new Weft(server.url);
+  const shown: unknown[] = [];
+  const show = (...what: unknown[]): unknown => shown.push(...what);
+  const explain = (why: string): unknown => shown.push(why);
+  const cart = await Cart.start(weft, "cart-42", { owner: "ada" });
+  const added = await cart.addItem({ sku: "tea", quantity: 2 });
+  if (added.stage === "completed") {
+    show(added.result.cents, added.cost.writes);
+  } else if (added.error.type === "unknownSKU") {
+    explain(`we do not sell ${added.error.details.sku}`);
+  } else {
+    explain(added.error.message);
+  }
+  assert.equal(shown[0], 900);
+});
+
 test("the README's example with a token", async () => {
   const token = "secret";
   const address = "https://weft.test";
@@ -60,7 +78,7 @@ test("the examples of the documents are in these tests", async () => {
   const lines = (text: string): string => text.replace(/^ +/gm, "").replace(/\n+/g, "\n");
   const tests = lines(await readFile(new URL("../../test/readme.test.ts", import.meta.url), "utf8"));
   let found = 0;
-  for (const readme of ["../../README.md", "../../../../docs/local-server.md"]) {
+  for (const readme of ["../../README.md", "../../../../docs/local-server.md", "../../../../docs/clients.md"]) {
     for (const [, block = ""] of (await readFile(new URL(readme, import.meta.url), "utf8")).matchAll(/```ts\n(.*?)```/gs)) {
       if (block.includes("AwsClient")) {
         continue; // its library is not installed
@@ -70,5 +88,5 @@ test("the examples of the documents are in these tests", async () => {
       found++;
     }
   }
-  assert.equal(found, 3);
+  assert.equal(found, 4);
 });

@@ -42,15 +42,15 @@ func TestGoCart(t *testing.T) {
 		if started.Writes == 0 {
 			t.Errorf("a start has cost %+v", started)
 		}
-		total, err := cart.Cart.AddItem.Call(ctx, p.Client, "cart-1", cart.Item{Sku: "tea", Quantity: 2}, workflow.CallOptions{ID: "add-1"})
+		total, err := cart.Cart.AddItem.Call(ctx, p.Client, "cart-1", cart.Item{SKU: "tea", Quantity: 2}, workflow.CallOptions{ID: "add-1"})
 		if err != nil || total != (cart.Total{Items: 2, Cents: 900}) {
 			t.Errorf("%+v, %v", total, err)
 		}
 		var refused *client.Rejected
-		if _, err := cart.Cart.AddItem.Call(ctx, p.Client, "cart-1", cart.Item{Sku: "tea", Quantity: 100}); !errors.Is(err, cart.ErrBadQuantity) || !errors.As(err, &refused) {
+		if _, err := cart.Cart.AddItem.Call(ctx, p.Client, "cart-1", cart.Item{SKU: "tea", Quantity: 100}); !errors.Is(err, cart.ErrBadQuantity) || !errors.As(err, &refused) {
 			t.Errorf("%v, want a rejection with badQuantity", err)
 		}
-		if _, err := cart.Cart.AddItem.Call(ctx, p.Client, "cart-1", cart.Item{Sku: "unicorn", Quantity: 1}); !errors.Is(err, cart.ErrUnknownSKU) {
+		if _, err := cart.Cart.AddItem.Call(ctx, p.Client, "cart-1", cart.Item{SKU: "unicorn", Quantity: 1}); !errors.Is(err, cart.ErrUnknownSKU) {
 			t.Errorf("%v, want unknownSKU", err)
 		}
 		if err := cart.Cart.Note.Send(ctx, p.Client, "cart-1", "hurry"); err != nil {
@@ -67,7 +67,7 @@ func TestGoCart(t *testing.T) {
 		if result, err := run.Result(ctx); err != nil || result != receipt {
 			t.Errorf("%+v, %v; want the receipt", result, err)
 		}
-		if again, err := cart.Cart.AddItem.Call(ctx, p.Client, "cart-1", cart.Item{Sku: "tea", Quantity: 2}, workflow.CallOptions{ID: "add-1"}); err != nil || again != total {
+		if again, err := cart.Cart.AddItem.Call(ctx, p.Client, "cart-1", cart.Item{SKU: "tea", Quantity: 2}, workflow.CallOptions{ID: "add-1"}); err != nil || again != total {
 			t.Errorf("the id of an update is sent again: %+v, %v", again, err)
 		}
 		if sum := cost.Sum(); sum.Writes <= started.Writes {
@@ -81,7 +81,7 @@ func TestGoFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.New(t).Start(executor.Options{}, examplecart.Registrations()...)
 		start := cart.Cart.WithStart(cart.Start{Owner: "mallory"})
-		if _, err := cart.Cart.AddItem.Call(t.Context(), p.Client, "cart-1", cart.Item{Sku: "tea", Quantity: 1}, workflow.CallOptions{Start: start}); err != nil {
+		if _, err := cart.Cart.AddItem.Call(t.Context(), p.Client, "cart-1", cart.Item{SKU: "tea", Quantity: 1}, workflow.CallOptions{Start: start}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := cart.Cart.Checkout.Call(t.Context(), p.Client, "cart-1", workflow.None{}); !errors.Is(err, cart.ErrDeclined) {

@@ -111,7 +111,7 @@ export function UpdateOutcome({ run, answer }: { run: RunKey; answer: Answer<Upd
     const abort = new AbortController();
     const wait = async (): Promise<void> => {
       for (let last: UpdateAnswer = answer.value; last.stage === "accepted" || last.stage === "admitted"; ) {
-        last = await pollUpdate({ ...run, runId: last.runId ?? run.runId }, answer.value.updateId, abort.signal);
+        last = await pollUpdate({ ...run, runId: last.runId }, last.updateId, abort.signal);
         setUpdate(last);
       }
     };

@@ -30,7 +30,7 @@ type Expense struct {
 // Item is a quantity of one article.
 type Item struct {
 	// SKU is the article's number.
-	Sku      string `json:"sku"`
+	SKU      string `json:"sku"`
 	Quantity int64  `json:"quantity"`
 }
 
@@ -56,7 +56,7 @@ type Total struct {
 
 // Unknown is an article that is not sold.
 type Unknown struct {
-	Sku string `json:"sku"`
+	SKU string `json:"sku"`
 }
 
 // The errors that updates declare: compare them with errors.Is.

@@ -96,7 +96,7 @@ var (
 	ErrTError                     = workflow.NewErrorOf[Hostile6]("\\", "\\")
 	ErrTError2                    = workflow.NewErrorOf[Hostile7]("\\\"", "\\\"")
 	ErrNBULLETX22                 = workflow.NewErrorOf[Hostile16NBULLETX22]("\\N{BULLET}\\x22", "\\N{BULLET}\\x22")
-	ErrJsonXVarPwned1             = workflow.NewErrorOf[Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //", "` json:\"x\"`; var Pwned = 1 //")
+	ErrJSONXVarPwned1             = workflow.NewErrorOf[Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //", "` json:\"x\"`; var Pwned = 1 //")
 	ErrGlobalThisPwnedTrueError3  = workflow.NewErrorOf[Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`", "`${globalThis.pwned = true}`")
 	ErrTError3                    = workflow.NewErrorOf[Hostile8]("{{.}}", "{{.}}")
 	ErrGlobalThisPwnedTrueError4  = workflow.NewErrorOf[Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029", "\u2028globalThis.pwned = true;\u2029")
@@ -212,7 +212,7 @@ var Hostile = struct {
 	// \N{BULLET}\x22
 	NBULLETX22 workflow.Update[Hostile16NBULLETX22, Hostile16NBULLETX22]
 	// ` json:"x"`; var Pwned = 1 //
-	JsonXVarPwned1 workflow.Update[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]
+	JSONXVarPwned1 workflow.Update[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]
 	// `${globalThis.pwned = true}`
 	GlobalThisPwnedTrueUpdate3 workflow.Update[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]
 	// {{.}}
@@ -249,7 +249,7 @@ var Hostile = struct {
 	// \N{BULLET}\x22
 	NBULLETX22Query workflow.Query[Hostile16NBULLETX22, Hostile16NBULLETX22]
 	// ` json:"x"`; var Pwned = 1 //
-	JsonXVarPwned1Query workflow.Query[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]
+	JSONXVarPwned1Query workflow.Query[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]
 	// `${globalThis.pwned = true}`
 	GlobalThisPwnedTrueQuery4 workflow.Query[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]
 	// {{.}}
@@ -286,7 +286,7 @@ var Hostile = struct {
 	// \N{BULLET}\x22
 	NBULLETX22Signal workflow.Signal[Hostile16NBULLETX22]
 	// ` json:"x"`; var Pwned = 1 //
-	JsonXVarPwned1Signal workflow.Signal[Hostile12JsonXVarPwned1]
+	JSONXVarPwned1Signal workflow.Signal[Hostile12JsonXVarPwned1]
 	// `${globalThis.pwned = true}`
 	GlobalThisPwnedTrueSignal4 workflow.Signal[Hostile3GlobalThisPwnedTrue]
 	// {{.}}
@@ -308,7 +308,7 @@ var Hostile = struct {
 	Update:                       workflow.NewUpdate[Hostile6, Hostile6]("\\", workflow.Errors(ErrTError)),
 	Update2:                      workflow.NewUpdate[Hostile7, Hostile7]("\\\"", workflow.Errors(ErrTError2)),
 	NBULLETX22:                   workflow.NewUpdate[Hostile16NBULLETX22, Hostile16NBULLETX22]("\\N{BULLET}\\x22", workflow.Errors(ErrNBULLETX22)),
-	JsonXVarPwned1:               workflow.NewUpdate[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //", workflow.Errors(ErrJsonXVarPwned1)),
+	JSONXVarPwned1:               workflow.NewUpdate[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //", workflow.Errors(ErrJSONXVarPwned1)),
 	GlobalThisPwnedTrueUpdate3:   workflow.NewUpdate[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`", workflow.Errors(ErrGlobalThisPwnedTrueError3)),
 	Update3:                      workflow.NewUpdate[Hostile8, Hostile8]("{{.}}", workflow.Errors(ErrTError3)),
 	GlobalThisPwnedTrueUpdate4:   workflow.NewUpdate[Hostile9GlobalThisPwnedTrue, Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029", workflow.Errors(ErrGlobalThisPwnedTrueError4)),
@@ -325,7 +325,7 @@ var Hostile = struct {
 	Query2:                       workflow.NewQuery[Hostile6, Hostile6]("\\"),
 	Query3:                       workflow.NewQuery[Hostile7, Hostile7]("\\\""),
 	NBULLETX22Query:              workflow.NewQuery[Hostile16NBULLETX22, Hostile16NBULLETX22]("\\N{BULLET}\\x22"),
-	JsonXVarPwned1Query:          workflow.NewQuery[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //"),
+	JSONXVarPwned1Query:          workflow.NewQuery[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //"),
 	GlobalThisPwnedTrueQuery4:    workflow.NewQuery[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`"),
 	Query4:                       workflow.NewQuery[Hostile8, Hostile8]("{{.}}"),
 	GlobalThisPwnedTrueQuery5:    workflow.NewQuery[Hostile9GlobalThisPwnedTrue, Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029"),
@@ -342,7 +342,7 @@ var Hostile = struct {
 	Signal2:                      workflow.NewSignal[Hostile6]("\\"),
 	Signal3:                      workflow.NewSignal[Hostile7]("\\\""),
 	NBULLETX22Signal:             workflow.NewSignal[Hostile16NBULLETX22]("\\N{BULLET}\\x22"),
-	JsonXVarPwned1Signal:         workflow.NewSignal[Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //"),
+	JSONXVarPwned1Signal:         workflow.NewSignal[Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //"),
 	GlobalThisPwnedTrueSignal4:   workflow.NewSignal[Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`"),
 	Signal4:                      workflow.NewSignal[Hostile8]("{{.}}"),
 	GlobalThisPwnedTrueSignal5:   workflow.NewSignal[Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029"),

@@ -15,15 +15,15 @@ func wrong(ctx context.Context, c *client.Client) {
 	_, _ = cart.Approval.Start(ctx, c, "desk-1", cart.Start{})                               // wrong: an approval takes no input
 	_, _ = cart.Cart.AddItems.Call(ctx, c, "cart-1", cart.Item{})                            // wrong: there is no such update
 	_, _ = cart.Cart.AddItem.Call(ctx, c, "cart-1", cart.Item{Quantiy: 1})                   // wrong: a field is misspelt
-	_, _ = cart.Cart.AddItem.Call(ctx, c, "cart-1", cart.Item{Sku: "tea", Quantity: "1"})    // wrong: a quantity is a number
+	_, _ = cart.Cart.AddItem.Call(ctx, c, "cart-1", cart.Item{SKU: "tea", Quantity: "1"})    // wrong: a quantity is a number
 	_, _ = cart.Cart.Cart.Call(ctx, c, "cart-1", workflow.None{})                            // wrong: a query is no update
 	_ = cart.Cart.Note.Send(ctx, c, "cart-1", 1)                                             // wrong: a note is a text
 	_ = cart.ErrUnknownSKU.With(cart.Item{})                                                 // wrong: its details are others
 	_ = cart.ErrUnknownSku                                                                   // wrong: there is no such error
-	total, _ := cart.Cart.AddItem.Call(ctx, c, "cart-1", cart.Item{Sku: "tea", Quantity: 1}) // right
+	total, _ := cart.Cart.AddItem.Call(ctx, c, "cart-1", cart.Item{SKU: "tea", Quantity: 1}) // right
 	_ = total.Items + total.Price                                                            // wrong: the total has no such member
 	details, ok := cart.ErrUnknownSKU.DetailsOf(context.Canceled)                            // right
-	_ = ok && details.Skus == ""                                                             // wrong: the details have no such member
+	_ = ok && details.SKUs == ""                                                             // wrong: the details have no such member
 	contents, _ := cart.Cart.Cart.Ask(ctx, c, "cart-1", workflow.None{})                     // right
 	_ = contents.Total.Items + contents.Notes                                                // wrong: notes are no number
 }

@@ -1,0 +1,428 @@
+"""The calls of the API, without input and output.
+
+A call is a generator. It yields requests and pauses, and gets replies. Two clients drive it: one
+with asyncio, and one that blocks.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+import secrets
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from time import time
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+from urllib.parse import quote
+
+from ._errors import DeadlinePassed, NoAnswer, Problem, UnexpectedAnswer, WeftError
+from ._values import (
+    Accepted,
+    Answer,
+    CallOptions,
+    Completed,
+    Cost,
+    DeclaredError,
+    Ended,
+    Failed,
+    Failure,
+    OtherError,
+    Page,
+    ReadOptions,
+    Rejected,
+    Run,
+    RunCompleted,
+    RunFailed,
+    Sent,
+    SignalOptions,
+    Start,
+    StartOptions,
+)
+
+T = TypeVar("T")
+R = TypeVar("R", covariant=True)
+
+ATTEMPTS: Final = 12
+"""How often a request without a deadline is sent at most.
+
+That is enough for the time that a deployment takes to restart.
+"""
+LONGEST: Final = 20.0
+"""The longest time that a server takes for a request."""
+SLACK: Final = 10.0
+"""How much longer than that a client waits for an answer."""
+POLL_PAUSE: Final = 0.05
+"""The wait between two polls, because a server that is stopping answers at once."""
+MOST_RETRY_AFTER: Final = 60.0
+"""The longest wait that the client grants a server."""
+
+
+class Absent:
+    """An input that is not sent."""
+
+
+ABSENT: Final = Absent()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request that a client sends."""
+
+    method: str
+    path: str
+    params: dict[str, str]
+    body: dict[str, Any] | None
+    timeout: float
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A wait, in seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The answer to a request. Without an answer there is a reason."""
+
+    status: int = 0
+    reason: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    lost: Exception | None = None
+
+
+Steps: TypeAlias = Generator[Request | Pause, Reply, T]
+
+
+class Wait:
+    """One call: its time, and its cost so far."""
+
+    def __init__(self, deadline: datetime | float | None) -> None:
+        self.cost = Cost()
+        self.failed: WeftError | None = None
+        self._deadline = deadline.timestamp() if isinstance(deadline, datetime) else deadline
+
+    @property
+    def bounded(self) -> bool:
+        return self._deadline is not None
+
+    def left(self) -> float:
+        """Returns the time that is left. It raises DeadlinePassed if there is none."""
+        if self._deadline is None:
+            return float("inf")
+        left = self._deadline - time()
+        if left <= 0:
+            raise DeadlinePassed("the deadline has passed: the request may have taken effect") from self.failed
+        return left
+
+    def server_time(self) -> float:
+        """Returns how long the server may take for the next request.
+
+        A tenth of the time that is left, at most half a second, is for the way there and back.
+        """
+        left = self.left()
+        return min(left - min(left / 10, 0.5), LONGEST)
+
+    def pause(self, seconds: float) -> Steps[None]:
+        yield Pause(min(seconds, self.left()))
+
+
+def duration(seconds: float) -> str:
+    """Returns a time span as the API takes it."""
+    return f"{int(seconds * 1000)}ms"
+
+
+def new_id() -> str:
+    """Returns a new id, by which the server recognises a request when it is repeated."""
+    return secrets.token_hex(16)
+
+
+def cost_of(header: str) -> Cost:
+    """Parses the header Weft-Cost. It ignores what it does not know."""
+    names = {"writes": "writes", "reads": "reads", "messages": "messages", "lost": "lost", "blobPuts": "blob_puts", "blobGets": "blob_gets"}
+    return Cost(**{names[name]: int(count) for name, count in re.findall(r"(\w+)=([0-9]{1,18})", header) if name in names})
+
+
+def ask(
+    wait: Wait,
+    method: str,
+    path: str,
+    is_answer: Callable[[dict[str, Any]], bool],
+    params: Callable[[], dict[str, str | None]] = dict,
+    body: Callable[[], dict[str, Any]] | None = None,
+) -> Steps[dict[str, Any]]:
+    """Sends a request, repeats it while its answer is lost, busy or unknown, and returns the answer.
+
+    It raises a Problem if the server refuses the request, and UnexpectedAnswer if the answer is not
+    one of Weft's. The request must be safe to repeat: it writes nothing, or carries an id.
+    """
+    attempt = 1
+    while True:
+        timeout = min(wait.left(), LONGEST + SLACK)
+        given = {name: value for name, value in params().items() if value is not None}
+        reply = yield Request(method, path, given, body() if body else None, timeout)
+        wait.cost += cost_of(reply.headers.get("weft-cost", ""))
+        answer = answer_of(reply, is_answer)
+        if not isinstance(answer, WeftError):
+            return answer
+        if isinstance(answer, Problem):
+            answer.cost = wait.cost
+        wait.failed = answer
+        if not may_repeat(answer):
+            raise answer
+        if not wait.bounded and attempt == ATTEMPTS:
+            raise answer
+        yield from wait.pause(backoff(attempt, answer.retry_after if isinstance(answer, Problem) else 0))
+        attempt += 1
+
+
+def may_repeat(error: WeftError) -> bool:
+    return isinstance(error, NoAnswer) or isinstance(error, Problem) and error.again
+
+
+def backoff(attempt: int, least: float) -> float:
+    """Returns the wait before the next attempt, at least ``least``.
+
+    The wait doubles with each attempt, from 50 ms to 2 seconds. Up to half of it is taken off at
+    random, so that callers who were refused together do not retry together.
+    """
+    most: float = min(0.025 * 2 ** min(attempt, 10), 2.0)
+    return max(most - random.random() * most / 2, least)
+
+
+def answer_of(reply: Reply, is_answer: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | WeftError:
+    """Returns the answer in a reply, or what is wrong with it."""
+    if reply.lost is not None:
+        lost = NoAnswer(f"no answer: {reply.lost}")
+        lost.__cause__ = reply.lost
+        return lost
+    try:
+        data = json.loads(reply.body)
+    except ValueError:
+        data = None
+    good = 200 <= reply.status < 300
+    if isinstance(data, dict) and (good or data.get("stage") == "rejected") and is_answer(data):
+        return data
+    if good:
+        return UnexpectedAnswer(f"the server answered {reply.status}, but this is not an answer of Weft: check the address")
+    return problem_of(reply, data)
+
+
+def problem_of(reply: Reply, data: object) -> Problem:
+    """Returns the Problem of a refusal. A refusal by a proxy or a gateway becomes a Problem, too."""
+    after = reply.headers.get("retry-after", "")
+    retry_after = min(float(after), MOST_RETRY_AFTER) if re.fullmatch(r"[0-9]{1,9}", after) else 0.0
+    if isinstance(data, dict) and str(data.get("type", "")).startswith("urn:weft:problem:"):
+        return Problem({**data, "status": reply.status}, retry_after)
+    kind, title = "internal", "Internal error"
+    if reply.status == 429:  # refused before it reached the server
+        kind, title = "busy", "Busy"
+    elif reply.status in (500, 502, 503, 504):
+        kind, title = "outcome-unknown", "The outcome is not known"
+    elif reply.status in (401, 403):
+        kind, title = "forbidden", "Not allowed"
+    detail = f"the server answered {reply.status} {reply.reason}".strip()
+    return Problem({"type": f"urn:weft:problem:{kind}", "title": title, "status": reply.status, "detail": detail}, retry_after)
+
+
+def path_of(workflow_id: str, *rest: str) -> str:
+    return "/".join(["/v1/workflows", *(quote(part, safe="") for part in (workflow_id, *rest))])
+
+
+def start_body(type_: str, input_: object, options: StartOptions) -> dict[str, Any]:
+    """Returns the body of a start. Times become texts, and names those of the API."""
+    body: dict[str, Any] = {"type": type_}
+    if not isinstance(input_, Absent):
+        body["input"] = input_
+    for name, value in options.items():
+        if name == "deadline" or value is None:
+            continue
+        if name in ("run_timeout", "execution_timeout", "start_delay"):
+            value = duration(float(str(value)))
+        first, *others = name.split("_")
+        body[first + "".join(word.capitalize() for word in others)] = value
+    return body
+
+
+def with_start(options: SignalOptions) -> dict[str, Any]:
+    """Returns the start of an update or a signal. It has a request id, so that it can be repeated."""
+    start = options.get("start")
+    return {} if start is None else {"start": {"idConflictPolicy": "useExisting", "requestId": new_id(), **start.body}}
+
+
+def with_input(input_: object) -> dict[str, Any]:
+    return {} if isinstance(input_, Absent) else {"input": input_}
+
+
+def is_run(answer: dict[str, Any]) -> bool:
+    return isinstance(answer.get("runId"), str)
+
+
+def start(workflow_id: str, type_: str, input_: object, options: StartOptions) -> Steps[Run]:
+    wait = Wait(options.get("deadline"))
+    body = {"workflowId": workflow_id, "requestId": new_id(), **start_body(type_, input_, options)}
+    answer = yield from ask(wait, "POST", "/v1/workflows", is_run, body=lambda: body)
+    return Run(workflow_id=answer.get("workflowId", workflow_id), run_id=answer["runId"], cost=wait.cost)
+
+
+def run(workflow_id: str, type_: str, input_: object, options: StartOptions) -> Steps[Ended[Any]]:
+    wait = Wait(options.get("deadline"))
+    body = {"workflowId": workflow_id, "requestId": new_id(), **start_body(type_, input_, options)}
+    answer = yield from ask(wait, "POST", "/v1/workflows", is_run, lambda: {"wait": duration(wait.server_time())}, lambda: body)
+    outcome = answer.get("outcome") or {}
+    ended = end_of(outcome, wait.cost)
+    if ended is not None:
+        return ended
+    return (yield from _result(wait, workflow_id, outcome.get("newRunId") or answer["runId"]))
+
+
+def signal(workflow_id: str, name: str, input_: object, options: SignalOptions) -> Steps[Sent]:
+    wait = Wait(options.get("deadline"))
+    body = {"requestId": options.get("id") or new_id(), **with_input(input_), **with_start(options)}
+    yield from ask(wait, "POST", path_of(workflow_id, "signals", name), lambda a: True, lambda: {"runId": options.get("run_id")}, lambda: body)
+    return Sent(cost=wait.cost)
+
+
+def query(workflow_id: str, name: str, input_: object, options: ReadOptions) -> Steps[Answer[Any]]:
+    wait = Wait(options.get("deadline"))
+    body = with_input(input_)
+    path = path_of(workflow_id, "queries", name)
+    answer = yield from ask(wait, "POST", path, lambda a: "result" in a, lambda: {"runId": options.get("run_id")}, lambda: body)
+    return Answer(result=answer["result"], cost=wait.cost)
+
+
+def is_stage(answer: dict[str, Any]) -> bool:
+    return answer.get("stage") in ("accepted", "admitted", "completed", "rejected")
+
+
+def _update(wait: Wait, workflow_id: str, name: str, input_: object, wait_for: str, options: CallOptions) -> Steps[dict[str, Any]]:
+    same = {"updateId": options.get("id") or new_id(), "waitFor": wait_for, **with_input(input_), **with_start(options)}
+    timeout = options.get("timeout")
+
+    def body() -> dict[str, Any]:
+        if timeout is not None:
+            return {**same, "timeout": duration(timeout)}
+        return {**same, "timeout": duration(wait.server_time())} if wait.bounded else same
+
+    path = path_of(workflow_id, "updates", name)
+    return (yield from ask(wait, "POST", path, is_stage, lambda: {"runId": options.get("run_id")}, body))
+
+
+Errors: TypeAlias = Sequence[type[DeclaredError[Any]]]
+AnyOutcome: TypeAlias = Completed[Any] | Failed[Any] | Rejected[Any]
+
+
+def call(workflow_id: str, name: str, input_: object, errors: Errors, options: CallOptions) -> Steps[AnyOutcome]:
+    wait = Wait(options.get("deadline"))
+    sent = yield from _update(wait, workflow_id, name, input_, "completed", options)
+    if sent["stage"] in ("accepted", "admitted"):
+        started = sent.get("started")
+        sent = yield from _completion(wait, workflow_id, sent["updateId"], sent["runId"])
+        sent = sent if started is None else {**sent, "started": started}
+    return outcome_of(sent, errors, wait.cost)
+
+
+def send(workflow_id: str, name: str, input_: object, options: CallOptions) -> Steps[Accepted | Rejected[OtherError]]:
+    wait = Wait(options.get("deadline"))
+    sent = yield from _update(wait, workflow_id, name, input_, "accepted", options)
+    if sent["stage"] == "rejected":
+        rejected = outcome_of(sent, (), wait.cost)
+        assert isinstance(rejected, Rejected)
+        return rejected
+    return Accepted(update_id=sent["updateId"], run_id=sent["runId"], started=sent.get("started"), cost=wait.cost)
+
+
+def outcome(workflow_id: str, update_id: str, errors: Errors, options: ReadOptions) -> Steps[AnyOutcome]:
+    wait = Wait(options.get("deadline"))
+    answer = yield from _completion(wait, workflow_id, update_id, options.get("run_id"))
+    return outcome_of(answer, errors, wait.cost)
+
+
+def _completion(wait: Wait, workflow_id: str, update_id: str, run_id: str | None) -> Steps[dict[str, Any]]:
+    while True:
+        params = _poll(wait, run_id)
+        answer = yield from ask(wait, "GET", path_of(workflow_id, "updates", update_id), is_stage, params)
+        if answer["stage"] == "completed":
+            return answer
+        run_id = answer["runId"]  # stay with this run even if another one is started
+        yield from wait.pause(POLL_PAUSE)
+
+
+def _poll(wait: Wait, run_id: str | None, **more: str) -> Callable[[], dict[str, str | None]]:
+    return lambda: {"runId": run_id, **more, "wait": duration(wait.server_time())}
+
+
+def result(workflow_id: str, options: ReadOptions) -> Steps[Ended[Any]]:
+    return (yield from _result(Wait(options.get("deadline")), workflow_id, options.get("run_id")))
+
+
+def _result(wait: Wait, workflow_id: str, run_id: str | None) -> Steps[Ended[Any]]:
+    while True:
+        params = _poll(wait, run_id)
+        answer = yield from ask(wait, "GET", path_of(workflow_id, "result"), lambda a: is_run(a) and isinstance(a.get("status"), str), params)
+        ended = end_of(answer, wait.cost)
+        if ended is not None:
+            return ended
+        if answer.get("newRunId"):
+            run_id = answer["newRunId"]
+            continue
+        run_id = answer["runId"]
+        yield from wait.pause(POLL_PAUSE)
+
+
+def page(workflow_id: str, run_id: str | None, first: int, options: ReadOptions) -> Steps[Page]:
+    """Waits for the next page of a history: it has events, or is the last one."""
+    wait = Wait(options.get("deadline"))
+
+    def is_page(a: dict[str, Any]) -> bool:
+        return is_run(a) and isinstance(a.get("events"), list) and isinstance(a.get("next"), int) and a["next"] >= first
+
+    while True:
+        params = _poll(wait, run_id, **{"from": str(first)})
+        answer = yield from ask(wait, "GET", path_of(workflow_id, "history"), is_page, params)
+        closed = bool(answer.get("closed"))
+        if answer["events"] or closed:
+            return Page(
+                run_id=answer["runId"], events=answer["events"], next=answer["next"], closed=closed, new_run_id=answer.get("newRunId"), cost=wait.cost
+            )
+        run_id = answer["runId"]
+        yield from wait.pause(POLL_PAUSE)
+
+
+def end_of(answer: dict[str, Any], cost: Cost) -> Ended[Any] | None:
+    """Returns the outcome of a run, or None if the run is open or another run follows it."""
+    status: Literal["completed", "failed", "canceled", "terminated", "timedOut"] | None = answer.get("status")
+    if answer.get("newRunId"):
+        return None
+    if status == "completed":
+        return RunCompleted(run_id=answer["runId"], result=answer.get("result"), cost=cost)
+    if status in ("failed", "canceled", "terminated", "timedOut") and "failure" in answer:
+        return RunFailed(status=status, run_id=answer["runId"], failure=answer["failure"], cost=cost)
+    return None
+
+
+def outcome_of(answer: dict[str, Any], errors: Errors, cost: Cost) -> AnyOutcome:
+    update_id, run_id, started = answer["updateId"], answer["runId"], answer.get("started")
+    failure: Failure | None = answer.get("failure")
+    if failure is None:
+        return Completed(update_id=update_id, run_id=run_id, started=started, cost=cost, result=answer.get("result"))
+    error = error_of(failure, errors)
+    kind = Rejected if answer["stage"] == "rejected" else Failed
+    return kind(update_id=update_id, run_id=run_id, started=started, cost=cost, failure=failure, error=error)
+
+
+def error_of(failure: Failure, errors: Errors) -> DeclaredError[Any] | OtherError:
+    """Returns the first error in a failure that is one of these."""
+    part: Failure | None = failure
+    while part is not None:
+        for kind in errors:
+            if part.get("type") == kind.type:
+                details = part.get("details")
+                return kind(part.get("message", kind.type), None if details is None else json.loads(base64.b64decode(details)))
+        part = part.get("cause")
+    return OtherError(failure.get("message") or failure.get("kind", ""))

@@ -1,0 +1,247 @@
+"""What calls take and return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypedDict, TypeVar
+
+R = TypeVar("R", covariant=True)
+D = TypeVar("D", covariant=True)
+E = TypeVar("E", bound="DeclaredError[Any] | OtherError", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What requests have cost, as the server has counted it.
+
+    A sum includes the attempts that were refused. An answer that was lost is not in it.
+    """
+
+    writes: int = 0
+    """Writes to the store."""
+    reads: int = 0
+    """Reads from the store."""
+    messages: int = 0
+    """Messages sent."""
+    lost: int = 0
+    """Writes that lost a race: billed, and nothing written."""
+    blob_puts: int = 0
+    """Large bodies that were offloaded."""
+    blob_gets: int = 0
+    """Large bodies that were read back."""
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Cost)))
+
+
+class Failure(TypedDict, total=False):
+    """An error of workflow or activity code, or of the server that runs it."""
+
+    kind: str
+    type: str
+    message: str
+    nonRetryable: bool
+    stack: str
+    timeout: str
+    activityType: str
+    eventId: int
+    details: str
+    cause: Failure
+    workflowType: str
+    workflowId: str
+    runId: str
+
+
+@dataclass(frozen=True)
+class DeclaredError(Generic[D]):
+    """An error that an update declares. A generated class is one type of error."""
+
+    type: ClassVar[str] = ""
+    """The type of the error."""
+    message: str
+    details: D
+
+
+@dataclass(frozen=True)
+class OtherError:
+    """An error that the update does not declare. ``failure`` of the outcome has everything about it."""
+
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(Generic[R]):
+    """The answer of a query."""
+
+    result: R
+    cost: Cost
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """A signal that was sent. It is durable."""
+
+    cost: Cost
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run that was started, or found. It is durable."""
+
+    workflow_id: str
+    run_id: str
+    cost: Cost
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    update_id: str
+    run_id: str
+    started: bool | None
+    """Whether the update started the run. Only an update with a start has it."""
+    cost: Cost
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepted(_Place):
+    """An update that was accepted. The acceptance is durable. The outcome follows."""
+
+    stage: Literal["accepted"] = field(default="accepted", init=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completed(_Place, Generic[R]):
+    """An update whose handler returned a result."""
+
+    stage: Literal["completed"] = field(default="completed", init=False)
+    result: R
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed(_Place, Generic[E]):
+    """An update whose handler returned an error."""
+
+    stage: Literal["failed"] = field(default="failed", init=False)
+    error: E
+    failure: Failure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rejected(_Place, Generic[E]):
+    """An update that was refused, by its validator or because its name is unknown. It has no effect."""
+
+    stage: Literal["rejected"] = field(default="rejected", init=False)
+    error: E
+    failure: Failure
+
+
+Outcome: TypeAlias = Completed[R] | Failed[E | OtherError] | Rejected[E | OtherError]
+"""The outcome of an update: a result, an error of its handler, or a refusal."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunCompleted(Generic[R]):
+    """A run that returned a result."""
+
+    status: Literal["completed"] = field(default="completed", init=False)
+    run_id: str
+    result: R
+    cost: Cost
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFailed:
+    """A run that ended without a result."""
+
+    status: Literal["failed", "canceled", "terminated", "timedOut"]
+    run_id: str
+    failure: Failure
+    cost: Cost
+
+
+Ended: TypeAlias = RunCompleted[R] | RunFailed
+"""The outcome of a run: a result, or a failure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page of a run's history: the events that are new, in order."""
+
+    run_id: str
+    events: list[dict[str, Any]]
+    next: int
+    """The id of the event after the page."""
+    closed: bool
+    new_run_id: str | None
+    """The run that follows this one, if it has closed."""
+    cost: Cost
+
+
+class WaitOptions(TypedDict, total=False):
+    """How long a caller waits."""
+
+    deadline: datetime | float
+    """When the wait ends at the latest, as a time or in seconds since 1970.
+
+    The server learns how much time is left. Until then a request is repeated as often as it takes.
+    The call then raises DeadlinePassed. A request that was sent still takes effect.
+    """
+
+
+class ReadOptions(WaitOptions, total=False):
+    """The options of a call that reads."""
+
+    run_id: str
+    """The id of a run. The default is the latest run."""
+
+
+class WatchOptions(ReadOptions, total=False):
+    """The options of watch."""
+
+    from_event: int
+    """The id of the first event; 1 without it."""
+
+
+class SignalOptions(ReadOptions, total=False):
+    """The options of a signal."""
+
+    id: str
+    """The id by which the server recognises the request when it is repeated.
+
+    By default the client generates one.
+    """
+    start: Start
+    """Starts a run if none is open."""
+
+
+class CallOptions(SignalOptions, total=False):
+    """The options of an update."""
+
+    timeout: float
+    """How many seconds one request of the update may take; 20 at most, which is the default."""
+
+
+class StartOptions(WaitOptions, total=False):
+    """The options of the start of a run. Times are in seconds."""
+
+    request_id: str
+    header: Mapping[str, object]
+    memo: Mapping[str, object]
+    search_attributes: Mapping[str, object]
+    id_reuse_policy: Literal["allowDuplicate", "allowDuplicateFailedOnly", "rejectDuplicate"]
+    id_conflict_policy: Literal["fail", "useExisting", "terminateExisting"]
+    run_timeout: float
+    execution_timeout: float
+    start_delay: float
+    retry_policy: Mapping[str, object]
+    cron_schedule: str
+
+
+@dataclass(frozen=True)
+class Start:
+    """The start of a run, for an update or a signal that starts one if none is open."""
+
+    body: Mapping[str, object]
+    """The members of the request."""

@@ -1,0 +1,49 @@
+"""Uses a generated client in ways that mypy refuses. A comment marks each line with its error."""
+
+from __future__ import annotations
+
+from tests.generated.cart import Approval, Cart, Item, UnknownSKU
+from tests.generated.types import AllTypes, EverythingValue
+from weft_client import AsyncWeft
+
+
+async def wrong(weft: AsyncWeft, cart: Cart) -> None:
+    await Cart.start(weft, "cart-1")  # wrong: call-arg
+    await Cart.start(weft, "cart-1", {"owned": "ada"})  # wrong: typeddict-unknown-key
+    await Cart.start(weft, "cart-1", {"owner": "ada"}, deadlin=1.0)  # wrong: call-arg
+    await Approval.start(weft, "desk-1", {"owner": "ada"})  # wrong: arg-type
+    await cart.add_items({"sku": "tea", "quantity": 1})  # wrong: attr-defined
+    await cart.add_item({"sku": "tea", "quantiy": 1})  # wrong: typeddict-unknown-key
+    await cart.add_item({"sku": "tea"})  # wrong: typeddict-item
+    await cart.add_item({"sku": "tea", "quantity": "1"})  # wrong: typeddict-item
+    await cart.add_item("tea")  # wrong: arg-type
+    (await cart.cart()).stage  # wrong: attr-defined
+    (await cart.cart()).result["totals"]  # wrong: typeddict-item
+    (await cart.cart()).result["lines"][0]  # wrong: index
+    added = await cart.add_item({"sku": "tea", "quantity": 1})
+    added.result  # wrong: union-attr
+    if added.stage == "rejected":
+        if isinstance(added.error, UnknownSKU):
+            added.error.details["sku"].upper()
+            added.error.details["skus"]  # wrong: typeddict-item
+        added.error.details  # wrong: union-attr
+    elif added.stage == "completed":
+        added.result["items"] + added.result["cents"]
+        added.result["price"]  # wrong: typeddict-item
+    ended = await cart.result()
+    ended.result  # wrong: union-attr
+    if ended.status == "completed":
+        ended.result["parcel"].upper()
+        ended.result["parcels"]  # wrong: typeddict-item
+    item: Item = {"sku": "tea", "quantity": 1, "colour": "red"}  # wrong: typeddict-unknown-key
+
+
+async def values(all: EverythingValue, types: AllTypes) -> None:
+    all["nullable"].upper()  # wrong: union-attr
+    all["level"] = "higher"  # wrong: typeddict-item
+    all["prices"] = {"tea": "4.50"}  # wrong: dict-item
+    shape = all["shape"]
+    if not isinstance(shape, list) and shape["kind"] == "circle":
+        shape["radius"].is_integer()
+        shape["side"]  # wrong: typeddict-item
+    await types.same("x")  # wrong: call-arg

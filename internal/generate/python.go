@@ -1,0 +1,291 @@
+package generate
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+var python = language{
+	name: "python", template: "python.tmpl", method: snake, errorName: exported,
+	topLevel: []string{
+		"ABSENT", "Answer", "Any", "AsyncWorkflow", "CallOptions", "DeclaredError", "False", "Literal", "Never", "None", "NotRequired", "OtherError",
+		"Outcome", "ReadOptions", "Sent", "SignalOptions", "True", "TypeAlias", "TypedDict", "Unpack", "Workflow",
+	},
+	members: append([]string{
+		"run", "run_id", "start", "started", "result", "takes_input", "watch", "weft", "with_start", "workflow_id", "workflow_type",
+	}, append(pyTypes, pyKeywords...)...),
+	functions: func(m *model) template.FuncMap {
+		p := &pyTypesOf{m}
+		return template.FuncMap{
+			"type": pyType, "declare": p.declare, "string": pyString, "doc": pyDoc, "comment": pyComment,
+			"base": pyBase, "imports": p.imports, "outcome": pyOutcome,
+			"none": func(t *typ) string {
+				if t == nil {
+					return "None"
+				}
+				return pyType(t)
+			},
+			"tuple": func(of []*errorDecl) string {
+				switch len(of) {
+				case 0:
+					return "()"
+				case 1:
+					return "(" + of[0].Name + ",)"
+				}
+				return "(" + strings.Join(errorNames(of), ", ") + ")"
+			},
+			"async": func() string {
+				if m.Sync {
+					return ""
+				}
+				return "async "
+			},
+			"await": func() string {
+				if m.Sync {
+					return ""
+				}
+				return "await "
+			},
+			"workflow": func() string {
+				if m.Sync {
+					return "Workflow"
+				}
+				return "AsyncWorkflow"
+			},
+		}
+	},
+	finish: func(text []byte, _ Options) ([]byte, error) { return manyBlank.ReplaceAll(text, []byte("\n\n\n")), nil },
+}
+
+// manyBlank is more blank lines than Python has between classes.
+var manyBlank = regexp.MustCompile(`\n{4,}`)
+
+// pyTypes are the types of Python that annotations have.
+var pyTypes = []string{"bool", "dict", "float", "int", "list", "str"}
+
+// pyKeywords are the words that no name may be.
+var pyKeywords = []string{
+	"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
+	"finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
+	"with", "yield",
+}
+
+func errorNames(of []*errorDecl) (names []string) {
+	for _, e := range of {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// pyTypesOf writes the types of a model in Python.
+type pyTypesOf struct{ m *model }
+
+// imports returns the import declarations of the file.
+func (p *pyTypesOf) imports() string {
+	var typing, weft []string
+	add := func(to *[]string, name string, used bool) {
+		if used {
+			*to = append(*to, name)
+		}
+	}
+	is := func(f func(*typ) bool) bool { return slices.ContainsFunc(p.m.all(), func(t *typ) bool { return t.any(f) }) }
+	declares := func(f func(*typ) bool) bool {
+		return slices.ContainsFunc(p.m.Types, func(d *typeDecl) bool { return f(d.Type) })
+	}
+	object := func(t *typ) bool { return t.kind == kindObject }
+	add(&typing, "Any", is(func(t *typ) bool { return t.kind == kindAny }))
+	add(&typing, "Literal", is(func(t *typ) bool { return t.kind == kindLiterals }))
+	add(&typing, "Never", is(func(t *typ) bool { return t.kind == kindNever }))
+	add(&typing, "NotRequired", is(func(t *typ) bool {
+		return slices.ContainsFunc(t.fields, func(f *field) bool { return !f.Required })
+	}))
+	add(&typing, "TypeAlias", declares(func(t *typ) bool { return !object(t) }))
+	add(&typing, "TypedDict", declares(object))
+	var updates, queries, signals, other, absent bool
+	for _, c := range p.m.Workflows {
+		updates, queries, signals = updates || len(c.Updates) > 0, queries || len(c.Queries) > 0, signals || len(c.Signals) > 0
+		absent = absent || slices.ContainsFunc(slices.Concat(c.Updates, c.Queries, c.Signals), func(call *method) bool { return call.Input == nil })
+		other = other || slices.ContainsFunc(c.Updates, func(u *method) bool { return len(u.Errors) == 0 })
+	}
+	add(&typing, "Unpack", updates || queries || signals)
+	add(&weft, "ABSENT", absent)
+	add(&weft, "Answer", queries)
+	add(&weft, "AsyncWorkflow", !p.m.Sync)
+	add(&weft, "CallOptions", updates)
+	add(&weft, "DeclaredError", len(p.m.Errors) > 0)
+	add(&weft, "OtherError", other)
+	add(&weft, "Outcome", updates)
+	add(&weft, "ReadOptions", queries)
+	add(&weft, "Sent", signals)
+	add(&weft, "SignalOptions", signals)
+	add(&weft, "Workflow", p.m.Sync)
+	lines := "from weft_client import " + strings.Join(weft, ", ") + "\n"
+	if len(typing) > 0 {
+		lines = "from typing import " + strings.Join(typing, ", ") + "\n\n" + lines
+	}
+	return lines
+}
+
+// any reports whether a type or a part of it meets a condition.
+func (t *typ) any(f func(*typ) bool) bool {
+	if t == nil {
+		return false
+	}
+	return f(t) || slices.ContainsFunc(t.of, func(t *typ) bool { return t.any(f) }) ||
+		slices.ContainsFunc(t.fields, func(field *field) bool { return field.Type.any(f) })
+}
+
+// pyOutcome returns the type of the outcome of an update.
+func pyOutcome(u *method) string {
+	result, errors := "None", "OtherError"
+	if u.Result != nil {
+		result = pyType(u.Result)
+	}
+	if len(u.Errors) > 0 {
+		errors = strings.Join(errorNames(u.Errors), " | ")
+	}
+	return "Outcome[" + result + ", " + errors + "]"
+}
+
+func pyType(t *typ) string {
+	switch t.kind {
+	case kindNever:
+		return "Never"
+	case kindNull:
+		return "None"
+	case kindBool:
+		return "bool"
+	case kindInteger:
+		return "int"
+	case kindNumber:
+		return "float"
+	case kindText, kindBytes, kindTime:
+		return "str"
+	case kindLiterals:
+		var all []string
+		for _, l := range t.literals {
+			switch l.kind {
+			case kindText:
+				all = append(all, pyString(l.text))
+			case kindBool:
+				all = append(all, capital(l.text))
+			default:
+				all = append(all, l.text)
+			}
+		}
+		return "Literal[" + strings.Join(all, ", ") + "]"
+	case kindList:
+		return "list[" + pyType(t.of[0]) + "]"
+	case kindTuple:
+		return "list[" + pyType(union(t.of)) + "]"
+	case kindMap:
+		return "dict[str, " + pyType(t.of[0]) + "]"
+	case kindUnion:
+		return strings.Join(each(t.of, pyType), " | ")
+	case kindNamed:
+		return t.decl.Name
+	}
+	return "Any"
+}
+
+// pyBase returns a type as an argument of a base class, which Python evaluates: a name that is
+// declared later, or that is an alias, is in quotes.
+func pyBase(t *typ) string {
+	switch {
+	case t == nil:
+		return "None"
+	case t.kind == kindNamed && t.decl.Type.kind == kindObject, !t.contains(kindNamed):
+		return pyType(t)
+	}
+	return pyString(pyType(t))
+}
+
+// declare returns the declaration of a named type.
+func (p *pyTypesOf) declare(d *typeDecl) string {
+	var b strings.Builder
+	if d.Type.kind != kindObject {
+		value := pyType(d.Type)
+		if d.Type.contains(kindNamed) {
+			value = pyString(value)
+		}
+		return "\n" + pyComment(0, d.Doc) + d.Name + ": TypeAlias = " + value + "\n"
+	}
+	if p.quoted(d.Type) {
+		fmt.Fprintf(&b, "\n%s%s = TypedDict(\n    %s,\n    {\n", pyComment(0, d.Doc), d.Name, pyString(d.Name))
+		for _, f := range d.Type.fields {
+			fmt.Fprintf(&b, "%s        %s: %s,\n", pyComment(8, f.Doc), pyString(f.Name), pyString(pyField(f)))
+		}
+		b.WriteString("    },\n)\n")
+		return b.String()
+	}
+	fmt.Fprintf(&b, "\n\nclass %s(TypedDict):\n%s", d.Name, pyDoc(4, d.Doc))
+	if len(lines(d.Doc)) > 0 {
+		b.WriteString("\n")
+	}
+	for _, f := range d.Type.fields {
+		fmt.Fprintf(&b, "%s    %s: %s\n", pyComment(4, f.Doc), f.Name, pyField(f))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+func pyField(f *field) string {
+	if f.Required {
+		return pyType(f.Type)
+	}
+	return "NotRequired[" + pyType(f.Type) + "]"
+}
+
+// quoted reports whether the fields of an object cannot all be written as names: Python would
+// change or refuse some, or take them for a type in an annotation.
+func (p *pyTypesOf) quoted(t *typ) bool {
+	return slices.ContainsFunc(t.fields, func(f *field) bool {
+		return !isIdentifier(f.Name) || strings.HasPrefix(f.Name, "__") || slices.Contains(pyKeywords, f.Name) || slices.Contains(pyTypes, f.Name) ||
+			p.m.topLevel.taken[f.Name]
+	})
+}
+
+// pyString returns a text as a literal.
+func pyString(text string) string {
+	return quote(text, func(r rune) string { return fmt.Sprintf(`\U%08x`, r) })
+}
+
+// pyDoc returns the doc string of a class or a function. It is empty if there is no text.
+func pyDoc(indent int, text string) string {
+	all := lines(text)
+	if len(all) == 0 {
+		return ""
+	}
+	before := strings.Repeat(" ", indent)
+	var b strings.Builder
+	// Backslashes and quotes are escaped, so that nothing ends the text.
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	for i, line := range all {
+		if strings.Contains(line, `"""`) || i == len(all)-1 && strings.HasSuffix(line, `"`) {
+			line = escape.Replace(line)
+		} else {
+			line = strings.ReplaceAll(line, `\`, `\\`)
+		}
+		if i == 0 {
+			b.WriteString(before + `"""` + line)
+			continue
+		}
+		b.WriteString("\n" + strings.TrimRight(before+line, " "))
+	}
+	if len(all) > 1 {
+		b.WriteString("\n" + before)
+	}
+	return b.String() + "\"\"\"\n"
+}
+
+// pyComment returns a comment as lines.
+func pyComment(indent int, text string) string {
+	var b strings.Builder
+	for _, line := range lines(text) {
+		b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+"# "+line, " ") + "\n")
+	}
+	return b.String()
+}
