@@ -110,11 +110,11 @@ function checkNumber(s: Keywords, text: string, add: (text: string) => void): vo
   const whole = typeOf(s) === "integer";
   const refuse = (want: string): void => add(`want ${s.enum ? listed(s) : want}, got ${cut(text)}`);
   const type = whole ? "integer" : "number";
-  if (!(whole ? integer : number).test(text)) return refuse(type);
+  if (!(whole ? integer : number).test(text) || (s.format === "uint64" && text === "-0")) return refuse(type);
   const ends = bounds[whole ? (s.format ?? "") : ""];
   const least = bound([s.minimum, ends?.[0]], whole, Math.ceil, 1);
   const most = bound([s.maximum, ends?.[1]], whole, Math.floor, -1);
-  if (least !== undefined && compareNumbers(text, least) < 0) return refuse(`${type} of at least ${least}`);
+  if (least !== undefined && compareNumbers(text, least) < 0) return refuse(whole && text === "-0" ? type : `${type} of at least ${least}`);
   if (most !== undefined && compareNumbers(text, most) > 0) return refuse(`${type} of at most ${most}`);
   checkValues(s, { kind: "number", text }, add);
 }
