@@ -19,14 +19,14 @@ type Request struct {
 	// topics, topic, list, count, costs, cancel, terminate, failUpdate, reset, move, delete, retry,
 	// pause, resume, retryActivity, completeByHand or failByHand; deployment, types, type, builds,
 	// queues or redrive; or "complete activity", "fail activity" or "heartbeat activity". A request
-	// to a schedule is a request to its workflow, whose id is "weft.schedule:" and the schedule's: a
-	// start, an update, a query, a list, a terminate. So is a request to a batch, with
+	// to a schedule is a request to its workflow, whose id is "weft.schedule:" and the schedule's:
+	// a start, an update, a query, a list, a terminate. So is a request to a batch, with
 	// "weft.batch:".
 	Operation string
 	// WorkflowID is empty if the server chooses it, if workflows are listed, and if a token names
 	// an activity. Name is the type of the workflow that is started, the name of the signal, the
-	// query, the update, the topic or the queue, the id of the update that is polled, or the event id
-	// of the activity.
+	// query, the update, the topic or the queue, the id of the update that is polled, or the event
+	// id of the activity.
 	WorkflowID, Name string
 }
 

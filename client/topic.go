@@ -31,10 +31,10 @@ func (c *Client) Topics(ctx context.Context, workflowID, runID string) ([]Topic,
 }
 
 // Topic returns the items of a topic from an offset on, as many as one answer holds (1,000, and
-// about 1 MiB). It does not wait for items. Give the RunID and the Next of an answer to go on, until
-// it is Closed; NewRunID is then the run that goes on with the topic. Without a runID the latest run
-// is meant, and the items of the runs that it continues are there, too. A negative offset is the
-// oldest item.
+// about 1 MiB). It does not wait for items. Give the RunID and the Next of an answer to go on,
+// until it is Closed; NewRunID is then the run that goes on with the topic. Without a runID the
+// latest run is meant, and the items of the runs that it continues are there, too. A negative
+// offset is the oldest item.
 func (c *Client) Topic(ctx context.Context, workflowID, runID, topic string, from int64) (*TopicItems, error) {
 	return c.topic(ctx, workflowID, topic, topicQuery(runID, from), nil)
 }
@@ -95,8 +95,8 @@ type ReadOptions struct {
 }
 
 // ReadTopic returns the items of a topic from an offset on, in order, and waits for the next one.
-// It follows the runs that go on with the topic. It ends when no run does, when ctx ends, or with an
-// error. A negative offset is the oldest item.
+// It follows the runs that go on with the topic. It ends when no run does, when ctx ends, or with
+// an error. A negative offset is the oldest item.
 //
 // It repeats requests that fail for a while, so a broken connection loses nothing and repeats
 // nothing. A reader that begins again gives the offset of its last item, plus 1.
@@ -135,4 +135,3 @@ func (c *Client) ReadTopic(ctx context.Context, workflowID, topic string, from i
 		}
 	}
 }
-

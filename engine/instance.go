@@ -66,7 +66,7 @@ type Instance struct {
 	// unforgotten is how many signals there were when the received ones were last dropped.
 	unforgotten int
 	receivers   map[string]receivers // by the name of the signal
-	setAside    map[string]int       // signals whose values did not decode, in this activation
+	setAside    map[string]*SetAside // signals whose values did not decode, in this activation, by name
 	queries     map[string]*QueryHandler
 	updates     updates
 	markers     markers

@@ -178,9 +178,6 @@ func (in *Instance) mustName(k NameKind, name string) {
 	if names.Open(k) || names.Find(k, name) != nil {
 		return
 	}
-	panic(&failure.OtherError{
-		Kind: failure.KindMisuse,
-		Message: fmt.Sprintf("workflow type %q does not name %s %q: add its declaration to workflow.Names of the Bind at %s",
-			in.workflow.Name, k, name, names.Where),
-	})
+	panic(misusef("workflow type %q does not name %s %q: add its declaration to workflow.Names of the Bind at %s",
+		in.workflow.Name, k, name, names.Where))
 }

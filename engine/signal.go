@@ -40,16 +40,25 @@ func (in *Instance) ReceivesSignal(name, typ string, check func(history.Payload)
 	}
 }
 
-// SetAside sets aside a signal that code has received and whose value does not decode, and counts
-// it. It returns false if the task runs by rules that give the code an error instead.
+// SetAside sets aside the signal of a name that code has received last and whose value does not
+// decode, and counts it. It returns false if the task runs by rules that give the code an error
+// instead.
 func (in *Instance) SetAside(name string) bool {
 	if in.rules < history.SetSignalsAside {
 		return false
 	}
 	if in.setAside == nil {
-		in.setAside = map[string]int{}
+		in.setAside = map[string]*SetAside{}
 	}
-	in.setAside[name]++
+	one := in.setAside[name]
+	if one == nil {
+		one = &SetAside{Name: name}
+		in.setAside[name] = one
+	}
+	one.Count++
+	if len(one.Events) < history.MaxUnread {
+		one.Events = append(one.Events, in.firstUnread(name, in.signals[name].Len()+1))
+	}
 	return true
 }
 
@@ -90,12 +99,29 @@ func (in *Instance) refuse(events []history.Event) error {
 	return nil
 }
 
-// SetAside are the signals of one name that code has set aside in a task. Want is what the code
-// receives them as.
+// SetAside are the signals of one name that code has set aside in a task.
 type SetAside struct {
 	Name  string
 	Count int
-	Want  string
+	// Events are the events of the first of them, at most history.MaxUnread.
+	Events []int64
+	// Want is what the code receives them as.
+	Want string
+}
+
+// records returns what a task records of the signals that it has set aside: of each name how many,
+// and as many of their events as there is room for.
+func records(all []SetAside) (recorded []history.Unread) {
+	room := history.MaxUnread - len(all)
+	for _, s := range all {
+		own := min(len(s.Events), room+1)
+		room -= own - 1
+		for _, id := range s.Events[:own] {
+			recorded = append(recorded, history.Unread{Name: s.Name, Count: 1, EventID: id})
+		}
+		recorded[len(recorded)-1].Count += s.Count - own
+	}
+	return recorded
 }
 
 // leftSignals returns the signals that the code has not received, and those that it has set aside
@@ -109,8 +135,8 @@ func (in *Instance) leftSignals() (unread []history.Unread, setAside []SetAside)
 	}
 	for _, name := range sortedKeys(in.setAside) {
 		if len(setAside) < history.MaxUnread {
-			want := strings.Join(sortedKeys(in.receivers[name]), " or ")
-			setAside = append(setAside, SetAside{name, in.setAside[name], want})
+			in.setAside[name].Want = strings.Join(sortedKeys(in.receivers[name]), " or ")
+			setAside = append(setAside, *in.setAside[name])
 		}
 	}
 	return unread, setAside

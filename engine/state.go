@@ -68,8 +68,8 @@ type State struct {
 	// Unread are the signals that the code has not received, by name. Tasks of the first rules do
 	// not record them.
 	Unread map[string]*history.Unread
-	// SetAside counts the signals that were set aside, by name: their values did not decode.
-	SetAside map[string]int
+	// SetAside are the signals that were set aside, by name: their values did not decode.
+	SetAside map[string]*Aside
 	// Topics are those of the run, and those of the run before that it goes on with; nil if there
 	// are none.
 	Topics Topics
@@ -79,6 +79,31 @@ type State struct {
 	steered  map[steering]bool // pauses and resumptions that have arrived
 	accepted map[int64]*Update
 	payloads int // about the size of the payloads of pending events, and of the results of updates
+}
+
+// Aside are the signals of one name that a run has set aside.
+type Aside struct {
+	Count int
+	// Events are the events of the latest of them that are known, in order: at most MaxAside.
+	// Earlier versions recorded none.
+	Events []int64
+}
+
+// MaxAside is how many events of signals that were set aside a State has, of each name.
+const MaxAside = 10
+
+// setAside folds in what a task has set aside.
+func (s *State) setAside(u history.Unread) {
+	one := s.SetAside[u.Name]
+	if one == nil {
+		one = &Aside{}
+		s.SetAside[u.Name] = one
+	}
+	one.Count += u.Count
+	if u.EventID != 0 {
+		one.Events = append(one.Events, u.EventID)
+		one.Events = one.Events[max(0, len(one.Events)-MaxAside):]
+	}
 }
 
 // PendingActivity is an activity that has not been resolved.
@@ -123,7 +148,7 @@ func NewState() *State {
 		NextEventID: 1,
 		Activities:  map[int64]*PendingActivity{}, Timers: map[int64]*PendingTimer{}, Updates: map[string]*Update{},
 		Children: map[int64]*PendingChild{}, Externals: map[int64]*PendingExternal{},
-		Admitted: map[string]int{}, Unread: map[string]*history.Unread{}, SetAside: map[string]int{},
+		Admitted: map[string]int{}, Unread: map[string]*history.Unread{}, SetAside: map[string]*Aside{},
 		signals: map[string]bool{}, asked: map[string]bool{}, steered: map[steering]bool{}, accepted: map[int64]*Update{},
 	}
 }
@@ -201,7 +226,7 @@ func (s *State) fold(c, part *history.Commit) error {
 			s.Unread[u.Name] = &u
 		}
 		for _, u := range part.Task.SetAside {
-			s.SetAside[u.Name] += u.Count
+			s.setAside(u)
 		}
 	}
 	return nil

@@ -173,9 +173,7 @@ func (r *Run) became(b *begun, result *Result, err error) *Transition {
 	}
 	c.Commands, c.Status = result.Commands, result.Status
 	c.Task.Unread, t.SetAside = result.Left, result.SetAside
-	for _, s := range t.SetAside {
-		c.Task.SetAside = append(c.Task.SetAside, history.Unread{Name: s.Name, Count: s.Count})
-	}
+	c.Task.SetAside = records(t.SetAside)
 	for _, name := range result.Unhandled {
 		if r.State.Unread[name] == nil {
 			t.Unhandled = append(t.Unhandled, name)

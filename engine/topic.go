@@ -14,8 +14,8 @@ const (
 	// MaxTopicItem is the largest item of a topic, in bytes.
 	MaxTopicItem = 256 << 10
 
-	// suggestTopicItems and suggestTopicBytes are how many items, and how many bytes of items, a run
-	// publishes before SuggestContinueAsNew is set.
+	// suggestTopicItems and suggestTopicBytes are how many items, and how many bytes of items, a
+	// run publishes before SuggestContinueAsNew is set.
 	suggestTopicItems = 10_000
 	suggestTopicBytes = 4 << 20
 )
@@ -48,7 +48,8 @@ type TopicBatch struct {
 	Count  int
 	// Slot is the commit with the items.
 	Slot uint32
-	// Copied is set if a reset has copied the event: the log of the run that was reset has the items.
+	// Copied is set if a reset has copied the event: the log of the run that was reset has the
+	// items.
 	Copied bool
 }
 
@@ -237,10 +238,11 @@ func (in *Instance) TopicNext(name string) int64 {
 }
 
 // Publish publishes an item on a topic. encode returns the item, and may panic. The items of one
-// topic in one task are one event. If the task's commit is full, Publish waits for the next task. An
-// item that is too large fails the task.
+// topic in one task are one event. If the task's commit is full, Publish waits for the next task.
+// An item that is too large fails the task.
 func (in *Instance) Publish(topic string, encode func() history.Payload) {
 	in.s.MustRun("publish items")
+	in.mustName(TopicName, topic)
 	var item history.Payload
 	late := func() {
 		item = encode()
@@ -283,6 +285,7 @@ func (in *Instance) newTopic(name string) {
 // Truncate hides the items of a topic before an offset from readers.
 func (in *Instance) Truncate(topic string, before int64) {
 	in.s.MustRun("truncate a topic")
+	in.mustName(TopicName, topic)
 	in.newTopic(topic)
 	in.issueEvent(&history.TopicTruncated{Topic: topic, Before: max(0, min(before, in.TopicNext(topic)))})
 }

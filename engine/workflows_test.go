@@ -189,10 +189,9 @@ func scriptRegistry(build string) *engine.Registry {
 		workflow.Bind(workflow.NewWorkflow[[]string, []string]("collector"), collector, workflow.Names(Poke)),
 		workflow.Bind(workflow.NewWorkflow[string, string]("saga"), saga), workflow.Bind(workflow.NewWorkflow[string, string]("careful"), careful, workflow.Names(Poke)),
 		workflow.Bind(workflow.NewWorkflow[int, string]("fan"), fan), workflow.Bind(workflow.NewWorkflow[string, string]("pricer"), pricer, workflow.Names(Slow, Poke)), Price,
-		workflow.Bind(reporterType, reporter, workflow.Names(Report, Steps, Noise)),
+		workflow.Bind(reporterType, reporter, workflow.Names(Report, Steps, Noise, Poke)),
 	}
 	for name, code := range parents {
-		//weftvet:ignore names each handles some of them
 		registrations = append(registrations, workflow.Bind(workflow.NewWorkflow[string, string](name), code, workflow.Names(Poke, Slow)))
 	}
 	registrations = append(registrations, nameRegistrations(build)...)

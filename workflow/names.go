@@ -31,12 +31,13 @@ const (
 	Signals Kinds = 1 << iota
 	Queries
 	Updates
+	Topics
 )
 
 // declaredBy returns the declaration of a name. It returns an error if JSON cannot hold its types.
 func declaredBy(n Name) (*engine.Name, error) {
 	if n == nil {
-		return nil, errors.New("a nil Name is among its names: give a Signal, a Query, an Update, an Attribute or a Memo")
+		return nil, errors.New("a nil Name is among its names: give a Signal, a Query, an Update, a Topic, an Attribute or a Memo")
 	}
 	d := n.declared()
 	if err := payload.Verify(d.Input, d.Result); err != nil {
@@ -58,7 +59,7 @@ func (o BindOptions) named(at string) (*engine.Names, error) {
 			return nil, err
 		}
 	}
-	for kinds, kind := range map[Kinds]engine.NameKind{Signals: engine.SignalName, Queries: engine.QueryName, Updates: engine.UpdateName} {
+	for kinds, kind := range map[Kinds]engine.NameKind{Signals: engine.SignalName, Queries: engine.QueryName, Updates: engine.UpdateName, Topics: engine.TopicName} {
 		if o.Dynamic&kinds != 0 {
 			names.AddDynamic(kind)
 		}

@@ -17,6 +17,7 @@ import (
 // add. It works with the name, and if the kind is dynamic.
 func TestNamesThatTheBindingOmits(t *testing.T) {
 	t.Parallel()
+	steps := workflow.NewTopic[int]("steps")
 	for i, c := range []struct {
 		want    string
 		name    workflow.Name
@@ -25,6 +26,7 @@ func TestNamesThatTheBindingOmits(t *testing.T) {
 	}{
 		{`update "call"`, call, workflow.Updates, func(ctx workflow.Context) { call.Handle(ctx, nil) }},
 		{`query "ask"`, ask, workflow.Queries, func(ctx workflow.Context) { ask.Handle(ctx, nil) }},
+		{`topic "steps"`, steps, workflow.Signals, func(ctx workflow.Context) { steps.Publish(ctx, 1) }},
 		{`signal "word"`, word, workflow.Signals, func(ctx workflow.Context) { _, _, _ = word.TryReceive(ctx) }},
 		{`signal "word"`, word, workflow.Signals, func(ctx workflow.Context) {
 			_ = workflow.Select(ctx, workflow.OnSignal(word, nil), workflow.Default(nil))
@@ -37,7 +39,7 @@ func TestNamesThatTheBindingOmits(t *testing.T) {
 			c.do(ctx)
 			return none{}, workflow.Sleep(ctx, time.Hour)
 		}
-		for _, given := range []workflow.BindOptions{workflow.Names(c.name), {Dynamic: c.dynamic}, {Dynamic: c.dynamic, Names: []workflow.Name{call, ask, word}}} {
+		for _, given := range []workflow.BindOptions{workflow.Names(c.name), {Dynamic: c.dynamic, Names: []workflow.Name{steps}}, {Dynamic: c.dynamic, Names: []workflow.Name{call, ask, word, steps}}} {
 			s := enginetest.New(t, code, none{}, given)
 			if err := s.Stuck(); err != nil {
 				t.Errorf("with %+v: %v", given, err)
@@ -54,8 +56,6 @@ func TestNamesThatTheBindingOmits(t *testing.T) {
 }
 
 // What names declarations that contradict each other is refused at registration.
-//
-//weftvet:ignore names the code handles nothing
 func TestNamesAreRefusedAtRegistration(t *testing.T) {
 	t.Parallel()
 	typ, other := workflow.NewWorkflow[none, none]("named"), workflow.NewWorkflow[none, none]("other")
@@ -75,7 +75,7 @@ func TestNamesAreRefusedAtRegistration(t *testing.T) {
 		"a name without text":        {[]workflow.Registration{bind(typ, workflow.NewSignal[int](""))}, `workflow type "named" (bound at workflow/names_test.go`},
 		"a type that JSON cannot hold": {
 			[]workflow.Registration{bind(typ, workflow.NewSignal[struct{ Done chan int }]("done"))},
-			`workflow type "named" (bound at workflow/names_test.go:61): signal "done" (declared at `,
+			`): signal "done" (declared at workflow/names_test.go:`,
 		},
 		"a field that JSON cannot hold":     {[]workflow.Registration{bind(typ, workflow.NewQuery[none, struct{ Done []chan int }]("done"))}, `Done[]: JSON cannot hold a chan int`},
 		"nil":                               {[]workflow.Registration{bind(typ, workflow.Name(nil))}, "a nil Name"},
@@ -100,16 +100,12 @@ func TestNamesAreRefusedAtRegistration(t *testing.T) {
 
 // A registration has the names of its binding and of the interceptors. It may be in several
 // registries, and one does not change another.
-//
-//weftvet:ignore names the code handles nothing
 func TestNamesOfARegistry(t *testing.T) {
 	t.Parallel()
 	code := func(workflow.Context, none) (none, error) { return none{}, nil }
-	//weftvet:ignore names nothing runs
 	bound := workflow.Bind(workflow.NewWorkflow[none, none]("named"), code, workflow.BindOptions{Lenient: true, Dynamic: workflow.Signals}, workflow.Names(call, word), workflow.Names(place, about))
 	plain, wrapped := &engine.Registry{}, &engine.Registry{}
 	for r, all := range map[*engine.Registry][]workflow.Registration{
-		//weftvet:ignore names nothing runs
 		plain: {bound}, wrapped: {workflow.Intercept().With(workflow.Names(ask)).With(workflow.Names(turnUp)), bound},
 	} {
 		for _, one := range all {

@@ -163,8 +163,12 @@ func TestPoisonedSignals(t *testing.T) {
 	if err := s.Outcome(&got); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v\nwant %q", got, err, want)
 	}
-	if aside := s.Run.State.SetAside; aside["word"] != 4 || aside["bombs"] != 1 {
-		t.Errorf("the state counts as set aside: %v", aside)
+	aside := s.Run.State.SetAside
+	if words := aside["word"]; words.Count != 4 || !slices.Equal(words.Events, []int64{2, 4, 5, 7}) {
+		t.Errorf("the state counts as set aside: %v", words)
+	}
+	if one := aside["bombs"]; one.Count != 1 || !slices.Equal(one.Events, []int64{9}) {
+		t.Errorf("the state counts as set aside: %v", one)
 	}
 }
 

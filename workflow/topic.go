@@ -21,6 +21,8 @@ type Topic[T any] struct{ name, where string }
 // NewTopic declares a topic. Declare each once, as a package variable.
 //
 //	var Progress = workflow.NewTopic[Step]("progress")
+//
+//go:noinline
 func NewTopic[T any](name string) Topic[T] { return Topic[T]{name, where.Caller()} }
 
 // Name returns the topic's name.
@@ -31,8 +33,8 @@ func (t Topic[T]) Name() string { return t.name }
 // more than that of the item before it. All items of a topic that one task publishes are one event.
 //
 // Publish waits only if the commit of the task is full, and then for the next task. An item that
-// JSON cannot hold, or that has more than 256 KiB, fails the task. So does the 101st topic of a run.
-// A validator and a query handler cannot publish.
+// JSON cannot hold, or that has more than 256 KiB, fails the task. So does the 101st topic of a
+// run. A validator and a query handler cannot publish.
 //
 // A run that continues this one goes on with the offsets. So does one that a reset opens: the items
 // that this run published after the task of the reset are withdrawn, and no offset is used twice.
@@ -64,8 +66,8 @@ type ReadOptions = client.ReadOptions
 
 // Read returns the items of a workflow's topic from an offset on, in order, and waits for the next
 // one. It follows the runs that go on with the topic: after continue-as-new, retries, cron and
-// resets. It ends when no run goes on, when ctx ends, or with an error. An item whose value does not
-// decode has an error of its own, after which a caller may go on.
+// resets. It ends when no run goes on, when ctx ends, or with an error. An item whose value does
+// not decode has an error of its own, after which a caller may go on.
 //
 //	for item, err := range Progress.Read(ctx, c, "agent-1", 0) {
 //		if err != nil {
@@ -74,8 +76,8 @@ type ReadOptions = client.ReadOptions
 //		fmt.Println(item.Offset, item.Value)
 //	}
 //
-// A reader that begins again gives the offset of its last item, plus 1: nothing is lost, and nothing
-// repeated. Items that were truncated are left out.
+// A reader that begins again gives the offset of its last item, plus 1: nothing is lost, and
+// nothing repeated. Items that were truncated are left out.
 func (t Topic[T]) Read(ctx context.Context, c *client.Client, workflowID string, from int64, sets ...ReadOptions) iter.Seq2[Item[T], error] {
 	return func(yield func(Item[T], error) bool) {
 		for item, err := range c.ReadTopic(ctx, workflowID, t.name, from, options.Of(sets)) {

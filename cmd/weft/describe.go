@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-41655fb1/weft/client"
@@ -38,6 +39,9 @@ func (c describeCommand) Run(ctx context.Context, s *cli.Session) error {
 		case err != nil:
 			value.WaitsProblem = failureText(err)
 		}
+		if !c.Quiet {
+			value.aside = valuesSetAside(ctx, api, d)
+		}
 		if d.Status == history.Failed && !c.Quiet && d.NewRunID == "" {
 			if _, err := api.Result(ctx, d.WorkflowID, string(d.RunID)); cli.CodeOf(err) == cli.Failed {
 				value.Failure = err.Error()
@@ -64,6 +68,44 @@ type described struct {
 	// Failure is the text of the failure with which the run ended.
 	Failure string `json:"failure,omitempty"`
 	successor
+	// aside are the values of the signals that were set aside, by their events.
+	aside map[int64]history.Payload
+}
+
+// valuesSetAside returns the values of the signals that a run has set aside, by their events: those
+// that one page of the history has. It returns nil if there are none, or if they cannot be read.
+func valuesSetAside(ctx context.Context, api *client.Client, d *client.Description) map[int64]history.Payload {
+	var all []int64
+	for _, u := range d.UnreadSignals {
+		all = append(all, u.SetAsideEvents...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	page, err := api.WaitHistory(ctx, d.WorkflowID, string(d.RunID), slices.Min(all))
+	if err != nil {
+		return nil
+	}
+	values := map[int64]history.Payload{}
+	for _, e := range page.Events {
+		if a, ok := e.Attributes.(*history.WorkflowExecutionSignaled); ok && slices.Contains(all, e.ID) {
+			values[e.ID] = a.Input
+		}
+	}
+	return values
+}
+
+// asideText lists signals of a name that were set aside, with their values as far as they are
+// known.
+func asideText(u client.UnreadSignal, values map[int64]history.Payload) string {
+	all := make([]string, len(u.SetAsideEvents))
+	for i, id := range u.SetAsideEvents {
+		all[i] = "event " + itoa(id)
+		if value, known := values[id]; known {
+			all[i] += ": " + string(value)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // Help returns the rest of the help.
@@ -111,7 +153,7 @@ func describePage(s *cli.Session, all described) *cli.Page {
 	page.Field("attributes", attributesText(d.SearchAttributes))
 	pageStuck(page, d.StuckTask)
 	pageActivities(page, d.PendingActivities)
-	pageOthers(page, d)
+	pageOthers(page, all)
 	return page
 }
 
@@ -173,8 +215,9 @@ func nextText(a client.PendingActivity) string {
 }
 
 // pageOthers adds timers, children, updates and signals.
-func pageOthers(page *cli.Page, d *client.Description) {
-	var timers, children, updates, signals [][]cli.Cell
+func pageOthers(page *cli.Page, all described) {
+	d := all.Description
+	var timers, children, updates, signals, aside [][]cli.Cell
 	for _, t := range d.PendingTimers {
 		timers = append(timers, []cli.Cell{{Text: itoa(t.EventID)}, {Text: moment(t.FireAt)}})
 	}
@@ -186,12 +229,16 @@ func pageOthers(page *cli.Page, d *client.Description) {
 	}
 	for _, u := range d.UnreadSignals {
 		signals = append(signals, []cli.Cell{{Text: u.Name, Style: cli.Bold}, {Text: itoa(int64(u.Count))}, {Text: momentOf(u.Since)}, {Text: numberUnlessZero(u.SetAside)}})
+		if len(u.SetAsideEvents) > 0 {
+			aside = append(aside, []cli.Cell{{Text: u.Name, Style: cli.Bold}, {Text: asideText(u, all.aside)}})
+		}
 	}
 	event := cli.Column{Name: "EVENT", Right: true}
 	page.Table("Pending timers", []cli.Column{event, {Name: "DUE"}}, timers)
 	page.Table("Pending children", []cli.Column{event, {Name: "TYPE", Least: 8}, {Name: "WORKFLOW", Least: 12}, {Name: "STATUS"}, {Name: "SINCE"}}, children)
 	page.Table("Updates in flight", []cli.Column{event, {Name: "NAME", Least: 8}, {Name: "UPDATE"}}, updates)
 	page.Table("Signals that the code has not received", []cli.Column{{Name: "NAME", Least: 8}, {Name: "COUNT", Right: true}, {Name: "SINCE"}, {Name: "UNREADABLE", Right: true}}, signals)
+	page.Table("Signals that were set aside: the code cannot read their values (weft signal sends a corrected one)", []cli.Column{{Name: "NAME", Least: 8}, {Name: "VALUES", Least: 20}}, aside)
 }
 
 // memoText returns a memo for people, as "note=\"a present\"".

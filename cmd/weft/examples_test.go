@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -34,12 +35,25 @@ var (
 		return "", errors.New("the bank is down")
 	}, activity.Options{Retry: activity.Retry{InitialInterval: time.Hour}})
 	fragile = workflow.NewWorkflow[workflow.None, string]("fragile")
+	agent   = workflow.NewWorkflow[int, string]("agent")
+	// progress is the topic on which the agent publishes its steps.
+	progress = workflow.NewTopic[agentStep]("progress")
 )
+
+type agentStep struct {
+	Step string `json:"step"`
+}
 
 // steered returns the registrations of the tests. fragile panics while broken is set.
 func steered(broken *atomic.Bool) []workflow.Registration {
 	return append(cart.Registrations(),
 		workflow.Bind(order, func(ctx workflow.Context, amount int) (string, error) { return pay.Run(ctx, amount) }), pay,
+		workflow.Bind(agent, func(ctx workflow.Context, steps int) (string, error) {
+			for i := range steps {
+				progress.Publish(ctx, agentStep{fmt.Sprint("step ", i+1)})
+			}
+			return "done", nil
+		}, workflow.Names(progress)),
 		workflow.Bind(fragile, func(ctx workflow.Context, _ workflow.None) (string, error) {
 			if broken.Load() {
 				panic("it is broken")

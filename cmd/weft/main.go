@@ -26,6 +26,7 @@ type commands struct {
 	Cost     costCommand     `cmd:"" group:"Look" help:"Say what a run has cost on AWS, or the closed runs of a type together: weft cost --type order --since 720h."`
 	History  historyCommand  `cmd:"" group:"Look" help:"Print the history of a run, also for weftest.Replay: weft history cart-42 > cart-42.json."`
 	Watch    watchCommand    `cmd:"" group:"Look" help:"Print the events of a run as they come, until it has closed."`
+	Topics   topicsCommand   `cmd:"" group:"Look" help:"List the topics on which a run publishes, or print the items of one: weft topics agent-1 progress --follow."`
 	Result   resultCommand   `cmd:"" group:"Look" help:"Wait until a run has closed, and print its result."`
 	Types    typesCommand    `cmd:"" group:"Look" help:"List the types of workflows and activities of the program, or print what one takes and returns: weft types cart."`
 	Builds   buildsCommand   `cmd:"" group:"Look" help:"List the builds, with how many open runs each has."`

@@ -156,21 +156,22 @@ func TestUISigns(t *testing.T) {
 	for _, c := range []struct {
 		path, body string
 		status     int
+		text       string
 	}{
-		{"v1/workflows", `{"workflowId":"cart-1","type":"cart","input":{"owner":"ada"}}`, http.StatusCreated},
-		{"v1/workflows/cart-1/signals/a%20%C3%BC%2Fb?runId=", `{"input":"x"}`, http.StatusAccepted},
+		{"v1/workflows", `{"workflowId":"cart-1","type":"cart","input":{"owner":"ada"}}`, http.StatusCreated, "cart-1"},
+		{"v1/workflows/cart-1/signals/a%20%C3%BC%2Fb?runId=", `{"input":"x"}`, http.StatusBadRequest, `takes no signal \"a ü/b\"`},
 	} {
 		resp, err := p.browser.Post(p.home+c.path, "application/json", strings.NewReader(c.body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(resp.Body)
-		if err = errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != c.status || resp.Header.Get("Weft-Cost") == "" {
+		if err = errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != c.status || !strings.Contains(string(body), c.text) || resp.Header.Get("Weft-Cost") == "" {
 			t.Fatalf("%s is answered %d %s, %v", c.path, resp.StatusCode, body, err)
 		}
 	}
 	for path, want := range map[string]string{
-		"v1/workflows/cart-1/history?pageToken=":                      `"signalName":"a ü/b"`,
+		"v1/workflows/cart-1/history?pageToken=":                      `"workflowType":"cart"`,
 		"v1/workflows?pageSize=10&filter=WorkflowType+%3D+%27cart%27": `"workflowId":"cart-1"`,
 	} {
 		if resp, body := p.get(t, p.home+path); resp.StatusCode != http.StatusOK || !strings.Contains(body, want) {

@@ -76,7 +76,9 @@ type Task struct {
 	// most. It is nil if it has received all.
 	Unread []Unread `cbor:"9,keyasint,omitempty"`
 	// SetAside are the signals whose values did not decode when the code received them in this
-	// task: of MaxUnread names at most.
+	// task: at most MaxUnread entries, several of them for one name if there is room. The entries
+	// of a name are in the order of its events. Earlier versions recorded one of each name, without
+	// its event.
 	SetAside []Unread `cbor:"10,keyasint,omitempty"`
 	// FailedUpdate is the accepted update whose handler made the task fail, or empty if none did or
 	// that is not known.
@@ -114,8 +116,8 @@ const (
 	// had given it, and was taken for the old run's.
 	SplitSideEffects Rules = 5
 
-	// NamesOfBinding fails the task of code that handles a signal, a query or an update that its
-	// binding does not name. Before, code handled every name.
+	// NamesOfBinding fails the task of code that handles a signal, a query or an update, or
+	// publishes on a topic, that its binding does not name. Before, code handled every name.
 	NamesOfBinding Rules = 6
 
 	// CurrentRules are those of new tasks.

@@ -41,8 +41,8 @@ type TopicOffset struct {
 	First int64 `cbor:"3,keyasint,omitempty" json:"first,omitempty"`
 }
 
-// JoinItems returns items as an event has them: as a JSON array. An item that is not JSON is written
-// as Payload.MarshalJSON writes it.
+// JoinItems returns items as an event has them: as a JSON array. An item that is not JSON is
+// written as Payload.MarshalJSON writes it.
 func JoinItems(items ...Payload) Payload {
 	var joined Payload
 	for _, p := range items {

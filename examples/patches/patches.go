@@ -72,5 +72,5 @@ func Registrations() []workflow.Registration { return With(Run) }
 
 // With registers another version of the code.
 func With(run func(workflow.Context, Order) ([]string, error)) []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, run), Charge, Reserve, Ship}
+	return []workflow.Registration{workflow.Bind(Workflow, run, workflow.Names(Pack)), Charge, Reserve, Ship}
 }

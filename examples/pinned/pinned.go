@@ -56,5 +56,5 @@ func Registrations() []workflow.Registration { return With(Run) }
 
 // With registers another version of the code.
 func With(run func(workflow.Context, string) ([]string, error)) []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, run, workflow.BindOptions{Pinned: true}), Count, Read, Limit}
+	return []workflow.Registration{workflow.Bind(Workflow, run, workflow.BindOptions{Pinned: true}, workflow.Names(Sign)), Count, Read, Limit}
 }

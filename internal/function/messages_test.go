@@ -172,7 +172,7 @@ func TestUnknownQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, p := process(t, testbed.Workload("build-1")...)
-		do(t, p, "POST", "/v1/workflows", `{"workflowId":"a","type":"courier","input":[{"queue":"reports"}]}`, "a")
+		do(t, p, "POST", "/v1/workflows", `{"workflowId":"a","type":"courier","input":[{"name":"x","queue":"reports"}]}`, "a")
 		name := queue.ForTasks("reports")
 		messages := take(t, d, name)
 		event, err := json.Marshal(batch(t, name, messages...))

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // formats are recorded events of requests, one for each kind of gateway.
@@ -76,13 +77,18 @@ func ask(t *testing.T, f *Function, e object) httpAnswer {
 	return invoke[httpAnswer](t.Context(), t, f, e)
 }
 
+// cartOfAllSignals returns a cart that takes signals of all names.
+func cartOfAllSignals() []workflow.Registration {
+	return append(cart.Registrations()[1:], workflow.Bind(cart.Workflow, cart.Run, cart.Names, workflow.BindOptions{Dynamic: workflow.Signals}))
+}
+
 // A cart is started and used through each kind of gateway.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	for _, format := range formats {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			_, p := process(t, cart.Registrations()...)
+			_, p := process(t, cartOfAllSignals()...)
 			f := function(t, API, p, Options{})
 			started := ask(t, f, recorded(t, format))
 			if started.StatusCode != http.StatusCreated || started.header("Weft-Cost") == "" || started.header("Content-Type") != "application/json" {
@@ -119,7 +125,7 @@ func TestRequests(t *testing.T) {
 // A name with a slash reaches the API through the gateways that leave paths as they are.
 func TestEscapedSlash(t *testing.T) {
 	t.Parallel()
-	_, p := process(t, cart.Registrations()...)
+	_, p := process(t, cartOfAllSignals()...)
 	f := function(t, API, p, Options{})
 	for _, format := range []string{"function-url.json", "rest.json"} {
 		ask(t, f, recorded(t, format))

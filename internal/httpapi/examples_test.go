@@ -112,7 +112,7 @@ func TestExamples(t *testing.T) {
 // playTrouble plays a deployment whose code fails, and other refusals that depend on the state of
 // a run.
 func (s *story) playTrouble(d *testbed.Deployment) {
-	broken := workflow.Bind(cart.Workflow, func(ctx workflow.Context, in cart.Start) (cart.Receipt, error) { panic("not today") })
+	broken := workflow.Bind(cart.Workflow, func(ctx workflow.Context, in cart.Start) (cart.Receipt, error) { panic("not today") }, cart.Names)
 	s.play(d.Idle(executor.Options{Build: "build-2"}, broken),
 		step{"queryWorkflow", "/cart-42/queries/cart", "", "", 409, "notReady"},
 		step{"updateWorkflow", "/cart-42/updates/addItem", "", `{"input":{"sku":"cup","quantity":1}}`, 409, "notReady"})

@@ -35,7 +35,7 @@ func (h *handler) createSchedule(r *http.Request, body schema.CreateScheduleRequ
 	if body.Schedule == nil {
 		return 0, answer, refusal.Invalid.New("what the schedule does is missing: give schedule")
 	}
-	if err := command.CheckAttributeNames(body.Schedule.Action.SearchAttributes); err != nil {
+	if err := h.checkAction(&body.Schedule.Action); err != nil {
 		return 0, answer, err
 	}
 	answer.ScheduleID = body.ScheduleID
@@ -117,10 +117,10 @@ func (h *handler) deleteSchedule(r *http.Request) (int, none, error) {
 // updates returns the endpoint that sends an update to a schedule. store returns the update's input
 // in its stored form, and the id of the request, which becomes the update's id. The checks refuse a
 // request beforehand.
-func updates[B, S any](update string, store func(*B) (input S, requestID string), checks ...func(*B) error) endpoint {
+func updates[B, S any](update string, store func(*B) (input S, requestID string), checks ...func(*handler, *B) error) endpoint {
 	return takes(func(h *handler, r *http.Request, body B) (int, none, error) {
 		for _, check := range checks {
-			if err := check(&body); err != nil {
+			if err := check(h, &body); err != nil {
 				return 0, none{}, err
 			}
 		}
@@ -133,12 +133,25 @@ func updates[B, S any](update string, store func(*B) (input S, requestID string)
 	})
 }
 
-// checkChange refuses a change to search attributes that no filter finds.
-func checkChange(b *schema.UpdateScheduleRequest) error {
+// checkChange refuses a change to an action that checkAction refuses.
+func checkChange(h *handler, b *schema.UpdateScheduleRequest) error {
 	if b.Schedule == nil {
 		return nil // the schedule refuses it
 	}
-	return command.CheckAttributeNames(b.Schedule.Action.SearchAttributes)
+	return h.checkAction(&b.Schedule.Action)
+}
+
+// checkAction refuses an action with search attributes that no filter finds, or with an input that
+// is not of the declared type of its workflow. The schedule refuses a type that does not exist.
+func (h *handler) checkAction(a *schema.ScheduleAction) error {
+	if err := command.CheckAttributeNames(a.SearchAttributes); err != nil {
+		return err
+	}
+	code := h.service.Process.Registry.Workflow(a.Type)
+	if code == nil || engine.OwnType(a.Type) {
+		return nil
+	}
+	return command.CheckInput(code, "action.input", history.Payload(a.Input))
 }
 
 // scheduleWorkflow returns the id of a schedule's workflow.

@@ -92,7 +92,7 @@ func (h *handler) typeOf(r *http.Request) (int, *contract.Document, error) {
 	}
 	one, err := all.Only(r.PathValue("type"))
 	if err != nil {
-		return 0, nil, refusal.NotFound.New("%v", err)
+		return 0, nil, refusal.NotFound.New("%v", err).Knowing(all.Types())
 	}
 	return http.StatusOK, one, nil
 }

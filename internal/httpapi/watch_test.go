@@ -21,16 +21,20 @@ import (
 func TestNoEvents(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
+		start(t, p, `{"workflowId":"p","type":"publisher","input":0}`)
 		ask := func(method, target, accept string) *testbed.Answer {
 			r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
 			r.Header.Set("Accept", accept)
 			return testbed.Ask(t, p.Handler, r)
 		}
 		for _, o := range operations(t) {
-			if o.ID != "listWorkflows" && o.ID != "getHistory" {
+			if o.ID != "listWorkflows" && o.ID != "getHistory" && o.ID != "readTopic" {
 				continue
 			}
-			target := strings.Replace(o.Path, "{workflowId}", "a", 1)
+			target := strings.NewReplacer("{workflowId}", "a", "topics/{topic}", "topics/steps").Replace(o.Path)
+			if o.ID == "readTopic" {
+				target = strings.Replace(target, "/a/", "/p/", 1)
+			}
 			refused := ask(http.MethodGet, target, "text/event-stream")
 			var got any
 			refused.Into(t, &got)
@@ -59,6 +63,7 @@ var waits = map[string]struct{ method, target, body, resume string }{
 		http.MethodPost, workflows + "/a/updates/nap", `{"updateId":"u2","input":"2h","timeout":"1h"}`, "updateId runId stage",
 	},
 	"getHistory":    {http.MethodGet, workflows + "/a/history?from=1000&wait=1h", "", "runId next closed"},
+	"readTopic":     {http.MethodGet, workflows + "/p/topics/steps?wait=1h", "", "runId next closed"},
 	"listWorkflows": {http.MethodGet, workflows + "?wait=1h&version=", "", "version"},
 }
 
@@ -67,6 +72,7 @@ var waits = map[string]struct{ method, target, body, resume string }{
 func TestWaitsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
+		start(t, p, `{"workflowId":"p","type":"publisher","input":0}`)
 		p.Do(http.MethodPost, workflows+"/a/updates/nap", `{"updateId":"u1","input":"2h","waitFor":"accepted"}`)
 		for _, route := range httpapi.Routes() {
 			of, known := waits[route.ID]

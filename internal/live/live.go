@@ -1,13 +1,13 @@
 // Package live answers with server-sent events where the API has long polls: the history of a run,
-// a topic, and a page of the list. It is an adapter in front of the API. It asks the same requests as a
-// caller of the long poll, one after the other, and passes the answers on as messages.
+// a topic, and a page of the list. It is an adapter in front of the API. It asks the same requests
+// as a caller of the long poll, one after the other, and passes the answers on as messages.
 //
 //   - Each message of the event "history", "items" or "list" has the answer of a long poll as its
-//     data, and its ResumeHeader as its id. A reader that connects again with this Last-Event-ID gets what
-//     follows: nothing is lost, and nothing repeated.
+//     data, and its ResumeHeader as its id. A reader that connects again with this Last-Event-ID
+//     gets what follows: nothing is lost, and nothing repeated.
 //   - "withdrawn" is "items" for an answer which says that a reset has withdrawn items.
-//   - "end" says that nothing can follow: the history is complete, or no run goes on with the topic.
-//     To a reader that connects again the answer is 204, and an EventSource stops.
+//   - "end" says that nothing can follow: the history is complete, or no run goes on with the
+//     topic. To a reader that connects again the answer is 204, and an EventSource stops.
 //   - "problem" has the problem document of a request that was refused in the middle, such as that
 //     of a run which was deleted. The stream ends. While the API is busy, the stream asks again.
 //

@@ -37,7 +37,7 @@ func signaledWith(t *testing.T, o Options, signals int, ids ...string) {
 	waits := workflow.NewWorkflow[workflow.None, workflow.None]("waits")
 	err := bridge.Register(types, workflow.Bind(waits, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 		return workflow.None{}, workflow.Await(ctx, func() bool { return false })
-	}))
+	}, workflow.Names(workflow.NewSignal[workflow.None]("s"))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ type UpdateRequest struct {
 // outcome.
 type UpdateResponse struct {
 	UpdateID string           `json:"updateId"`
-	RunID    history.RunID    `json:"runId"`
+	RunID    history.RunID    `json:"runId,omitempty"`
 	Stage    string           `json:"stage"`
 	Result   history.Payload  `json:"result,omitempty"`
 	Failure  *failure.Failure `json:"failure,omitempty"`
@@ -373,6 +373,9 @@ type UnreadSignal struct {
 	Since *time.Time `json:"since,omitempty"`
 	// SetAside is how many the code has set aside because their values did not decode.
 	SetAside int `json:"setAside,omitempty"`
+	// SetAsideEvents are the ids of the events of the latest of them that are known, at most ten.
+	// The history has their values.
+	SetAsideEvents []int64 `json:"setAsideEvents,omitempty"`
 }
 
 // StuckTask is a workflow task that fails and is tried again.

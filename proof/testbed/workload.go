@@ -86,6 +86,9 @@ var (
 
 	Poke = workflow.NewSignal[string]("poke")
 	Mail = workflow.NewSignal[string]("mail")
+	// Deep and odd are signals that nothing receives.
+	Deep = workflow.NewSignal[any]("deep")
+	odd  = workflow.NewSignal[any]("any name/at all ü")
 )
 
 // Told is what workflow code can read about its task.
@@ -389,13 +392,14 @@ func Workload(build string) []workflow.Registration {
 	return append(append(largeWorkload(build), localWorkload(build)...),
 		workflow.Bind(Counter, func(ctx workflow.Context, limit int) (int, error) {
 			return (&counter{build: build}).run(ctx, limit)
-		}, workflow.Names(Add, Tell, Read, Nap, Do, Both, Lock, Finish, Renew, Leave, Desert, Sour, Boom, Late, Sleepy, Panicky, Sum, Plus, Wrong, Poke, Mail)),
+		}, workflow.Names(Add, Tell, Read, Nap, Do, Both, Lock, Finish, Renew, Leave, Desert, Sour, Boom, Late, Sleepy, Panicky, Sum, Plus, Wrong, Poke, Mail, Deep, odd)),
 		workflow.Bind(Pinned, func(ctx workflow.Context, limit int) (int, error) {
 			return (&counter{build: build}).run(ctx, limit)
-		}, workflow.BindOptions{Pinned: true}, workflow.Names(Add, Tell, Read, Nap, Do, Both, Lock, Finish, Renew, Leave, Desert, Sour, Boom, Late, Sleepy, Panicky, Sum, Plus, Wrong, Poke, Mail)),
+		}, workflow.BindOptions{Pinned: true}, workflow.Names(Add, Tell, Read, Nap, Do, Both, Lock, Finish, Renew, Leave, Desert, Sour, Boom, Late, Sleepy, Panicky, Sum, Plus, Wrong, Poke, Mail, Deep, odd)),
 		workflow.Bind(Watcher, watcher(build), workflow.Names(Look)), workflow.Bind(Registrar, registrar(build), workflow.Names(B, A)),
 		workflow.Bind(Sequence, sequence(activity.Options{})), workflow.Bind(Inline, sequence(activity.Options{Inline: true})),
 		workflow.Bind(Parallel, parallel), workflow.Bind(Sleeper, sleeper), Work,
+		//weftvet:ignore names callers send signals that nothing receives
 		workflow.Bind(leaver, runLeaver, workflow.Names(stay, linger, part, unread)), workflow.Bind(Parent, runParent), workflow.Bind(Member, runMember, workflow.Names(Word)), workflow.Bind(meddler, runMeddler, workflow.Names(meddle, stumble, extra, Mail)), workflow.Bind(flaky, runFlaky, workflow.Names(see, look, Poke, Mail)),
 		workflow.Bind(Shower, runShower, workflow.Names(Show, VisibilityNow, On, Region, Amount, Tags, Rate, Paid, Due, Note, Size)),
 		workflow.Bind(waiter, runWaiter, workflow.BindOptions{Pinned: true}, workflow.Names(giveUp)), workflow.Bind(patient, runPatient, workflow.Names(giveUp)), approve,

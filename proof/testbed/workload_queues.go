@@ -10,7 +10,7 @@ import (
 // Leg is a job on a task queue.
 type Leg struct {
 	Job
-	Queue string `json:"queue"`
+	Queue string `json:"queue,omitempty"`
 	// Times is the largest number of attempts; 0 means no limit.
 	Times int `json:"times,omitempty"`
 	// Start is how long the job may wait for its first attempt, as "1m"; empty means for ever.

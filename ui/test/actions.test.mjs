@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAccess, checkWidth, closePage, openPage, shoot } from "./browser.mjs";
+import { checkAccess, checkWidth, closePage, fillValue, openPage, shoot } from "./browser.mjs";
 import { completedOrder, stuckSubscription, waitingOrder } from "./seed.mjs";
 import { api, startServer, until } from "./server.mjs";
 import { browser, server, setUp } from "./setup.mjs";
@@ -42,10 +42,17 @@ test("a workflow is started", async () => {
   const form = page.getByRole("dialog", { name: "Start a workflow" });
   await form.getByLabel("Type").fill("import");
   await form.getByLabel("Workflow id").fill("started-1");
+  await button(form, "Edit as JSON").click();
   await form.getByLabel("Input").fill("{rows: 2}");
   await button(form, "Start").click();
   await form.getByText(/This is not JSON: .* A text needs quotes/).waitFor();
   assert.deepEqual((await api(server, "GET", "workflows")).workflows, [], "a form with bad JSON was sent");
+  await form.getByLabel("Input").fill("1");
+  await button(form, "Edit in fields").click();
+  await form.getByLabel("Input").fill("two");
+  await button(form, "Start").click();
+  await form.getByText("want integer, got two").waitFor();
+  assert.deepEqual((await api(server, "GET", "workflows")).workflows, [], "a form with a text for a number was sent");
   await form.getByLabel("Input").fill("2");
   await form.getByText("More options").click();
   await form.getByLabel("Search attributes").fill('{"Region": {"keyword": "eu"}}');
@@ -84,7 +91,7 @@ test("a signal is sent, by the name that the code waits for", async () => {
   const { page, form } = await openForm(run, "Signal");
   await form.getByText("The code waits for delivered.").waitFor();
   assert.equal(await form.getByLabel("Signal").inputValue(), "delivered");
-  await form.getByLabel("Input").fill('"at the door"');
+  await fillValue(form, "Input", "at the door");
   await shoot(page, "signal");
   await button(form, "Send").click();
   await said(page, "Signal delivered sent");
@@ -98,14 +105,16 @@ test("updates are completed, refused, and accepted", async () => {
   const run = await waitingOrder(server, "updated");
   const { page, form } = await openForm(run, "Update");
   await form.getByText(/^The code handles .*addItem/).waitFor();
-  await form.getByLabel("Update", { exact: true }).fill("addItem");
-  await form.getByLabel("Input").fill('{"sku": "tea", "quantity": 2}');
+  await button(form, "Edit as JSON").waitFor();
+  await form.getByLabel("Update", { exact: true }).selectOption("addItem");
+  await form.getByLabel("sku").fill("tea");
+  await form.getByLabel("quantity").fill("2");
   await button(form, "Send").click();
   await form.locator(".outcome").getByText("Completed").waitFor();
   assert.equal((await form.locator(".outcome pre").innerText()).trim(), "5");
 
   const before = (await describe(run)).historyLength;
-  await form.getByLabel("Input").fill('{"sku": "tea", "quantity": 500}');
+  await form.getByLabel("quantity").fill("500");
   await button(form, "Send").click();
   const outcome = form.locator(".outcome");
   await outcome.getByText("Refused").waitFor();
@@ -115,8 +124,8 @@ test("updates are completed, refused, and accepted", async () => {
   await shoot(page, "update-refused");
   assert.ok(!(await history(run)).slice(before).some((e) => e.type.startsWith("WorkflowExecutionUpdate")));
 
-  await form.getByLabel("Update", { exact: true }).fill("approve");
-  await form.getByLabel("Input").fill('"Grace"');
+  await form.getByLabel("Update", { exact: true }).selectOption("approve");
+  await form.getByLabel("Input").fill("Grace");
   await form.getByLabel("Wait until it is").selectOption("accepted");
   await button(form, "Send").click();
   await outcome.getByText("Accepted").waitFor();
@@ -135,6 +144,9 @@ test("an unknown query is refused with the reason", async () => {
   await form.locator(".outcome").getByText("waiting for the delivery").waitFor();
   await form.getByText(/^writes=0, /).waitFor();
   await shoot(page, "query");
+  await button(form, "Back").click();
+  await page.route("**/v1/types/*", (route) => route.fulfill({ status: 404, contentType: "application/problem+json", json: { type: "urn:weft:problem:not-found", title: "Not found", status: 404, detail: "unknown" } })); // a form that knows the names offers no others
+  await button(page, "Query").click();
   await form.getByLabel("Query").fill("nothing");
   await button(form, "Ask").click();
   await form.getByRole("alert").getByText(`no such query; this run answers ["status"]`).waitFor();
@@ -248,7 +260,7 @@ test("a pending activity is retried, completed and failed by hand", async () => 
   await shoot(page, "pending");
   await pending.getByRole("button", { name: "Complete chargeCard" }).click();
   const form = page.getByRole("dialog");
-  await form.getByLabel("Result").fill('"paid in cash"');
+  await fillValue(form, "Result", "paid in cash");
   await form.getByLabel("Reason").fill("the gateway is down");
   await checkAccess(page, "the form of a completion by hand");
   await shoot(page, "complete-by-hand");
@@ -325,6 +337,7 @@ test("a request without an answer says so", async () => {
   const run = await start("silent");
   const { page, form } = await openForm(run, "Signal");
   await form.getByText("The code waits for").waitFor();
+  await fillValue(form, "Input", "at the door");
   await page.route("**/signals/**", (route) => route.abort());
   await button(form, "Send").click();
   await form.getByRole("alert").getByText("it is not known whether it did this").waitFor();

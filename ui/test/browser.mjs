@@ -54,6 +54,12 @@ export async function checkWidth(page, what) {
   assert.ok(over <= 0, `${what} is ${over} px wider than its window`);
 }
 
+/** Fills in the field of a payload that is one value, as soon as the form knows its type. */
+export async function fillValue(form, label, text) {
+  await form.getByRole("button", { name: "Edit as JSON", exact: true }).waitFor();
+  await form.getByLabel(label, { exact: true }).fill(text);
+}
+
 /** Takes a screenshot for people to look at. */
 export async function shoot(page, name) {
   await mkdir(shots, { recursive: true });

@@ -124,6 +124,7 @@ type value struct {
 // and exports that.
 func (p *pkg) findHandled() {
 	p.findValues()
+	p.findPassed()
 	for _, s := range p.scopes {
 		if s.fn != nil {
 			p.unit(s.cur)
@@ -270,6 +271,24 @@ func (p *pkg) findValues() {
 	}
 }
 
+// findPassed finds what this package passes to parameters of its functions.
+func (p *pkg) findPassed() {
+	for c := range p.root.Preorder((*ast.CallExpr)(nil)) {
+		n := c.Node().(*ast.CallExpr)
+		fn := p.callee(n)
+		if fn == nil || p.decls[fn] == nil {
+			continue
+		}
+		params := fn.Signature().Params()
+		for i := range n.Args {
+			if params.Len() > 0 {
+				v := params.At(min(i, params.Len()-1))
+				p.passed[v] = append(p.passed[v], value{cur: c.ChildAt(edge.CallExpr_Args, i)})
+			}
+		}
+	}
+}
+
 // unit returns the unit of a function or an expression.
 func (p *pkg) unit(c inspector.Cursor) *unit {
 	if u := p.units[c.Node()]; u != nil {
@@ -409,7 +428,7 @@ func (p *pkg) lookHandledVar(u *unit, c inspector.Cursor, v *types.Var) {
 	if len(p.values[v]) == 0 {
 		u.opaque = true // a parameter, or a variable of another package
 	}
-	for _, set := range p.values[v] {
+	for _, set := range append(p.values[v][:len(p.values[v]):len(p.values[v])], p.passed[v]...) {
 		u.links = append(u.links, link{to: p.unit(set.cur)})
 	}
 }

@@ -34,6 +34,7 @@ type pkg struct {
 	ignores   []*ignore
 
 	values map[*types.Var][]value
+	passed map[*types.Var][]value // of parameters
 	units  map[ast.Node]*unit
 }
 
@@ -59,7 +60,7 @@ func summarize(pass *analysis.Pass) (any, error) {
 		pass: pass, types: pass.Pkg, info: pass.TypesInfo, root: pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(),
 		at: map[ast.Node]*scope{}, decls: map[*types.Func]*scope{}, held: map[*types.Var]*scope{},
 		within: map[*scope][]*scope{}, summaries: map[*types.Func]*summary{}, changes: map[*types.Var]string{},
-		values: map[*types.Var][]value{}, units: map[ast.Node]*unit{},
+		values: map[*types.Var][]value{}, passed: map[*types.Var][]value{}, units: map[ast.Node]*unit{},
 	}
 	if pass.Module != nil {
 		p.module = pass.Module.Path

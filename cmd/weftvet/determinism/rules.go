@@ -104,9 +104,9 @@ var Rules = []Rule{
 		Names, "Updates, queries, signals, topics, search attributes and memo fields that workflow code handles and that `workflow.Bind` does not " +
 			"name; and names that the call lists and the code does not handle. `-fix` adds what is missing.",
 		"`workflow.Names(AddItem, Contents, Note)`, as an option of `workflow.Bind`",
-		"Code behind an interface or in a parameter, and declarations that a function returns: the " +
+		"Code behind an interface, code that another package passes to a parameter, and declarations that a function returns: the " +
 			"engine refuses these names when the code handles them. Bindings whose options are not written in the call or in a variable " +
-			"(`workflow.Bind(t, run, options()...)`). Names that are not handled, if some of the code is not known. Interceptors in a variable. A topic that an " +
+			"(`workflow.Bind(t, run, options()...)`). Names that are not handled, in tests and if some of the code is not known. Interceptors in a variable. A topic that an " +
 			"activity publishes to.",
 	},
 	{

@@ -119,7 +119,10 @@ func unreadSignals(run *engine.Run) (all []schema.UnreadSignal) {
 	}
 	slices.Sort(names)
 	for _, name := range names[:min(len(names), maxUnread)] {
-		one := schema.UnreadSignal{Name: name, SetAside: s.SetAside[name]}
+		one := schema.UnreadSignal{Name: name}
+		if aside := s.SetAside[name]; aside != nil {
+			one.SetAside, one.SetAsideEvents = aside.Count, slices.Clone(aside.Events)
+		}
 		if u := unread[name]; u != nil {
 			one.Count = u.Count
 			if slot, ok := run.SlotOf(u.EventID); ok {

@@ -51,8 +51,8 @@ func topicNames(s *session.Process, run *engine.Run) []string {
 	return slices.Compact(names)
 }
 
-// namesOfRun returns what the binding of a run's workflow type names here; nil if that is not known,
-// or not the binding that the run has.
+// namesOfRun returns what the binding of a run's workflow type names here; nil if that is not
+// known, or not the binding that the run has.
 func namesOfRun(s *session.Process, run *engine.Run) *engine.Names {
 	pinned := run.State.Pinned
 	if w := s.Registry.Workflow(run.State.Started.WorkflowType); w != nil && (pinned == "" || pinned == s.Options.Build) {
@@ -62,10 +62,11 @@ func namesOfRun(s *session.Process, run *engine.Run) *engine.Names {
 }
 
 // Topic returns items of a topic, from an offset on, in order. If the command waits and there are
-// none, it waits until there is one, or until the run has closed, but no longer than the soft limit.
+// none, it waits until there is one, or until the run has closed, but no longer than the soft
+// limit.
 //
-//   - The first look of a reader reads at once. Between two reads is a second at least, also if they
-//     are those of two requests: one that names the run goes on, and its reader has just read.
+//   - The first look of a reader reads at once. Between two reads is a second at least, also if
+//     they are those of two requests: one that names the run goes on, and its reader has just read.
 //   - A commit of this process wakes the reader at once, without a read.
 //   - A read is one of what is new in the log. Items of the runs before cost a read for each run
 //     back to theirs.
@@ -78,9 +79,9 @@ func (s *Requests) Topic(ctx context.Context, of command.Topic) (*schema.TopicRe
 type topicReader struct {
 	process *session.Process
 	of      command.Topic
-	runID   history.RunID          // empty until it has looked, unless the reader names the run
-	end     time.Time              // of the wait
-	page    *schema.TopicResponse  // what it has seen
+	runID   history.RunID         // empty until it has looked, unless the reader names the run
+	end     time.Time             // of the wait
+	page    *schema.TopicResponse // what it has seen
 }
 
 // await looks until there is something to answer with.
@@ -224,7 +225,7 @@ func (p *topicPage) run(id history.RunID) (*engine.Run, error) {
 func (p *topicPage) read(run *engine.Run) (*schema.TopicResponse, error) {
 	name := p.of.Name()
 	if run.State.Topics[name] == nil {
-		if err := p.known(run); err != nil {
+		if err := p.hasTopic(run); err != nil {
 			return nil, err
 		}
 	}
@@ -291,8 +292,8 @@ func (p *topicPage) holder(run *engine.Run, from *int64) (holder, anchor *engine
 	}
 }
 
-// known refuses a topic that neither the log nor the contract has.
-func (p *topicPage) known(run *engine.Run) error {
+// hasTopic refuses a topic that neither the log nor the contract has.
+func (p *topicPage) hasTopic(run *engine.Run) error {
 	s := p.session.Process
 	names := namesOfRun(s, run)
 	if names.Open(engine.TopicName) || names.Find(engine.TopicName, p.of.Name()) != nil {

@@ -7,6 +7,7 @@ import { namesOf, useContract } from "../api/contract.js";
 import { FormDialog } from "../components/dialog.js";
 import { CheckField, SelectField, TextField } from "../components/fields.js";
 import { count, plural, words } from "../lib/format.js";
+import { onlyType } from "../lib/filter.js";
 import { jsonValue } from "../lib/json.js";
 import { go, href } from "../lib/route.js";
 import { newId, requestIds } from "../lib/ids.js";
@@ -36,13 +37,6 @@ const onAll: readonly Kind[] = ["reset"];
 export function possible(groups: readonly BatchGroup[], kind: Kind): number {
   const fits = (status: string): boolean => status === "" || onAll.includes(kind) || (status === "running") !== onClosed.includes(kind);
   return groups.reduce((sum, g) => sum + (fits(g.status) ? g.count : 0), 0);
-}
-
-/** Returns the workflow type of the runs if they have one only, by what was counted, or by the filter. Otherwise it is empty. */
-export function onlyType(filter: string, groups: readonly BatchGroup[] | undefined): string {
-  if (groups && groups.length > 0) return groups.every((g) => g.type === groups[0]?.type) ? (groups[0]?.type ?? "") : "";
-  if (/\b(OR|NOT)\b/i.test(filter)) return "";
-  return /(?:^|\bAND )WorkflowType = '([^']+)'(?= AND |$)/.exec(filter)?.[1] ?? "";
 }
 
 const ratePattern = "(0|[0-9]+(\\.[0-9]+)?|\\.[0-9]+)?";
@@ -130,7 +124,7 @@ export function BatchForm({
       {!only && <SelectField label="What is done" value={kind} onInput={setKind} options={kinds} />}
       {kind === "signal" && (
         <>
-          <NameField label="Signal" names={names} offered={[]} value={signalName} onInput={setSignalName} />
+          <NameField label="Signal" names={names} value={signalName} onInput={setSignalName} />
           <PayloadField key={inputType ? signalName : ""} label="Input" at="action.input" type={inputType} value={input} onInput={setInput} rows={3} />
         </>
       )}

@@ -11,7 +11,7 @@ interface NameProps {
   /** What the program declares. */
   names: Names;
   /** Names that are offered besides. */
-  offered: readonly string[];
+  offered?: readonly string[];
   value: string;
   onInput: (value: string) => void;
   hint?: string | undefined;
@@ -19,7 +19,7 @@ interface NameProps {
 }
 
 /** Asks for a name: to choose if the program declares all of them, or else to type. */
-export function NameField({ label, names, offered, value, onInput, hint, refused }: NameProps): JSX.Element {
+export function NameField({ label, names, offered = [], value, onInput, hint, refused }: NameProps): JSX.Element {
   const inForm = useContext(RefusalContext);
   const known = refused?.known ?? inForm?.known;
   const [settled, setSettled] = useState<readonly string[]>();
@@ -47,6 +47,11 @@ export function NameField({ label, names, offered, value, onInput, hint, refused
       )}
     </Field>
   );
+}
+
+/** Returns names of which others may exist. */
+export function anyOf(names: string[]): Names {
+  return { names, open: true, input: () => undefined };
 }
 
 /** Returns the name that a form begins with: one that the code waits for, or the only one. */

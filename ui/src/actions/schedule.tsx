@@ -12,7 +12,7 @@ import { go, href } from "../lib/route.js";
 import { requestIds } from "../lib/ids.js";
 import { PayloadField } from "../schema/field.js";
 import { done, orNone } from "./done.js";
-import { useInput } from "./names.js";
+import { anyOf, NameField, useInput } from "./names.js";
 import { durationPattern, useStartInput, useWorkflowTypes } from "./start.js";
 
 /** What happens at a moment while an earlier run is open. */
@@ -96,7 +96,7 @@ export function ScheduleForm({ id, schedule, onClose }: { id?: string; schedule?
     >
       <div class="two">
         {!id && <TextField label="Schedule id" value={scheduleId} onInput={setScheduleId} required pattern="[A-Za-z0-9._:\-]{1,241}" title="Letters, digits, and . _ : - are allowed." />}
-        <TextField label="Workflow type" value={type} onInput={setType} required options={types} />
+        <NameField label="Workflow type" names={anyOf(types)} value={type} onInput={setType} />
       </div>
       <div class="two">
         <LinesField label="Cron" hint="An expression in each line." placeholder="30 9 * * 1-5" value={cron} onInput={setCron} />

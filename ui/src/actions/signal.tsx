@@ -17,15 +17,25 @@ function signalsOf(w: Waits): string[] {
   return w.coroutines.flatMap((c) => c.waitsFor.flatMap((f) => (f.kind === "signal" && f.name ? [f.name] : [])));
 }
 
+interface Props {
+  run: RunKey;
+  d: Description;
+  events: readonly HistoryEvent[];
+  onClose: () => void;
+  /** The name and the value that the form begins with. */
+  name?: string;
+  value?: string;
+}
+
 /** Sends a signal to a run. */
-export function SignalForm({ run, d, events, onClose }: { run: RunKey; d: Description; events: readonly HistoryEvent[]; onClose: () => void }): JSX.Element {
+export function SignalForm({ run, d, events, onClose, ...first }: Props): JSX.Element {
   const awaited = useAwaited(run, signalsOf);
   const names = namesOf(useContract(d.type, d.build), d.type, "signals");
-  const [typed, setName] = useState<string>();
+  const [typed, setName] = useState(first.name);
   const [idOf] = useState(() => requestIds("signal"));
   const name = typed ?? firstName(names, awaited);
   const type = names.input(name);
-  const [input, setInput] = useInput(type ? name : "");
+  const [input, setInput] = useInput(type ? name : "", first.value);
   const seen = events.flatMap((e) => (e.type === "WorkflowExecutionSignaled" ? [e.attributes.signalName] : []));
   return (
     <FormDialog

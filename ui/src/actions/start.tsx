@@ -10,7 +10,7 @@ import { go, runHref } from "../lib/route.js";
 import { requestIds } from "../lib/ids.js";
 import { PayloadField } from "../schema/field.js";
 import { done, orNone } from "./done.js";
-import { useInput } from "./names.js";
+import { anyOf, NameField, useInput } from "./names.js";
 import { types as readTypes } from "../api/deployment.js";
 
 /** Returns the workflow types of the program, to choose from. */
@@ -80,7 +80,7 @@ export function StartForm({ type: given, onClose }: { type?: string; onClose: ()
       }}
     >
       <div class="two">
-        <TextField label="Type" value={type} onInput={setType} required options={types} />
+        <NameField label="Type" names={anyOf(types)} value={type} onInput={setType} />
         <TextField label="Workflow id" hint="Empty for a generated one." value={workflowId} onInput={setWorkflowId} pattern="[A-Za-z0-9._:\-]{1,255}" title="Letters, digits, and . _ : - are allowed." />
       </div>
       <PayloadField key={inputType ? type : ""} label="Input" at="input" type={inputType} value={input} onInput={setInput} rows={6} />

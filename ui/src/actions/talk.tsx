@@ -40,7 +40,7 @@ export function QueryForm({ run, d, onClose }: { run: RunKey; d: Description; on
     >
       <p class="does">The run's code answers from the present state. Nothing is written.</p>
       <NameField label="Query" names={names} offered={handled} value={name} onInput={setName} hint={handled.length > 0 ? `The code answers ${handled.join(", ")}.` : undefined} />
-      <PayloadField key={type ? name : ""} label="Input" at="input" type={type} value={input} onInput={setInput} rows={3} />
+      <PayloadField key={type ? name : ""} label="Input" at="input" type={type} value={input} onInput={setInput} rows={3} required />
       <div role="status">
         {answer && (
           <div class="outcome">
@@ -84,7 +84,7 @@ export function UpdateForm({ run, d, events, onClose }: { run: RunKey; d: Descri
     >
       <p class="does">The run's code checks the update. One that it refuses leaves no trace; one that it accepts is durable.</p>
       <NameField label="Update" names={names} offered={[...handled, ...seen]} value={name} onInput={setName} hint={handled.length > 0 ? `The code handles ${handled.join(", ")}.` : undefined} refused={refused} />
-      <PayloadField key={type ? name : ""} label="Input" at="input" type={type} value={input} onInput={setInput} refused={refused} />
+      <PayloadField key={type ? name : ""} label="Input" at="input" type={type} value={input} onInput={setInput} refused={refused} required />
       <div class="two">
         <SelectField
           label="Wait until it is"
@@ -111,7 +111,7 @@ export function UpdateOutcome({ run, answer }: { run: RunKey; answer: Answer<Upd
     const abort = new AbortController();
     const wait = async (): Promise<void> => {
       for (let last: UpdateAnswer = answer.value; last.stage === "accepted" || last.stage === "admitted"; ) {
-        last = await pollUpdate({ ...run, runId: answer.value.runId }, answer.value.updateId, abort.signal);
+        last = await pollUpdate({ ...run, runId: last.runId }, last.updateId, abort.signal);
         setUpdate(last);
       }
     };

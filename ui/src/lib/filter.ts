@@ -146,3 +146,10 @@ export function readsActivities(filter: string): boolean {
 export function toggled(values: string[], value: string): string[] {
   return values.includes(value) ? values.filter((v) => v !== value) : [...values, value];
 }
+
+/** Returns the workflow type of the runs if they have one only, by what was counted, or by the filter. Otherwise it is empty. */
+export function onlyType(filter: string, groups: readonly { type: string }[] | undefined): string {
+  if (groups && groups.length > 0) return groups.every((g) => g.type === groups[0]?.type) ? (groups[0]?.type ?? "") : "";
+  if (/\b(OR|NOT)\b/i.test(filter)) return "";
+  return /(?:^|\bAND )WorkflowType = '([^']+)'(?= AND |$)/.exec(filter)?.[1] ?? "";
+}

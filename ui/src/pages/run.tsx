@@ -92,7 +92,7 @@ function Run({ workflowId, runId, params }: { workflowId: string; runId: string;
 /** What stands beside the timeline: what the run waits for, its relatives, and its cost. */
 function Side({ d, events, eventHref, changed }: { d: Description; events: readonly HistoryEvent[]; eventHref: (id: number) => string; changed: () => void }): JSX.Element {
   const open = d.status === "running";
-  const pending = Pending({ d, eventHref, changed });
+  const pending = Pending({ d, events, eventHref, changed });
   return (
     <aside class="run-side" aria-label="About the run">
       {open && has("waits") && (

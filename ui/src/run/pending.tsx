@@ -1,10 +1,13 @@
 // What is pending in a run by its description: activities, timers, children, updates, signals.
 import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
 import { ActivityActions } from "../actions/activity.js";
-import type { Description } from "../api/types.js";
+import { SignalForm } from "../actions/signal.js";
+import type { Description, HistoryEvent } from "../api/types.js";
 import { StateBadge, StatusBadge } from "../components/badge.js";
 import { failureText, FailureView } from "../components/failure.js";
 import { Icon, type IconName } from "../components/icon.js";
+import { jsonText, shortJson } from "../components/payload.js";
 import { Ago, Moment } from "../components/time.js";
 import { millis, plural } from "../lib/format.js";
 import { now } from "../lib/now.js";
@@ -44,8 +47,15 @@ export function Stuck({ d }: { d: Description }): JSX.Element | null {
 
 const mostShown = 20;
 
+interface PendingProps {
+  d: Description;
+  events: readonly HistoryEvent[];
+  eventHref: (id: number) => string;
+  changed: () => void;
+}
+
 /** Lists what is pending. Large numbers are cut: the timeline has all. changed is called after an action. */
-export function Pending({ d, eventHref, changed }: { d: Description; eventHref: (id: number) => string; changed: () => void }): JSX.Element | null {
+export function Pending({ d, events, eventHref, changed }: PendingProps): JSX.Element | null {
   const n = d.pendingActivities.length + d.pendingTimers.length + d.pendingChildren.length + d.updatesInFlight.length + (d.unreadSignals?.length ?? 0);
   if (n === 0) return null;
   const failing = [...d.pendingActivities].sort((a, b) => b.attempt - a.attempt);
@@ -90,10 +100,48 @@ export function Pending({ d, eventHref, changed }: { d: Description; eventHref: 
       {(d.unreadSignals ?? []).map((s) => (
         <Line key={s.name} icon="signal">
           signal <strong>{s.name}</strong> <span class="dim">{s.setAside ? `${s.count} unread, ${s.setAside} set aside` : `${s.count} unread`}</span>
+          {s.setAsideEvents && <SetAside d={d} name={s.name} ids={s.setAsideEvents} events={events} eventHref={eventHref} changed={changed} />}
         </Line>
       ))}
       {n > mostShown * 2 && <li class="dim">{plural(n, "thing")} in all</li>}
     </ul>
+  );
+}
+
+/** Lists the signals of a name that were set aside, with their values as far as they are loaded, and sends a corrected one. */
+function SetAside({ d, name, ids, events, eventHref, changed }: PendingProps & { name: string; ids: readonly number[] }): JSX.Element {
+  const [sending, setSending] = useState(false);
+  const values = new Map(events.flatMap((e) => (e.type === "WorkflowExecutionSignaled" && ids.includes(e.id) ? [[e.id, e.attributes.input] as const] : [])));
+  const latest = values.get(ids.at(-1) ?? 0);
+  return (
+    <div class="set-aside">
+      <p class="reason">The code cannot read these values:</p>
+      <ul class="plain">
+        {ids.map((id) => (
+          <li key={id}>
+            <a href={eventHref(id)}>event {id}</a> <code>{shortJson(values.get(id))}</code>
+          </li>
+        ))}
+      </ul>
+      {d.status === "running" && (
+        <button type="button" class="small" onClick={() => setSending(true)}>
+          Send a corrected value
+        </button>
+      )}
+      {sending && (
+        <SignalForm
+          run={d}
+          d={d}
+          events={events}
+          name={name}
+          value={latest === undefined ? "" : jsonText(latest)}
+          onClose={() => {
+            setSending(false);
+            changed();
+          }}
+        />
+      )}
+    </div>
   );
 }
 

@@ -6,7 +6,7 @@ import { JsonField } from "../components/fields.js";
 import { type Refusal, RefusalContext } from "../components/refusal.js";
 import { type Problem, problemsOf } from "./check.js";
 import { FormContext, JsonLeaf } from "./leaf.js";
-import { type Node, parseNode, writeNode } from "./node.js";
+import { isGiven, type Node, parseNode, writeNode } from "./node.js";
 import { initial, shapeOf } from "./shape.js";
 import { Value } from "./value.js";
 
@@ -21,6 +21,8 @@ interface PayloadProps {
   onInput: (value: string) => void;
   hint?: string;
   rows?: number;
+  /** The server refuses a request without a value. Elsewhere that is the zero value of the type. */
+  required?: boolean;
   /** Why the server has refused the value, if the form does not know. */
   refused?: Refusal | undefined;
 }
@@ -49,7 +51,7 @@ function nodeOfText(text: string): Node {
   }
 }
 
-function TypedField({ label, at, type, value, onInput, rows, refused }: PayloadProps & { type: ValueType }): JSX.Element {
+function TypedField({ label, at, type, value, onInput, rows, required, refused }: PayloadProps & { type: ValueType }): JSX.Element {
   const { defs } = type;
   const schema = type.schema ?? true;
   const [node, setNode] = useState<Node | undefined>(() => (value.trim() === "" ? initial(schema, defs, true) : nodeOfText(value)));
@@ -68,23 +70,24 @@ function TypedField({ label, at, type, value, onInput, rows, refused }: PayloadP
   };
   const text = writeNode(node);
   const state = useMemo(() => {
-    const problems: Problem[] = problemsOf(schema, defs, at, node);
+    const missing = { path: at, text: "is missing", missing: true };
+    const problems: Problem[] = required && !isGiven(node) ? [missing] : problemsOf(schema, defs, at, node);
     const mark = refusal && refusal !== settled ? { path: pathBelow(refusal.at ?? at, at) ?? at, text: refusal.text, refused: true } : undefined;
     return { defs, problems: mark ? [mark, ...problems.filter((p) => p.path !== mark.path)] : problems };
-  }, [schema, defs, at, node, refusal, settled]);
+  }, [schema, defs, at, node, required, refusal, settled]);
   const back = (): void => {
     setNode(text === "" ? initial(schema, defs, true) : nodeOfText(text));
     setAsJson(false);
   };
   const toggle = onlyJson ? null : (
-    <button type="button" class="small ghost" aria-label={`${asJson ? "Edit in fields" : "Edit as JSON"}: ${label}`} disabled={asJson && text !== "" && nodeOfText(text).kind === "text"} onClick={asJson ? back : () => setAsJson(true)}>
+    <button type="button" class="small ghost" disabled={asJson && text !== "" && nodeOfText(text).kind === "text"} onClick={asJson ? back : () => setAsJson(true)}>
       {asJson ? "Edit in fields" : "Edit as JSON"}
     </button>
   );
   return (
     <FormContext.Provider value={state}>
       {asJson ? (
-        <JsonLeaf label={label} path={at} node={node} onChange={change} rows={rows ?? 5} hints={["JSON; empty for none."]} tools={toggle} lenient />
+        <JsonLeaf label={label} path={at} node={node} onChange={change} rows={rows ?? 5} hints={[required ? "JSON." : "JSON; empty for none."]} tools={toggle} lenient />
       ) : (
         <Value label={label} path={at} schema={schema} node={node} onChange={change} tools={toggle} />
       )}

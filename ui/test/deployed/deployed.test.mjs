@@ -8,7 +8,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { checkAccess, closePage, openBrowser, openPage, shoot } from "../browser.mjs";
+import { checkAccess, closePage, fillValue, openBrowser, openPage, shoot } from "../browser.mjs";
 import { api, until } from "../server.mjs";
 
 const deployment = { url: process.env.WEFT_UI_DEPLOYMENT };
@@ -93,7 +93,7 @@ describe("the page of a deployment", { concurrency: 3 }, () => {
     const form = page.getByRole("dialog", { name: "Start a workflow" });
     await form.getByLabel("Type").fill("steered");
     await form.getByLabel("Workflow id").fill("ui-started");
-    await form.getByLabel("Input").fill('"waits"');
+    await fillValue(form, "Input", "waits");
     await button(form, "Start").click();
     await said(page, "ui-started was started");
     await page.getByRole("heading", { level: 1, name: "ui-started" }).waitFor();
@@ -110,13 +110,14 @@ describe("the page of a deployment", { concurrency: 3 }, () => {
     const run = await start("ui-asked");
     const { page, form } = await openRun(run);
     await button(page, "Update").click();
-    await form.getByLabel("Update", { exact: true }).fill("rename");
-    await form.getByLabel("Input").fill('"ada"');
+    await form.locator("option", { hasText: "rename" }).waitFor({ state: "attached" });
+    await form.getByLabel("Update", { exact: true }).selectOption("rename");
+    await fillValue(form, "Input", "ada");
     await button(form, "Send").click();
     const outcome = form.locator(".outcome");
     await outcome.getByText("Completed").waitFor();
     const written = (await describeRun(run)).historyLength;
-    await form.getByLabel("Input").fill('""');
+    await form.getByLabel("Input").fill("");
     await button(form, "Send").click();
     await outcome.getByText("Refused").waitFor();
     await outcome.getByText("a name has 1 to 20 letters").waitFor();
@@ -126,7 +127,8 @@ describe("the page of a deployment", { concurrency: 3 }, () => {
     await button(form, "Back").click();
 
     await button(page, "Query").click();
-    await form.getByLabel("Query").fill("status");
+    await form.getByText("It takes no input.").waitFor();
+    assert.equal(await form.getByLabel("Query").inputValue(), "status");
     await button(form, "Ask").click();
     await outcome.getByText("waiting for go").waitFor();
     await form.getByText(/^writes=0, /).waitFor();
@@ -134,7 +136,7 @@ describe("the page of a deployment", { concurrency: 3 }, () => {
 
     await button(page, "Signal").click();
     await form.getByText("The code waits for go.").waitFor();
-    await form.getByLabel("Input").fill('"on"');
+    await fillValue(form, "Input", "on");
     await button(form, "Send").click();
     await said(page, "Signal go sent");
     await badge(page, "Completed");
@@ -199,7 +201,7 @@ describe("the page of a deployment", { concurrency: 3 }, () => {
     await said(page, /Attempt \d+ of steered.pay begins/);
     await failed(attempt);
     await pending.getByRole("button", { name: "Complete steered.pay" }).click();
-    await form.getByLabel("Result").fill('"paid in cash"');
+    await fillValue(form, "Result", "paid in cash");
     await form.getByLabel("Reason").fill("the bank is closed");
     await button(form, "Complete it").click();
     await said(page, "steered.pay was completed by hand");
@@ -249,7 +251,7 @@ describe("the page of a deployment", { concurrency: 3 }, () => {
     await form.getByLabel("Schedule id").fill("ui-nightly");
     await form.getByLabel("Workflow type").fill("steered");
     await form.getByLabel("Cron").fill("30 2 * * *");
-    await form.getByLabel("Input").fill('"waits"');
+    await fillValue(form, "Input", "waits");
     await button(form, "Create").click();
     await said(page, "ui-nightly was created");
     await button(page, "Pause").click();

@@ -112,6 +112,23 @@ type teller struct{ in workflow.Signal[string] }
 
 func (t teller) run(ctx workflow.Context, in string) (string, error) { return t.in.Receive(ctx) }
 
+// with binds code that it gets.
+func with(code func(workflow.Context, string) (string, error)) workflow.Registration {
+	return workflow.Bind(typ, code) // want `update "inside" .*, signal "open" .*, which the binding omits: add workflow.Names\(sell, workflow.NewUpdate\[int, int\]\("inside"\), open, shut\)` `handles update inside .* cannot name from here`
+}
+
+func withs(name string) {
+	inside := workflow.NewUpdate[int, int](name)
+	named := workflow.NewUpdate[int, int]("inside")
+	with(late)
+	with(each)
+	with(func(ctx workflow.Context, in string) (string, error) {
+		inside.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil })
+		named.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil })
+		return in, nil
+	})
+}
+
 // register binds functions with declarations of its own.
 func register(t teller, given workflow.Signal[string]) []workflow.Registration {
 	update := workflow.NewUpdate[int, int]("own")

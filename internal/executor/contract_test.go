@@ -1,0 +1,191 @@
+package executor_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// basket is a workflow with a contract.
+type (
+	basketItem struct {
+		SKU      string `json:"sku"`
+		Quantity int    `json:"quantity"`
+	}
+	// looseItem is what another program takes for an item.
+	looseItem struct {
+		SKU string `json:"sku"`
+	}
+)
+
+var (
+	basket     = workflow.NewWorkflow[basketItem, []basketItem]("basket")
+	basketPut  = workflow.NewUpdate[basketItem, int]("put")
+	basketDrop = workflow.NewSignal[basketItem]("drop")
+	basketDone = workflow.NewSignal[workflow.None]("done")
+	basketLook = workflow.NewQuery[basketItem, int]("look")
+
+	basketNames = workflow.Names(basketPut, basketDrop, basketDone, basketLook)
+)
+
+// runBasket collects items until it is done. It sets its handlers and receives its signals after a
+// while only.
+func runBasket(ctx workflow.Context, first basketItem) ([]basketItem, error) {
+	items := []basketItem{first}
+	basketPut.Handle(ctx, func(_ workflow.Context, i basketItem) (int, error) {
+		items = append(items, i)
+		return len(items), nil
+	})
+	basketLook.Handle(ctx, func(basketItem) (int, error) { return len(items), nil })
+	if _, err := basketDone.Receive(ctx); err != nil {
+		return nil, err
+	}
+	for {
+		i, ok, err := basketDrop.TryReceive(ctx)
+		if err != nil || !ok {
+			return items, err
+		}
+		items = append(items, i)
+	}
+}
+
+// refusedWith fails the test unless a request is refused with a status and a text.
+func refusedWith(t *testing.T, p *testbed.Process, status int, text, target, body string) {
+	t.Helper()
+	a := p.Do(http.MethodPost, "/v1/workflows"+target, body)
+	if a.Status != status || !strings.Contains(string(a.Body), text) {
+		t.Errorf("%s %s: %d %s, want %d with %s", target, body, a.Status, a.Body, status, text)
+	}
+}
+
+// What the contract refuses changes nothing, whether the process has the run's code in memory or
+// not, and harms no run.
+func TestTheContractRefuses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := testbed.New(t)
+		bound := workflow.Bind(basket, runBasket, basketNames)
+		p := d.Start(executor.Options{}, bound)
+		cold := d.Idle(executor.Options{}, bound)
+		if _, err := basket.Start(t.Context(), p.Client, "w", basketItem{"tea", 1}); err != nil {
+			t.Fatal(err)
+		}
+		before := d.Snapshot()
+		for _, p := range []*testbed.Process{p, cold} {
+			refusedWith(t, p, 400, `"at":"input.quantity"`, "", `{"workflowId":"x","type":"basket","input":{"sku":"tea"}}`)
+			refusedWith(t, p, 400, `"known":["done","drop"]`, "/w/signals/drp", `{"input":{"sku":"tea","quantity":1}}`)
+			refusedWith(t, p, 400, `"at":"input.quantity"`, "/w/signals/drop", `{"input":{"sku":"tea","quantity":"1"}}`)
+			refusedWith(t, p, 400, `there is \"quantiy\"`, "/w/signals/drop", `{"input":{"sku":"tea","quantiy":1}}`)
+			refusedWith(t, p, 422, `"type":"UnknownUpdate"`, "/w/updates/putt", `{"input":{"sku":"tea","quantity":1}}`)
+			refusedWith(t, p, 422, `"type":"BadInput"`, "/w/updates/put", `{"input":{"sku":1,"quantity":1}}`)
+			refusedWith(t, p, 404, `"known":["look"]`, "/w/queries/lok", `{"input":{"sku":"tea","quantity":1}}`)
+			refusedWith(t, p, 400, `"at":"input.Sku"`, "/w/queries/look", `{"input":{"Sku":"tea","quantity":1}}`)
+			refusedWith(t, p, 400, `"at":"start.input.quantity"`, "/x/signals/drop", `{"input":{"sku":"tea","quantity":1},"start":{"type":"basket","input":{"sku":"tea","quantity":{}}}}`)
+			refusedWith(t, p, 400, `"at":"input.sku"`, "/x/signals/drop", `{"input":{"quantity":1},"start":{"type":"basket","input":{"sku":"tea","quantity":1}}}`)
+			refusedWith(t, p, 422, `"started":false`, "/x/updates/put", `{"input":{"quantity":1},"start":{"type":"basket","idConflictPolicy":"terminateExisting","input":{"sku":"tea","quantity":1}}}`)
+			refusedWith(t, p, 422, `"started":false`, "/w/updates/put", `{"input":{"quantity":1},"start":{"type":"basket","idConflictPolicy":"terminateExisting","input":{"sku":"tea","quantity":1}}}`)
+		}
+		if d.Snapshot() != before {
+			t.Error("a refused request has changed something")
+		}
+		if err := basketDrop.Send(t.Context(), p.Client, "w", basketItem{"cup", 2}); err != nil {
+			t.Error(err)
+		}
+		if err := basketDone.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
+			t.Error(err)
+		}
+		if got, err := basket.Get(p.Client, "w").Result(t.Context()); err != nil || len(got) != 2 {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+}
+
+// A lenient binding requires no member. It still refuses names and types.
+func TestALenientContract(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := testbed.New(t).Start(executor.Options{}, workflow.Bind(basket, runBasket, basketNames, workflow.BindOptions{Lenient: true}))
+		for _, r := range []struct{ target, body string }{
+			{"", `{"workflowId":"w","type":"basket","input":{}}`}, {"/w/signals/drop", `{"input":{}}`}, {"/w/updates/put", `{"input":{}}`}, {"/w/queries/look", `{"input":{}}`},
+		} {
+			if a := p.Do(http.MethodPost, "/v1/workflows"+r.target, r.body); a.Status >= 300 {
+				t.Errorf("%s: %d %s", r.target, a.Status, a.Body)
+			}
+		}
+		refusedWith(t, p, 400, `"at":"input.sku"`, "/w/signals/drop", `{"input":{"sku":1}}`)
+		refusedWith(t, p, 400, `"known"`, "/w/signals/drp", ``)
+	})
+}
+
+// The contract of a run that is pinned to another build is that build's. A process of this build
+// does not hold requests against its own: it says which build takes them, also of a paused run.
+func TestTheContractOfAnotherBuild(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := testbed.New(t)
+		pinned := workflow.BindOptions{Pinned: true}
+		one := d.Idle(executor.Options{Build: "build-1"}, workflow.Bind(basket, runBasket, basketNames, pinned))
+		two := d.Idle(executor.Options{Build: "build-2"}, workflow.Bind(basket, func(workflow.Context, basketItem) ([]basketItem, error) { return nil, nil }, pinned))
+		if _, err := basket.Start(t.Context(), one.Client, "w", basketItem{"tea", 1}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			refusedWith(t, two, 409, "other-build", "/w/signals/drop", `{"input":{"sku":"tea","quantity":1}}`)
+			refusedWith(t, two, 409, "other-build", "/w/signals/drp", ``)
+			refusedWith(t, one, 400, `"known"`, "/w/signals/drp", ``)
+			if a := one.Do(http.MethodPost, "/v1/workflows/w/pause", ""); a.Status != http.StatusOK {
+				t.Errorf("%d %s", a.Status, a.Body)
+			}
+		}
+	})
+}
+
+var errand = workflow.NewWorkflow[string, string]("errand")
+
+// A signal of workflow code that the receiver's contract does not have is not delivered, and its
+// sender gets ErrInvalid. Its value only has to decode, because code has encoded it.
+func TestASignalOfCodeIsHeldAgainstTheContract(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := testbed.New(t)
+		unknown, wrong, loose := workflow.NewSignal[basketItem]("drp"), workflow.NewSignal[int]("drop"), workflow.NewSignal[looseItem]("drop")
+		p := d.Start(executor.Options{}, workflow.Bind(basket, runBasket, basketNames), workflow.Bind(errand, func(ctx workflow.Context, _ string) (string, error) {
+			texts := []string{}
+			to := workflow.External("w")
+			for _, sent := range []workflow.Future[workflow.None]{unknown.SendTo(ctx, to, basketItem{}), wrong.SendTo(ctx, to, 1), loose.SendTo(ctx, to, looseItem{"cup"})} {
+				switch _, err := sent.Get(ctx); {
+				case err == nil:
+					texts = append(texts, "sent")
+				case errors.Is(err, client.ErrInvalid):
+					texts = append(texts, err.Error())
+				default:
+					return "", err
+				}
+			}
+			return strings.Join(texts, "\n"), nil
+		}))
+		if _, err := basket.Start(t.Context(), p.Client, "w", basketItem{"tea", 1}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := errand.Run(t.Context(), p.Client, "e", "")
+		texts := strings.Split(got, "\n")
+		if err != nil || len(texts) != 3 || !strings.Contains(texts[0], `takes no signal "drp": give one of ["done" "drop"]`) || !strings.Contains(texts[1], "input: want object, got number") || texts[2] != "sent" {
+			t.Errorf("%q, %v", texts, err)
+		}
+		if err := basketDone.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
+			t.Error(err)
+		}
+		if items, err := basket.Get(p.Client, "w").Result(t.Context()); err != nil || !slices.Equal(items, []basketItem{{"tea", 1}, {"cup", 0}}) {
+			t.Errorf("%v, %v", items, err)
+		}
+		d.CheckReplay(p)
+	})
+}
