@@ -29,7 +29,7 @@ const (
 //
 //	weftest.Contract(t, "contract.json", cart.Registrations()...)
 //
-// The file has the comments of the declarations, of their types and of the fields, from the sources.
+// The file has the comments of the declarations, of their types and of the fields.
 // A program that embeds it publishes them: see workflow.Docs.
 //
 // It logs the types whose schema accepts any value because they encode themselves and declare no
