@@ -11,8 +11,8 @@ import (
 var python = language{
 	name: "python", template: "python.tmpl", method: snake, errorName: exported,
 	topLevel: []string{
-		"ABSENT", "Answer", "Any", "AsyncWorkflow", "CallOptions", "DeclaredError", "False", "Literal", "Never", "None", "NotRequired", "OtherError",
-		"Outcome", "ReadOptions", "Sent", "SignalOptions", "True", "TypeAlias", "TypedDict", "Unpack", "Workflow",
+		"ABSENT", "Answer", "Any", "AsyncIterator", "AsyncWorkflow", "CallOptions", "DeclaredError", "False", "Iterator", "Literal", "Never", "None", "NotRequired", "OtherError",
+		"Outcome", "ReadOptions", "Sent", "SignalOptions", "TopicOptions", "TopicPage", "True", "TypeAlias", "TypedDict", "Unpack", "Workflow",
 	},
 	members: append([]string{
 		"run", "run_id", "start", "started", "result", "takes_input", "watch", "weft", "with_start", "workflow_id", "workflow_type",
@@ -21,7 +21,7 @@ var python = language{
 		p := &pyTypesOf{m}
 		return template.FuncMap{
 			"type": pyType, "declare": p.declare, "string": pyString, "doc": pyDoc, "comment": pyComment,
-			"base": pyBase, "imports": p.imports, "outcome": pyOutcome,
+			"iterator": m.iterator, "base": pyBase, "imports": p.imports, "outcome": pyOutcome,
 			"none": func(t *typ) string {
 				if t == nil {
 					return "None"
@@ -106,13 +106,14 @@ func (p *pyTypesOf) imports() string {
 	}))
 	add(&typing, "TypeAlias", declares(func(t *typ) bool { return !object(t) }))
 	add(&typing, "TypedDict", declares(object))
-	var updates, queries, signals, other, absent bool
+	var updates, queries, signals, topics, other, absent bool
 	for _, c := range p.m.Workflows {
 		updates, queries, signals = updates || len(c.Updates) > 0, queries || len(c.Queries) > 0, signals || len(c.Signals) > 0
+		topics = topics || len(c.Topics) > 0
 		absent = absent || slices.ContainsFunc(slices.Concat(c.Updates, c.Queries, c.Signals), func(call *method) bool { return call.Input == nil })
 		other = other || slices.ContainsFunc(c.Updates, func(u *method) bool { return len(u.Errors) == 0 })
 	}
-	add(&typing, "Unpack", updates || queries || signals)
+	add(&typing, "Unpack", updates || queries || signals || topics)
 	add(&weft, "ABSENT", absent)
 	add(&weft, "Answer", queries)
 	add(&weft, "AsyncWorkflow", !p.m.Sync)
@@ -123,12 +124,25 @@ func (p *pyTypesOf) imports() string {
 	add(&weft, "ReadOptions", queries)
 	add(&weft, "Sent", signals)
 	add(&weft, "SignalOptions", signals)
+	add(&weft, "TopicOptions", topics)
+	add(&weft, "TopicPage", topics)
 	add(&weft, "Workflow", p.m.Sync)
 	lines := "from weft_client import " + strings.Join(weft, ", ") + "\n"
 	if len(typing) > 0 {
 		lines = "from typing import " + strings.Join(typing, ", ") + "\n\n" + lines
 	}
+	if topics {
+		lines = "from collections.abc import " + p.m.iterator() + "\n" + lines
+	}
 	return lines
+}
+
+// iterator returns the type of an iterator of pages.
+func (m *model) iterator() string {
+	if m.Sync {
+		return "Iterator"
+	}
+	return "AsyncIterator"
 }
 
 // any reports whether a type or a part of it meets a condition.

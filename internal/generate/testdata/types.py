@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any, Literal, Never, NotRequired, TypeAlias, TypedDict, Unpack
 
-from weft_client import ABSENT, Answer, AsyncWorkflow, CallOptions, DeclaredError, OtherError, Outcome, ReadOptions, Sent, SignalOptions
+from weft_client import ABSENT, Answer, AsyncWorkflow, CallOptions, DeclaredError, OtherError, Outcome, ReadOptions, Sent, SignalOptions, TopicOptions, TopicPage
 
 
 class BoxItem(TypedDict):
@@ -103,6 +104,11 @@ class ShopSquare(TypedDict):
     side: float
 
 
+class Step(TypedDict):
+    name: str
+    percent: NotRequired[float]
+
+
 class TakenDetails(TypedDict):
     by: str
 
@@ -166,6 +172,16 @@ class AllTypes(AsyncWorkflow[EverythingValue, Any]):
 
     async def start_signal(self, input: Selfish, **options: Unpack[SignalOptions]) -> Sent:
         return await self._signal("start", input, options)
+
+    def progress(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Step]]:
+        """Progress is what has happened."""
+        return self._topic("progress", options)
+
+    def same_topic(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[None]]:
+        return self._topic("same", options)
+
+    def texts(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[str]]:
+        return self._topic("texts", options)
 
 
 class X数(AsyncWorkflow[None, None]):
