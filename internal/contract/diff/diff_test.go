@@ -269,3 +269,29 @@ func TestManyTypes(t *testing.T) {
 	before, after = read(t, `"input":{"$ref":"#/$defs/a0"}`, defs("a")), read(t, `"input":{"$ref":"#/$defs/bb0"}`, defs("bb"))
 	Compare(before, after)
 }
+
+// Contracts are files of users: a comparison ends, whatever they have. A contract does not differ
+// from itself.
+func FuzzCompare(f *testing.F) {
+	part := func(input, defs string) []byte {
+		return []byte(`{"weftContract":1,"workflows":{"a":{"input":` + input + `,"memo":{"m":` + input + `}}},"$defs":{` + defs + `}}`)
+	}
+	const own = `"A":{"anyOf":[{"$ref":"#/$defs/A"},{"type":"null"}]},"B":{"oneOf":[{"$ref":"#/$defs/A"},{"$ref":"#/$defs/B"}]},"C":{"type":"array","items":{"$ref":"#/$defs/C"}}`
+	f.Add(part(`{"$ref":"#/$defs/A"}`, own), part(`{"type":["string","null"],"enum":["a"]}`, ``))
+	f.Add(part(`{"$ref":"#/$defs/B"}`, own), part(`{"$ref":"#/$defs/C"}`, own))
+	f.Add(part(`{"anyOf":[{"$ref":"#/$defs/C"},false,true]}`, own), part(`{"properties":{"a":{"$ref":"#/$defs/B"}}}`, own))
+	f.Fuzz(func(t *testing.T, one, two []byte) {
+		before, err := contract.Read(one)
+		if err != nil {
+			return
+		}
+		after, err := contract.Read(two)
+		if err != nil {
+			return
+		}
+		Compare(before, after)
+		if all := Compare(before, before); len(all) > 0 {
+			t.Errorf("a contract differs from itself:\n%s", said(all))
+		}
+	})
+}

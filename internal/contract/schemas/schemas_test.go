@@ -173,6 +173,14 @@ type (
 			Money
 			X int
 		} `json:"promotedMoney"`
+		PromotedPointer struct {
+			*Money
+			X int
+		} `json:"promotedPointer"`
+		PromotedOwn struct {
+			*Pointed
+			X int
+		} `json:"promotedOwn"`
 		Linked Linked `json:"linked"`
 	}
 	Promotes struct {
