@@ -85,7 +85,8 @@ type pyTypesOf struct{ m *model }
 
 // imports returns the import declarations of the file.
 func (p *pyTypesOf) imports() string {
-	var typing, weft []string
+	// pydantic, which FastAPI uses, takes the TypedDict of typing only from Python 3.12 on.
+	var typing, extensions, weft []string
 	add := func(to *[]string, name string, used bool) {
 		if used {
 			*to = append(*to, name)
@@ -101,11 +102,11 @@ func (p *pyTypesOf) imports() string {
 	add(&typing, "Any", is(func(t *typ) bool { return t.kind == kindAny }))
 	add(&typing, "Literal", is(func(t *typ) bool { return t.kind == kindLiterals }))
 	add(&typing, "Never", is(func(t *typ) bool { return t.kind == kindNever }))
-	add(&typing, "NotRequired", is(func(t *typ) bool {
+	add(&extensions, "NotRequired", is(func(t *typ) bool {
 		return slices.ContainsFunc(t.fields, func(f *field) bool { return !f.Required })
 	}))
 	add(&typing, "TypeAlias", declares(func(t *typ) bool { return !object(t) }))
-	add(&typing, "TypedDict", declares(object))
+	add(&extensions, "TypedDict", declares(object))
 	var updates, queries, signals, topics, other, absent bool
 	for _, c := range p.m.Workflows {
 		updates, queries, signals = updates || len(c.Updates) > 0, queries || len(c.Queries) > 0, signals || len(c.Signals) > 0
@@ -127,14 +128,21 @@ func (p *pyTypesOf) imports() string {
 	add(&weft, "TopicOptions", topics)
 	add(&weft, "TopicPage", topics)
 	add(&weft, "Workflow", p.m.Sync)
-	lines := "from weft_client import " + strings.Join(weft, ", ") + "\n"
-	if len(typing) > 0 {
-		lines = "from typing import " + strings.Join(typing, ", ") + "\n\n" + lines
+	var b strings.Builder
+	from := func(module string, names []string) {
+		if len(names) > 0 {
+			b.WriteString("from " + module + " import " + strings.Join(names, ", ") + "\n")
+		}
 	}
 	if topics {
-		lines = "from collections.abc import " + p.m.iterator() + "\n" + lines
+		from("collections.abc", []string{p.m.iterator()})
 	}
-	return lines
+	if from("typing", typing); b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	from("typing_extensions", extensions)
+	from("weft_client", weft)
+	return b.String()
 }
 
 // iterator returns the type of an iterator of pages.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Literal, Never, NotRequired, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, Never, TypeAlias, Unpack
 
+from typing_extensions import NotRequired, TypedDict
 from weft_client import ABSENT, Answer, AsyncWorkflow, CallOptions, DeclaredError, OtherError, Outcome, ReadOptions, Sent, SignalOptions, TopicOptions, TopicPage
 
 
