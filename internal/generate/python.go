@@ -18,10 +18,10 @@ var python = language{
 		"run", "run_id", "start", "started", "result", "takes_input", "watch", "weft", "with_start", "workflow_id", "workflow_type",
 	}, append(pyTypes, pyKeywords...)...),
 	functions: func(m *model) template.FuncMap {
-		p := &pyTypesOf{m}
+		p := &pyTypesOf{m, map[*typeDecl]bool{}}
 		return template.FuncMap{
 			"type": pyType, "declare": p.declare, "string": pyString, "doc": pyDoc, "comment": pyComment,
-			"iterator": m.iterator, "base": pyBase, "imports": p.imports, "outcome": pyOutcome,
+			"iterator": m.iterator, "types": p.types, "base": pyBase, "imports": p.imports, "outcome": pyOutcome,
 			"none": func(t *typ) string {
 				if t == nil {
 					return "None"
@@ -81,7 +81,40 @@ func errorNames(of []*errorDecl) (names []string) {
 }
 
 // pyTypesOf writes the types of a model in Python.
-type pyTypesOf struct{ m *model }
+type pyTypesOf struct {
+	m       *model
+	written map[*typeDecl]bool
+}
+
+// types returns the types in the order in which they are written: the objects, and then the others,
+// each after those that it consists of. Python evaluates them, but not the fields of objects.
+func (p *pyTypesOf) types() (all []*typeDecl) {
+	done := map[*typeDecl]bool{}
+	for _, d := range p.m.Types {
+		if d.Type.kind == kindObject {
+			all = append(all, d)
+			done[d] = true
+		}
+	}
+	var add func(d *typeDecl)
+	add = func(d *typeDecl) {
+		if done[d] {
+			return
+		}
+		done[d] = true
+		d.Type.any(func(t *typ) bool {
+			if t.kind == kindNamed {
+				add(t.decl)
+			}
+			return false
+		})
+		all = append(all, d)
+	}
+	for _, d := range p.m.Types {
+		add(d)
+	}
+	return all
+}
 
 // imports returns the import declarations of the file.
 func (p *pyTypesOf) imports() string {
@@ -230,11 +263,14 @@ func pyBase(t *typ) string {
 // declare returns the declaration of a named type.
 func (p *pyTypesOf) declare(d *typeDecl) string {
 	var b strings.Builder
-	if d.Type.kind != kindObject {
+	if d.Type.kind == kindObject {
+		p.written[d] = true
+	} else {
 		value := pyType(d.Type)
-		if d.Type.contains(kindNamed) {
-			value = pyString(value)
+		if d.Type.any(func(t *typ) bool { return t.kind == kindNamed && !p.written[t.decl] }) {
+			value = pyString(value) // it consists of itself
 		}
+		p.written[d] = true
 		return "\n" + pyComment(0, d.Doc) + d.Name + ": TypeAlias = " + value + "\n"
 	}
 	if p.quoted(d.Type) {
