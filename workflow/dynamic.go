@@ -27,13 +27,12 @@ type Raw = json.RawMessage
 // started under its name: its code has to replay them.
 func Dynamic(run func(ctx Context, typ string, in Raw) (Raw, error), sets ...BindOptions) Registration {
 	o, at := options.Of(sets), where.Caller()
-	o.Dynamic = Signals | Queries | Updates
+	o.Dynamic = Signals | Queries | Updates | Topics
 	names, wrong := o.named(at)
 	return bridge.PartOf(func(r *engine.Registry) error {
 		if wrong != nil {
 			return fmt.Errorf("the workflow of all types (bound at %s): %w", at, wrong)
 		}
-		names.AddDynamic(engine.TopicName)
 		return r.SetDynamicWorkflow(&engine.Workflow{
 			Where: at, Declared: at, Pinned: o.Pinned, Names: names, CheckInput: func(history.Payload) error { return nil },
 			Run: func(in *engine.Instance, scope *coro.Scope, input history.Payload) (history.Payload, error) {
