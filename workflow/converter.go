@@ -9,9 +9,10 @@ import (
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
-// Converter turns the values of a declaration into JSON and back in place of encoding/json, as those
-// of Protobuf messages do. Callers and the workflow's code use the converter of the declaration, so
-// declare a name once. Changing it changes what stored values decode as, like a changed Go type.
+// Converter turns the values of a declaration into JSON and back in place of encoding/json, as
+// those of Protobuf messages do. Callers and the workflow's code use the converter of the
+// declaration, so declare a name once. Changing it changes what stored values decode as, like a
+// changed Go type.
 //
 // Everything that reads payloads sees JSON: the API, the page, clients in other languages. A
 // converter of a binary format encodes bytes as a JSON string in base64. Requests are checked by

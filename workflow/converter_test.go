@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/bridge"
+	"github.com/seed-41655fb1/weft/internal/contract/build"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/weftest"
@@ -209,6 +210,14 @@ func TestConverterOfANames(t *testing.T) {
 	}
 	if text, err := r.Workflow("oven").Names.Find(engine.SignalName, "cool").Input.Schema(); err != nil || !strings.Contains(string(text), "Celsius") {
 		t.Errorf("%s, %v", text, err)
+	}
+	contract, err := build.Of(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(contract.Document)
+	if err != nil || strings.Count(string(text), `"title":"Celsius"`) == 0 || !strings.Contains(string(text), `"pattern":"^-?[0-9]+ C$"`) {
+		t.Errorf("the contract is %s, %v", text, err)
 	}
 	if n := len(r.Workflow("oven").Names.Find(engine.UpdateName, "heat").Errors); n != 1 {
 		t.Errorf("%d errors are declared", n)

@@ -20,8 +20,8 @@ type Signal[T any] struct {
 	by          Converter
 }
 
-// NewSignal declares a signal. Declare each once, as a package variable. Several sets of options are
-// merged.
+// NewSignal declares a signal. Declare each once, as a package variable. Several sets of options
+// are merged.
 //
 //go:noinline
 func NewSignal[T any](name string, sets ...DeclareOptions) Signal[T] {
