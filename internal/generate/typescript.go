@@ -66,7 +66,9 @@ func tsImports(m *model) (names []string) {
 		{"type None", none},
 		{"type Outcome", updates},
 		{"type ReadOptions", queries},
-		{"type SignalOptions", signals}, {"type TopicOptions", topics}, {"type TopicPage", topics},
+		{"type SignalOptions", signals},
+		{"type TopicOptions", topics},
+		{"type TopicPage", topics},
 		{"Workflow", true},
 	} {
 		if i.used {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Literal, NotRequired, TypedDict, Unpack
+from typing import Literal, Unpack
 
+from typing_extensions import NotRequired, TypedDict
 from weft_client import Answer, AsyncWorkflow, CallOptions, DeclaredError, Outcome, ReadOptions, Sent, SignalOptions, TopicOptions, TopicPage
 
 # */ globalThis.pwned = true; /*

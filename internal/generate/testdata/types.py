@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Literal, Never, NotRequired, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, Never, TypeAlias, Unpack
 
+from typing_extensions import NotRequired, TypedDict
 from weft_client import ABSENT, Answer, AsyncWorkflow, CallOptions, DeclaredError, OtherError, Outcome, ReadOptions, Sent, SignalOptions, TopicOptions, TopicPage
 
 
@@ -66,12 +67,9 @@ EverythingValue = TypedDict(
         "größe": "NotRequired[str]",
         "Größe": "NotRequired[str]",
         "loop": "NotRequired[Loop]",
+        "tree": "NotRequired[Tree]",
     },
 )
-
-Level: TypeAlias = Literal["low", "high", "very high", ""]
-
-Loop: TypeAlias = Any
 
 
 class Node(TypedDict):
@@ -81,22 +79,12 @@ class Node(TypedDict):
     children: NotRequired[list[Node] | None]
 
 
-Pool: TypeAlias = Any
-
-Promise: TypeAlias = list[str]
-
-
 class ResultInput(TypedDict):
     inline: NotRequired[ResultInputInline]
 
 
 class ResultInputInline(TypedDict):
     deep: NotRequired[bool]
-
-
-Selfish: TypeAlias = Any
-
-Shape: TypeAlias = "Circle | ShopSquare | Promise"
 
 
 class ShopSquare(TypedDict):
@@ -111,6 +99,21 @@ class Step(TypedDict):
 
 class TakenDetails(TypedDict):
     by: str
+
+
+Level: TypeAlias = Literal["low", "high", "very high", ""]
+
+Loop: TypeAlias = Any
+
+Pool: TypeAlias = Any
+
+Promise: TypeAlias = list[str]
+
+Selfish: TypeAlias = Any
+
+Shape: TypeAlias = Circle | ShopSquare | Promise
+
+Tree: TypeAlias = "list[Tree]"
 
 
 class Taken(DeclaredError[int]):

@@ -60,6 +60,7 @@ export interface EverythingValue {
   größe?: string;
   Größe?: string;
   loop?: Loop;
+  tree?: Tree;
 }
 
 export type Level = "low" | "high" | "very high" | "";
@@ -102,6 +103,8 @@ export interface Step {
 export interface TakenDetails {
   by: string;
 }
+
+export type Tree = Tree[];
 
 export type Taken = DeclaredError<"taken", number>;
 

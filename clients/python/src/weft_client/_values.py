@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypedDict, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+
+from typing_extensions import TypedDict
 
 R = TypeVar("R", covariant=True)
 D = TypeVar("D", covariant=True)

@@ -65,6 +65,7 @@ type EverythingValue struct {
 	Größe           string         `json:"größe,omitzero"`
 	Größe2          string         `json:"Größe,omitzero"`
 	Loop            Loop           `json:"loop,omitzero"`
+	Tree            Tree           `json:"tree,omitzero"`
 }
 
 type Level string
@@ -115,6 +116,8 @@ type Step struct {
 type TakenDetails struct {
 	By string `json:"by"`
 }
+
+type Tree []Tree
 
 // The errors that updates declare: compare them with errors.Is.
 var (
