@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -36,6 +37,10 @@ func (h *handler) checkBuild(r *http.Request) error {
 	asked, here := r.URL.Query().Get("build"), h.service.Process.Options.Build
 	if asked == "" || asked == here {
 		return nil
+	}
+	unprintable := func(c rune) bool { return c < ' ' || c > '~' } // the answer has it in a header
+	if err := engine.CheckName("build", asked); err != nil || strings.ContainsFunc(asked, unprintable) {
+		return refusal.Invalid.New("the build is no id of a build: give one that GET /v1/builds lists, or leave it out")
 	}
 	return &executor.OtherBuild{Build: asked, Here: here, Types: true}
 }
