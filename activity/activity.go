@@ -87,6 +87,7 @@ type Activity[In, Out any] struct {
 	where   string
 	run     func(context.Context, In) (Out, error)
 	options Options
+	named   bool // it has no code
 }
 
 // part makes an activity a workflow.Registration, with the options that the activity had then.
@@ -156,6 +157,9 @@ func (s *start[In]) Encode() history.Payload { return payload.MustEncode(s.in) }
 
 // register adds the activity to the registry.
 func (a Activity[In, Out]) register(r *engine.Registry) error {
+	if a.named {
+		return errNamed(a.name, a.where)
+	}
 	if err := cmp.Or(a.check(), r.AddTaskQueue(a.options.TaskQueue)); err != nil {
 		return err
 	}

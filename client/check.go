@@ -16,11 +16,11 @@ func (r Request) check() error {
 	switch r.Operation {
 	case "start":
 		return invalid(checkUnlessEmpty("workflow id", r.WorkflowID))
-	case "signal", "query", "update":
+	case "topic", "signal", "query", "update":
 		return invalid(cmp.Or(engine.CheckID("workflow id", r.WorkflowID), checkName(r.Operation+"'s name", r.Name)))
 	case "poll", "failUpdate":
 		return invalid(cmp.Or(engine.CheckID("workflow id", r.WorkflowID), engine.CheckID("update id", r.Name)))
-	case "result", "describe", "history", "runs", "waits", "cancel", "terminate", "reset", "move", "delete",
+	case "result", "describe", "history", "runs", "topics", "waits", "cancel", "terminate", "reset", "move", "delete",
 		"retry", "pause", "resume", "retryActivity", "completeByHand", "failByHand":
 		return invalid(engine.CheckID("workflow id", r.WorkflowID))
 	case "type":

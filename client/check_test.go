@@ -63,6 +63,24 @@ var byID = map[string]func(ctx context.Context, c *client.Client, id string) err
 		_, err := c.History(ctx, id, "")
 		return err
 	},
+	"Topics": func(ctx context.Context, c *client.Client, id string) error {
+		_, err := c.Topics(ctx, id, "")
+		return err
+	},
+	"Topic": func(ctx context.Context, c *client.Client, id string) error {
+		_, err := c.Topic(ctx, id, "", "n", 0)
+		return err
+	},
+	"WaitTopic": func(ctx context.Context, c *client.Client, id string) error {
+		_, err := c.WaitTopic(ctx, id, "", "n", 0)
+		return err
+	},
+	"ReadTopic": func(ctx context.Context, c *client.Client, id string) (err error) {
+		for _, err = range c.ReadTopic(ctx, id, "n", 0, client.ReadOptions{NoWait: true}) {
+			return err
+		}
+		return err
+	},
 	"WaitHistory": func(ctx context.Context, c *client.Client, id string) error {
 		_, err := c.WaitHistory(ctx, id, "", 1)
 		return err
@@ -129,6 +147,20 @@ var byID = map[string]func(ctx context.Context, c *client.Client, id string) err
 var byName = map[string]func(ctx context.Context, c *client.Client, name string) error{
 	"Signal": func(ctx context.Context, c *client.Client, name string) error {
 		return c.Signal(ctx, "w", name, nil, client.SignalOptions{})
+	},
+	"Topic": func(ctx context.Context, c *client.Client, name string) error {
+		_, err := c.Topic(ctx, "w", "", name, 0)
+		return err
+	},
+	"WaitTopic": func(ctx context.Context, c *client.Client, name string) error {
+		_, err := c.WaitTopic(ctx, "w", "", name, 0)
+		return err
+	},
+	"ReadTopic": func(ctx context.Context, c *client.Client, name string) (err error) {
+		for _, err = range c.ReadTopic(ctx, "w", name, 0, client.ReadOptions{NoWait: true}) {
+			return err
+		}
+		return err
 	},
 	"Query": func(ctx context.Context, c *client.Client, name string) error {
 		_, err := c.Query(ctx, "w", "", name, nil)

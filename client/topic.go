@@ -17,11 +17,11 @@ type TopicItem = schema.TopicItem
 // TopicItems are items of a topic, in order.
 type TopicItems = schema.TopicResponse
 
-// Topic says what a topic holds.
-type Topic = schema.Topic
+// TopicSummary says what a topic holds.
+type TopicSummary = schema.TopicSummary
 
 // Topics returns the topics of the latest run, or of the run with runID.
-func (c *Client) Topics(ctx context.Context, workflowID, runID string) ([]Topic, error) {
+func (c *Client) Topics(ctx context.Context, workflowID, runID string) ([]TopicSummary, error) {
 	var answer schema.TopicsResponse
 	_, err := c.do(ctx, request{Request: Request{"topics", workflowID, ""}, method: http.MethodGet, path: path(workflowID, "topics"), query: runQuery(runID), answer: &answer})
 	if err == nil && answer.Topics == nil {

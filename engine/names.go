@@ -154,6 +154,11 @@ func (r *Registry) NameForAll(d *Name) error {
 			return err
 		}
 	}
+	if r.dynamicWorkflow != nil {
+		if err := r.dynamicWorkflow.alsoNames(d); err != nil {
+			return err
+		}
+	}
 	r.namedForAll = append(r.namedForAll, d)
 	return nil
 }

@@ -153,7 +153,7 @@ func (e *Env) mock(code *engine.Activity) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.mocks[code.Name] = code.Run
-	if e.registry.Activity(code.Name) != nil {
+	if e.registry.Registers(code.Name) {
 		return
 	}
 	if e.begun {

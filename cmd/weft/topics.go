@@ -65,12 +65,12 @@ func (c *topicsCommand) items(ctx context.Context, s *cli.Session, api *client.C
 }
 
 // topicList is how topics are printed.
-var topicList = cli.List[client.Topic]{
+var topicList = cli.List[client.TopicSummary]{
 	Columns: []cli.Column{{Name: "TOPIC", Least: 10}, {Name: "FIRST", Right: true}, {Name: "NEXT", Right: true}, {Name: "ITEMS", Right: true}, {Name: "BYTES", Right: true}},
-	Row: func(t client.Topic) []cli.Cell {
+	Row: func(t client.TopicSummary) []cli.Cell {
 		return []cli.Cell{{Text: t.Name, Style: cli.Bold}, {Text: itoa(t.First)}, {Text: itoa(t.Next)}, {Text: strconv.Itoa(t.Items)}, {Text: itoa(t.Bytes)}}
 	},
-	ID: func(t client.Topic) string { return t.Name },
+	ID: func(t client.TopicSummary) string { return t.Name },
 }
 
 // itemList is how items of a topic are printed.

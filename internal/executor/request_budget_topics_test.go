@@ -11,7 +11,9 @@ import (
 func (b *bench) topics(reads int64) {
 	get := func(target string) func() { return func() { b.do(http.MethodGet, target, "") } }
 	say := func(text string, n int) func() {
-		return func() { b.do(http.MethodPost, "/pub/signals/say", fmt.Sprintf(`{"input":%q,"requestId":"say-%d"}`, text, n)) }
+		return func() {
+			b.do(http.MethodPost, "/pub/signals/say", fmt.Sprintf(`{"input":%q,"requestId":"say-%d"}`, text, n))
+		}
 	}
 	b.do(http.MethodPost, "", `{"workflowId":"pub","type":"publisher","input":0}`)
 	b.measure("signal whose task publishes an item", meter.Cost{Writes: 1, Reads: reads}, say("one", 1))

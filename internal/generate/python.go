@@ -91,7 +91,9 @@ func (p *pyTypesOf) imports() string {
 			*to = append(*to, name)
 		}
 	}
-	is := func(f func(*typ) bool) bool { return slices.ContainsFunc(p.m.all(), func(t *typ) bool { return t.any(f) }) }
+	is := func(f func(*typ) bool) bool {
+		return slices.ContainsFunc(p.m.all(), func(t *typ) bool { return t.any(f) })
+	}
 	declares := func(f func(*typ) bool) bool {
 		return slices.ContainsFunc(p.m.Types, func(d *typeDecl) bool { return f(d.Type) })
 	}

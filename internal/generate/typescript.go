@@ -9,7 +9,7 @@ import (
 var typescript = language{
 	name: "typescript", template: "typescript.tmpl", method: camel, errorName: exported,
 	topLevel: []string{
-		"Answer", "Array", "CallOptions", "Costed", "DeclaredError", "None", "Outcome", "Promise", "ReadOptions", "Record",
+		"Answer", "Array", "CallOptions", "Costed", "DeclaredError", "None", "Object", "Outcome", "Promise", "ReadOptions", "Record",
 		"SignalOptions", "Workflow",
 	},
 	members: []string{
@@ -34,7 +34,7 @@ var typescript = language{
 				}
 				return "DeclaredError<" + tsString(e.Type) + ", " + tsType(e.Details) + ">"
 			},
-			"wide":     m.hasInteger,
+			"wide": m.hasInteger,
 		}
 	},
 }
@@ -57,8 +57,15 @@ func tsImports(m *model) (names []string) {
 		name string
 		used bool
 	}{
-		{"type Answer", queries}, {"type CallOptions", updates}, {"type Costed", signals}, {"type DeclaredError", len(m.Errors) > 0},
-		{"type None", none}, {"type Outcome", updates}, {"type ReadOptions", queries}, {"type SignalOptions", signals}, {"Workflow", true},
+		{"type Answer", queries},
+		{"type CallOptions", updates},
+		{"type Costed", signals},
+		{"type DeclaredError", len(m.Errors) > 0},
+		{"type None", none},
+		{"type Outcome", updates},
+		{"type ReadOptions", queries},
+		{"type SignalOptions", signals},
+		{"Workflow", true},
 	} {
 		if i.used {
 			names = append(names, i.name)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -19,13 +20,21 @@ var typeRoutes = []Route{
 	{ID: "getType", Pattern: "GET /v1/types/{type}", Query: []string{"build"}, Access: Reads, endpoint: gives((*handler).typeOf)},
 }
 
+// Comments adds the comments of a program's declarations to its contract. types are the Go types of
+// $defs. It reports whether it knows the program's sources.
+type Comments func(d *contract.Document, types map[string]reflect.Type, r *engine.Registry) bool
+
 // contractOf returns a function that returns the contract of a registry. It builds the contract
-// when it is first called, because few processes are asked for it.
-func contractOf(r *engine.Registry) func() (*contract.Document, error) {
+// when it is first called, because few processes are asked for it. comments adds
+// comments to it, unless it is nil.
+func contractOf(r *engine.Registry, comments Comments) func() (*contract.Document, error) {
 	return sync.OnceValues(func() (*contract.Document, error) {
 		c, err := build.Of(r)
 		if err != nil {
 			return nil, refusal.Internal.New("the contract of the program cannot be generated: %v", err)
+		}
+		if comments != nil {
+			comments(c.Document, c.Types, r)
 		}
 		return c.Document, nil
 	})

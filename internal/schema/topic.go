@@ -41,8 +41,8 @@ type WithdrawnItems struct {
 	Before int64 `json:"before"`
 }
 
-// Topic says what a topic holds.
-type Topic struct {
+// TopicSummary says what a topic holds.
+type TopicSummary struct {
 	Name string `json:"name"`
 	// First is the offset of the oldest item that is not truncated, and Next that of the next item.
 	First int64 `json:"first"`
@@ -55,7 +55,7 @@ type Topic struct {
 
 // TopicsResponse has the topics of a run.
 type TopicsResponse struct {
-	WorkflowID string        `json:"workflowId"`
-	RunID      history.RunID `json:"runId"`
-	Topics     []Topic       `json:"topics"`
+	WorkflowID string         `json:"workflowId"`
+	RunID      history.RunID  `json:"runId"`
+	Topics     []TopicSummary `json:"topics"`
 }

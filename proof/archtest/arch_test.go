@@ -140,6 +140,7 @@ var rules = []rule{
 	{"internal/contract/check", []string{"internal/jsontext", "internal/near"}},
 	{"internal/contract/schemas", []string{"internal/contract", "internal/contract/check"}},
 	{"internal/contract/build", []string{"engine", "internal/contract", "internal/contract/schemas", "internal/payload"}},
+	{"internal/contract/docs", []string{"engine", "internal/contract", "internal/where"}},
 	{"internal/contract/diff", []string{"internal/contract"}},
 	{"internal/contract", nil},
 	{"store/storetest", []string{"store"}},

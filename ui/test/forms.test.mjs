@@ -223,6 +223,7 @@ test("updates are chosen by name, and a rejected one marks its field", async () 
   await update.selectOption("approve");
   await field(form, "Input").fill("Grace");
   await update.selectOption("addItem");
+  await form.getByText(/^AddItem adds an item\. The code handles/).waitFor();
   await field(form, "sku").waitFor();
   await update.selectOption("approve");
   assert.equal(await field(form, "Input").inputValue(), "Grace", "the input of another update is lost");
@@ -284,6 +285,25 @@ test("a pinned run has the forms of its build", async () => {
   await form.locator(".field-problem", { hasText: 'want "cash"' }).waitFor();
   assert.deepEqual(JSON.parse(bodies[0]).result, { kind: "cash" });
   assert.equal(asked.at(-1), `types/chargeCard?build=${build}`);
+  await closePage(page);
+});
+
+test("a signal that was set aside is corrected in the fields of its type", async () => {
+  const run = await waitingOrder(server, "forms-corrected");
+  await api(server, "POST", "workflows/forms-corrected/signals/paid", { input: "cash" });
+  const { id } = (await api(server, "GET", "workflows/forms-corrected/history")).events.find((e) => e.type === "WorkflowExecutionSignaled");
+  const page = await openPage(browser, server, "#/runs");
+  await mockContract(page);
+  await page.route(/\/v1\/workflows\/forms-corrected(\?.*)?$/, async (route) => {
+    const response = await route.fetch();
+    return route.fulfill({ response, json: { ...(await response.json()), unreadSignals: [{ name: "paid", count: 0, setAside: 1, setAsideEvents: [id] }] } });
+  });
+  await page.goto(`${server.url}/#/workflows/${run.workflowId}/${run.runId}`);
+  await button(page, "Send a corrected value").click();
+  const form = page.getByRole("dialog");
+  const input = field(form, "Input").and(form.locator("input"));
+  await input.waitFor();
+  assert.deepEqual([await form.getByLabel("Signal", { exact: true }).inputValue(), await input.inputValue()], ["paid", "cash"]);
   await closePage(page);
 });
 

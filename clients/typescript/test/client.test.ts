@@ -161,6 +161,12 @@ test("a refusal rejects with a Problem of its type", async () => {
   }
 });
 
+test("a wrong request is refused with the place of the error, and an unknown name with those that exist", async () => {
+  const weft = await cart("cart-8");
+  await assert.rejects(weft.start("cart-9", "cart", { owner: 1 }), (error) => error instanceof Problem && error.at === "input.owner");
+  await assert.rejects(weft.signal("cart-8", "not"), (error) => error instanceof Problem && error.known.includes("note"));
+});
+
 test("an answer that is not Weft's rejects with UnexpectedAnswer", async () => {
   for (const page of ["<html>sign in</html>", "", "{}", "null", "[]", '{"stage":"done"}']) {
     const weft = new Weft("http://weft.test", { fetch: async () => new Response(page, { status: 200 }) });

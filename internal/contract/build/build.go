@@ -18,11 +18,13 @@ type Contract struct {
 	// Silent are the Go types whose schema accepts any value, because they encode themselves and
 	// declare no schema.
 	Silent []string
+	// Types are the Go types of the schemas in $defs.
+	Types map[string]reflect.Type
 }
 
 // Of returns the contract of a registry, without Weft's own types. It generates the schemas, which
-// takes about 0.1 ms for a type. The error names a type that JSON cannot hold, or a declared schema
-// that is none.
+// takes about 0.1 ms for a type. The error names a type that JSON cannot hold, a declared schema that
+// is none, or comments that are no contract.
 func Of(r *engine.Registry) (*Contract, error) {
 	b := &builder{set: schemas.Set{Declared: r.Schema}}
 	d := &contract.Document{Version: contract.Version, Workflows: map[string]*contract.Workflow{}, Activities: map[string]*contract.Activity{}}
@@ -42,7 +44,14 @@ func Of(r *engine.Registry) (*Contract, error) {
 		}
 	}
 	d.Defs = b.set.Defs()
-	return &Contract{d, b.set.Silent()}, nil
+	if text, where := r.Docs(); text != nil {
+		from, err := contract.Read(text)
+		if err != nil {
+			return nil, fmt.Errorf("the file that workflow.Docs has at %s: %w: write it with WEFT_CONTRACT=rewrite go test, by weftest.Contract", where, err)
+		}
+		d.AddDocs(from)
+	}
+	return &Contract{d, b.set.Silent(), b.set.Types()}, nil
 }
 
 type builder struct {

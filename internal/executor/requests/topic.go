@@ -28,9 +28,9 @@ const (
 func (s *Reports) Topics(ctx context.Context, of command.Target) (*schema.TopicsResponse, error) {
 	answer := &schema.TopicsResponse{WorkflowID: of.Workflow()}
 	err := lookIn(ctx, s.Process, besideAfter, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Workflow(), of.Run(), func(_ *session.Session, run *engine.Run) error {
-		answer.RunID, answer.Topics = run.State.RunID, []schema.Topic{}
+		answer.RunID, answer.Topics = run.State.RunID, []schema.TopicSummary{}
 		for _, name := range topicNames(s.Process, run) {
-			row := schema.Topic{Name: name}
+			row := schema.TopicSummary{Name: name}
 			if t := run.State.Topics[name]; t != nil {
 				row.First, row.Next, row.Items, row.Bytes = t.First, t.Next, t.Items, t.Bytes
 			}
