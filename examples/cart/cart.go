@@ -11,13 +11,18 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is the cart, with its updates, its signal and its query.
+// The cart, with its updates, its query and its signal. The program's contract has these comments.
 var (
+	// Workflow is a shopping cart. It ends when it has been checked out.
 	Workflow = workflow.NewWorkflow[Start, Receipt]("cart")
-	AddItem  = workflow.NewUpdate[Item, Total]("addItem", workflow.Errors(ErrQuantity, ErrUnknownSKU, ErrCheckingOut))
+	// AddItem adds an item, and returns the total.
+	AddItem = workflow.NewUpdate[Item, Total]("addItem", workflow.Errors(ErrQuantity, ErrUnknownSKU, ErrCheckingOut))
+	// Checkout pays for what is in the cart, and ships it.
 	Checkout = workflow.NewUpdate[workflow.None, Receipt]("checkout", workflow.Errors(ErrEmpty, ErrCheckingOut))
+	// Contents returns what is in the cart.
 	Contents = workflow.NewQuery[workflow.None, Contained]("cart")
-	Note     = workflow.NewSignal[string]("note")
+	// Note is a text for those who pack the parcel.
+	Note = workflow.NewSignal[string]("note")
 )
 
 // Names are all that a cart handles, for whoever binds Workflow to Run.

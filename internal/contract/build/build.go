@@ -22,10 +22,26 @@ type Contract struct {
 	Types map[string]reflect.Type
 }
 
-// Of returns the contract of a registry, without Weft's own types. It generates the schemas, which
-// takes about 0.1 ms for a type. The error names a type that JSON cannot hold, a declared schema that
-// is none, or comments that are no contract.
+// Of returns the contract of a registry, without Weft's own types, and with the comments that were
+// registered. It generates the schemas, which takes about 0.1 ms for a type. The error names a type
+// that JSON cannot hold, a declared schema that is none, or comments that are no contract.
 func Of(r *engine.Registry) (*Contract, error) {
+	c, err := Bare(r)
+	if err != nil {
+		return nil, err
+	}
+	if text, where := r.Docs(); text != nil {
+		from, err := contract.Read(text)
+		if err != nil {
+			return nil, fmt.Errorf("the file that workflow.Docs has at %s: %w: write it with WEFT_CONTRACT=rewrite go test, by weftest.Contract", where, err)
+		}
+		c.AddDocs(from)
+	}
+	return c, nil
+}
+
+// Bare is Of without the comments that were registered: those that it has are in tags.
+func Bare(r *engine.Registry) (*Contract, error) {
 	b := &builder{set: schemas.Set{Declared: r.Schema}}
 	d := &contract.Document{Version: contract.Version, Workflows: map[string]*contract.Workflow{}, Activities: map[string]*contract.Activity{}}
 	for _, name := range r.WorkflowNames() {
@@ -44,13 +60,6 @@ func Of(r *engine.Registry) (*Contract, error) {
 		}
 	}
 	d.Defs = b.set.Defs()
-	if text, where := r.Docs(); text != nil {
-		from, err := contract.Read(text)
-		if err != nil {
-			return nil, fmt.Errorf("the file that workflow.Docs has at %s: %w: write it with WEFT_CONTRACT=rewrite go test, by weftest.Contract", where, err)
-		}
-		d.AddDocs(from)
-	}
 	return &Contract{d, b.set.Silent(), b.set.Types()}, nil
 }
 
