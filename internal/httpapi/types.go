@@ -104,7 +104,11 @@ func (h *handler) typeOf(r *http.Request) (int, *contract.Document, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	one, err := all.Only(r.PathValue("type"))
+	name := r.PathValue("type")
+	if engine.OwnType(name) || engine.CheckName("type", name) != nil { // no program has code for these
+		return 0, nil, refusal.NotFound.New("there is no type %.40q for programs; there are %s", name, contract.List(all.Types())).Knowing(all.Types())
+	}
+	one, err := all.Only(name)
 	if err != nil {
 		return 0, nil, refusal.NotFound.New("%v", err).Knowing(all.Types())
 	}
