@@ -29,13 +29,15 @@ const (
 //
 //	weftest.Contract(t, "contract.json", cart.Registrations()...)
 //
-// The file has the comments of the declarations, if the sources are there. A program that embeds it
-// publishes them: see workflow.Docs. Contract logs the types whose schema accepts any value because
-// they encode themselves and declare no schema.
+// The file has the comments of the declarations, of their types and of the fields.
+// A program that embeds it publishes them: see workflow.Docs.
+//
+// It logs the types whose schema accepts any value because they encode themselves and declare no
+// schema.
 func Contract(t testing.TB, file string, registrations ...workflow.Registration) {
 	t.Helper()
-	types := registry(t, registrations)
-	c, err := build.Bare(types)
+	r := registry(t, registrations)
+	c, err := build.Of(r)
 	if err != nil {
 		t.Fatalf("weftest: the program has no contract: %v", err)
 	}
@@ -44,9 +46,9 @@ func Contract(t testing.TB, file string, registrations ...workflow.Registration)
 	}
 	kept, err := os.ReadFile(file)
 	kept = bytes.ReplaceAll(kept, []byte("\r\n"), []byte("\n"))
-	if !docs.Add(c.Document, c.Types, types) { // the sources are elsewhere: the comments stay
+	if !docs.Add(c.Document, c.Types, r) { // the test runs where the sources are not
 		if before, err := contract.Read(kept); err == nil {
-			c.AddDocs(before)
+			c.Document.AddDocs(before)
 		}
 	}
 	text := c.Text()

@@ -11,17 +11,17 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The cart, with its updates, its query and its signal. The program's contract has these comments.
+// The cart's declarations. Their comments are in its contract (contract.json).
 var (
 	// Workflow is a shopping cart. It ends when it has been checked out.
 	Workflow = workflow.NewWorkflow[Start, Receipt]("cart")
 	// AddItem adds an item, and returns the total.
 	AddItem = workflow.NewUpdate[Item, Total]("addItem", workflow.Errors(ErrQuantity, ErrUnknownSKU, ErrCheckingOut))
-	// Checkout pays for what is in the cart, and ships it.
+	// Checkout reserves, charges and ships what the cart has, and returns the receipt.
 	Checkout = workflow.NewUpdate[workflow.None, Receipt]("checkout", workflow.Errors(ErrEmpty, ErrCheckingOut))
-	// Contents returns what is in the cart.
+	// Contents returns what the cart has.
 	Contents = workflow.NewQuery[workflow.None, Contained]("cart")
-	// Note is a text for those who pack the parcel.
+	// Note adds a note for those who pack the cart.
 	Note = workflow.NewSignal[string]("note")
 )
 
