@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// names returns the names of the definitions, in their order. A definition has the name of its type.
-// If another type has that name, it has the package too, and a number if that is not enough.
+// names returns the names of the definitions, in their order. A definition has the name of its
+// type. If another type has that name, it has the package too, and a number if that is not enough.
 func (s *Set) names() []string {
 	names := make([]string, len(s.defs))
 	taken := map[string]bool{}
