@@ -81,7 +81,7 @@ ui-check: ## check the types of the web page, and that internal/page/dist is bui
 	cd ui && npm ci --silent && npm run --silent check
 
 ui-test: ui-check ## drive the web page in a browser (Node.js, Chromium; CHROMIUM=/path/to/it)
-	@mkdir -p bin && go build -o bin/weft ./cmd/weft && go build -o bin/uiserver ./proof/uiserver
+	@mkdir -p bin && go build -o bin/weft ./cmd/weft && go build -o bin/uiserver ./proof/uiserver && go build -o bin/agent ./examples/agent/server
 	cd ui && npm run --silent unit && npm run --silent drive
 
 ui-shots: ## take the README's screenshots of the web page into docs/images (Node.js, Chromium)

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/contract"
 	"github.com/seed-41655fb1/weft/internal/contract/build"
 	"github.com/seed-41655fb1/weft/internal/contract/diff"
+	"github.com/seed-41655fb1/weft/internal/contract/docs"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -28,20 +29,29 @@ const (
 //
 //	weftest.Contract(t, "contract.json", cart.Registrations()...)
 //
+// The file has the comments of the declarations, of their types and of the fields.
+// A program that embeds it publishes them: see workflow.Docs.
+//
 // It logs the types whose schema accepts any value because they encode themselves and declare no
 // schema.
 func Contract(t testing.TB, file string, registrations ...workflow.Registration) {
 	t.Helper()
-	c, err := build.Of(registry(t, registrations))
+	r := registry(t, registrations)
+	c, err := build.Of(r)
 	if err != nil {
 		t.Fatalf("weftest: the program has no contract: %v", err)
 	}
 	for _, name := range c.Silent {
 		t.Logf("weftest: the schema of %s accepts any value, because the type encodes itself: give it a method JSONSchema() *jsonschema.Schema, or register workflow.Schema[%s]", name, name)
 	}
-	text := c.Text()
 	kept, err := os.ReadFile(file)
 	kept = bytes.ReplaceAll(kept, []byte("\r\n"), []byte("\n"))
+	if !docs.Add(c.Document, c.Types, r) { // the test runs where the sources are not
+		if before, err := contract.Read(kept); err == nil {
+			c.Document.AddDocs(before)
+		}
+	}
+	text := c.Text()
 	switch mode := os.Getenv(contractVariable); {
 	case mode != "" && mode != rewrites:
 		t.Fatalf("weftest: %s is %q: give %s, or unset it", contractVariable, mode, rewrites)

@@ -35,6 +35,9 @@ func contractOf(r *engine.Registry, comments Comments) func() (*contract.Documen
 		if comments != nil {
 			comments(c.Document, c.Types, r)
 		}
+		if err := c.AddDocs(r); err != nil {
+			return nil, refusal.Internal.New("the contract of the program has no comments: %v", err)
+		}
 		return c.Document, nil
 	})
 }

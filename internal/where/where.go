@@ -34,8 +34,8 @@ func Caller() string {
 // found is a place that Caller has returned, with the path of its file.
 type found struct{ place, file string }
 
-// Files returns the paths of the files, as the compiler has recorded them, in which Caller has found
-// a place. There are several if two packages have the same folder and file name.
+// Files returns the paths of the files, as the compiler has recorded them, in which Caller has
+// found a place. There are several if two packages have the same folder and file name.
 func Files(place string) (files []string) {
 	places.Range(func(_, v any) bool {
 		if f, ok := v.(found); ok && f.place == place && !slices.Contains(files, f.file) {

@@ -1,4 +1,4 @@
-import type { Answer, CallOptions, Costed, DeclaredError, Ended, Outcome, Page, ReadOptions, Run, SignalOptions, StartOptions } from "./client.js";
+import type { Answer, CallOptions, Costed, DeclaredError, Ended, Outcome, Page, ReadOptions, Run, SignalOptions, StartOptions, TopicOptions, TopicPage } from "./client.js";
 import { Weft } from "./client.js";
 import type { components } from "./schema.js";
 
@@ -104,6 +104,11 @@ export abstract class Workflow<I, R> {
   /** Sends a signal. It is durable when the promise resolves. */
   protected sendSignal(name: string, input: unknown, options?: SignalOptions): Promise<Costed> {
     return this.weft.signal(this.workflowId, name, input, options);
+  }
+
+  /** Returns the items of a topic as they are published: see {@link Weft.topic}. */
+  protected readTopic<T>(name: string, options: TopicOptions = {}): AsyncGenerator<TopicPage<T>, void, undefined> {
+    return this.weft.topic<T>(this.workflowId, name, { runId: this.runId, ...options });
   }
 }
 

@@ -23,8 +23,8 @@ type Contract struct {
 }
 
 // Of returns the contract of a registry, without Weft's own types. It generates the schemas, which
-// takes about 0.1 ms for a type. The error names a type that JSON cannot hold, a declared schema that
-// is none, or comments that are no contract.
+// takes about 0.1 ms for a type. The error names a type that JSON cannot hold, or a declared schema
+// that is none.
 func Of(r *engine.Registry) (*Contract, error) {
 	b := &builder{set: schemas.Set{Declared: r.Schema}}
 	d := &contract.Document{Version: contract.Version, Workflows: map[string]*contract.Workflow{}, Activities: map[string]*contract.Activity{}}
@@ -44,14 +44,22 @@ func Of(r *engine.Registry) (*Contract, error) {
 		}
 	}
 	d.Defs = b.set.Defs()
-	if text, where := r.Docs(); text != nil {
-		from, err := contract.Read(text)
-		if err != nil {
-			return nil, fmt.Errorf("the file that workflow.Docs has at %s: %w: write it with WEFT_CONTRACT=rewrite go test, by weftest.Contract", where, err)
-		}
-		d.AddDocs(from)
-	}
 	return &Contract{d, b.set.Silent(), b.set.Types()}, nil
+}
+
+// AddDocs adds the comments that the program has embedded (workflow.Docs), where there are no
+// others. It returns an error if these are no contract.
+func (c *Contract) AddDocs(r *engine.Registry) error {
+	text, where := r.Docs()
+	if text == nil {
+		return nil
+	}
+	from, err := contract.Read(text)
+	if err != nil {
+		return fmt.Errorf("what workflow.Docs got at %s: %w: weftest.Contract writes the file", where, err)
+	}
+	c.Document.AddDocs(from)
+	return nil
 }
 
 type builder struct {

@@ -164,8 +164,10 @@ func TestEmbedded(t *testing.T) {
 	full := of(t, registry(t))
 	docs.Add(full.Document, full.Types, registry(t))
 	text := full.Text()
-	if got := comments(of(t, registry(t, workflow.Docs(text))).Document); !reflect.DeepEqual(got, want) {
-		t.Errorf("%q\nwant\n%q", got, want)
+	r := registry(t, workflow.Docs(text))
+	embedded := of(t, r)
+	if err := embedded.AddDocs(r); err != nil || !reflect.DeepEqual(comments(embedded.Document), want) {
+		t.Errorf("%v, %q\nwant\n%q", err, comments(embedded.Document), want)
 	}
 	other := strings.NewReplacer(`"shop": {`, `"other": {`, `"owner": {`, `"payer": {`).Replace(string(text))
 	stale, err := contract.Read([]byte(other))
@@ -173,7 +175,7 @@ func TestEmbedded(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := of(t, registry(t))
-	c.AddDocs(stale)
+	c.Document.AddDocs(stale)
 	if got := comments(c.Document); got["shop"] != "" || got["order.owner"] != "" || got["line"] == "" || len(c.Workflows) != 1 {
 		t.Errorf("of a stale file: %q", got)
 	}
@@ -185,7 +187,8 @@ func TestEmbeddedIsRefused(t *testing.T) {
 	if err := bridge.Register(r, workflow.Docs(nil)); err == nil || !strings.Contains(err.Error(), "empty contract") {
 		t.Errorf("no text: %v", err)
 	}
-	if _, err := build.Of(registry(t, workflow.Docs([]byte("{}")))); err == nil || !strings.Contains(err.Error(), "docs/docs_test.go:") {
+	bad := registry(t, workflow.Docs([]byte("{}")))
+	if err := of(t, bad).AddDocs(bad); err == nil || !strings.Contains(err.Error(), "docs/docs_test.go:") {
 		t.Errorf("no contract: %v", err)
 	}
 	if err := bridge.Register(registry(t, workflow.Docs([]byte("{}"))), workflow.Docs([]byte("{}"))); err == nil || !strings.Contains(err.Error(), "registered twice") {

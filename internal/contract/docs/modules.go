@@ -107,8 +107,9 @@ func (all modules) folder(importPath string) string {
 	return ""
 }
 
-// file returns where a file is whose path the compiler has recorded, or "". With -trimpath, that is
-// the path of its package, behind whose module stands "@" and its version unless it is the main one.
+// file returns where a file is whose path the compiler has recorded, or "". With -trimpath, that
+// path begins with the package's. The version of a module other than the main one stands behind its
+// path, after "@".
 func (all modules) file(recorded string) string {
 	if filepath.IsAbs(recorded) {
 		if _, err := os.Stat(recorded); err != nil {

@@ -27,8 +27,8 @@ replace (
 `
 
 // A file is found by the path that the compiler has recorded: an absolute one, or one that begins
-// with the module, as with -trimpath. Its module may be the program's own, vendored, replaced, or in
-// the module cache.
+// with the module, as with -trimpath. Its module may be the program's own, vendored, replaced, or
+// in the module cache.
 func TestModules(t *testing.T) {
 	root := t.TempDir()
 	cache := filepath.Join(root, "cache")

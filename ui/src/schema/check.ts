@@ -133,7 +133,7 @@ function checkString(s: Keywords, node: Node & { kind: "string" }, add: (text: s
   const length = s.minLength === undefined && s.maxLength === undefined ? 0 : [...value].length;
   if (s.minLength !== undefined && length < s.minLength) return refuse(`string of at least ${characters(s.minLength)}`);
   if (s.maxLength !== undefined && length > s.maxLength) return refuse(`string of at most ${characters(s.maxLength)}`);
-  if (s.pattern !== undefined && regExp(s.pattern)?.test(value) === false) refuse(insideOf(s) === undefined ? `string that matches ${s.pattern}` : wanted(s));
+  if (s.pattern !== undefined && matches(s.pattern, value) === false) refuse(insideOf(s) === undefined ? `string that matches ${s.pattern}` : wanted(s));
 }
 
 function characters(n: number): string {
@@ -141,17 +141,21 @@ function characters(n: number): string {
 }
 
 const patterns = new Map<string, RegExp | undefined>();
+/** A part that repeats, and is repeated: a browser may try such an expression for a very long time, and Go does not. */
+const nested = /\([^()]*[+*}][^()]*\)[+*{]/;
+/** Ends of lines that a dot of Go matches, and one of JavaScript does not. */
+const otherEnds = /[\r\u2028\u2029]/;
 
-/** Returns an expression, or undefined if the browser does not know its syntax: the server decides then. */
-function regExp(pattern: string): RegExp | undefined {
+/** Reports whether a text has a pattern. Undefined: the browser reads the pattern otherwise than Go, and the server decides. */
+function matches(pattern: string, text: string): boolean | undefined {
   if (!patterns.has(pattern)) {
     try {
-      patterns.set(pattern, new RegExp(pattern, "u"));
+      patterns.set(pattern, nested.test(pattern) ? undefined : new RegExp(pattern, "u"));
     } catch {
       patterns.set(pattern, undefined);
     }
   }
-  return patterns.get(pattern);
+  return otherEnds.test(text) ? undefined : patterns.get(pattern)?.test(text);
 }
 
 function checkValues(s: Keywords, node: Node, add: (text: string) => void): void {
