@@ -172,7 +172,7 @@ var rules = []rule{
 	{"internal/price", []string{"engine"}},
 	{"internal/settings", []string{"engine", "internal/limits"}},
 	{"internal/attempt", nil},
-	{"internal/bridge", []string{"engine", "engine/failure", "engine/history"}},
+	{"internal/bridge", []string{"engine", "engine/failure", "engine/history", "internal/payload"}},
 	{"internal/awstry", nil},
 	{"internal/filter", []string{"engine", "engine/history", "internal/near", "store"}},
 	{"internal/meter", []string{"blob", "store", "queue"}},
