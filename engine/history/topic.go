@@ -21,6 +21,27 @@ type TopicItemsPublished struct {
 func (*TopicItemsPublished) Type() Type { return TypeTopicItemsPublished }
 func (*TopicItemsPublished) isRecord()  {}
 
+// ActivityItemsPublished are a batch of items that an attempt at an activity has published on a
+// topic. It is in a commit without a task, or beside the result of the attempt. No code sees it.
+type ActivityItemsPublished struct {
+	Topic string `cbor:"1,keyasint" json:"topic"`
+	// Offset, Count and Items are as in TopicItemsPublished.
+	Offset int64   `cbor:"2,keyasint,omitempty" json:"offset"`
+	Count  int     `cbor:"3,keyasint" json:"count"`
+	Items  Payload `cbor:"4,keyasint,omitempty" json:"items,omitempty"`
+	// ScheduledEventID is the ActivityTaskScheduled event of the activity, and Attempt the number of
+	// the attempt. Execution identifies the execution of the attempt: a message that is delivered
+	// twice makes two. Batch counts the batches of an execution, from 1 on.
+	ScheduledEventID int64  `cbor:"5,keyasint" json:"scheduledEventId"`
+	Attempt          int    `cbor:"6,keyasint" json:"attempt"`
+	Execution        string `cbor:"7,keyasint" json:"execution"`
+	Batch            int    `cbor:"8,keyasint" json:"batch"`
+}
+
+// Type returns TypeActivityItemsPublished.
+func (*ActivityItemsPublished) Type() Type { return TypeActivityItemsPublished }
+func (*ActivityItemsPublished) isArrival() {}
+
 // TopicTruncated hides the items of a topic before an offset.
 type TopicTruncated struct {
 	Topic  string `cbor:"1,keyasint" json:"topic"`
@@ -76,21 +97,39 @@ func SplitItems(joined Payload, count int) ([]Payload, error) {
 	return items, nil
 }
 
+// withoutItems returns attributes without items, or nil if they have none.
+func withoutItems(a Attributes) Attributes {
+	switch a := a.(type) {
+	case *TopicItemsPublished:
+		if a.Items != nil {
+			bare := *a
+			bare.Items = nil
+			return &bare
+		}
+	case *ActivityItemsPublished:
+		if a.Items != nil {
+			bare := *a
+			bare.Items = nil
+			return &bare
+		}
+	case Arrival, News, TaskStep, Initiation, Record, Closing: // have no items
+	}
+	return nil
+}
+
 // WithoutItems returns events as a reset copies them: items of topics stay in the log of the run
 // that was reset. It returns the events themselves if there are none.
 func WithoutItems(events []Event) []Event {
 	var copied []Event
 	for i, e := range events {
-		published, ok := e.Attributes.(*TopicItemsPublished)
-		if !ok || published.Items == nil {
+		without := withoutItems(e.Attributes)
+		if without == nil {
 			continue
 		}
 		if copied == nil {
 			copied = slices.Clone(events)
 		}
-		bare := *published
-		bare.Items = nil
-		copied[i] = Of(&bare)
+		copied[i] = Of(without)
 	}
 	if copied == nil {
 		return events

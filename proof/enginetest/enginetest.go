@@ -230,6 +230,27 @@ func (s *Harness) Fail(event int64, err error) *engine.Transition {
 	return s.Bring(&history.ActivityTaskFailed{ScheduledEventID: event, Failure: failure.FromError(err), Attempt: 1})
 }
 
+// Batch adds a batch of items of an attempt at an activity. Like a store, it encodes and decodes the
+// commit.
+func (s *Harness) Batch(a *history.ActivityItemsPublished) {
+	s.t.Helper()
+	c := s.Run.Batch(s.Writer(), a)
+	body, err := history.Encode(c)
+	if err == nil {
+		var stored *history.Commit
+		if stored, err = history.Decode(c.Slot, body); err == nil {
+			s.Bodies = append(s.Bodies, body)
+			err = s.Run.Append(stored, len(body))
+		}
+	}
+	if err != nil {
+		s.t.Fatalf("%v", err)
+	}
+	if s.Cold {
+		s.drop()
+	}
+}
+
 // Activities returns the pending activities by the ids of their events, the oldest first.
 func (s *Harness) Activities() []int64 { return slices.Sorted(maps.Keys(s.Run.State.Activities)) }
 
