@@ -10,17 +10,18 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Publish publishes items on a topic of the activity's workflow, as one batch. They are durable when
-// it returns. A batch is one write, whatever number of items it has, and at most 380 KiB, or 5 MiB if
-// large payloads are kept. Publisher collects items, so that a stream of small ones costs less.
+// Publish publishes items on a topic of the activity's workflow, as one batch. They are durable
+// when it returns. A batch is one write, whatever number of items it has, and at most 380 KiB,
+// or 5 MiB if large payloads are kept. Publisher collects items, so that a stream of small ones
+// costs less.
 //
 // An attempt that is retried starts over: its items are published again, and each item has its
 // attempt and execution, by which readers tell. Batches of two executions never interleave.
 //
-// It returns ErrActivityEnded if the workflow no longer waits for the activity, and ErrCanceled if
-// another execution of the attempt has taken over. Return such an error: the attempt should end. A
-// local activity cannot publish. In a unit test, which calls the activity's function with a context
-// of its own, Publish does nothing.
+// It returns ErrActivityEnded if the workflow no longer waits for the activity, and ErrCanceled
+// if another execution of the attempt has taken over. Return such an error: the attempt should
+// end. A local activity cannot publish. In a unit test, which calls the activity's function with
+// a context of its own, Publish does nothing.
 func Publish[T any](ctx context.Context, topic workflow.Topic[T], items ...T) error {
 	encoded := make([][]byte, len(items))
 	for i, item := range items {
@@ -37,16 +38,17 @@ func Publish[T any](ctx context.Context, topic workflow.Topic[T], items ...T) er
 	return p.Publish(ctx, topic.Name(), encoded)
 }
 
-// Publishing collects the items that an attempt publishes on a topic, and commits them in batches.
+// Publishing collects the items that an attempt publishes on a topic, and commits them in
+// batches.
 type Publishing[T any] struct {
 	ctx   context.Context
 	topic workflow.Topic[T]
 }
 
-// Publisher returns the collector of a topic's items. A batch is committed when its first item has
-// waited for a second, when it has 100 items or 64 KiB, and with Flush. The last batch of an attempt
-// that succeeds is in the commit of its result, so it costs no write. Items that wait when an
-// attempt fails are dropped: the next attempt starts over.
+// Publisher returns the collector of a topic's items. A batch is committed when its first item
+// has waited for a second, when it has 100 items or 64 KiB, and with Flush. The last batch of an
+// attempt that succeeds is in the commit of its result, so it costs no write. Items that wait
+// when an attempt fails are dropped: the next attempt starts over.
 //
 //	steps := activity.Publisher(ctx, Progress)
 //	for token := range answer {

@@ -26,7 +26,8 @@ type Topics map[string]*Topic
 // Topic is what a run's log says about one topic.
 type Topic struct {
 	Name string
-	// Next is the offset of the next item. First is that of the oldest item that was not truncated.
+	// Next is the offset of the next item. First is that of the oldest item that was not
+	// truncated.
 	First, Next int64
 	// Items is how many items the log of the run has, truncated ones included, and Bytes is their
 	// size.
@@ -160,8 +161,8 @@ func (s *State) topics() Topics {
 	return s.Topics
 }
 
-// TopicStart returns the offset at which a topic of the run began: the items before it are those of
-// the runs that this one continues.
+// TopicStart returns the offset at which a topic of the run began: the items before it are those
+// of the runs that this one continues.
 func (s *State) TopicStart(name string) int64 {
 	if s.Started != nil {
 		for _, o := range s.Started.Topics {
@@ -232,8 +233,8 @@ func (s *State) restartExecutions() {
 	}
 }
 
-// Batch returns the commit that adds a batch of items of an activity, without running any code. It
-// repeats what is pending. The commit has no causation id, because it schedules no messages.
+// Batch returns the commit that adds a batch of items of an activity, without running any code.
+// It repeats what is pending. The commit has no causation id, because it schedules no messages.
 func (r *Run) Batch(w *Writer, a *history.ActivityItemsPublished) *history.Commit {
 	return r.draft(w, []history.Event{history.Of(a)})
 }
@@ -265,8 +266,8 @@ func (r *Run) numbered(events []history.Event) []history.Event {
 	return copied
 }
 
-// withoutBatches returns the events that a later task has to deliver: without items, which no code
-// sees.
+// withoutBatches returns the events that a later task has to deliver: without items, which no
+// code sees.
 func (in *Instance) withoutBatches(numbered []history.Numbered) []history.Numbered {
 	return slices.DeleteFunc(numbered, func(e history.Numbered) bool {
 		a, ok := e.Attributes.(*history.ActivityItemsPublished)

@@ -187,9 +187,9 @@ func itemsOf(t interface{ Fatalf(string, ...any) }, run *engine.Run, name string
 	return items
 }
 
-// Over any prefix of any log, the offsets of a topic are dense, each topic knows the places of its
-// items, and the items are what the code has published, in its order. The code that is rebuilt from
-// the log publishes the same next.
+// Over any prefix of any log, the offsets of a topic are dense, each topic knows the places of
+// its items, and the items are what the code has published, in its order. The code that is
+// rebuilt from the log publishes the same next.
 func TestOffsetsAreDense(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -405,8 +405,8 @@ func TestBatchKeepsTheCodeWarm(t *testing.T) {
 	}
 }
 
-// Batches of two executions never interleave: the first batch of one takes over, unless the other is
-// of a later attempt. What is out of turn does not fold, and is not accepted.
+// Batches of two executions never interleave: the first batch of one takes over, unless the
+// other is of a later attempt. What is out of turn does not fold, and is not accepted.
 func TestBatchesInTurn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -440,8 +440,8 @@ func TestBatchesInTurn(t *testing.T) {
 	}
 }
 
-// A run that a reset has opened has the offsets of the batches, and its activities begin anew: the
-// first attempt of the new run publishes although a later one of the old run has.
+// A run that a reset has opened has the offsets of the batches, and its activities begin anew:
+// the first attempt of the new run publishes although a later one of the old run has.
 func TestResetOfBatches(t *testing.T) {
 	t.Parallel()
 	s := enginetest.New(t, func(ctx workflow.Context, _ int) (string, error) {

@@ -12,8 +12,8 @@ type TopicItemsPublished struct {
 	// Offset is that of the first item. The others follow it without gaps.
 	Offset int64 `cbor:"2,keyasint,omitempty" json:"offset"`
 	Count  int   `cbor:"3,keyasint" json:"count"`
-	// Items is a JSON array of the items. It is nil in an event that a reset has copied: the log of
-	// the run that was reset has the items.
+	// Items is a JSON array of the items. It is nil in an event that a reset has copied: the log
+	// of the run that was reset has the items.
 	Items Payload `cbor:"4,keyasint,omitempty" json:"items,omitempty"`
 }
 
@@ -29,9 +29,9 @@ type ActivityItemsPublished struct {
 	Offset int64   `cbor:"2,keyasint,omitempty" json:"offset"`
 	Count  int     `cbor:"3,keyasint" json:"count"`
 	Items  Payload `cbor:"4,keyasint,omitempty" json:"items,omitempty"`
-	// ScheduledEventID is the ActivityTaskScheduled event of the activity, and Attempt the number of
-	// the attempt. Execution identifies the execution of the attempt: a message that is delivered
-	// twice makes two. Batch counts the batches of an execution, from 1 on.
+	// ScheduledEventID is the ActivityTaskScheduled event of the activity, and Attempt the
+	// number of the attempt. Execution identifies the execution of the attempt: a message that
+	// is delivered twice makes two. Batch counts the batches of an execution, from 1 on.
 	ScheduledEventID int64  `cbor:"5,keyasint" json:"scheduledEventId"`
 	Attempt          int    `cbor:"6,keyasint" json:"attempt"`
 	Execution        string `cbor:"7,keyasint" json:"execution"`
@@ -52,8 +52,8 @@ type TopicTruncated struct {
 func (*TopicTruncated) Type() Type { return TypeTopicTruncated }
 func (*TopicTruncated) isRecord()  {}
 
-// TopicOffset says where a topic goes on: in a run that continues another one, or that a reset has
-// opened.
+// TopicOffset says where a topic goes on: in a run that continues another one, or that a reset
+// has opened.
 type TopicOffset struct {
 	Name string `cbor:"1,keyasint" json:"name"`
 	// Next is the offset of the next item.
@@ -84,8 +84,8 @@ func AppendItem(joined, item Payload) Payload {
 	return append(append(joined, text...), ']')
 }
 
-// SplitItems returns the items that JoinItems has joined. It returns an error that wraps ErrCorrupt
-// if there are not as many as count.
+// SplitItems returns the items that JoinItems has joined. It returns an error that wraps
+// ErrCorrupt if there are not as many as count.
 func SplitItems(joined Payload, count int) ([]Payload, error) {
 	var items []Payload
 	if err := json.Unmarshal(joined, &items); err != nil {

@@ -45,6 +45,7 @@ var features = []struct {
 	{name: "paused", typ: "counting", requests: []request{updated, paused, resumed, ended}},
 	{name: "named", typ: "counting", requests: []request{updated, ended}},
 	{name: "topics", typ: "publishing", input: "0", requests: []request{updated, resetToLast, goOn, ended}},
+	{name: "announced", typ: "announcing"},
 }
 
 func canceled(ctx context.Context, env *weftest.Env, id string) error {

@@ -42,8 +42,9 @@ func (s *simulation) publish(ctx context.Context, info activity.Info) error {
 	return nil
 }
 
-// checkItemBatch demands that everything that was pending before a batch of items is still pending. The
-// fold has checked that its offsets are dense, and that batches of two executions do not interleave.
+// checkItemBatch demands that everything that was pending before a batch of items is still
+// pending. The fold has checked that its offsets are dense, and that batches of two executions
+// do not interleave.
 func (a *audit) checkItemBatch(at store.Key, c *history.Commit, before, after *engine.State) {
 	if !c.Publishes() {
 		return
@@ -54,8 +55,8 @@ func (a *audit) checkItemBatch(at store.Key, c *history.Commit, before, after *e
 	}
 }
 
-// checkItems demands that each acknowledged batch is in the log of its run once, and that the batches
-// of an execution are there in order.
+// checkItems demands that each acknowledged batch is in the log of its run once, and that the
+// batches of an execution are there in order.
 func (a *audit) checkItems() {
 	for _, runs := range a.runs {
 		for _, run := range runs {
@@ -92,8 +93,9 @@ func (a *audit) checkItems() {
 	}
 }
 
-// checkExecutions demands that the batches of an activity are those of one execution after the other,
-// each from its first batch on without gaps, and that no earlier attempt follows a later one.
+// checkExecutions demands that the batches of an activity are those of one execution after the
+// other, each from its first batch on without gaps, and that no earlier attempt follows a later
+// one.
 func (a *audit) checkExecutions(run *engine.Run) {
 	type last struct {
 		execution      string

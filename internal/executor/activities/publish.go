@@ -32,9 +32,9 @@ const (
 // publisher publishes the items of an attempt, in batches. Each batch is a commit without a task.
 // Its condition is that no other execution of the activity has taken over.
 //
-// An execution is one run of the attempt's code. A message that is delivered twice makes two of one
-// attempt. The first batch of an execution takes over from the one before, unless that is one of a
-// later attempt, whose batches would otherwise interleave with these.
+// An execution is one run of the attempt's code. A message that is delivered twice makes two of
+// one attempt. The first batch of an execution takes over from the one before, unless that is
+// one of a later attempt, whose batches would otherwise interleave with these.
 type publisher struct {
 	s      *session.Process
 	w      *Attempt
@@ -229,9 +229,9 @@ func (p *publisher) next(c *collected) *history.ActivityItemsPublished {
 	}
 }
 
-// put commits a batch. If a lost race or a lost answer makes it look again, it finds its own batch.
-// After an error that does not say whether the batch is in the log, the execution publishes nothing
-// more: its attempt has to fail, and the next one starts over.
+// put commits a batch. If a lost race or a lost answer makes it look again, it finds its own
+// batch. After an error that does not say whether the batch is in the log, the execution
+// publishes nothing more: its attempt has to fail, and the next one starts over.
 func (p *publisher) put(ctx context.Context, batch *history.ActivityItemsPublished) error {
 	err := p.s.At(context.WithoutCancel(ctx), p.w.Delivery.WorkflowID, func(ctx context.Context, t *session.Session) error {
 		run, err := p.place(ctx, t, batch)
@@ -262,9 +262,9 @@ func (p *publisher) put(ctx context.Context, batch *history.ActivityItemsPublish
 	return err
 }
 
-// place returns the run to which a batch is added, or nil if the batch is there already. It returns
-// ErrActivityEnded if the activity is no longer pending, and ErrCanceled if another execution has
-// taken over.
+// place returns the run to which a batch is added, or nil if the batch is there already. It
+// returns ErrActivityEnded if the activity is no longer pending, and ErrCanceled if another
+// execution has taken over.
 func (p *publisher) place(ctx context.Context, t *session.Session, batch *history.ActivityItemsPublished) (*engine.Run, error) {
 	run, place, err := inbox.Locate(ctx, t, p.w.Delivery.Message)
 	switch {
@@ -316,8 +316,8 @@ func (p *publisher) fenced() bool {
 	return errors.Is(p.ended, failure.ErrCanceled) || errors.Is(p.ended, failure.ErrActivityEnded)
 }
 
-// last returns the event of the last batch of an attempt that has succeeded, which is written with
-// its result; nil if nothing waits. If several topics have items, it writes the others.
+// last returns the event of the last batch of an attempt that has succeeded, which is written
+// with its result; nil if nothing waits. If several topics have items, it writes the others.
 func (p *publisher) last(ctx context.Context) (*history.ActivityItemsPublished, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -336,7 +336,8 @@ func (p *publisher) last(ctx context.Context) (*history.ActivityItemsPublished, 
 	return nil, nil
 }
 
-// close stops the timers of an attempt that has ended, and waits for a batch that is being written.
+// close stops the timers of an attempt that has ended, and waits for a batch that is being
+// written.
 func (p *publisher) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -348,8 +349,9 @@ func (p *publisher) close() {
 	}
 }
 
-// withLast returns the events of a result: its last batch, if the attempt has one that is not in the
-// log yet, and the result. It returns outcome.ErrDropped if another execution has taken over.
+// withLast returns the events of a result: its last batch, if the attempt has one that is not in
+// the log yet, and the result. It returns outcome.ErrDropped if another execution has taken
+// over.
 func withLast(ctx context.Context, t *session.Session, run *engine.Run, last *history.ActivityItemsPublished, e history.Event) ([]history.Event, error) {
 	if last == nil {
 		return []history.Event{e}, nil
@@ -364,8 +366,8 @@ func withLast(ctx context.Context, t *session.Session, run *engine.Run, last *hi
 	return []history.Event{history.Of(last), e}, checkTopics(run, last.Topic)
 }
 
-// refused returns outcome.ErrDropped if an error says that nothing follows from this execution, and
-// otherwise the error.
+// refused returns outcome.ErrDropped if an error says that nothing follows from this execution,
+// and otherwise the error.
 func (p *publisher) refused(err error) error {
 	if errors.Is(err, failure.ErrCanceled) || errors.Is(err, failure.ErrActivityEnded) {
 		return outcome.ErrDropped
