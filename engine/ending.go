@@ -116,10 +116,7 @@ func (in *Instance) checkNext() {
 
 // unread returns the signals that the code has not received: of each name the last ones.
 func (in *Instance) unread() []history.Event {
-	left := map[string]int{}
-	for name, c := range in.signals {
-		left[name] = c.Len()
-	}
+	left := in.leftOf()
 	var unread []history.Event
 	for _, e := range slices.Backward(in.signaled) {
 		name := e.Attributes.(*history.WorkflowExecutionSignaled).SignalName

@@ -164,7 +164,7 @@ func (in *Instance) deliver(id int64, e history.Event) error {
 	case *history.WorkflowExecutionSignaled:
 		in.forgetSignals()
 		in.signaled, in.signaledIDs = append(in.signaled, e), append(in.signaledIDs, id)
-		in.Signals(a.SignalName).TrySend(&in.s, a.Input)
+		in.sendSignal(a.SignalName, a.Input)
 	case *history.WorkflowExecutionUpdateAdmitted:
 		in.updates.admitted = append(in.updates.admitted, UpdateRequest{ID: a.UpdateID, Name: a.UpdateName, Input: a.Input, sequencing: id})
 	case *history.WorkflowExecutionCancelRequested:

@@ -69,6 +69,7 @@ type Instance struct {
 	setAside    map[string]*SetAside // signals whose values did not decode, in this activation, by name
 	queries     map[string]*QueryHandler
 	updates     updates
+	dynamic     dynamic
 	markers     markers
 	locals      locals
 	topics      topics

@@ -155,12 +155,12 @@ func (in *Instance) repeat(l *look) {
 	_ = in.s.Forbid(l.who(), func() {
 		_ = recovered(func() error {
 			if l.id == "" {
-				if h := in.queries[l.name]; h != nil {
+				if h := in.queryHandler(l.name); h != nil {
 					_, _ = h.Answer(l.input)
 				}
 				return nil
 			}
-			h := in.updates.handlers[l.name]
+			h := in.updateHandler(l.name)
 			if h == nil || h.Validate == nil {
 				return nil
 			}

@@ -71,8 +71,13 @@ type Registry struct {
 	activities map[string]*Activity
 	taskQueues map[string]bool
 	schemas    map[reflect.Type]declaredSchema
+	docs       declaredDocs
 	// reserved says that names of Weft's own types are refused.
 	reserved bool
+
+	// dynamicWorkflow and dynamicActivity are those of all types that are not registered, or nil.
+	dynamicWorkflow *Workflow
+	dynamicActivity *Activity
 
 	aroundWorkflows  []any
 	namedForAll      []*Name // what the interceptors of workflows handle
@@ -136,12 +141,6 @@ func (r *Registry) checkType(what, name string) error {
 
 // ReserveOwn refuses types with names of Weft's own from now on. The caller has registered those.
 func (r *Registry) ReserveOwn() { r.reserved = true }
-
-// Workflow returns the workflow type of this name, or nil.
-func (r *Registry) Workflow(name string) *Workflow { return r.workflows[name] }
-
-// Activity returns the activity type of this name, or nil.
-func (r *Registry) Activity(name string) *Activity { return r.activities[name] }
 
 // WorkflowNames returns the names of the workflow types, sorted, without Weft's own.
 func (r *Registry) WorkflowNames() []string {

@@ -32,6 +32,7 @@ func (in *Instance) ReceivesSignal(name, typ string, check func(history.Payload)
 	known := in.receivers[name]
 	if known == nil {
 		in.mustName(SignalName, name)
+		in.giveSignals(name)
 		known = receivers{}
 		in.receivers[name] = known
 	}
@@ -127,9 +128,9 @@ func records(all []SetAside) (recorded []history.Unread) {
 // leftSignals returns the signals that the code has not received, and those that it has set aside
 // in this task, by name.
 func (in *Instance) leftSignals() (unread []history.Unread, setAside []SetAside) {
-	for _, name := range sortedKeys(in.signals) {
-		n := in.signals[name].Len()
-		if n > 0 && len(unread) < history.MaxUnread {
+	left := in.leftOf()
+	for _, name := range sortedKeys(left) {
+		if n := left[name]; len(unread) < history.MaxUnread {
 			unread = append(unread, history.Unread{Name: name, Count: n, EventID: in.firstUnread(name, n)})
 		}
 	}
@@ -164,10 +165,7 @@ func (in *Instance) forgetSignals() {
 	if len(in.signaled) < 2*in.unforgotten+leastForgotten {
 		return
 	}
-	left := map[string]int{}
-	for name, c := range in.signals {
-		left[name] = c.Len()
-	}
+	left := in.leftOf()
 	first := len(in.signaled) // the rest is moved to the end
 	for i := len(in.signaled) - 1; i >= 0; i-- {
 		name := in.signaled[i].Attributes.(*history.WorkflowExecutionSignaled).SignalName
@@ -182,7 +180,7 @@ func (in *Instance) forgetSignals() {
 }
 
 // Handles reports whether the code receives signals of a name.
-func (in *Instance) Handles(name string) bool { return len(in.receivers[name]) > 0 }
+func (in *Instance) Handles(name string) bool { return in.receives(name) || in.dynamic.signals != nil }
 
 // QueryHandler answers queries of one name.
 type QueryHandler struct {
@@ -234,7 +232,7 @@ func (e *QueryError) Unwrap() error { return e.Err }
 // Query answers a query from the state in which the code waits. It returns a QueryError if the
 // query has no answer although the code is well, and any other error if the code misbehaved.
 func (in *Instance) Query(name string, input history.Payload) (answer history.Payload, err error) {
-	h := in.queries[name]
+	h := in.queryHandler(name)
 	if h == nil {
 		return nil, &QueryError{Unknown: true, Known: sortedKeys(in.queries)}
 	}

@@ -163,7 +163,7 @@ func (in *Instance) deliverUpdate(request UpdateRequest) *update {
 		return u
 	}
 	in.updates.queue = append(in.updates.queue, u)
-	if len(in.updates.handlers) > 0 {
+	if len(in.updates.handlers) > 0 || in.dynamic.updates != nil {
 		in.releaseUpdates(func(*update) bool { return true })
 	}
 	return u
@@ -241,7 +241,7 @@ func (in *Instance) unknownUpdate(u *update) error {
 
 // runUpdate is the coroutine of one update: validate, accept, handle, complete.
 func (in *Instance) runUpdate(u *update) {
-	u.handler = in.updates.handlers[u.request.Name]
+	u.handler = in.updateHandler(u.request.Name)
 	in.updates.running = append(in.updates.running, u)
 	returned := false
 	defer func() {

@@ -56,7 +56,7 @@ type WaitFor struct {
 	Type string
 	// WorkflowID is the id of a child, or of the workflow that a request goes to.
 	WorkflowID string
-	// Name is that of a signal.
+	// Name is that of a signal; empty if the code waits for signals of all names.
 	Name string
 	// FireAt is when a timer is due, or the next attempt at a local activity.
 	FireAt history.Timestamp
@@ -152,6 +152,9 @@ func (in *Instance) waitedFor() map[*coro.List]WaitFor {
 			what.EventID, what.FireAt = l.timer.timer.id, l.timer.timer.fireAt
 		}
 		known[l.future.Waiters()] = what
+	}
+	if in.dynamic.signals != nil {
+		known[in.dynamic.signals.Receivers()] = WaitFor{Kind: WaitSignal}
 	}
 	for name, signals := range in.signals {
 		known[signals.Receivers()] = WaitFor{Kind: WaitSignal, Name: name}

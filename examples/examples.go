@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/seed-41655fb1/weft/examples/agent"
 	"github.com/seed-41655fb1/weft/examples/approval"
 	"github.com/seed-41655fb1/weft/examples/attributes"
 	"github.com/seed-41655fb1/weft/examples/callbacks"
@@ -42,6 +43,7 @@ import (
 // of their folders. Hello is not in it, because it is a program of its own.
 func Registrations() map[string][]workflow.Registration {
 	return map[string][]workflow.Registration{
+		"agent":        agent.Registrations(),
 		"approval":     approval.Registrations(),
 		"attributes":   attributes.Registrations(),
 		"callbacks":    callbacks.Registrations(),

@@ -55,6 +55,7 @@ type commands struct {
 	Demo demo `cmd:"" group:"Develop" help:"Play a shopping cart through against a server of its own, and show what each step costs."`
 
 	Init     initCommand     `cmd:"" group:"Develop" help:"Write a program with a workflow and its test, to begin with: weft init show."`
+	Contract contractCommand `cmd:"" group:"Develop" help:"Write the contract of a program, and compare contracts."`
 	Generate generateCommand `cmd:"" group:"Develop" help:"Write a typed client of the program: weft generate typescript --from contract.json --out shop.ts."`
 	Template template        `cmd:"" group:"Develop" help:"Print what deploys a program to AWS."`
 

@@ -33,6 +33,25 @@ func NewChannel[T any](capacity int) *Channel[T] { return &Channel[T]{capacity: 
 // Len returns the number of values that were sent and not received.
 func (c *Channel[T]) Len() int { return len(c.values) }
 
+// Values returns the values that were sent and not received, in order. The caller does not change
+// them.
+func (c *Channel[T]) Values() []T { return c.values }
+
+// Remove takes the values for which match reports true off a channel whose capacity is negative,
+// and returns them in order.
+func (c *Channel[T]) Remove(match func(T) bool) (removed []T) {
+	kept := make([]T, 0, len(c.values))
+	for _, v := range c.values {
+		if match(v) {
+			removed = append(removed, v)
+		} else {
+			kept = append(kept, v)
+		}
+	}
+	c.values = kept
+	return removed
+}
+
 // Readable reports whether a receive would not wait.
 func (c *Channel[T]) Readable() bool { return len(c.values) > 0 || !c.offers.empty() || c.closed }
 

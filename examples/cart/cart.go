@@ -11,13 +11,18 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow is the cart, with its updates, its signal and its query.
+// The cart's declarations. Their comments are in its contract (contract.json).
 var (
+	// Workflow is a shopping cart. It ends when it has been checked out.
 	Workflow = workflow.NewWorkflow[Start, Receipt]("cart")
-	AddItem  = workflow.NewUpdate[Item, Total]("addItem", workflow.Errors(ErrQuantity, ErrUnknownSKU, ErrCheckingOut))
+	// AddItem adds an item, and returns the total.
+	AddItem = workflow.NewUpdate[Item, Total]("addItem", workflow.Errors(ErrQuantity, ErrUnknownSKU, ErrCheckingOut))
+	// Checkout reserves, charges and ships what the cart has, and returns the receipt.
 	Checkout = workflow.NewUpdate[workflow.None, Receipt]("checkout", workflow.Errors(ErrEmpty, ErrCheckingOut))
+	// Contents returns what the cart has.
 	Contents = workflow.NewQuery[workflow.None, Contained]("cart")
-	Note     = workflow.NewSignal[string]("note")
+	// Note adds a note for those who pack the cart.
+	Note = workflow.NewSignal[string]("note")
 )
 
 // Names are all that a cart handles, for whoever binds Workflow to Run.

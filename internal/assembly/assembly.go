@@ -43,6 +43,8 @@ type Config struct {
 	// same for each task queue; 0 is Concurrency.
 	Concurrency int
 	TaskQueues  map[string]int
+	// Comments adds comments to the program's contract; nil adds none.
+	Comments httpapi.Comments
 }
 
 // Process is a process of a deployment. It runs nothing by itself: API serves requests, and Worker
@@ -74,7 +76,7 @@ func NewProcess(c Config) *Process {
 		var d flow.Deployment = acts.Deployment{Service: p.Service}
 		p.Service.Process.Own = func(ctx context.Context) context.Context { return flow.With(ctx, d) }
 	}
-	p.API = httpapi.New(p.Service, p.log)
+	p.API = httpapi.New(p.Service, p.log, c.Comments)
 	if c.Receiver != nil {
 		p.Worker = &worker.Worker{
 			Service: p.Service, Receiver: opening(c.Codec, c.Receiver), World: c.Host, Log: p.log, Concurrency: c.Concurrency, TaskQueues: c.TaskQueues,

@@ -33,7 +33,7 @@ func CheckInput(code *engine.Workflow, at string, input history.Payload) error {
 		return nil
 	}
 	if err := code.Input.Check(at, input, code.Names.Lenient); err != nil {
-		return refusal.Invalid.New("workflow type %q does not take this input: %v", code.Name, err).AtPlaceOf(err)
+		return refusal.Invalid.New("workflow type %q does not take this input: %v", code.Name, err).AtPlaceOf(err, at)
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func CheckSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignale
 		return nil
 	}
 	if err := declared.Input.Check(inputPlace, signal.Input, fromCode || code.Names.Lenient); err != nil {
-		return refusal.Invalid.New("signal %q does not take this value: %v", signal.SignalName, err).AtPlaceOf(err)
+		return refusal.Invalid.New("signal %q does not take this value: %v", signal.SignalName, err).AtPlaceOf(err, inputPlace)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func CheckQuery(code *engine.Workflow, q *Query) error {
 		return nil
 	}
 	if err := declared.Input.Check(inputPlace, q.Input(), code.Names.Lenient); err != nil {
-		return refusal.Invalid.New("query %q does not take this input: %v", q.Name(), err).AtPlaceOf(err)
+		return refusal.Invalid.New("query %q does not take this input: %v", q.Name(), err).AtPlaceOf(err, inputPlace)
 	}
 	return nil
 }
@@ -115,12 +115,10 @@ func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (rejected *fail
 		return nil, nil
 	}
 	if len(u.Input) == 0 {
-		known := *refusal.Invalid.New("update %q needs an input", u.Name)
-		known.At = inputPlace
-		return nil, &known
+		return nil, refusal.Invalid.New("update %q needs an input", u.Name).AtPlaceOf(nil, inputPlace)
 	}
 	if err := declared.Input.Check(inputPlace, u.Input, code.Names.Lenient); err != nil {
-		at := refusal.Invalid.New("").AtPlaceOf(err).At
+		at := refusal.Invalid.New("").AtPlaceOf(err, inputPlace).At
 		return failure.FromError(failure.Newf("BadInput", "update %q does not take this input: %v", u.Name, err).With(UpdateRefusal{At: at})), nil
 	}
 	return nil, nil
@@ -135,12 +133,12 @@ func CheckResult(code *engine.Activity, result history.Payload) error {
 	var err error
 	switch {
 	case code.Result.Check != nil && len(result) > 0:
-		err = code.Result.Check("result", result, false)
+		err = code.Result.Check(resultPlace, result, false)
 	case code.CheckResult != nil:
 		err = code.CheckResult(result)
 	}
 	if err != nil {
-		return refusal.Invalid.New("activity %q cannot have this result: %v", code.Name, err).AtPlaceOf(err)
+		return refusal.Invalid.New("activity %q cannot have this result: %v", code.Name, err).AtPlaceOf(err, resultPlace)
 	}
 	return nil
 }

@@ -126,10 +126,11 @@ func (p *Parser) workflowID(requestID string) string {
 	return "w-" + hex.EncodeToString(random[:])
 }
 
-// inputPlace and startInputPlace are the places of a start's input in a request, for messages.
+// The places of payloads in requests, for messages.
 const (
 	inputPlace      = "input"
-	startInputPlace = "start.input"
+	startInputPlace = "start.input" // in a request that comes with a start
+	resultPlace     = "result"
 )
 
 // start parses the start of a workflow that is not one of Weft's own. at is that of anyStart.

@@ -148,7 +148,7 @@ func TestTheContractOfAnotherBuild(t *testing.T) {
 	})
 }
 
-var errand = workflow.NewWorkflow[string, string]("errand")
+var sender = workflow.NewWorkflow[string, string]("sender")
 
 // A signal of workflow code that the receiver's contract does not have is not delivered, and its
 // sender gets ErrInvalid. Its value only has to decode, because code has encoded it.
@@ -157,7 +157,7 @@ func TestASignalOfCodeIsHeldAgainstTheContract(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		unknown, wrong, loose := workflow.NewSignal[basketItem]("drp"), workflow.NewSignal[int]("drop"), workflow.NewSignal[looseItem]("drop")
-		p := d.Start(executor.Options{}, workflow.Bind(basket, runBasket, basketNames), workflow.Bind(errand, func(ctx workflow.Context, _ string) (string, error) {
+		p := d.Start(executor.Options{}, workflow.Bind(basket, runBasket, basketNames), workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
 			texts := []string{}
 			to := workflow.External("w")
 			for _, sent := range []workflow.Future[workflow.None]{unknown.SendTo(ctx, to, basketItem{}), wrong.SendTo(ctx, to, 1), loose.SendTo(ctx, to, looseItem{"cup"})} {
@@ -175,7 +175,7 @@ func TestASignalOfCodeIsHeldAgainstTheContract(t *testing.T) {
 		if _, err := basket.Start(t.Context(), p.Client, "w", basketItem{"tea", 1}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := errand.Run(t.Context(), p.Client, "e", "")
+		got, err := sender.Run(t.Context(), p.Client, "e", "")
 		texts := strings.Split(got, "\n")
 		if err != nil || len(texts) != 3 || !strings.Contains(texts[0], `takes no signal "drp": give one of ["done" "drop"]`) || !strings.Contains(texts[1], "input: want object, got number") || texts[2] != "sent" {
 			t.Errorf("%q, %v", texts, err)

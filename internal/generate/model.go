@@ -46,9 +46,10 @@ type class struct {
 	Updates         []*method
 	Queries         []*method
 	Signals         []*method
+	Topics          []*method
 }
 
-// method is an update, a query or a signal.
+// method is an update, a query, a signal or a topic. The items of a topic are its results.
 type method struct {
 	Name, Wire, Doc string
 	Input, Result   *typ // nil: none
@@ -160,6 +161,9 @@ func (m *model) used(types []string) map[string]bool {
 		for _, s := range w.Signals {
 			look(s.Input)
 		}
+		for _, t := range w.Topics {
+			look(t.Item)
+		}
 	}
 	return used
 }
@@ -187,6 +191,10 @@ func (m *model) fill(c *class) {
 	for _, wire := range contract.Sorted(w.Signals) {
 		s := w.Signals[wire]
 		c.Signals = append(c.Signals, &method{Name: name(wire, "signal"), Wire: wire, Doc: s.Doc, Input: m.optional(s.Input, wire+" value")})
+	}
+	for _, wire := range contract.Sorted(w.Topics) {
+		t := w.Topics[wire]
+		c.Topics = append(c.Topics, &method{Name: name(wire, "topic"), Wire: wire, Doc: t.Doc, Result: m.optional(t.Item, wire+" item")})
 	}
 }
 
@@ -493,7 +501,7 @@ func (m *model) all() (types []*typ) {
 	}
 	for _, c := range m.Workflows {
 		types = append(types, c.Input, c.Result)
-		for _, call := range slices.Concat(c.Updates, c.Queries, c.Signals) {
+		for _, call := range slices.Concat(c.Updates, c.Queries, c.Signals, c.Topics) {
 			types = append(types, call.Input, call.Result)
 		}
 	}

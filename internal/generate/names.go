@@ -69,8 +69,23 @@ func words(name string) (words []string) {
 // identifierRanges are letters that each language takes in a name, and that no language replaces by
 // others: Python normalizes names (NFKC).
 var identifierRanges = [][2]rune{
-	{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'À', 'Ö'}, {'Ø', 'ö'}, {'ø', 'ı'}, {'Ĵ', 'ľ'}, {'Ł', 'ň'}, {'Ŋ', 'ž'},
-	{'Α', 'Ρ'}, {'Σ', 'Ω'}, {'α', 'ω'}, {'А', 'я'}, {'ぁ', 'ゖ'}, {'ァ', 'ヺ'}, {'一', '龥'}, {'가', '힣'},
+	{'0', '9'},
+	{'A', 'Z'},
+	{'a', 'z'},
+	{'À', 'Ö'},
+	{'Ø', 'ö'},
+	{'ø', 'ı'},
+	{'Ĵ', 'ľ'},
+	{'Ł', 'ň'},
+	{'Ŋ', 'ž'},
+	{'Α', 'Ρ'},
+	{'Σ', 'Ω'},
+	{'α', 'ω'},
+	{'А', 'я'},
+	{'ぁ', 'ゖ'},
+	{'ァ', 'ヺ'},
+	{'一', '龥'},
+	{'가', '힣'},
 }
 
 func inIdentifier(r rune) bool {

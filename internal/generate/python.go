@@ -11,17 +11,17 @@ import (
 var python = language{
 	name: "python", template: "python.tmpl", method: snake, errorName: exported,
 	topLevel: []string{
-		"ABSENT", "Answer", "Any", "AsyncWorkflow", "CallOptions", "DeclaredError", "False", "Literal", "Never", "None", "NotRequired", "OtherError",
-		"Outcome", "ReadOptions", "Sent", "SignalOptions", "True", "TypeAlias", "TypedDict", "Unpack", "Workflow",
+		"ABSENT", "Answer", "Any", "AsyncIterator", "AsyncWorkflow", "CallOptions", "DeclaredError", "False", "Iterator", "Literal", "Never", "None", "NotRequired", "OtherError",
+		"Outcome", "ReadOptions", "Sent", "SignalOptions", "TopicOptions", "TopicPage", "True", "TypeAlias", "TypedDict", "Unpack", "Workflow",
 	},
 	members: append([]string{
 		"run", "run_id", "start", "started", "result", "takes_input", "watch", "weft", "with_start", "workflow_id", "workflow_type",
 	}, append(pyTypes, pyKeywords...)...),
 	functions: func(m *model) template.FuncMap {
-		p := &pyTypesOf{m}
+		p := &pyTypesOf{m, map[*typeDecl]bool{}}
 		return template.FuncMap{
 			"type": pyType, "declare": p.declare, "string": pyString, "doc": pyDoc, "comment": pyComment,
-			"base": pyBase, "imports": p.imports, "outcome": pyOutcome,
+			"iterator": m.iterator, "types": p.types, "base": pyBase, "imports": p.imports, "outcome": pyOutcome,
 			"none": func(t *typ) string {
 				if t == nil {
 					return "None"
@@ -81,17 +81,53 @@ func errorNames(of []*errorDecl) (names []string) {
 }
 
 // pyTypesOf writes the types of a model in Python.
-type pyTypesOf struct{ m *model }
+type pyTypesOf struct {
+	m       *model
+	written map[*typeDecl]bool
+}
+
+// types returns the types in the order in which they are written: the objects, and then the others,
+// each after those that it consists of. Python evaluates them, but not the fields of objects.
+func (p *pyTypesOf) types() (all []*typeDecl) {
+	done := map[*typeDecl]bool{}
+	for _, d := range p.m.Types {
+		if d.Type.kind == kindObject {
+			all = append(all, d)
+			done[d] = true
+		}
+	}
+	var add func(d *typeDecl)
+	add = func(d *typeDecl) {
+		if done[d] {
+			return
+		}
+		done[d] = true
+		d.Type.any(func(t *typ) bool {
+			if t.kind == kindNamed {
+				add(t.decl)
+			}
+			return false
+		})
+		all = append(all, d)
+	}
+	for _, d := range p.m.Types {
+		add(d)
+	}
+	return all
+}
 
 // imports returns the import declarations of the file.
 func (p *pyTypesOf) imports() string {
-	var typing, weft []string
+	// pydantic, which FastAPI uses, takes the TypedDict of typing only from Python 3.12 on.
+	var typing, extensions, weft []string
 	add := func(to *[]string, name string, used bool) {
 		if used {
 			*to = append(*to, name)
 		}
 	}
-	is := func(f func(*typ) bool) bool { return slices.ContainsFunc(p.m.all(), func(t *typ) bool { return t.any(f) }) }
+	is := func(f func(*typ) bool) bool {
+		return slices.ContainsFunc(p.m.all(), func(t *typ) bool { return t.any(f) })
+	}
 	declares := func(f func(*typ) bool) bool {
 		return slices.ContainsFunc(p.m.Types, func(d *typeDecl) bool { return f(d.Type) })
 	}
@@ -99,18 +135,19 @@ func (p *pyTypesOf) imports() string {
 	add(&typing, "Any", is(func(t *typ) bool { return t.kind == kindAny }))
 	add(&typing, "Literal", is(func(t *typ) bool { return t.kind == kindLiterals }))
 	add(&typing, "Never", is(func(t *typ) bool { return t.kind == kindNever }))
-	add(&typing, "NotRequired", is(func(t *typ) bool {
+	add(&extensions, "NotRequired", is(func(t *typ) bool {
 		return slices.ContainsFunc(t.fields, func(f *field) bool { return !f.Required })
 	}))
 	add(&typing, "TypeAlias", declares(func(t *typ) bool { return !object(t) }))
-	add(&typing, "TypedDict", declares(object))
-	var updates, queries, signals, other, absent bool
+	add(&extensions, "TypedDict", declares(object))
+	var updates, queries, signals, topics, other, absent bool
 	for _, c := range p.m.Workflows {
 		updates, queries, signals = updates || len(c.Updates) > 0, queries || len(c.Queries) > 0, signals || len(c.Signals) > 0
+		topics = topics || len(c.Topics) > 0
 		absent = absent || slices.ContainsFunc(slices.Concat(c.Updates, c.Queries, c.Signals), func(call *method) bool { return call.Input == nil })
 		other = other || slices.ContainsFunc(c.Updates, func(u *method) bool { return len(u.Errors) == 0 })
 	}
-	add(&typing, "Unpack", updates || queries || signals)
+	add(&typing, "Unpack", updates || queries || signals || topics)
 	add(&weft, "ABSENT", absent)
 	add(&weft, "Answer", queries)
 	add(&weft, "AsyncWorkflow", !p.m.Sync)
@@ -121,12 +158,32 @@ func (p *pyTypesOf) imports() string {
 	add(&weft, "ReadOptions", queries)
 	add(&weft, "Sent", signals)
 	add(&weft, "SignalOptions", signals)
+	add(&weft, "TopicOptions", topics)
+	add(&weft, "TopicPage", topics)
 	add(&weft, "Workflow", p.m.Sync)
-	lines := "from weft_client import " + strings.Join(weft, ", ") + "\n"
-	if len(typing) > 0 {
-		lines = "from typing import " + strings.Join(typing, ", ") + "\n\n" + lines
+	var b strings.Builder
+	from := func(module string, names []string) {
+		if len(names) > 0 {
+			b.WriteString("from " + module + " import " + strings.Join(names, ", ") + "\n")
+		}
 	}
-	return lines
+	if topics {
+		from("collections.abc", []string{p.m.iterator()})
+	}
+	if from("typing", typing); b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	from("typing_extensions", extensions)
+	from("weft_client", weft)
+	return b.String()
+}
+
+// iterator returns the type of an iterator of pages.
+func (m *model) iterator() string {
+	if m.Sync {
+		return "Iterator"
+	}
+	return "AsyncIterator"
 }
 
 // any reports whether a type or a part of it meets a condition.
@@ -206,11 +263,14 @@ func pyBase(t *typ) string {
 // declare returns the declaration of a named type.
 func (p *pyTypesOf) declare(d *typeDecl) string {
 	var b strings.Builder
-	if d.Type.kind != kindObject {
+	if d.Type.kind == kindObject {
+		p.written[d] = true
+	} else {
 		value := pyType(d.Type)
-		if d.Type.contains(kindNamed) {
-			value = pyString(value)
+		if d.Type.any(func(t *typ) bool { return t.kind == kindNamed && !p.written[t.decl] }) {
+			value = pyString(value) // it consists of itself
 		}
+		p.written[d] = true
 		return "\n" + pyComment(0, d.Doc) + d.Name + ": TypeAlias = " + value + "\n"
 	}
 	if p.quoted(d.Type) {

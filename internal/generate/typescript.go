@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 )
@@ -9,11 +10,11 @@ import (
 var typescript = language{
 	name: "typescript", template: "typescript.tmpl", method: camel, errorName: exported,
 	topLevel: []string{
-		"Answer", "Array", "CallOptions", "Costed", "DeclaredError", "None", "Outcome", "Promise", "ReadOptions", "Record",
-		"SignalOptions", "Workflow",
+		"Answer", "Array", "CallOptions", "Costed", "DeclaredError", "None", "Object", "Outcome", "AsyncGenerator", "Promise", "ReadOptions", "Record",
+		"SignalOptions", "TopicOptions", "TopicPage", "Workflow",
 	},
 	members: []string{
-		"constructor", "hasOwnProperty", "isPrototypeOf", "of", "propertyIsEnumerable", "result", "run", "runId", "sendQuery", "sendSignal",
+		"constructor", "hasOwnProperty", "isPrototypeOf", "of", "propertyIsEnumerable", "readTopic", "result", "run", "runId", "sendQuery", "sendSignal",
 		"sendUpdate", "then", "toLocaleString", "toString", "valueOf", "watch", "weft", "workflowId",
 	},
 	functions: func(m *model) template.FuncMap {
@@ -34,7 +35,7 @@ var typescript = language{
 				}
 				return "DeclaredError<" + tsString(e.Type) + ", " + tsType(e.Details) + ">"
 			},
-			"wide":     m.hasInteger,
+			"wide": m.hasInteger,
 		}
 	},
 }
@@ -42,14 +43,15 @@ var typescript = language{
 // tsImports returns the names that the file imports, sorted. A name that it does not use would be
 // an error in strict programs.
 func tsImports(m *model) (names []string) {
-	var updates, queries, signals, none bool
+	var updates, queries, signals, topics, none bool
 	for _, c := range m.Workflows {
 		updates, queries, signals = updates || len(c.Updates) > 0, queries || len(c.Queries) > 0, signals || len(c.Signals) > 0
+		topics = topics || len(c.Topics) > 0
 		none = none || c.Input == nil || c.Result == nil
 		for _, u := range c.Updates {
 			none = none || u.Result == nil
 		}
-		for _, q := range c.Queries {
+		for _, q := range slices.Concat(c.Queries, c.Topics) {
 			none = none || q.Result == nil
 		}
 	}
@@ -57,8 +59,17 @@ func tsImports(m *model) (names []string) {
 		name string
 		used bool
 	}{
-		{"type Answer", queries}, {"type CallOptions", updates}, {"type Costed", signals}, {"type DeclaredError", len(m.Errors) > 0},
-		{"type None", none}, {"type Outcome", updates}, {"type ReadOptions", queries}, {"type SignalOptions", signals}, {"Workflow", true},
+		{"type Answer", queries},
+		{"type CallOptions", updates},
+		{"type Costed", signals},
+		{"type DeclaredError", len(m.Errors) > 0},
+		{"type None", none},
+		{"type Outcome", updates},
+		{"type ReadOptions", queries},
+		{"type SignalOptions", signals},
+		{"type TopicOptions", topics},
+		{"type TopicPage", topics},
+		{"Workflow", true},
 	} {
 		if i.used {
 			names = append(names, i.name)

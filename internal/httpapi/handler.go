@@ -50,9 +50,10 @@ func (t *Route) checked(h *handler, r *http.Request) (int, any, error) {
 	return t.endpoint.serve(h, r)
 }
 
-// New returns the handler of the API.
-func New(service *executor.Service, log *slog.Logger) http.Handler {
-	h := &handler{service, log, contractOf(service.Process.Registry)}
+// New returns the handler of the API. comments adds comments to the program's contract; nil adds
+// none.
+func New(service *executor.Service, log *slog.Logger, comments Comments) http.Handler {
+	h := &handler{service, log, contractOf(service.Process.Registry, comments)}
 	mux := http.NewServeMux()
 	for i := range routes {
 		mux.HandleFunc(routes[i].Pattern, h.observe(&routes[i]))

@@ -19,8 +19,8 @@ import (
 // three schemas.
 var schemas = map[string]string{
 	"historyPage": "HistoryResponse", "UpdateResponse": "UpdateCompleted", "FailUpdateRequest": "EndRequest",
-	"Document": "Contract", "Workflow": "ContractWorkflow", "Update": "ContractUpdate", "ErrorType": "ContractError", "Query": "ContractQuery",
-	"Signal": "ContractSignal", "Topic": "ContractTopic", "Activity": "ContractActivity",
+	"contract.Document": "Contract", "contract.Workflow": "ContractWorkflow", "contract.Update": "ContractUpdate", "contract.ErrorType": "ContractError",
+	"contract.Query": "ContractQuery", "contract.Signal": "ContractSignal", "contract.Topic": "ContractTopic", "contract.Activity": "ContractActivity",
 }
 
 // addForms adds a type, and the types of its members, by their schemas. A type that writes its own
@@ -32,7 +32,7 @@ func addForms(all map[string]any, t reflect.Type) {
 			addForms(all, t.Elem())
 		}
 	case reflect.Struct:
-		schema := cmp.Or(schemas[t.Name()], t.Name())
+		schema := cmp.Or(schemas[t.String()], schemas[t.Name()], t.Name())
 		if schema == "" || !strings.Contains(t.PkgPath(), "/weft/") || all[schema] != nil {
 			return // an empty answer, or a time
 		}

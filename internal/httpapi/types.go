@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"net/http"
+	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -18,13 +20,24 @@ var typeRoutes = []Route{
 	{ID: "getType", Pattern: "GET /v1/types/{type}", Query: []string{"build"}, Access: Reads, endpoint: gives((*handler).typeOf)},
 }
 
+// Comments adds the comments of a program's declarations to its contract. types are the Go types of
+// $defs. It reports whether it knows the program's sources.
+type Comments func(d *contract.Document, types map[string]reflect.Type, r *engine.Registry) bool
+
 // contractOf returns a function that returns the contract of a registry. It builds the contract
-// when it is first called, because few processes are asked for it.
-func contractOf(r *engine.Registry) func() (*contract.Document, error) {
+// when it is first called, because few processes are asked for it. comments adds
+// comments to it, unless it is nil.
+func contractOf(r *engine.Registry, comments Comments) func() (*contract.Document, error) {
 	return sync.OnceValues(func() (*contract.Document, error) {
 		c, err := build.Of(r)
 		if err != nil {
 			return nil, refusal.Internal.New("the contract of the program cannot be generated: %v", err)
+		}
+		if comments != nil {
+			comments(c.Document, c.Types, r)
+		}
+		if err := c.AddDocs(r); err != nil {
+			return nil, refusal.Internal.New("the contract of the program has no comments: %v", err)
 		}
 		return c.Document, nil
 	})
@@ -36,6 +49,10 @@ func (h *handler) checkBuild(r *http.Request) error {
 	asked, here := r.URL.Query().Get("build"), h.service.Process.Options.Build
 	if asked == "" || asked == here {
 		return nil
+	}
+	unprintable := func(c rune) bool { return c < ' ' || c > '~' } // the answer has it in a header
+	if err := engine.CheckName("build", asked); err != nil || strings.ContainsFunc(asked, unprintable) {
+		return refusal.Invalid.New("the build is no id of a build: give one that GET /v1/builds lists, or leave it out")
 	}
 	return &executor.OtherBuild{Build: asked, Here: here, Types: true}
 }
@@ -90,7 +107,11 @@ func (h *handler) typeOf(r *http.Request) (int, *contract.Document, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	one, err := all.Only(r.PathValue("type"))
+	name := r.PathValue("type")
+	if engine.OwnType(name) || engine.CheckName("type", name) != nil { // no program has code for these
+		return 0, nil, refusal.NotFound.New("there is no type %.40q for programs; there are %s", name, contract.List(all.Types())).Knowing(all.Types())
+	}
+	one, err := all.Only(name)
 	if err != nil {
 		return 0, nil, refusal.NotFound.New("%v", err).Knowing(all.Types())
 	}

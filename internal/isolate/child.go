@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/contract/docs"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
@@ -118,7 +119,7 @@ func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger)
 	world := host.NewMachine()
 	defer world.Close()
 	p := ports{dial(given.Parent)}
-	process := assembly.NewProcess(assembly.Config{Ports: given.lacks(assembly.PortsOf(p, p, p)), Registry: registry, Host: world, Options: o})
+	process := assembly.NewProcess(assembly.Config{Ports: given.lacks(assembly.PortsOf(p, p, p)), Registry: registry, Host: world, Options: o, Comments: docs.Add})
 	mux := http.NewServeMux()
 	mux.Handle("/", shortly(process.API))
 	serveWork(mux, process, code, p, log)

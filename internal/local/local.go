@@ -29,6 +29,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/codec"
+	"github.com/seed-41655fb1/weft/internal/contract/docs"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
@@ -300,6 +301,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	o.Executor.WhyRefused = whyRefused
 	process := assembly.NewProcess(assembly.Config{
 		Ports: b.ports, Receiver: b.receiver, Registry: registry, Host: world, Codec: codec, Options: o.Executor, Concurrency: o.Concurrency, TaskQueues: taskQueues,
+		Comments: docs.Add,
 	})
 	s := &Server{
 		Service: process.Service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world, connections: o.budgets.connections,

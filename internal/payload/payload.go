@@ -35,6 +35,24 @@ func MustEncode(v any) history.Payload {
 	return p
 }
 
+// EncodeRaw returns the payload of a value that is JSON already; nil is no payload. It fails if the
+// value is no JSON.
+func EncodeRaw(raw json.RawMessage) (history.Payload, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	return Encode(raw)
+}
+
+// MustEncodeRaw is EncodeRaw for a value of workflow code, as MustEncode is Encode.
+func MustEncodeRaw(raw json.RawMessage) history.Payload {
+	p, err := EncodeRaw(raw)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
 // Decode reads the value of a payload. A missing payload is engine.ErrMissingInput, except for
 // None. A panic of the value's own decoder is an error: data from a caller must not end the process
 // that reads it.

@@ -127,14 +127,15 @@ type Error struct {
 	Known []string
 }
 
-// AtPlaceOf returns the refusal with the place of an error in the request, if the error has one.
-func (e *Error) AtPlaceOf(err error) *Error {
-	var placed interface{ Place() string }
-	if !errors.As(err, &placed) {
-		return e
-	}
+// AtPlaceOf returns the refusal with the place of an error in the request. at is the place if the
+// error has none.
+func (e *Error) AtPlaceOf(err error, at string) *Error {
 	n := *e
-	n.At = placed.Place()
+	n.At = at
+	var placed interface{ Place() string }
+	if errors.As(err, &placed) {
+		n.At = placed.Place()
+	}
 	return &n
 }
 

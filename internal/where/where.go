@@ -3,6 +3,7 @@ package where
 
 import (
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,11 +22,27 @@ func Caller() string {
 		return "an unknown place"
 	}
 	if known, ok := places.Load(pc[0]); ok {
-		return known.(string)
+		return known.(found).place
 	}
 	frame, _ := runtime.CallersFrames(pc[:]).Next()
 	parts := strings.Split(frame.File, "/")
 	place := strings.Join(parts[max(0, len(parts)-2):], "/") + ":" + strconv.Itoa(frame.Line)
-	places.Store(pc[0], place)
+	places.Store(pc[0], found{place, frame.File})
 	return place
+}
+
+// found is a place that Caller has returned, with the path of its file.
+type found struct{ place, file string }
+
+// Files returns the paths of the files, as the compiler has recorded them, in which Caller has
+// found a place. There are several if two packages have the same folder and file name.
+func Files(place string) (files []string) {
+	places.Range(func(_, v any) bool {
+		if f, ok := v.(found); ok && f.place == place && !slices.Contains(files, f.file) {
+			files = append(files, f.file)
+		}
+		return true
+	})
+	slices.Sort(files)
+	return files
 }

@@ -2,6 +2,7 @@ package kept
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -203,6 +204,29 @@ func runPublishing(ctx workflow.Context, laps int) (int64, error) {
 	return publishing.ContinueAsNew(ctx, laps+1)
 }
 
+// runAnything is the code of a type that is not registered. It handles an update, and receives two
+// signals, one of them by its name.
+func runAnything(ctx workflow.Context, typ string, in workflow.Raw) (workflow.Raw, error) {
+	log := typ + " of " + string(in)
+	workflow.HandleUpdates(ctx, func(ctx workflow.Context, name string, in workflow.Raw) (workflow.Raw, error) {
+		log += ", " + name + " of " + string(in)
+		return in, workflow.Sleep(ctx, time.Minute)
+	})
+	name, value, err := workflow.ReceiveSignals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	greeting, err := activity.Named[workflow.Raw, string](name).Run(ctx, value)
+	if err != nil {
+		return nil, err
+	}
+	last, err := end.Receive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(fmt.Sprint(log, ", ", greeting, ", ", last))
+}
+
 // Registrations returns the registrations of the workflows and the activities.
 func Registrations() []workflow.Registration {
 	return registrations(workflow.Names(add, end, note, city, news))
@@ -218,6 +242,6 @@ func registrations(named workflow.BindOptions) []workflow.Registration {
 		workflow.Bind(continuing, runContinuing), workflow.Bind(counting, runCounting, named),
 		workflow.Bind(pinned, runCounting, workflow.BindOptions{Pinned: true}, named),
 		workflow.Bind(shown, runShown, named), workflow.Bind(parent, runParent), workflow.Bind(telling, runTelling), workflow.Bind(ending, runEnding),
-		workflow.Bind(publishing, runPublishing, named), workflow.Bind(announcing, runAnnouncing, named), announce, greet, fail, hang, await,
+		workflow.Bind(publishing, runPublishing, named), workflow.Bind(announcing, runAnnouncing, named), announce, workflow.Dynamic(runAnything, workflow.Names(end)), greet, fail, hang, await,
 	}
 }

@@ -44,6 +44,7 @@ var features = []struct {
 	{name: "telling", typ: "telling", input: `"receiver"`},
 	{name: "paused", typ: "counting", requests: []request{updated, paused, resumed, ended}},
 	{name: "named", typ: "counting", requests: []request{updated, ended}},
+	{name: "dynamic", typ: "anything", input: `{"n":1}`, requests: []request{updated, greeted, ended}},
 	{name: "topics", typ: "publishing", input: "0", requests: []request{updated, resetToLast, goOn, ended}},
 	{name: "announced", typ: "announcing"},
 }
@@ -97,6 +98,11 @@ func paused(ctx context.Context, env *weftest.Env, id string) error {
 func resumed(ctx context.Context, env *weftest.Env, id string) error {
 	env.Sleep(time.Hour)
 	return env.Client().Resume(ctx, id, client.PauseOptions{Reason: "the bank is open"})
+}
+
+// greeted sends a signal that names an activity.
+func greeted(ctx context.Context, env *weftest.Env, id string) error {
+	return env.Client().Signal(ctx, id, "greet", history.Payload(`"Ada"`), client.SignalOptions{})
 }
 
 // ended sends the signal that ends the workflow, when its handlers have ended.

@@ -25,6 +25,10 @@ var codeMutants = []mutant{
 		old: "	if names.Open(k) || names.Find(k, name) != nil {", new: "	if true {", more: true,
 	},
 	{
+		name: "a signal that the contract does not have is committed", file: "internal/executor/requests/signal.go",
+		old: "command.CheckSignal(session.TypeOf(t, run), ", new: "command.CheckSignal(nil, ", more: true, hint: 28,
+	},
+	{
 		name: "the handler of an update that an operator has failed goes on", file: "engine/update.go",
 		old: "		in.s.Kill(u.coroutine)\n", new: "		_ = u.coroutine\n", more: true,
 	},

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// letters is a workflow that sleeps and then reads letters. Letters that arrive before that have
-// not been checked.
+// letters is a workflow that sleeps and then reads letters. Its signals are dynamic, so letters
+// that arrive before that have not been checked.
 var (
 	letters = workflow.NewWorkflow[time.Duration, int]("letters")
 	letter  = workflow.NewSignal[string]("letter")
@@ -77,6 +77,7 @@ func (s *simulation) writeLetters(r *rand.Rand) {
 		if err := send("letter-"+string(rune('a'+i)), value); err != nil && !s.restore.done && (good || !errors.Is(err, refusal.Invalid)) {
 			s.fail("letter %s: %v", value, err)
 		}
+		s.breakContract(r, "w0")
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(1500)) * time.Millisecond)})
 	}
 	if err := send("letter-last", lastLetter); err != nil && !s.restore.done {

@@ -315,7 +315,7 @@ func (l *code) registry() *engine.Registry {
 	r, err := weftprogram.Registry(
 		//weftvet:ignore names build 1 is refused the query that is omitted
 		workflow.Bind(ledger, l.run, workflow.BindOptions{Pinned: l.pinned}, workflow.Names(add, echo, addSlow, total, note, sumAttribute, slowMemo, entries)),
-		workflow.Bind(entry, l.entry, workflow.Names(goOn, entries)), workflow.Bind(letters, l.letters, workflow.Names(letter)),
+		workflow.Bind(entry, l.entry, workflow.Names(goOn, entries)), workflow.Bind(letters, l.letters, workflow.BindOptions{Dynamic: workflow.Signals}),
 		workflow.Bind(job, l.job), workflow.Bind(spinner, l.spin, workflow.Names(wake)), workflow.Bind(member, l.member, workflow.Names(note)),
 		l.work(program{}, ""), l.local(program{}),
 	)

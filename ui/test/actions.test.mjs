@@ -124,6 +124,16 @@ test("updates are completed, refused, and accepted", async () => {
   await shoot(page, "update-refused");
   assert.ok(!(await history(run)).slice(before).some((e) => e.type.startsWith("WorkflowExecutionUpdate")));
 
+  await button(form, "Edit as JSON").click(); // what the form refuses is sent, and the server says the same
+  await form.getByLabel("Input").fill('{"sku": "tea", "quantity": "2"}');
+  await form.locator(".field-problem", { hasText: "quantity: want integer, got string" }).waitFor();
+  await button(form, "Send").click();
+  await outcome.getByText("input.quantity: want integer, got string").waitFor();
+  await outcome.getByText(/^writes=0, reads=\d+, messages=0$/).waitFor();
+  await button(form, "Edit in fields").click();
+  assert.equal(await form.getByLabel("quantity").inputValue(), '"2"');
+  await form.locator(".field-problem", { hasText: "want integer, got string" }).waitFor();
+
   await form.getByLabel("Update", { exact: true }).selectOption("approve");
   await form.getByLabel("Input").fill("Grace");
   await form.getByLabel("Wait until it is").selectOption("accepted");

@@ -44,7 +44,7 @@ const types = {
       order: {
         input: ref("Everything"),
         result: { type: "string" },
-        updates: { addItem: { input: ref("Item"), result: { type: "integer" } }, approve: { input: { type: "string", description: "Who approves." }, result: { type: "string" } }, touch: {} },
+        updates: { addItem: { doc: "AddItem adds an item.", input: ref("Item"), result: { type: "integer" } }, approve: { input: { type: "string", description: "Who approves." }, result: { type: "string" } }, touch: {} },
         queries: { status: { result: { type: "string" } }, itemsOf: { input: { type: "string" } } },
         signals: { paid: { input: { type: "string" } } },
         dynamic: ["queries"],

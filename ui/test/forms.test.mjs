@@ -166,7 +166,8 @@ test("a value goes through JSON and back without a loss", async () => {
   assert.match(await field(form, "more").inputValue(), /12345678901234567890/);
   await form.getByText("want array, got string").waitFor();
   await field(form, "items").fill("[]");
-  await field(form, "buyer").focus();
+  await button(form, "Add wait").click(); // the click is not lost, and what it adds stays
+  await button(form, "Remove wait").click();
   await button(form, "Add an item to items").waitFor();
   await field(form, "cents").fill("9223372036854775807");
   await button(form, "Edit as JSON").click();
@@ -174,10 +175,28 @@ test("a value goes through JSON and back without a loss", async () => {
 
   await field(form, "Input").fill('{"a": ');
   assert.ok(await button(form, "Edit in fields").isDisabled());
+  await button(form, "Start").click();
+  assert.equal(await focused(page), "Input", "what is not JSON can be sent");
   await field(form, "Input").fill('{"buyer": 1}');
   await button(form, "Start").click(); // what the contract refuses can be sent as JSON: the server decides
   await form.getByRole("alert").getByText("it is open").waitFor();
   assert.deepEqual(JSON.parse(bodies[0]).input, { buyer: 1 });
+  await closePage(page);
+});
+
+test("what is nested deeply, or long, is a text in the form", async () => {
+  const { page, form } = await openStart("order");
+  let value = null;
+  for (let i = 0; i < 40; i++) value = { buyer: `b${i}`, items: [], hold: false, next: value };
+  value.items = Array.from({ length: 101 }, () => ({ sku: "tea", quantity: 1 }));
+  await button(form, "Edit as JSON").click();
+  await field(form, "Input").fill(JSON.stringify(value));
+  await button(form, "Edit in fields").click();
+  assert.equal(await field(form, "buyer").count(), 13);
+  assert.equal(JSON.parse(await field(form, "items").first().inputValue()).length, 101);
+  assert.equal(JSON.parse(await field(form, "next").inputValue()).buyer, "b26");
+  await button(form, "Edit as JSON").click();
+  assert.deepEqual(await jsonOf(form), value);
   await closePage(page);
 });
 
@@ -223,6 +242,7 @@ test("updates are chosen by name, and a rejected one marks its field", async () 
   await update.selectOption("approve");
   await field(form, "Input").fill("Grace");
   await update.selectOption("addItem");
+  await form.getByText(/^AddItem adds an item\. The code handles/).waitFor();
   await field(form, "sku").waitFor();
   await update.selectOption("approve");
   assert.equal(await field(form, "Input").inputValue(), "Grace", "the input of another update is lost");
@@ -284,6 +304,25 @@ test("a pinned run has the forms of its build", async () => {
   await form.locator(".field-problem", { hasText: 'want "cash"' }).waitFor();
   assert.deepEqual(JSON.parse(bodies[0]).result, { kind: "cash" });
   assert.equal(asked.at(-1), `types/chargeCard?build=${build}`);
+  await closePage(page);
+});
+
+test("a signal that was set aside is corrected in the fields of its type", async () => {
+  const run = await waitingOrder(server, "forms-corrected");
+  await api(server, "POST", "workflows/forms-corrected/signals/paid", { input: "cash" });
+  const { id } = (await api(server, "GET", "workflows/forms-corrected/history")).events.find((e) => e.type === "WorkflowExecutionSignaled");
+  const page = await openPage(browser, server, "#/runs");
+  await mockContract(page);
+  await page.route(/\/v1\/workflows\/forms-corrected(\?.*)?$/, async (route) => {
+    const response = await route.fetch();
+    return route.fulfill({ response, json: { ...(await response.json()), unreadSignals: [{ name: "paid", count: 0, setAside: 1, setAsideEvents: [id] }] } });
+  });
+  await page.goto(`${server.url}/#/workflows/${run.workflowId}/${run.runId}`);
+  await button(page, "Send a corrected value").click();
+  const form = page.getByRole("dialog");
+  const input = field(form, "Input").and(form.locator("input"));
+  await input.waitFor();
+  assert.deepEqual([await form.getByLabel("Signal", { exact: true }).inputValue(), await input.inputValue()], ["paid", "cash"]);
   await closePage(page);
 });
 

@@ -133,7 +133,7 @@ test("the end of a failed run says what has failed, and the cause", async () => 
 
 test("a text that looks like markup stays a text", async () => {
   const text = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>";
-  await api(server, "POST", "workflows", { workflowId: "markup", type: "order", input: { buyer: text, items: [{ sku: text, quantity: 1 }] }, memo: { [text]: text }, searchAttributes: { Region: { keyword: text } } });
+  await api(server, "POST", "workflows", { workflowId: "markup", type: "order", input: { buyer: text, items: [{ sku: text, quantity: 1 }], failures: 0, hold: false }, memo: { [text]: text }, searchAttributes: { Region: { keyword: text } } });
   const page = await openPage(browser, server, "#/workflows/markup");
   await page.getByText("unknownSKU").first().waitFor();
   await page.getByText(text).first().waitFor();

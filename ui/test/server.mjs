@@ -7,16 +7,21 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const root = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
+const uiserver = process.env.WEFT_UISERVER ?? path.join(root, "bin", "uiserver");
 
 /** A server that runs, with its address. */
 export async function startServer(...flags) {
-  return startOn(await mkdtemp(path.join(tmpdir(), "weft-ui-")), {}, ...flags);
+  return startOn(await mkdtemp(path.join(tmpdir(), "weft-ui-")), {}, uiserver, ...flags);
 }
 
-/** Starts a server on a data directory, with more variables. */
-async function startOn(data, more, ...flags) {
+/** Starts a program that is a server, with more variables. The first line that it prints has the address. */
+export async function startProgram(program, more) {
+  return startOn(await mkdtemp(path.join(tmpdir(), "weft-ui-")), more, program);
+}
+
+/** Starts a program on a data directory, with more variables. */
+async function startOn(data, more, program, ...flags) {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("WEFT_")));
-  const program = process.env.WEFT_UISERVER ?? path.join(root, "bin", "uiserver");
   const child = spawn(program, ["--addr", "127.0.0.1:0", "--data", data, ...flags], { stdio: ["ignore", "pipe", "pipe"], env: { ...env, ...more } });
   let log = "";
   child.stderr.on("data", (text) => (log = (log + text).slice(-20_000)));
@@ -40,7 +45,7 @@ async function startOn(data, more, ...flags) {
     async later(ahead) {
       child.kill("SIGTERM");
       await ended;
-      return startOn(data, { UISERVER_AHEAD: ahead });
+      return startOn(data, { UISERVER_AHEAD: ahead }, program);
     },
   };
 }

@@ -136,7 +136,8 @@ class CallTest(unittest.TestCase):
         details = base64.b64encode('{"fee":7,"why":"é"}'.encode()).decode()
         failure: Any = {"kind": "activity", "cause": {"kind": "application", "type": "declined", "message": "no", "details": details}}
         self.assertEqual(core.error_of(failure, (Declined,)), Declined("no", {"fee": 7, "why": "é"}))
-        self.assertEqual(core.error_of(failure, ()), OtherError("activity"))
+        self.assertEqual(core.error_of(failure, ()), OtherError("no"))
+        self.assertEqual(core.error_of({"kind": "activity"}, ()), OtherError("activity"))
         failed = Answering(says({**PLACE, "stage": "completed", "failure": failure})).weft.call("a", "b")
         assert isinstance(failed, Failed)
         self.assertEqual(failed.failure, failure)
@@ -163,11 +164,35 @@ class CallTest(unittest.TestCase):
         self.assertEqual(seen, [("1", [1, 2], 2), ("1", [3], 6), ("2", [1], 2)])
         self.assertEqual(client.asked[-1].url, "a/history?runId=2&from=2&wait=20000ms")
 
+    def test_topic(self) -> None:
+        def at(run: str, next_: int, offsets: list[int], **more: object) -> Callable[[], httpx.Response]:
+            items = [{"offset": offset, "at": "2026-11-27T21:00:00Z", "value": f"item {offset}"} for offset in offsets]
+            return says({"workflowId": "a", "runId": run, "topic": "t", "items": items, "first": 0, "next": next_, "closed": False, **more})
+
+        client = Answering(
+            at("1", 2, [0, 1]), lost, at("1", 2, []), at("1", 5, [], withdrawn={"from": 1, "before": 5}), at("1", 6, [5], closed=True, newRunId="2"),
+            lost, at("2", 8, [6, 7], more=True), at("2", 8, [], closed=True),
+        )  # fmt: skip
+        seen = [(page.run_id, [item.value for item in page.items], page.withdrawn) for page in client.weft.topic("a", "t/1", limit=2)]
+        self.assertEqual(seen, [("1", ["item 0", "item 1"], None), ("1", [], (1, 5)), ("1", ["item 5"], None), ("2", ["item 6", "item 7"], None)])
+        first, *others = (asked.url for asked in client.asked)
+        self.assertEqual(first, "a/topics/t%2F1?limit=2&wait=20000ms")
+        self.assertEqual(others[:4], ["a/topics/t%2F1?runId=1&from=2&limit=2&wait=20000ms"] * 3 + ["a/topics/t%2F1?runId=1&from=5&limit=2&wait=20000ms"])
+        self.assertEqual(others[-1], "a/topics/t%2F1?runId=2&from=8&limit=2&wait=20000ms")
+
+        there = Answering(at("1", 2, [0, 1], more=True), at("1", 3, [2]))
+        self.assertEqual([item.offset for page in there.weft.topic("a", "t", from_offset=0, wait=False) for item in page.items], [0, 1, 2])
+        self.assertEqual([asked.url for asked in there.asked], ["a/topics/t?from=0", "a/topics/t?runId=1&from=2"])
+
     def test_send(self) -> None:
         client = Answering(says({**PLACE, "stage": "accepted", "started": True}), says({**PLACE, "stage": "rejected", "failure": {"kind": "application"}}, 422))
         accepted = client.weft.send("a", "b", id="i")
         self.assertEqual((accepted.stage, accepted.started, client.asked[0].body), ("accepted", True, {"updateId": "i", "waitFor": "accepted"}))
         self.assertEqual(client.weft.send("a", "b").stage, "rejected")
+        would_start = Answering(says({"updateId": "u", "stage": "rejected", "failure": {"kind": "application", "message": "no"}}, 422))
+        rejected = would_start.weft.call("a", "b")
+        assert rejected.stage == "rejected"
+        self.assertEqual((rejected.run_id, rejected.error), (None, OtherError("no")))
 
 
 class DeadlineTest(unittest.TestCase):
@@ -228,6 +253,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
             return [
                 says(run), says({**run, "outcome": ended}), says({}), says({"result": 1}), says({**PLACE, "stage": "completed"}),
                 says({**PLACE, "stage": "accepted"}), says({**PLACE, "stage": "completed"}), says(ended), says({**run, "events": [{}], "next": 2, "closed": True}),
+                says({**run, "items": [{"offset": 0, "at": "", "value": 1}], "next": 1, "closed": True}),
             ]  # fmt: skip
 
         blocking = Weft("http://weft.test", http=httpx.Client(transport=recording(script())))
@@ -240,6 +266,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
         blocking.outcome("a", "u")
         blocking.result("a")
         self.assertEqual([page.next for page in blocking.watch("a")], [2])
+        self.assertEqual([page.items[0].value for page in blocking.topic("a", "t")], [1])
         weft = AsyncWeft("http://weft.test", http=httpx.AsyncClient(transport=recording(script())))
         await weft.start("a", "b", 1, request_id="i")
         await weft.run("a", "b", 1, request_id="i")
@@ -250,5 +277,6 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
         await weft.outcome("a", "u")
         await weft.result("a")
         self.assertEqual([page.next async for page in weft.watch("a")], [2])
+        self.assertEqual([page.items[0].value async for page in weft.topic("a", "t")], [1])
         self.assertEqual(sent[0], sent[1])
-        self.assertEqual(len(sent[0]), 9)
+        self.assertEqual(len(sent[0]), 10)

@@ -51,7 +51,7 @@ class ReadmeTest(unittest.IsolatedAsyncioTestCase):
 
         self.assertEqual(shown[0], 900)
         async with AsyncWeft("") as weft:
-            cart = Cart(weft, "cart-42")
+            cart = await Cart.start(weft, "cart-7", {"owner": "ada"})
             added = await cart.add_item({"sku": "tea", "quantity": 2}, deadline=time.time() + 5)
             match added:
                 case Completed(result=total):

@@ -46,4 +46,8 @@ async def values(all: EverythingValue, types: AllTypes) -> None:
     if not isinstance(shape, list) and shape["kind"] == "circle":
         shape["radius"].is_integer()
         shape["side"]  # wrong: typeddict-item
+    async for page in types.progress(from_offset=3):
+        page.items[0].value["name"].upper()
+        page.items[0].value["names"]  # wrong: typeddict-item
+    types.progres()  # wrong: attr-defined
     await types.same("x")  # wrong: call-arg

@@ -94,9 +94,10 @@ type Failed<E> = { failure: Schemas["Failure"] } & ([E] extends [never] ? unknow
 export type Accepted = Place & { stage: "accepted" };
 
 /**
- * An update that was refused, by its validator or because its name is unknown. It has no effect.
+ * An update that was refused, by its validator or because its name or its input is wrong. It has no
+ * effect. Without a `runId` it would have started the run.
  */
-export type Rejected<E = never> = Place & { stage: "rejected" } & Failed<E>;
+export type Rejected<E = never> = Omit<Place, "runId"> & { stage: "rejected"; runId?: string } & Failed<E>;
 
 /**
  * The outcome of an update: its handler's result, the error that the handler returned, or a
@@ -110,6 +111,19 @@ export type Ended<R> = Costed &
     | { status: "completed"; runId: string; result: R }
     | { status: Exclude<Schemas["Status"], "completed" | "running" | "continuedAsNew">; runId: string; failure: Schemas["Failure"] }
   );
+
+/** The options of the reading of a topic. */
+export interface TopicOptions extends ReadOptions {
+  /** The offset of the first item. The default is the oldest item. */
+  from?: number;
+  /** How many items a page has at most, 1 to 1000. */
+  limit?: number;
+  /** Whether to wait for items that are not there yet. The default is true. */
+  wait?: boolean;
+}
+
+/** Items of a topic, in order, each with its offset. */
+export type TopicPage<T> = Omit<Schemas["TopicResponse"], "items"> & Costed & { items: (Omit<Schemas["TopicItem"], "value"> & { value: T })[] };
 
 /** A page of a run's history: the events that are new, in order. */
 export type Page = Schemas["HistoryResponse"] & Costed;
@@ -318,6 +332,42 @@ export class Weft {
     }
   }
 
+  /**
+   * Returns the items of a topic as they are published: pages of at least one item, or of the items
+   * that a reset has withdrawn. It follows the runs that go on with the topic, until none does. A
+   * request that fails for a while is repeated, so nothing is lost and nothing repeated. To resume
+   * later, give the `next` of the last page as `from`.
+   */
+  async *topic<T>(workflowId: string, topic: string, options: TopicOptions = {}): AsyncGenerator<TopicPage<T>, void, undefined> {
+    let { runId, from } = options;
+    for (;;) {
+      const page = await this.#waiting(options, (wait) => this.#items<T>(wait, workflowId, topic, { ...options, runId, from }));
+      if (page.items.length > 0 || page.withdrawn !== undefined) {
+        yield page;
+      }
+      [runId, from] = [page.newRunId ?? page.runId, page.next];
+      if (page.newRunId === undefined && (page.closed || (options.wait === false && !page.more))) {
+        return;
+      }
+    }
+  }
+
+  /** Waits for the next page of a topic, unless the options say otherwise. */
+  async #items<T>(wait: Wait, workflowId: string, topic: string, { runId, from, limit, wait: waits = true }: TopicOptions): Promise<TopicPage<T>> {
+    for (;;) {
+      const poll = () => {
+        const query = { runId, from: from?.toString(), limit: limit?.toString(), wait: waits ? wait.long : undefined };
+        return this.api.GET("/v1/workflows/{workflowId}/topics/{topic}", { params: { path: { workflowId, topic }, query }, signal: wait.signal });
+      };
+      const page = await this.#ask(wait, poll, (a) => isRun(a) && Array.isArray(a.items) && a.next >= (from ?? 0));
+      if (page.items.length > 0 || page.closed || page.withdrawn !== undefined || !waits) {
+        return { ...page, cost: wait.cost } as TopicPage<T>;
+      }
+      [runId, from] = [page.runId, page.next];
+      await wait.pause(pollPause);
+    }
+  }
+
   /** Waits as the options say. A Problem that it throws has the cost of all attempts. */
   async #waiting<T>(options: WaitOptions, ask: (wait: Wait) => Promise<T>): Promise<T> {
     const wait = new Wait(options, this.#pause);
@@ -396,7 +446,7 @@ function endOf<R>({ status, runId, result, failure, newRunId }: Schemas["ResultR
 }
 
 /** Returns the update with whether it started its run, if that is known. */
-function withStarted<T extends Place>(place: T, started: boolean | undefined): T {
+function withStarted<T extends Omit<Place, "runId">>(place: T, started: boolean | undefined): T {
   return started === undefined ? place : { ...place, started };
 }
 

@@ -21,6 +21,8 @@ export {
   type Run,
   type SignalOptions,
   type StartOptions,
+  type TopicOptions,
+  type TopicPage,
 } from "./client.js";
 export { addCosts, costOf, noCost, type Cost } from "./cost.js";
 export { Problem, UnexpectedAnswer, type ProblemType } from "./problem.js";

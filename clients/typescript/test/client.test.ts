@@ -161,6 +161,18 @@ test("a refusal rejects with a Problem of its type", async () => {
   }
 });
 
+test("a wrong request is refused with the place of the error, and an unknown name with those that exist", async () => {
+  const weft = await cart("cart-8");
+  await assert.rejects(weft.start("cart-9", "cart", { owner: 1 }), (error) => error instanceof Problem && error.at === "input.owner");
+  await assert.rejects(weft.signal("cart-8", "not"), (error) => error instanceof Problem && error.known.includes("note"));
+});
+
+test("an update that is wrong does not start its run", async () => {
+  const weft = new Weft(server.url);
+  const refused = await weft.call("cart-10", "addItems", { sku: "tea", quantity: 1 }, { start: { type: "cart", input: { owner: "ada" } } });
+  assert(refused.stage === "rejected" && refused.runId === undefined);
+});
+
 test("an answer that is not Weft's rejects with UnexpectedAnswer", async () => {
   for (const page of ["<html>sign in</html>", "", "{}", "null", "[]", '{"stage":"done"}']) {
     const weft = new Weft("http://weft.test", { fetch: async () => new Response(page, { status: 200 }) });

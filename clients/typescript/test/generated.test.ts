@@ -137,7 +137,7 @@ test("a wrong use of a generated class does not compile", () => {
       ended.result.price;
     }
   };
-  const values = (all: EverythingValue, types: AllTypes): void => {
+  const values = async (all: EverythingValue, types: AllTypes): Promise<void> => {
     all.optional?.length;
     // @ts-expect-error it may be absent
     all.optional.length;
@@ -157,6 +157,13 @@ test("a wrong use of a generated class does not compile", () => {
       // @ts-expect-error a circle has no side
       shape.side;
     }
+    for await (const { items } of types.progress({ from: 3 })) {
+      items[0]?.value.percent?.toFixed();
+      // @ts-expect-error a step has no such member
+      items[0]?.value.percents;
+    }
+    // @ts-expect-error there is no such topic
+    types.progres();
     // @ts-expect-error it takes no input
     void types.same({ by: "ada" });
   };

@@ -54,7 +54,7 @@ test("the example of docs/clients.md", async () => {
   const shown: unknown[] = [];
   const show = (...what: unknown[]): unknown => shown.push(...what);
   const explain = (why: string): unknown => shown.push(why);
-  const cart = await Cart.start(weft, "cart-42", { owner: "ada" });
+  const cart = await Cart.start(weft, "cart-7", { owner: "ada" });
   const added = await cart.addItem({ sku: "tea", quantity: 2 });
   if (added.stage === "completed") {
     show(added.result.cents, added.cost.writes);

@@ -98,11 +98,14 @@ test("an error is found in the causes of a failure", async () => {
 
 test("an error has its details", async () => {
   const details = Buffer.from('{"fee":7,"why":"é"}').toString("base64");
-  const failure = { kind: "activity", cause: { kind: "application", type: "declined", details } };
+  const failure = { kind: "activity", cause: { kind: "application", type: "declined", message: "no money", details } };
   const weft = new Weft("http://weft.test", { fetch: async () => Response.json({ stage: "completed", updateId: "u", runId: "r", failure }) });
   const declined = await new Cart(weft, "cart-3").checkout();
   assert(declined.stage === "failed" && declined.error.type === "declined");
   assert.deepEqual(declined.error.details, { fee: 7, why: "é" });
+  const other = await new Cart(weft, "cart-3").addItem({ sku: "tea", quantity: 1 });
+  assert(other.stage === "failed" && other.error.type === undefined);
+  assert.equal(other.error.message, "no money");
 });
 
 test("an update of a class starts a run if none is open", async () => {
@@ -255,4 +258,51 @@ test("watch of a run on the server ends when the run has closed", async () => {
   }
   assert.equal(types[0], "WorkflowExecutionStarted");
   assert.equal(types.at(-1), "WorkflowExecutionCompleted");
+});
+
+test("a topic is read on across cut connections, resets and runs", async () => {
+  const [first, second] = ["1-6f1a9ac0be13a5d2", "2-0d3ab1aa5fb0c972"];
+  const at = "2026-11-27T21:00:00Z";
+  const items = (runId: string, next: number, offsets: number[], more: object = {}) =>
+    page({ workflowId: "a", runId, topic: "t", items: offsets.map((offset) => ({ offset, at, value: `item ${offset}` })), first: 0, next, closed: false, ...more });
+  const cut = (): Response => {
+    throw new TypeError("the line is dead");
+  };
+  const { weft, asked } = answering(
+    items(first, 2, [0, 1]),
+    cut,
+    items(first, 2, []),
+    items(first, 5, [], { withdrawn: { from: 1, before: 5 } }),
+    items(first, 6, [5], { closed: true, newRunId: second }),
+    cut,
+    items(second, 8, [6, 7], { more: true }),
+    items(second, 8, [], { closed: true }),
+  );
+  const seen: unknown[] = [];
+  for await (const { runId, items, withdrawn } of weft.topic<string>("a", "t/1", { limit: 2 })) {
+    seen.push([runId, items.map(({ value }) => value), withdrawn?.from]);
+  }
+  assert.deepEqual(seen, [
+    [first, ["item 0", "item 1"], undefined],
+    [first, [], 1],
+    [first, ["item 5"], undefined],
+    [second, ["item 6", "item 7"], undefined],
+  ]);
+  const from = (run: string, next: string) => `a/topics/t%2F1?${run && `runId=${run}&`}${next}limit=2&wait=20s`;
+  const reads = [from("", ""), from(first, "from=2&"), from(first, "from=2&"), from(first, "from=2&"), from(first, "from=5&")];
+  assert.deepEqual(asked, [...reads, from(second, "from=6&"), from(second, "from=6&"), from(second, "from=8&")]);
+
+  const there = answering(items(first, 2, [0, 1], { more: true }), items(first, 3, [2]));
+  const all: number[] = [];
+  for await (const { items, cost } of there.weft.topic("a", "t", { from: 0, wait: false })) {
+    all.push(...items.map(({ offset }) => offset), cost.reads);
+  }
+  assert.deepEqual(all, [0, 1, 2, 2, 2]);
+  assert.deepEqual(there.asked, ["a/topics/t?from=0", `a/topics/t?runId=${first}&from=2`]);
+});
+
+test("a topic that a workflow does not have is refused", async () => {
+  const weft = new Weft(server.url);
+  await Cart.start(weft, "cart-6", { owner: "ada" });
+  await assert.rejects(weft.topic("cart-6", "progress").next(), (error) => error instanceof Problem && error.status === 404);
 });

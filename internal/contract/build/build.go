@@ -18,6 +18,8 @@ type Contract struct {
 	// Silent are the Go types whose schema accepts any value, because they encode themselves and
 	// declare no schema.
 	Silent []string
+	// Types are the Go types of the schemas in $defs.
+	Types map[string]reflect.Type
 }
 
 // Of returns the contract of a registry, without Weft's own types. It generates the schemas, which
@@ -41,8 +43,34 @@ func Of(r *engine.Registry) (*Contract, error) {
 			return nil, fmt.Errorf("activity type %q: %w", name, err)
 		}
 	}
+	anyWorkflow, anyActivity := r.DynamicTypes()
+	if anyWorkflow != nil {
+		var err error
+		if d.AnyWorkflow, err = b.workflow(anyWorkflow); err != nil {
+			return nil, fmt.Errorf("the workflow of all types: %w", err)
+		}
+		d.AnyWorkflow.Input, d.AnyWorkflow.Result = &contract.Schema{}, &contract.Schema{}
+	}
+	if anyActivity != nil {
+		d.AnyActivity = &contract.Activity{Input: &contract.Schema{}, Result: &contract.Schema{}}
+	}
 	d.Defs = b.set.Defs()
-	return &Contract{d, b.set.Silent()}, nil
+	return &Contract{d, b.set.Silent(), b.set.Types()}, nil
+}
+
+// AddDocs adds the comments that the program has embedded (workflow.Docs), where there are no
+// others. It returns an error if these are no contract.
+func (c *Contract) AddDocs(r *engine.Registry) error {
+	text, where := r.Docs()
+	if text == nil {
+		return nil
+	}
+	from, err := contract.Read(text)
+	if err != nil {
+		return fmt.Errorf("what workflow.Docs got at %s: %w: weftest.Contract writes the file", where, err)
+	}
+	c.Document.AddDocs(from)
+	return nil
 }
 
 type builder struct {

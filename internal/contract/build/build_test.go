@@ -39,7 +39,7 @@ func (o opaque) MarshalJSON() ([]byte, error)     { return json.Marshal(o.text) 
 func (o *opaque) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &o.text) }
 
 // names are one of each kind.
-func names(t *testing.T, lenient bool, dynamic ...engine.NameKind) *engine.Names {
+func names(t testing.TB, lenient bool, dynamic ...engine.NameKind) *engine.Names {
 	t.Helper()
 	all := &engine.Names{Lenient: lenient}
 	for _, n := range []*engine.Name{
@@ -67,11 +67,13 @@ func names(t *testing.T, lenient bool, dynamic ...engine.NameKind) *engine.Names
 	return all
 }
 
-func registry(t *testing.T) *engine.Registry {
+func registry(t testing.TB) *engine.Registry {
 	t.Helper()
 	r, err := program.Registry(
 		activity.New("charge", func(context.Context, receipt) (string, error) { return "", nil }),
 		activity.NewLocal("look", func(context.Context, payload.None) (opaque, error) { return opaque{}, nil }),
+		workflow.Dynamic(func(workflow.Context, string, workflow.Raw) (workflow.Raw, error) { return nil, nil }, workflow.Names(workflow.NewSignal[total]("more"))),
+		activity.Dynamic(func(context.Context, string, workflow.Raw) (workflow.Raw, error) { return nil, nil }),
 		workflow.Schema[sku](`{"description": "The number of an article.", "type": "string"}`),
 	)
 	if err != nil {

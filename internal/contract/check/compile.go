@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -182,7 +183,7 @@ func (c *compiler) key(t reflect.Type, path string) (*Shape, error) {
 
 // fields fills in the fields of a struct's shape.
 func (c *compiler) fields(s *Shape, path string) error {
-	s.byName, s.ascii = map[string]int{}, true
+	s.byName, s.lower, s.ascii = map[string]int{}, map[string]int{}, true
 	for i, f := range fieldsOf(s.Type) {
 		at := path + "." + f.name
 		value, err := c.field(f, at)
@@ -196,6 +197,11 @@ func (c *compiler) fields(s *Shape, path string) error {
 		required := !f.omitted && !f.embedded && !tags.has("optional") || tags.has("required")
 		s.Fields = append(s.Fields, Field{Name: f.name, Go: f.field, Required: required, Shape: value})
 		s.byName[f.name] = i
+		if lower := strings.ToLower(f.name); isASCII(f.name) {
+			if _, taken := s.lower[lower]; !taken {
+				s.lower[lower] = i
+			}
+		}
 		s.ascii = s.ascii && isASCII(f.name)
 		if i%64 == 0 {
 			s.required = append(s.required, 0)

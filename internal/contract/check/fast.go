@@ -212,16 +212,25 @@ func (f *fast) object(s *Shape) {
 // folds reports whether an unknown name may be that of a field for encoding/json, which ignores
 // capitals.
 func (s *Shape) folds(name []byte) bool {
-	if !s.ascii || !isASCII(string(name)) {
+	var lower [maxFolded]byte
+	if !s.ascii || len(name) > len(lower) {
 		return true
 	}
-	for i := range s.Fields {
-		if len(s.Fields[i].Name) == len(name) && bytes.EqualFold([]byte(s.Fields[i].Name), name) {
+	for i, c := range name {
+		switch {
+		case c >= utf8.RuneSelf:
 			return true
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
 		}
+		lower[i] = c
 	}
-	return false
+	_, found := s.lower[string(lower[:len(name)])]
+	return found
 }
+
+// maxFolded is how long a name may be for the fast path to know that it is not that of a field.
+const maxFolded = 64
 
 // holds reports whether the shape holds the number of a text, which is one.
 func (s *Shape) holds(text []byte) bool {

@@ -78,6 +78,7 @@ type Shape struct {
 	bounds   bounds         // of numbers
 	byName   map[string]int // of Fields
 	ascii    bool           // all names of Fields are
+	lower    map[string]int // of Fields, by their names in small letters, if those are ASCII
 	required []uint64       // bits of Fields
 }
 

@@ -1,8 +1,8 @@
 // Package diff compares two contracts, and says whom each change harms.
 //
-// Callers send what the old contract accepts and read what it promises: an input may become wider, and
-// a result narrower. Open runs have values in their histories that new code decodes again. Those of a
-// pinned type keep their code, so no change harms them.
+// Callers send what the old contract accepts and read what it promises: an input may become wider,
+// and a result narrower. Open runs have values in their histories that new code decodes again.
+// Those of a pinned type keep their code, so no change harms them.
 package diff
 
 import (
@@ -31,8 +31,8 @@ type Change struct {
 	At string `json:"at"`
 	// What says what has changed there.
 	What string `json:"what"`
-	// Callers and Runs say what the change does to callers of the old contract, and to runs that are
-	// open when the new one is deployed.
+	// Callers and Runs say what the change does to callers of the old contract, and to runs that
+	// are open when the new one is deployed.
 	Callers Verdict `json:"callers"`
 	Runs    Verdict `json:"openRuns"`
 	// Why says who notices what; empty if the change is safe.
@@ -57,19 +57,25 @@ func Broken(all []Change) bool {
 	return slices.ContainsFunc(all, func(c Change) bool { return c.Verdict() == Breaks })
 }
 
-// Compare returns the changes from one contract to another, in the order of their places, those that
-// break first. Comments are no part of it, and neither are the names of schemas.
+// Compare returns the changes from one contract to another, in the order of their places, those
+// that break first. Comments are no part of it, and neither are the names of schemas.
 func Compare(before, after *contract.Document) []Change {
 	d := &differ{before: before, after: after, equal: map[[2]*contract.Schema]bool{}}
 	each(before.Workflows, after.Workflows, func(name string, b, a *contract.Workflow) { d.workflow("workflow "+name, b, a) })
 	each(before.Activities, after.Activities, func(name string, b, a *contract.Activity) { d.activity("activity "+name, b, a) })
+	if before.AnyWorkflow != nil || after.AnyWorkflow != nil {
+		d.workflow("workflows of types that are not listed", before.AnyWorkflow, after.AnyWorkflow)
+	}
+	if before.AnyActivity != nil || after.AnyActivity != nil {
+		d.activity("activities of types that are not listed", before.AnyActivity, after.AnyActivity)
+	}
 	rank := map[Verdict]int{Breaks: 0, Note: 1, Safe: 2}
 	slices.SortStableFunc(d.changes, func(a, b Change) int { return rank[a.Verdict()] - rank[b.Verdict()] })
 	return d.changes
 }
 
-// each calls f for each name that one of the two maps has, in order. A value that a map lacks is the
-// zero value.
+// each calls f for each name that one of the two maps has, in order. A value that a map lacks is
+// the zero value.
 func each[V any](before, after map[string]V, f func(name string, before, after V)) {
 	names := append(contract.Sorted(before), contract.Sorted(after)...)
 	slices.Sort(names)
@@ -270,4 +276,16 @@ func (d *differ) activity(at string, before, after *contract.Activity) {
 		d.values(at, attemptInput, before.Input, after.Input)
 		d.values(at, attemptResult, before.Result, after.Result)
 	}
+}
+
+// Lines returns a change as people read it: what it is, and below it why and what to do instead.
+func (c *Change) Lines() []string {
+	lines := []string{fmt.Sprintf("%-6s  %s: %s", c.Verdict(), c.At, c.What)}
+	if c.Why != "" {
+		lines = append(lines, "        "+c.Why)
+	}
+	if c.Instead != "" {
+		lines = append(lines, "        instead: "+c.Instead)
+	}
+	return lines
 }

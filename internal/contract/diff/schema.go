@@ -43,7 +43,7 @@ var (
 
 // values compares the schemas of a value; nil is a value that is not there.
 func (d *differ) values(at string, r role, before, after *contract.Schema) {
-	c := &comparison{differ: d, role: r, at: at, seen: map[[2]string]bool{}}
+	c := &comparison{differ: d, role: r, at: at, seen: map[[2]*contract.Schema]bool{}}
 	switch {
 	case before == nil && after == nil:
 	case before == nil:
@@ -61,7 +61,7 @@ type comparison struct {
 	role
 
 	at   string
-	seen map[[2]string]bool // names in $defs, before and after
+	seen map[[2]*contract.Schema]bool // pairs of named types that are compared, or were
 }
 
 // appears adds that there was no value before.
@@ -147,8 +147,8 @@ func (c *comparison) schemas(path string, before, after *contract.Schema) {
 	}
 	nameBefore, before := c.before.Resolve(before)
 	nameAfter, after := c.after.Resolve(after)
-	if nameBefore != "" && nameAfter != "" {
-		pair := [2]string{nameBefore, nameAfter}
+	if nameBefore != "" || nameAfter != "" {
+		pair := [2]*contract.Schema{before, after}
 		if c.seen[pair] {
 			return
 		}

@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -19,11 +20,26 @@ func TestChangesThatBreakNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var judges [2]*jsonschema.Schema
 		var documents [2]*contract.Document
+		var common []reflect.Type // of the fields that both may have
+		for range 3 {
+			common = append(common, drawType(rt, 1))
+		}
 		for i := range documents {
-			typ := drawType(rt, 2)
-			if rapid.Bool().Draw(rt, "struct") {
-				typ = reflect.StructOf([]reflect.StructField{{Name: "A", Type: typ}, {Name: "B", Type: drawType(rt, 1), Tag: `json:",omitempty"`}})
+			var fields []reflect.StructField
+			for j, typ := range common {
+				tag := rapid.SampledFrom([]string{``, `json:",omitempty"`, `jsonschema:"optional"`, `jsonschema:"minimum=1"`, `jsonschema:"maxLength=2"`}).Draw(rt, "tag")
+				field := reflect.StructField{Name: fmt.Sprintf("F%d", j), Type: typ, Tag: reflect.StructTag(tag)}
+				switch rapid.IntRange(0, 9).Draw(rt, "change") {
+				case 0:
+					continue
+				case 1:
+					field.Type = drawType(rt, 1)
+				case 2:
+					field.Type = reflect.PointerTo(typ)
+				}
+				fields = append(fields, field)
 			}
+			typ := reflect.StructOf(fields)
 			d, root, judge := validator(t, typ, rapid.Bool().Draw(rt, "lenient"))
 			d.Version, d.Workflows = 1, map[string]*contract.Workflow{"w": {Updates: map[string]*contract.Update{"u": {Input: root}}}}
 			documents[i], judges[i] = d, judge
@@ -49,7 +65,8 @@ func TestChangesThatBreakNothing(t *testing.T) {
 			}
 		}
 	})
-	if accepted < 20 {
-		t.Errorf("only %d values were accepted", accepted)
+	t.Log(accepted, "values were accepted")
+	if accepted == 0 {
+		t.Error("no value was accepted")
 	}
 }

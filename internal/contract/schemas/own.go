@@ -30,11 +30,11 @@ type declarer interface {
 // declared returns the schema that somebody gave for a type: the author with workflow.Schema, the
 // type's method JSONSchema, or the table of the standard library.
 func (s *Set) declared(shape *check.Shape) (schema *contract.Schema, ok bool, err error) {
-	if text, found := standard[shape.Type]; found {
-		schema = &contract.Schema{}
-		return schema, true, json.Unmarshal([]byte(text), schema)
-	}
 	text, err := s.text(shape)
+	if standard, found := standard[shape.Type]; found && text == nil {
+		schema = &contract.Schema{}
+		return schema, true, json.Unmarshal([]byte(standard), schema)
+	}
 	if err != nil || text == nil {
 		if err == nil && shape.Kind == check.Own {
 			s.note(shape.Type)
@@ -62,17 +62,29 @@ func (s *Set) text(shape *check.Shape) (text []byte, err error) {
 		}
 	}
 	text, err = ask(t)
-	if text == nil || err != nil || shape.Kind != check.Struct {
+	promoted := promotedBy(t)
+	switch {
+	case promoted == nil || err == nil && !bytes.Equal(promoted, text):
 		return text, err
+	case shape.Kind == check.Struct: // what is promoted speaks about the embedded type alone
+		return nil, nil
 	}
-	for i := range t.NumField() { // a method that is promoted speaks about the embedded type
+	return promoted, nil
+}
+
+// promotedBy returns what the method JSONSchema of an embedded type returns; nil if there is none.
+func promotedBy(t reflect.Type) []byte {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range t.NumField() {
 		if f := t.Field(i); f.Anonymous {
-			if promoted, _ := ask(indirect(f.Type)); bytes.Equal(promoted, text) {
-				return nil, nil
+			if text, _ := ask(indirect(f.Type)); text != nil {
+				return text
 			}
 		}
 	}
-	return text, nil
+	return nil
 }
 
 func indirect(t reflect.Type) reflect.Type {

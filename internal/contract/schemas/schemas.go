@@ -27,6 +27,7 @@ type Set struct {
 	defs   []*definition
 	roots  []*contract.Schema // whose references Defs gives their names
 	silent map[reflect.Type]bool
+	types  map[string]reflect.Type // by their names in $defs
 }
 
 // key is what a definition is for.
@@ -85,6 +86,12 @@ func (s *Set) Silent() (names []string) {
 // that Add has returned refer to them from now on. Call it last, once.
 func (s *Set) Defs() map[string]*contract.Schema {
 	names := s.names()
+	s.types = make(map[string]reflect.Type, len(names))
+	for i, d := range s.defs {
+		if d.inner == "" {
+			s.types[names[i]] = d.t
+		}
+	}
 	rename := func(schema *contract.Schema) {
 		schema.Walk(func(schema *contract.Schema) {
 			if i, ok := pending(schema); ok {
@@ -102,6 +109,9 @@ func (s *Set) Defs() map[string]*contract.Schema {
 	}
 	return all
 }
+
+// Types returns the Go types of the named schemas that Defs has returned.
+func (s *Set) Types() map[string]reflect.Type { return s.types }
 
 // pendingPrefix begins a reference to a definition that has no name yet.
 const pendingPrefix = "#pending"

@@ -40,7 +40,7 @@
 //	runner.Code         CatchUp Drop Query
 //	runner.Runner       Barred
 //	session             EndOf NoSuchWorkflow NotLatest Problem ReadRuns RecordRun
-//	                    RequireUnchanged RunClosed WalkRuns
+//	                    RequireUnchanged RunClosed TypeOf WalkRuns
 //	session.Options     MaxPut
 //	session.Process     Begin Carry Observed OpenWithin Problem ReadBeside Request Timestamp
 //	session.Session     Close Commit Committed Discard Encode Insist OpenRun Put RequireFresh

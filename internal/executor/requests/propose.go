@@ -118,15 +118,21 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 // holdAgainst answers the calls that the contract of the run's code does not have, and returns the
 // others. No code runs for the answered ones, and nothing is written.
 func (calls group) holdAgainst(t *session.Session, run *engine.Run) group {
-	code := t.TypeOf(run)
-	return slices.DeleteFunc(slices.Clone(calls), func(c *updateCall) bool {
-		breaks := c.breaks(code)
-		if breaks && c.err == nil {
+	code := session.TypeOf(t, run)
+	others, some := calls, false
+	for i, c := range calls {
+		switch breaks := c.breaks(code); {
+		case breaks && !some:
+			others, some = slices.Clone(calls[:i]), true
+		case !breaks && some:
+			others = append(others, c)
+		}
+		if c.answer.Stage == schema.StageRejected {
 			c.answer.RunID = run.State.RunID
 			c.decide(t.Process.World.Now(), run, observe.Rejected)
 		}
-		return breaks
-	})
+	}
+	return others
 }
 
 // breaks reports whether the contract of code does not have the call. If so, it answers it.

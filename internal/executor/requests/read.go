@@ -254,7 +254,7 @@ func (s *Requests) Query(ctx context.Context, q *command.Query) (*schema.QueryRe
 		if err := commit.CheckBuild(ctx, t, run); err != nil {
 			return err
 		}
-		if err := command.CheckQuery(t.TypeOf(run), q); err != nil {
+		if err := command.CheckQuery(session.TypeOf(t, run), q); err != nil {
 			return err
 		}
 		if err := refused(t, run, runner.CodeQuery); err != nil {

@@ -93,7 +93,7 @@ func (t *Session) RequireFresh(ctx context.Context, err error) error {
 }
 
 // TypeOf returns the workflow type of a run, or nil if this process does not have it.
-func (t *Session) TypeOf(run *engine.Run) *engine.Workflow {
+func TypeOf(t *Session, run *engine.Run) *engine.Workflow {
 	return t.Process.Registry.Workflow(run.State.Started.WorkflowType)
 }
 

@@ -90,6 +90,35 @@ func TestGoFailed(t *testing.T) {
 	})
 }
 
+// A generated topic reads what the author's topic publishes.
+func TestGoTopic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type step struct {
+			Name string `json:"name"`
+		}
+		progress := workflow.NewTopic[step]("progress")
+		typ := workflow.NewWorkflow[workflow.None, workflow.None]("all-types")
+		p := testbed.New(t).Start(executor.Options{}, workflow.Bind(typ, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
+			progress.Publish(ctx, step{"one"})
+			progress.Publish(ctx, step{"two"})
+			return workflow.None{}, nil
+		}, workflow.Names(progress)))
+		if _, err := typ.Run(t.Context(), p.Client, "a", workflow.None{}); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for item, err := range types.AllTypes.Progress.Read(t.Context(), p.Client, "a", 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, item.Value.Name)
+		}
+		if !slices.Equal(got, []string{"one", "two"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // Names and texts of a contract are texts of the generated code, whatever they are: the package has
 // only what it should have.
 func TestGoHostile(t *testing.T) {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypedDict, Unpack
+from typing import Unpack
 
+from typing_extensions import TypedDict
 from weft_client import ABSENT, Answer, AsyncWorkflow, CallOptions, DeclaredError, OtherError, Outcome, ReadOptions, Sent, SignalOptions
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict, Unpack
+from collections.abc import AsyncIterator
+from typing import Literal, Unpack
 
-from weft_client import Answer, AsyncWorkflow, CallOptions, DeclaredError, Outcome, ReadOptions, Sent, SignalOptions
+from typing_extensions import NotRequired, TypedDict
+from weft_client import Answer, AsyncWorkflow, CallOptions, DeclaredError, Outcome, ReadOptions, Sent, SignalOptions, TopicOptions, TopicPage
 
 # */ globalThis.pwned = true; /*
 Hostile0GlobalThisPwnedTrue = TypedDict(
@@ -588,3 +590,76 @@ class Hostile(AsyncWorkflow[None, None]):
     async def global_this_pwned_true_signal5(self, input: Hostile9GlobalThisPwnedTrue, **options: Unpack[SignalOptions]) -> Sent:
         """globalThis.pwned = true;"""
         return await self._signal("\u2028globalThis.pwned = true;\u2029", input, options)
+
+    def topic(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile14]]:
+        return self._topic("\u0000\u202e\ufeff", options)
+
+    def global_this_pwned_true_topic(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile2GlobalThisPwnedTrue]]:
+        """globalThis.pwned = true; //"""
+        return self._topic("\nglobalThis.pwned = true; //", options)
+
+    def var_pwned_1_topic(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile13VarPwned1]]:
+        """var Pwned = 1"""
+        return self._topic("\u000d\nvar Pwned = 1", options)
+
+    def import_sys_sys_pwned_true_topic(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile4ImportSysSysPwnedTrue]]:
+        """\"\"\"
+        import sys; sys.pwned = True
+        \"\"\"
+        """
+        return self._topic("\"\"\"\nimport sys; sys.pwned = True\n\"\"\"", options)
+
+    def global_this_pwned_true_topic2(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile1GlobalThisPwnedTrue]]:
+        """"; globalThis.pwned = true; //"""
+        return self._topic("\"; globalThis.pwned = true; //", options)
+
+    def defs_0_1_topic(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile15Defs01]]:
+        """$defs/~0~1"""
+        return self._topic("$defs/~0~1", options)
+
+    def s_d_topic(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile11SD]]:
+        """%s%d"""
+        return self._topic("%s%d", options)
+
+    def import_sys_sys_pwned_true_topic2(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile5ImportSysSysPwnedTrue]]:
+        """'''
+        import sys; sys.pwned = True
+        '''
+        """
+        return self._topic("'''\nimport sys; sys.pwned = True\n'''", options)
+
+    def global_this_pwned_true_topic3(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile0GlobalThisPwnedTrue]]:
+        """*/ globalThis.pwned = true; /*"""
+        return self._topic("*/ globalThis.pwned = true; /*", options)
+
+    def script_topic(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile10Script]]:
+        """</script>"""
+        return self._topic("</script>", options)
+
+    def topic2(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile6]]:
+        """\\"""
+        return self._topic("\\", options)
+
+    def topic3(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile7]]:
+        """\\\""""
+        return self._topic("\\\"", options)
+
+    def n_bullet_x22_topic(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile16NBULLETX22]]:
+        """\\N{BULLET}\\x22"""
+        return self._topic("\\N{BULLET}\\x22", options)
+
+    def json_x_var_pwned_1_topic(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile12JsonXVarPwned1]]:
+        """` json:"x"`; var Pwned = 1 //"""
+        return self._topic("` json:\"x\"`; var Pwned = 1 //", options)
+
+    def global_this_pwned_true_topic4(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile3GlobalThisPwnedTrue]]:
+        """`${globalThis.pwned = true}`"""
+        return self._topic("`${globalThis.pwned = true}`", options)
+
+    def topic4(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile8]]:
+        """{{.}}"""
+        return self._topic("{{.}}", options)
+
+    def global_this_pwned_true_topic5(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Hostile9GlobalThisPwnedTrue]]:
+        """globalThis.pwned = true;"""
+        return self._topic("\u2028globalThis.pwned = true;\u2029", options)

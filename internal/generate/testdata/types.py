@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Never, NotRequired, TypeAlias, TypedDict, Unpack
+from collections.abc import AsyncIterator
+from typing import Any, Literal, Never, TypeAlias, Unpack
 
-from weft_client import ABSENT, Answer, AsyncWorkflow, CallOptions, DeclaredError, OtherError, Outcome, ReadOptions, Sent, SignalOptions
+from typing_extensions import NotRequired, TypedDict
+from weft_client import ABSENT, Answer, AsyncWorkflow, CallOptions, DeclaredError, OtherError, Outcome, ReadOptions, Sent, SignalOptions, TopicOptions, TopicPage
 
 
 class BoxItem(TypedDict):
@@ -65,12 +67,9 @@ EverythingValue = TypedDict(
         "größe": "NotRequired[str]",
         "Größe": "NotRequired[str]",
         "loop": "NotRequired[Loop]",
+        "tree": "NotRequired[Tree]",
     },
 )
-
-Level: TypeAlias = Literal["low", "high", "very high", ""]
-
-Loop: TypeAlias = Any
 
 
 class Node(TypedDict):
@@ -78,11 +77,6 @@ class Node(TypedDict):
     next: NotRequired[Node]
     parent: NotRequired[Node | None]
     children: NotRequired[list[Node] | None]
-
-
-Pool: TypeAlias = Any
-
-Promise: TypeAlias = list[str]
 
 
 class ResultInput(TypedDict):
@@ -93,18 +87,33 @@ class ResultInputInline(TypedDict):
     deep: NotRequired[bool]
 
 
-Selfish: TypeAlias = Any
-
-Shape: TypeAlias = "Circle | ShopSquare | Promise"
-
-
 class ShopSquare(TypedDict):
     kind: Literal["square"]
     side: float
 
 
+class Step(TypedDict):
+    name: str
+    percent: NotRequired[float]
+
+
 class TakenDetails(TypedDict):
     by: str
+
+
+Level: TypeAlias = Literal["low", "high", "very high", ""]
+
+Loop: TypeAlias = Any
+
+Pool: TypeAlias = Any
+
+Promise: TypeAlias = list[str]
+
+Selfish: TypeAlias = Any
+
+Shape: TypeAlias = Circle | ShopSquare | Promise
+
+Tree: TypeAlias = "list[Tree]"
 
 
 class Taken(DeclaredError[int]):
@@ -166,6 +175,16 @@ class AllTypes(AsyncWorkflow[EverythingValue, Any]):
 
     async def start_signal(self, input: Selfish, **options: Unpack[SignalOptions]) -> Sent:
         return await self._signal("start", input, options)
+
+    def progress(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Step]]:
+        """Progress is what has happened."""
+        return self._topic("progress", options)
+
+    def same_topic(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[None]]:
+        return self._topic("same", options)
+
+    def texts(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[str]]:
+        return self._topic("texts", options)
 
 
 class X数(AsyncWorkflow[None, None]):

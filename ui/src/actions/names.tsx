@@ -19,7 +19,7 @@ interface NameProps {
 }
 
 /** Asks for a name: to choose if the program declares all of them, or else to type. */
-export function NameField({ label, names, offered = [], value, onInput, hint, refused }: NameProps): JSX.Element {
+export function NameField({ label, names, offered = [], value, onInput, hint: told, refused }: NameProps): JSX.Element {
   const inForm = useContext(RefusalContext);
   const known = refused?.known ?? inForm?.known;
   const [settled, setSettled] = useState<readonly string[]>();
@@ -29,6 +29,7 @@ export function NameField({ label, names, offered = [], value, onInput, hint, re
   };
   const problem = known && known !== settled ? (known.length > 0 ? `There is no such name. There are ${known.join(", ")}.` : "There is no such name, and no other one.") : undefined;
   const declared = known ?? names.names;
+  const hint = [names.doc(value), !names.open && declared.length === 0 ? "The program declares none." : undefined, told].filter(Boolean).join(" ");
   if (names.open || declared.length === 0) {
     return <TextField label={label} value={value} onInput={change} required options={[...new Set([...offered, ...declared])]} {...(hint ? { hint } : {})} {...(problem ? { problem } : {})} />;
   }
@@ -49,9 +50,9 @@ export function NameField({ label, names, offered = [], value, onInput, hint, re
   );
 }
 
-/** Returns names of which others may exist. */
-export function anyOf(names: string[]): Names {
-  return { names, open: true, input: () => undefined };
+/** Returns names of which others may exist. doc is the comment of the one that is chosen. */
+export function anyOf(names: string[], doc?: string): Names {
+  return { names, open: true, input: () => undefined, doc: () => doc };
 }
 
 /** Returns the name that a form begins with: one that the code waits for, or the only one. */
@@ -61,9 +62,10 @@ export function firstName(names: Names, awaited: readonly string[]): string {
 
 /**
  * Returns the text of an input, and a function that sets it. Each name whose type is known has a text
- * of its own. What was typed before a type was known is that of the first one.
+ * of its own. What was typed before a type was known is that of the first one, too.
  */
 export function useInput(key: string, first = ""): [string, (text: string) => void] {
-  const [texts, setTexts] = useState<Record<string, string>>({ "": first });
-  return [texts[`=${key}`] ?? texts[""] ?? "", (text) => setTexts((all) => ({ ...all, [key === "" ? "" : `=${key}`]: text }))];
+  const [texts, setTexts] = useState<ReadonlyMap<string, string>>(new Map([["", first]]));
+  const text = texts.get(key) ?? (texts.size === 1 ? texts.get("") : undefined) ?? "";
+  return [text, (to) => setTexts((all) => new Map(all).set(key, to))];
 }

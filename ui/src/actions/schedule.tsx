@@ -13,7 +13,7 @@ import { requestIds } from "../lib/ids.js";
 import { PayloadField } from "../schema/field.js";
 import { done, orNone } from "./done.js";
 import { anyOf, NameField, useInput } from "./names.js";
-import { durationPattern, useStartInput, useWorkflowTypes } from "./start.js";
+import { durationPattern, useStart, useWorkflowTypes } from "./start.js";
 
 /** What happens at a moment while an earlier run is open. */
 export const overlaps: readonly { value: OverlapPolicy; label: string }[] = [
@@ -53,8 +53,8 @@ export function ScheduleForm({ id, schedule, onClose }: { id?: string; schedule?
   const [jitter, setJitter] = useState(shortDuration(spec?.jitter ?? ""));
   const [startAt, setStartAt] = useState(spec?.startAt ?? "");
   const [endAt, setEndAt] = useState(spec?.endAt ?? "");
-  const inputType = useStartInput(type, types);
-  const [input, setInput] = useInput(inputType ? type : "", schedule?.action.input === undefined ? "" : jsonText(schedule.action.input));
+  const declared = useStart(type, types);
+  const [input, setInput] = useInput(declared ? type : "", schedule?.action.input === undefined ? "" : jsonText(schedule.action.input));
   const [overlap, setOverlap] = useState<OverlapPolicy>(schedule?.overlapPolicy ?? "skip");
   const [catchUp, setCatchUp] = useState(shortDuration(schedule?.catchUpWindow ?? ""));
   const [pauseOnFailure, setPauseOnFailure] = useState(schedule?.pauseOnFailure ?? false);
@@ -96,7 +96,7 @@ export function ScheduleForm({ id, schedule, onClose }: { id?: string; schedule?
     >
       <div class="two">
         {!id && <TextField label="Schedule id" value={scheduleId} onInput={setScheduleId} required pattern="[A-Za-z0-9._:\-]{1,241}" title="Letters, digits, and . _ : - are allowed." />}
-        <NameField label="Workflow type" names={anyOf(types)} value={type} onInput={setType} />
+        <NameField label="Workflow type" names={anyOf(types, declared?.doc)} value={type} onInput={setType} />
       </div>
       <div class="two">
         <LinesField label="Cron" hint="An expression in each line." placeholder="30 9 * * 1-5" value={cron} onInput={setCron} />
@@ -106,7 +106,7 @@ export function ScheduleForm({ id, schedule, onClose }: { id?: string; schedule?
         <TextField label="Time zone" hint="A name as Europe/Berlin; empty for UTC." value={timeZone} onInput={setTimeZone} options={zones()} />
         <SelectField label="While an earlier run is open" value={overlap} onInput={setOverlap} options={overlaps} />
       </div>
-      <PayloadField key={inputType ? type : ""} label="Input" at="action.input" type={inputType} value={input} onInput={setInput} rows={4} />
+      <PayloadField key={declared ? type : ""} label="Input" at="action.input" type={declared?.input} value={input} onInput={setInput} rows={4} />
       <details class="more-fields">
         <summary>More options</summary>
         <div class="two">

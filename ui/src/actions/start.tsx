@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type StartRequest, startRun } from "../api/actions.js";
-import { startInput, useContract, type ValueType } from "../api/contract.js";
+import { startOf, useContract } from "../api/contract.js";
 import { FormDialog } from "../components/dialog.js";
 import { JsonField, SelectField, TextField } from "../components/fields.js";
 import { jsonValue } from "../lib/json.js";
@@ -27,10 +27,10 @@ export function useWorkflowTypes(): string[] {
   return types;
 }
 
-/** Returns the type of the input of a workflow type that is among those of the program. */
-export function useStartInput(type: string, types: readonly string[]): ValueType | undefined {
+/** Returns what the program declares about a workflow type that is among its types. */
+export function useStart(type: string, types: readonly string[]): ReturnType<typeof startOf> {
   const known = types.includes(type) ? type : "";
-  return startInput(useContract(known, undefined), known);
+  return startOf(useContract(known, undefined), known);
 }
 
 const durationHint = "As 90s, 24h or 1h30m; empty for no limit.";
@@ -45,8 +45,8 @@ export function StartForm({ type: given, onClose }: { type?: string; onClose: ()
   const types = useWorkflowTypes();
   const [type, setType] = useState(given ?? "");
   const [workflowId, setWorkflowId] = useState("");
-  const inputType = useStartInput(type, types);
-  const [input, setInput] = useInput(inputType ? type : "");
+  const declared = useStart(type, types);
+  const [input, setInput] = useInput(declared ? type : "");
   const [reuse, setReuse] = useState<Reuse>("allowDuplicate");
   const [conflict, setConflict] = useState<Conflict>("fail");
   const [startDelay, setStartDelay] = useState("");
@@ -80,10 +80,10 @@ export function StartForm({ type: given, onClose }: { type?: string; onClose: ()
       }}
     >
       <div class="two">
-        <NameField label="Type" names={anyOf(types)} value={type} onInput={setType} />
+        <NameField label="Type" names={anyOf(types, declared?.doc)} value={type} onInput={setType} />
         <TextField label="Workflow id" hint="Empty for a generated one." value={workflowId} onInput={setWorkflowId} pattern="[A-Za-z0-9._:\-]{1,255}" title="Letters, digits, and . _ : - are allowed." />
       </div>
-      <PayloadField key={inputType ? type : ""} label="Input" at="input" type={inputType} value={input} onInput={setInput} rows={6} />
+      <PayloadField key={declared ? type : ""} label="Input" at="input" type={declared?.input} value={input} onInput={setInput} rows={6} />
       <details class="more-fields">
         <summary>More options</summary>
         <div class="two">

@@ -15,11 +15,13 @@ export interface ValueType {
 export type NameKind = "updates" | "queries" | "signals";
 
 interface Call {
+  doc?: string;
   input?: Schema;
 }
 
 /** A workflow type as a contract has it. */
 interface Workflow extends Partial<Record<NameKind, Record<string, Call>>> {
+  doc?: string;
   input?: Schema;
   dynamic?: string[];
 }
@@ -66,10 +68,10 @@ function valueType(contract: Contract, schema: Schema | undefined): ValueType {
   return { schema, defs: contract.$defs ?? {} };
 }
 
-/** Returns the input of a start. Undefined: it is not known. */
-export function startInput(contract: Contract | undefined, type: string): ValueType | undefined {
+/** Returns the comment of a workflow type, and the input of a start. Undefined: they are not known. */
+export function startOf(contract: Contract | undefined, type: string): { doc: string | undefined; input: ValueType } | undefined {
   const w = own(contract?.workflows, type);
-  return contract && w && valueType(contract, w.input);
+  return contract && w && { doc: w.doc, input: valueType(contract, w.input) };
 }
 
 /** Returns the result of an activity. Undefined: it is not known. */
@@ -86,12 +88,14 @@ export interface Names {
   open: boolean;
   /** Returns the input of a name. Undefined: it is not known. */
   input: (name: string) => ValueType | undefined;
+  /** Returns the comment of a name's declaration. */
+  doc: (name: string) => string | undefined;
 }
 
 /** Returns the names of a kind that a workflow type has. */
 export function namesOf(contract: Contract | undefined, type: string, kind: NameKind): Names {
   const w = own(contract?.workflows, type);
-  if (!contract || !w) return { names: [], open: true, input: () => undefined };
+  if (!contract || !w) return { names: [], open: true, input: () => undefined, doc: () => undefined };
   const calls = w[kind] ?? {};
   return {
     names: Object.keys(calls).sort(),
@@ -100,6 +104,7 @@ export function namesOf(contract: Contract | undefined, type: string, kind: Name
       const call = own(calls, name);
       return call && valueType(contract, call.input);
     },
+    doc: (name) => own(calls, name)?.doc,
   };
 }
 

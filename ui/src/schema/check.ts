@@ -2,7 +2,7 @@
 // package internal/contract/check, and its cases are the test of both.
 import { jsonProblem } from "../lib/json.js";
 import { writeJson } from "../lib/exact.js";
-import { compareNumbers, cut, type Defs, type Keywords, resolve, type Schema, step, typeOf } from "./model.js";
+import { compareNumbers, cut, type Defs, insideOf, type Keywords, resolve, type Schema, step, typeOf } from "./model.js";
 import { type Entry, isGiven, type Node, parseNode, writeNode } from "./node.js";
 
 /** What is wrong with a value. */
@@ -77,22 +77,13 @@ function check(run: Run, schema: Schema, node: Node, path: string, depth: number
   }
 }
 
-/** What a string holds if a schema has this pattern: a field of Go with the option "string". internal/contract/schemas has the same ones. */
-const quoted: Record<string, string> = {
-  "^(true|false)$": "boolean",
-  "^(0|-?[1-9][0-9]*)$": "integer",
-  "^(0|[1-9][0-9]*)$": "integer",
-  "^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$": "number",
-  '^"[\\s\\S]*"$': "string",
-};
-
 /** Returns the type that a schema wants, in the words of a message. */
 function wanted(s: Keywords): string {
   const type = typeOf(s);
   if (type === "string") {
     if (s.format === "date-time") return s.format;
     if (s.contentEncoding === "base64") return s.contentEncoding;
-    const inside = quoted[s.pattern ?? ""];
+    const inside = insideOf(s);
     return inside === undefined ? type : `${inside} in a string`;
   }
   if (type === "array" && s.minItems !== undefined && s.minItems === s.maxItems) return `array of ${s.minItems}`;
@@ -119,11 +110,11 @@ function checkNumber(s: Keywords, text: string, add: (text: string) => void): vo
   const whole = typeOf(s) === "integer";
   const refuse = (want: string): void => add(`want ${s.enum ? listed(s) : want}, got ${cut(text)}`);
   const type = whole ? "integer" : "number";
-  if (!(whole ? integer : number).test(text)) return refuse(type);
+  if (!(whole ? integer : number).test(text) || (s.format === "uint64" && text === "-0")) return refuse(type);
   const ends = bounds[whole ? (s.format ?? "") : ""];
   const least = bound([s.minimum, ends?.[0]], whole, Math.ceil, 1);
   const most = bound([s.maximum, ends?.[1]], whole, Math.floor, -1);
-  if (least !== undefined && compareNumbers(text, least) < 0) return refuse(`${type} of at least ${least}`);
+  if (least !== undefined && compareNumbers(text, least) < 0) return refuse(whole && text === "-0" ? type : `${type} of at least ${least}`);
   if (most !== undefined && compareNumbers(text, most) > 0) return refuse(`${type} of at most ${most}`);
   checkValues(s, { kind: "number", text }, add);
 }
@@ -142,7 +133,7 @@ function checkString(s: Keywords, node: Node & { kind: "string" }, add: (text: s
   const length = s.minLength === undefined && s.maxLength === undefined ? 0 : [...value].length;
   if (s.minLength !== undefined && length < s.minLength) return refuse(`string of at least ${characters(s.minLength)}`);
   if (s.maxLength !== undefined && length > s.maxLength) return refuse(`string of at most ${characters(s.maxLength)}`);
-  if (s.pattern !== undefined && regExp(s.pattern)?.test(value) === false) refuse(quoted[s.pattern] === undefined ? `string that matches ${s.pattern}` : wanted(s));
+  if (s.pattern !== undefined && matches(s.pattern, value) === false) refuse(insideOf(s) === undefined ? `string that matches ${s.pattern}` : wanted(s));
 }
 
 function characters(n: number): string {
@@ -150,17 +141,21 @@ function characters(n: number): string {
 }
 
 const patterns = new Map<string, RegExp | undefined>();
+/** A part that repeats, and is repeated: a browser may try such an expression for a very long time, and Go does not. */
+const nested = /\([^()]*[+*}][^()]*\)[+*{]/;
+/** Ends of lines that a dot of Go matches, and one of JavaScript does not. */
+const otherEnds = /[\r\u2028\u2029]/;
 
-/** Returns an expression, or undefined if the browser does not know its syntax: the server decides then. */
-function regExp(pattern: string): RegExp | undefined {
+/** Reports whether a text has a pattern. Undefined: the browser reads the pattern otherwise than Go, and the server decides. */
+function matches(pattern: string, text: string): boolean | undefined {
   if (!patterns.has(pattern)) {
     try {
-      patterns.set(pattern, new RegExp(pattern, "u"));
+      patterns.set(pattern, nested.test(pattern) ? undefined : new RegExp(pattern, "u"));
     } catch {
       patterns.set(pattern, undefined);
     }
   }
-  return patterns.get(pattern);
+  return otherEnds.test(text) ? undefined : patterns.get(pattern)?.test(text);
 }
 
 function checkValues(s: Keywords, node: Node, add: (text: string) => void): void {
@@ -241,7 +236,7 @@ function checkName(run: Run, schema: Schema, name: string, add: (text: string) =
   const found: string[] = [];
   checkString(s, { kind: "string", value: name }, (text) => found.push(text));
   if (found[0] === undefined) return;
-  add(quoted[s.pattern ?? ""] === "integer" ? `want integer as the name, got ${cut(JSON.stringify(name))}` : `the name: ${found[0]}`);
+  add(insideOf(s) === "integer" ? `want integer as the name, got ${cut(JSON.stringify(name))}` : `the name: ${found[0]}`);
 }
 
 /** Returns a name as encoding/json compares it, which ignores capitals. */

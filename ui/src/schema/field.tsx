@@ -61,7 +61,7 @@ function TypedField({ label, at, type, value, onInput, rows, required, refused }
   const refusal = [refused, inForm].find((r) => r?.at !== undefined && pathBelow(r.at, at) !== undefined);
   const [settled, setSettled] = useState<Refusal>();
   useEffect(() => {
-    if (value.trim() === "") onInput(writeNode(node));
+    onInput(writeNode(node));
   }, []);
   const change = (to: Node | undefined): void => {
     setNode(to);

@@ -1,6 +1,7 @@
 // The controls of a generated form, each with its label, its help and what is wrong.
 import { createContext, type ComponentChildren, type JSX } from "preact";
 import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
+import { jsonProblem } from "../lib/json.js";
 import { afterPress } from "../lib/press.js";
 import type { Problem } from "./check.js";
 import type { Defs } from "./model.js";
@@ -48,7 +49,7 @@ export interface LeafProps {
   tools?: ComponentChildren;
   /** A checkbox has its label behind it. */
   behind?: boolean;
-  /** A problem does not keep the form from being sent. */
+  /** A problem does not keep the form from being sent. Only what is not JSON does. */
   lenient?: boolean;
   children: (control: ControlProps) => JSX.Element;
 }
@@ -114,6 +115,7 @@ export function JsonLeaf({
   onChange,
   onLeave,
   rows = 3,
+  lenient = false,
   ...rest
 }: {
   label: string;
@@ -126,8 +128,11 @@ export function JsonLeaf({
 } & Pick<LeafProps, "hints" | "tools" | "lenient">): JSX.Element {
   const problem = useProblemBelow(path);
   const text = node?.kind === "text" ? node.text : writeNode(node, 2);
+  const leave = useRef<(() => void) | undefined>(undefined);
+  leave.current = () => onLeave?.(text); // a click may have changed the form since the field was left
+  useEffect(() => () => (leave.current = undefined), []);
   return (
-    <Leaf label={label} problem={problem} given={isGiven(node)} {...rest}>
+    <Leaf label={label} problem={problem} given={isGiven(node)} lenient={lenient && jsonProblem(text) === undefined} {...rest}>
       {({ onBlur, ...control }) => (
         <textarea
           {...control}
@@ -137,7 +142,7 @@ export function JsonLeaf({
           onInput={(e) => onChange({ kind: "text", text: e.currentTarget.value })}
           onBlur={() => {
             onBlur();
-            afterPress(() => onLeave?.(text));
+            afterPress(() => leave.current?.());
           }}
         />
       )}

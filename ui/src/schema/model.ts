@@ -105,6 +105,20 @@ export function typeOf({ type }: Keywords): string | undefined {
   return type.length === 1 ? type[0] : undefined;
 }
 
+/** What a string holds if its schema has this pattern: a field of Go with the option "string". Package internal/contract/schemas writes them. */
+const inside: Record<string, string> = {
+  "^(true|false)$": "boolean",
+  "^(0|-?[1-9][0-9]*)$": "integer",
+  "^(0|[1-9][0-9]*)$": "integer",
+  "^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$": "number",
+  '^"[\\s\\S]*"$': "string",
+};
+
+/** Returns the type of the value that a string holds, or undefined if it is a text. */
+export function insideOf({ pattern }: Keywords): string | undefined {
+  return pattern !== undefined && Object.hasOwn(inside, pattern) ? inside[pattern] : undefined;
+}
+
 /** Keywords that a form and the check understand, and those that only tell something. */
 const known = new Set([
   ..."$ref type format contentEncoding const enum minimum maximum minLength maxLength pattern properties required additionalProperties propertyNames items minItems maxItems anyOf oneOf".split(" "),

@@ -1,7 +1,7 @@
 // Which field a schema gets in a form, and what a form begins with.
 import { writeJson } from "../lib/exact.js";
 import { count } from "../lib/format.js";
-import { type Defs, isKnown, type Keywords, resolve, type Schema, typeOf } from "./model.js";
+import { type Defs, insideOf, isKnown, type Keywords, resolve, type Schema, typeOf } from "./model.js";
 import { type Entry, entry, type Node, parseNode, writeNode } from "./node.js";
 
 /** The kinds of fields. json is a text of JSON: that is what is left if a form knows no better. */
@@ -163,12 +163,13 @@ export function limits({ kind, schema: s }: Shape): string | undefined {
     switch (kind) {
       case "integer":
         if (s.format === "duration") return "a duration, as 90s or 1h30m, or nanoseconds";
-        return [isOfType(s) ? undefined : range(s.minimum, s.maximum, ""), "a whole number"].filter(Boolean).reverse().join(", ");
+        return [isInt32(s) ? undefined : range(s.minimum, s.maximum, ""), "a whole number"].filter(Boolean).reverse().join(", ");
       case "number":
         return range(s.minimum, s.maximum, "") ?? "a number";
       case "string":
         if (s.format === "date-time") return "a time, as 2026-12-01T08:00:00Z";
         if (s.contentEncoding === "base64") return "bytes in base64";
+        if (insideOf(s) !== undefined) return `a text that holds ${{ boolean: "true or false", integer: "a whole number", number: "a number", string: "a text in quotes" }[insideOf(s) as string]}`;
         return [range(s.minLength, s.maxLength, (s.maxLength ?? s.minLength) === 1 ? " character" : " characters"), s.pattern && `matches ${s.pattern}`].filter(Boolean).join(", ") || undefined;
       case "array":
         return s.minItems !== undefined && s.minItems === s.maxItems ? `${count(s.minItems)} items` : range(s.minItems, s.maxItems, (s.maxItems ?? s.minItems) === 1 ? " item" : " items");
@@ -179,11 +180,9 @@ export function limits({ kind, schema: s }: Shape): string | undefined {
   return said && `${said[0]?.toUpperCase() ?? ""}${said.slice(1)}.`;
 }
 
-/** The bounds of Go's types of integers: of those a form says nothing. */
-const ofTypes = ["-128 127", "-32768 32767", "-2147483648 2147483647", "0 255", "0 65535", "0 4294967295", "0 "];
-
-function isOfType(s: Keywords): boolean {
-  return ofTypes.includes(`${String(s.minimum ?? "")} ${String(s.maximum ?? "")}`) && !(s.maximum === undefined && s.format === undefined);
+/** Reports whether the bounds are those of Go's int32, of which a form says nothing. */
+function isInt32(s: Keywords): boolean {
+  return s.minimum === -2147483648 && s.maximum === 2147483647;
 }
 
 const units: Record<string, bigint> = { ns: 1n, us: 1_000n, µs: 1_000n, ms: 1_000_000n, s: 1_000_000_000n, m: 60_000_000_000n, h: 3_600_000_000_000n };

@@ -8,7 +8,7 @@ globalThis.document = { baseURI: "http://weft/", hidden: false, addEventListener
 const { setInterval } = globalThis;
 globalThis.setInterval = (...all) => setInterval(...all).unref();
 const { refusalOf, rejectionOf } = await load("components/refusal.ts");
-const { namesOf, startInput, activityResult } = await load("api/contract.ts");
+const { namesOf, startOf, activityResult } = await load("api/contract.ts");
 globalThis.setInterval = setInterval;
 const { onlyType } = await load("lib/filter.ts");
 
@@ -92,7 +92,9 @@ test("a value that a field would change is shown as JSON", () => {
 test("a field says which values it takes", () => {
   for (const [schema, want] of [
     [{ type: "integer", format: "int64" }, "A whole number."],
-    [{ type: "integer", minimum: -128, maximum: 127 }, "A whole number."],
+    [{ type: "integer", minimum: -2147483648, maximum: 2147483647 }, "A whole number."],
+    [{ type: "integer", minimum: 0, maximum: 255 }, "A whole number, 0 to 255."],
+    [{ type: "string", pattern: "^(true|false)$" }, "A text that holds true or false."],
     [{ type: "integer", minimum: 1, maximum: 99 }, "A whole number, 1 to 99."],
     [{ type: "number", minimum: 0.5 }, "At least 0.5."],
     [{ type: "string", minLength: 1 }, "At least 1 character."],
@@ -121,15 +123,16 @@ test("a refusal says which field it is about", () => {
 });
 
 test("a contract has the names and the types of a workflow", () => {
-  const contract = { weftContract: 1, workflows: { order: { input: { type: "string" }, updates: { b: { input: { type: "integer" } }, a: {} }, dynamic: ["queries"] } }, activities: { pay: { result: { type: "boolean" } } } };
+  const contract = { weftContract: 1, workflows: { order: { doc: "An order.", input: { type: "string" }, updates: { b: { doc: "Does b.", input: { type: "integer" } }, a: {} }, dynamic: ["queries"] } }, activities: { pay: { result: { type: "boolean" } } } };
   const updates = namesOf(contract, "order", "updates");
   assert.deepEqual([updates.names, updates.open, updates.input("b").schema, updates.input("a").schema, updates.input("c")], [["a", "b"], false, { type: "integer" }, undefined, undefined]);
   assert.equal(namesOf(contract, "order", "queries").open, true);
   assert.deepEqual(namesOf(contract, "order", "signals").names, []);
   assert.equal(namesOf(contract, "toString", "signals").open, true);
   assert.equal(updates.input("constructor"), undefined);
-  assert.deepEqual(startInput(contract, "order").schema, { type: "string" });
-  assert.equal(startInput(undefined, "order"), undefined);
+  assert.deepEqual([startOf(contract, "order").input.schema, startOf(contract, "order").doc], [{ type: "string" }, "An order."]);
+  assert.equal(startOf(undefined, "order"), undefined);
+  assert.deepEqual([updates.doc("b"), updates.doc("a")], ["Does b.", undefined]);
   assert.deepEqual(activityResult(contract, "pay").schema, { type: "boolean" });
 });
 

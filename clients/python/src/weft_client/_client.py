@@ -27,6 +27,8 @@ from ._values import (
     SignalOptions,
     Start,
     StartOptions,
+    TopicOptions,
+    TopicPage,
     WatchOptions,
 )
 
@@ -150,6 +152,19 @@ class AsyncWeft:
                     return
                 run_id, first = page.new_run_id, 1
 
+    async def topic(self, workflow_id: str, name: str, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Any]]:
+        """Yields the items of a topic as they are published.
+
+        Each page has at least one item, or says what a reset has withdrawn. It follows the runs that
+        go on with the topic, until none does. A request that fails for a while is repeated, so nothing
+        is lost and nothing repeated. To resume later, give the ``next`` of the last page.
+        """
+        reading = core.Reading(options)
+        while not reading.ended:
+            page = await self._drive(reading.steps(workflow_id, name))
+            if page is not None:
+                yield page
+
 
 class Weft:
     """A client of one deployment of Weft that blocks. It does what AsyncWeft does."""
@@ -249,6 +264,14 @@ class Weft:
                     return
                 run_id, first = page.new_run_id, 1
 
+    def topic(self, workflow_id: str, name: str, **options: Unpack[TopicOptions]) -> Iterator[TopicPage[Any]]:
+        """Yields the items of a topic as they are published: see AsyncWeft.topic."""
+        reading = core.Reading(options)
+        while not reading.ended:
+            page = self._drive(reading.steps(workflow_id, name))
+            if page is not None:
+                yield page
+
 
 def _reply(answer: httpx.Response) -> Reply:
     return Reply(answer.status_code, answer.reason_phrase, answer.headers, answer.content)
@@ -320,6 +343,11 @@ class AsyncWorkflow(_Class[I, R]):
     async def _signal(self, name: str, input: object, options: SignalOptions) -> Sent:
         return await self.weft.signal(self.workflow_id, name, input, **options)
 
+    def _topic(self, name: str, options: TopicOptions) -> AsyncIterator[TopicPage[Any]]:
+        if self.run_id is not None:
+            options.setdefault("run_id", self.run_id)
+        return self.weft.topic(self.workflow_id, name, **options)
+
 
 class Workflow(_Class[I, R]):
     """A workflow of a type, with its id, for the client that blocks: see AsyncWorkflow."""
@@ -364,6 +392,11 @@ class Workflow(_Class[I, R]):
 
     def _signal(self, name: str, input: object, options: SignalOptions) -> Sent:
         return self.weft.signal(self.workflow_id, name, input, **options)
+
+    def _topic(self, name: str, options: TopicOptions) -> Iterator[TopicPage[Any]]:
+        if self.run_id is not None:
+            options.setdefault("run_id", self.run_id)
+        return self.weft.topic(self.workflow_id, name, **options)
 
 
 def _of_run(run_id: str | None, options: ReadOptions) -> ReadOptions:

@@ -40,6 +40,9 @@ from ._values import (
     SignalOptions,
     Start,
     StartOptions,
+    TopicItem,
+    TopicOptions,
+    TopicPage,
 )
 
 T = TypeVar("T")
@@ -394,6 +397,60 @@ def page(workflow_id: str, run_id: str | None, first: int, options: ReadOptions)
         yield from wait.pause(POLL_PAUSE)
 
 
+def items(workflow_id: str, name: str, run_id: str | None, first: int | None, options: TopicOptions) -> Steps[tuple[TopicPage[Any], bool]]:
+    """Waits for the next page of a topic, unless the options say otherwise.
+
+    It also returns whether other items are there already.
+    """
+    wait = Wait(options.get("deadline"))
+    waits, limit = options.get("wait", True), options.get("limit")
+
+    def params() -> dict[str, str | None]:
+        return {
+            "runId": run_id,
+            "from": None if first is None else str(first),
+            "limit": None if limit is None else str(limit),
+            "wait": duration(wait.server_time()) if waits else None,
+        }
+
+    def is_page(a: dict[str, Any]) -> bool:
+        return is_run(a) and isinstance(a.get("items"), list) and isinstance(a.get("next"), int) and a["next"] >= (first or 0)
+
+    while True:
+        answer = yield from ask(wait, "GET", path_of(workflow_id, "topics", name), is_page, params)
+        withdrawn, closed = answer.get("withdrawn"), bool(answer.get("closed"))
+        if answer["items"] or closed or withdrawn or not waits:
+            read = TopicPage(
+                run_id=answer["runId"],
+                items=[TopicItem(offset=i["offset"], at=i["at"], value=i.get("value")) for i in answer["items"]],
+                first=answer.get("first", 0),
+                next=answer["next"],
+                closed=closed,
+                new_run_id=answer.get("newRunId"),
+                withdrawn=(withdrawn["from"], withdrawn["before"]) if withdrawn else None,
+                cost=wait.cost,
+            )
+            return read, bool(answer.get("more"))
+        run_id, first = answer["runId"], answer["next"]
+        yield from wait.pause(POLL_PAUSE)
+
+
+class Reading:
+    """Where the reader of a topic is."""
+
+    def __init__(self, options: TopicOptions) -> None:
+        self._options = options
+        self._run_id, self._next = options.get("run_id"), options.get("from_offset")
+        self.ended = False
+
+    def steps(self, workflow_id: str, name: str) -> Steps[TopicPage[Any] | None]:
+        """Reads the next page. It returns None if there is nothing in it."""
+        read, more = yield from items(workflow_id, name, self._run_id, self._next, self._options)
+        self._run_id, self._next = read.new_run_id or read.run_id, read.next
+        self.ended = read.new_run_id is None and (read.closed or not self._options.get("wait", True) and not more)
+        return read if read.items or read.withdrawn else None
+
+
 def end_of(answer: dict[str, Any], cost: Cost) -> Ended[Any] | None:
     """Returns the outcome of a run, or None if the run is open or another run follows it."""
     status: Literal["completed", "failed", "canceled", "terminated", "timedOut"] | None = answer.get("status")
@@ -407,22 +464,31 @@ def end_of(answer: dict[str, Any], cost: Cost) -> Ended[Any] | None:
 
 
 def outcome_of(answer: dict[str, Any], errors: Errors, cost: Cost) -> AnyOutcome:
-    update_id, run_id, started = answer["updateId"], answer["runId"], answer.get("started")
+    update_id, run_id, started = answer["updateId"], answer.get("runId"), answer.get("started")
     failure: Failure | None = answer.get("failure")
+    if answer["stage"] == "rejected":
+        failure = failure or {}
+        error = error_of(failure, errors)
+        return Rejected(update_id=update_id, run_id=run_id, started=started, cost=cost, failure=failure, error=error)
+    if not isinstance(run_id, str):
+        raise UnexpectedAnswer("an accepted update has no run: check the address")
     if failure is None:
         return Completed(update_id=update_id, run_id=run_id, started=started, cost=cost, result=answer.get("result"))
-    error = error_of(failure, errors)
-    kind = Rejected if answer["stage"] == "rejected" else Failed
-    return kind(update_id=update_id, run_id=run_id, started=started, cost=cost, failure=failure, error=error)
+    return Failed(update_id=update_id, run_id=run_id, started=started, cost=cost, failure=failure, error=error_of(failure, errors))
 
 
 def error_of(failure: Failure, errors: Errors) -> DeclaredError[Any] | OtherError:
-    """Returns the first error in a failure that is one of these."""
+    """Returns the first error in a failure that is one of these.
+
+    Any other error has the first message in it: that of an activity's failure is in its cause.
+    """
     part: Failure | None = failure
+    message = ""
     while part is not None:
+        message = message or part.get("message", "")
         for kind in errors:
             if part.get("type") == kind.type:
                 details = part.get("details")
                 return kind(part.get("message", kind.type), None if details is None else json.loads(base64.b64decode(details)))
         part = part.get("cause")
-    return OtherError(failure.get("message") or failure.get("kind", ""))
+    return OtherError(message or failure.get("kind", ""))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypedDict, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+
+from typing_extensions import TypedDict
 
 R = TypeVar("R", covariant=True)
 D = TypeVar("D", covariant=True)
@@ -98,7 +100,6 @@ class Run:
 @dataclass(frozen=True, kw_only=True)
 class _Place:
     update_id: str
-    run_id: str
     started: bool | None
     """Whether the update started the run. Only an update with a start has it."""
     cost: Cost
@@ -108,6 +109,7 @@ class _Place:
 class Accepted(_Place):
     """An update that was accepted. The acceptance is durable. The outcome follows."""
 
+    run_id: str
     stage: Literal["accepted"] = field(default="accepted", init=False)
 
 
@@ -115,6 +117,7 @@ class Accepted(_Place):
 class Completed(_Place, Generic[R]):
     """An update whose handler returned a result."""
 
+    run_id: str
     stage: Literal["completed"] = field(default="completed", init=False)
     result: R
 
@@ -123,6 +126,7 @@ class Completed(_Place, Generic[R]):
 class Failed(_Place, Generic[E]):
     """An update whose handler returned an error."""
 
+    run_id: str
     stage: Literal["failed"] = field(default="failed", init=False)
     error: E
     failure: Failure
@@ -130,8 +134,13 @@ class Failed(_Place, Generic[E]):
 
 @dataclass(frozen=True, kw_only=True)
 class Rejected(_Place, Generic[E]):
-    """An update that was refused, by its validator or because its name is unknown. It has no effect."""
+    """An update that was refused, by its validator or because its name or its input is wrong.
 
+    It has no effect.
+    """
+
+    run_id: str | None
+    """The run; None if the update would have started it."""
     stage: Literal["rejected"] = field(default="rejected", init=False)
     error: E
     failure: Failure
@@ -179,6 +188,38 @@ class Page:
     cost: Cost
 
 
+@dataclass(frozen=True, kw_only=True)
+class TopicItem(Generic[R]):
+    """An item that a workflow has published on a topic."""
+
+    offset: int
+    """Its place in the topic."""
+    at: str
+    """When it was published."""
+    value: R
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicPage(Generic[R]):
+    """Items of a topic, in order."""
+
+    run_id: str
+    items: list[TopicItem[R]]
+    first: int
+    """The offset of the oldest item that can be read."""
+    next: int
+    """The offset of the item after the page."""
+    closed: bool
+    new_run_id: str | None
+    """The run that goes on with the topic, if this one has closed."""
+    withdrawn: tuple[int, int] | None
+    """A reset has withdrawn the items from the first offset on, before the second.
+
+    The reader may have read them before.
+    """
+    cost: Cost
+
+
 class WaitOptions(TypedDict, total=False):
     """How long a caller waits."""
 
@@ -202,6 +243,17 @@ class WatchOptions(ReadOptions, total=False):
 
     from_event: int
     """The id of the first event; 1 without it."""
+
+
+class TopicOptions(ReadOptions, total=False):
+    """The options of the reading of a topic."""
+
+    from_offset: int
+    """The offset of the first item; the oldest without it."""
+    limit: int
+    """How many items a page has at most, 1 to 1000."""
+    wait: bool
+    """Whether to wait for items that are not there yet; True without it."""
 
 
 class SignalOptions(ReadOptions, total=False):

@@ -293,6 +293,43 @@ var Hostile = struct {
 	Signal4 workflow.Signal[Hostile8]
 	// globalThis.pwned = true;
 	GlobalThisPwnedTrueSignal5 workflow.Signal[Hostile9GlobalThisPwnedTrue]
+	Topic                      workflow.Topic[Hostile14]
+	// globalThis.pwned = true; //
+	GlobalThisPwnedTrueTopic workflow.Topic[Hostile2GlobalThisPwnedTrue]
+	// var Pwned = 1
+	VarPwned1Topic workflow.Topic[Hostile13VarPwned1]
+	// """
+	// import sys; sys.pwned = True
+	// """
+	ImportSysSysPwnedTrueTopic workflow.Topic[Hostile4ImportSysSysPwnedTrue]
+	// "; globalThis.pwned = true; //
+	GlobalThisPwnedTrueTopic2 workflow.Topic[Hostile1GlobalThisPwnedTrue]
+	// $defs/~0~1
+	Defs01Topic workflow.Topic[Hostile15Defs01]
+	// %s%d
+	SDTopic workflow.Topic[Hostile11SD]
+	// '''
+	// import sys; sys.pwned = True
+	// '''
+	ImportSysSysPwnedTrueTopic2 workflow.Topic[Hostile5ImportSysSysPwnedTrue]
+	// */ globalThis.pwned = true; /*
+	GlobalThisPwnedTrueTopic3 workflow.Topic[Hostile0GlobalThisPwnedTrue]
+	// </script>
+	ScriptTopic workflow.Topic[Hostile10Script]
+	// \
+	Topic2 workflow.Topic[Hostile6]
+	// \"
+	Topic3 workflow.Topic[Hostile7]
+	// \N{BULLET}\x22
+	NBULLETX22Topic workflow.Topic[Hostile16NBULLETX22]
+	// ` json:"x"`; var Pwned = 1 //
+	JSONXVarPwned1Topic workflow.Topic[Hostile12JsonXVarPwned1]
+	// `${globalThis.pwned = true}`
+	GlobalThisPwnedTrueTopic4 workflow.Topic[Hostile3GlobalThisPwnedTrue]
+	// {{.}}
+	Topic4 workflow.Topic[Hostile8]
+	// globalThis.pwned = true;
+	GlobalThisPwnedTrueTopic5 workflow.Topic[Hostile9GlobalThisPwnedTrue]
 }{
 	Type:                         workflow.NewWorkflow[workflow.None, workflow.None]("hostile"),
 	T:                            workflow.NewUpdate[Hostile14, Hostile14]("\x00\u202e\ufeff", workflow.Errors(ErrT)),
@@ -346,4 +383,21 @@ var Hostile = struct {
 	GlobalThisPwnedTrueSignal4:   workflow.NewSignal[Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`"),
 	Signal4:                      workflow.NewSignal[Hostile8]("{{.}}"),
 	GlobalThisPwnedTrueSignal5:   workflow.NewSignal[Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029"),
+	Topic:                        workflow.NewTopic[Hostile14]("\x00\u202e\ufeff"),
+	GlobalThisPwnedTrueTopic:     workflow.NewTopic[Hostile2GlobalThisPwnedTrue]("\nglobalThis.pwned = true; //"),
+	VarPwned1Topic:               workflow.NewTopic[Hostile13VarPwned1]("\r\nvar Pwned = 1"),
+	ImportSysSysPwnedTrueTopic:   workflow.NewTopic[Hostile4ImportSysSysPwnedTrue]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\""),
+	GlobalThisPwnedTrueTopic2:    workflow.NewTopic[Hostile1GlobalThisPwnedTrue]("\"; globalThis.pwned = true; //"),
+	Defs01Topic:                  workflow.NewTopic[Hostile15Defs01]("$defs/~0~1"),
+	SDTopic:                      workflow.NewTopic[Hostile11SD]("%s%d"),
+	ImportSysSysPwnedTrueTopic2:  workflow.NewTopic[Hostile5ImportSysSysPwnedTrue]("'''\nimport sys; sys.pwned = True\n'''"),
+	GlobalThisPwnedTrueTopic3:    workflow.NewTopic[Hostile0GlobalThisPwnedTrue]("*/ globalThis.pwned = true; /*"),
+	ScriptTopic:                  workflow.NewTopic[Hostile10Script]("</script>"),
+	Topic2:                       workflow.NewTopic[Hostile6]("\\"),
+	Topic3:                       workflow.NewTopic[Hostile7]("\\\""),
+	NBULLETX22Topic:              workflow.NewTopic[Hostile16NBULLETX22]("\\N{BULLET}\\x22"),
+	JSONXVarPwned1Topic:          workflow.NewTopic[Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //"),
+	GlobalThisPwnedTrueTopic4:    workflow.NewTopic[Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`"),
+	Topic4:                       workflow.NewTopic[Hostile8]("{{.}}"),
+	GlobalThisPwnedTrueTopic5:    workflow.NewTopic[Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029"),
 }

@@ -65,6 +65,7 @@ type EverythingValue struct {
 	Größe           string         `json:"größe,omitzero"`
 	Größe2          string         `json:"Größe,omitzero"`
 	Loop            Loop           `json:"loop,omitzero"`
+	Tree            Tree           `json:"tree,omitzero"`
 }
 
 type Level string
@@ -107,9 +108,16 @@ type ShopSquare struct {
 	Side float64 `json:"side"`
 }
 
+type Step struct {
+	Name    string  `json:"name"`
+	Percent float64 `json:"percent,omitzero"`
+}
+
 type TakenDetails struct {
 	By string `json:"by"`
 }
+
+type Tree []Tree
 
 // The errors that updates declare: compare them with errors.Is.
 var (
@@ -140,6 +148,10 @@ var AllTypes = struct {
 	SameQuery   workflow.Query[Node, Node]
 	SameSignal  workflow.Signal[any]
 	StartSignal workflow.Signal[Selfish]
+	// Progress is what has happened.
+	Progress  workflow.Topic[Step]
+	SameTopic workflow.Topic[workflow.None]
+	Texts     workflow.Topic[string]
 }{
 	Type:        workflow.NewWorkflow[EverythingValue, any]("all-types"),
 	T:           workflow.NewUpdate[workflow.None, workflow.None](""),
@@ -155,6 +167,9 @@ var AllTypes = struct {
 	SameQuery:   workflow.NewQuery[Node, Node]("same"),
 	SameSignal:  workflow.NewSignal[any]("same"),
 	StartSignal: workflow.NewSignal[Selfish]("start"),
+	Progress:    workflow.NewTopic[Step]("progress"),
+	SameTopic:   workflow.NewTopic[workflow.None]("same"),
+	Texts:       workflow.NewTopic[string]("texts"),
 }
 
 var X数 = struct {
